@@ -5,6 +5,7 @@
 
 mod calls;
 mod event;
+mod plan;
 mod progress;
 mod queue;
 mod run;
@@ -12,9 +13,10 @@ mod schema;
 mod tool;
 
 pub use event::{AgentEvent, ToolOutcome};
+pub use plan::{AnyPlan, CheckedCall, InvalidArguments, Planned, PlannedCall, plan_of};
 pub use progress::Progress;
 pub use queue::{InterruptMode, MAX_QUEUED, QueueMode, QueueModes, Queues};
-pub use run::{Decision, LoopConfig, Port, RunEnd, Stop, run};
+pub use run::{LoopConfig, Port, RunEnd, Stop, run};
 pub use schema::{SchemaProblem, check_arguments};
 pub use tool::{
     AnyTool, Approval, Choice, ChoiceOption, Concurrency, Effect, Outcome, Output, Questions, Tier, Tool, ToolCx,

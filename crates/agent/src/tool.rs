@@ -15,20 +15,23 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::plan::{AnyPlan, Planned};
 use crate::progress::Progress;
 
 /// A tool as its author writes it. Dependencies are fields of the implementor; the call is a parameter.
 pub trait Tool: Send + Sync + 'static {
     /// Field docs become the schema's descriptions.
     type Params: DeserializeOwned + JsonSchema + Send;
+    /// What runs: `Self::Params`, or what was made of them, so that nothing is parsed twice.
+    type Plan: Send + Sync;
     /// For the file and the screen, never for the model.
     type Details: Serialize + DeserializeOwned + Send;
     const NAME: &'static str;
     /// What the model reads: `include_str!("prompt.md")`.
     const PROMPT: &'static str;
 
-    /// Decided from the arguments, before anything runs.
-    fn approval(&self, params: &Self::Params) -> Approval;
+    /// Decided from the arguments, once and before anything runs: what the call does.
+    fn plan(&self, params: Self::Params) -> Planned<Self::Plan>;
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
@@ -42,7 +45,7 @@ pub trait Tool: Send + Sync + 'static {
 
     fn run(
         &self,
-        params: Self::Params,
+        plan: Self::Plan,
         cx: &ToolCx,
     ) -> impl Future<Output = Result<Output<Self::Details>, ToolError>> + Send;
 
@@ -54,9 +57,9 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// What a call with these arguments would do, all of it, for whoever is asked about the call.
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        self.preview(arguments)
+    /// What a call would change, all of it, for whoever is asked about it.
+    fn outlook(&self, _plan: &Self::Plan) -> Option<View> {
+        None
     }
 
     /// A resumed session hands back the details of this tool's last successful call, so that state can go on.
@@ -69,7 +72,8 @@ pub trait AnyTool: Send + Sync {
     fn description(&self) -> Cow<'_, str>;
     /// JSON Schema of the arguments.
     fn parameters(&self) -> Value;
-    fn approval(&self, arguments: &Value) -> Approval;
+    /// Looks at arguments that fit the schema. An error is what the model reads.
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String>;
     fn concurrency(&self) -> Concurrency;
 
     /// See [`Tool::abort_grace`].
@@ -77,17 +81,11 @@ pub trait AnyTool: Send + Sync {
         Duration::ZERO
     }
 
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View;
 
     /// See [`Tool::preview`].
     fn preview(&self, _partial: &Value) -> Option<View> {
         None
-    }
-
-    /// See [`Tool::outlook`].
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        self.preview(arguments)
     }
 
     /// See [`Tool::restore`].
@@ -334,11 +332,11 @@ impl<T: Tool> AnyTool for T {
         crate::schema::schema_of::<T::Params>()
     }
 
-    fn approval(&self, arguments: &Value) -> Approval {
-        match serde_json::from_value(arguments.clone()) {
-            Ok(params) => Tool::approval(self, &params),
-            Err(_) => Tier::Exec.into(),
-        }
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        let params = serde_path_to_error::deserialize(&*arguments)
+            .map_err(|error| format!("Invalid arguments for `{}`: {error}", T::NAME))?;
+        let Planned { approval, plan } = Tool::plan(self, params);
+        Ok(Box::new(ToolPlan { tool: self, approval, plan }))
     }
 
     fn concurrency(&self) -> Concurrency {
@@ -347,20 +345,6 @@ impl<T: Tool> AnyTool for T {
 
     fn abort_grace(&self) -> Duration {
         Tool::abort_grace(self)
-    }
-
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
-            let params = serde_path_to_error::deserialize(arguments)
-                .map_err(|error| ToolError::Reply(format!("Invalid arguments for `{}`: {error}", T::NAME)))?;
-            let output = Tool::run(self, params, cx).await?;
-            let details = serde_json::to_value(&output.details).map_err(|error| {
-                ToolError::Fatal(format!("`{}` made details that cannot be saved: {error}", T::NAME))
-            })?;
-            let details = Some(details).filter(|details| !details.is_null());
-            Ok(ToolOutput { content: output.content, details, is_error: output.is_error, useless: output.useless })
-        }
-        .boxed()
     }
 
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
@@ -381,13 +365,41 @@ impl<T: Tool> AnyTool for T {
         Tool::preview(self, partial)
     }
 
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        Tool::outlook(self, arguments)
-    }
-
     fn restore(&self, last: &Value) {
         if let Ok(details) = serde_json::from_value(last.clone()) {
             Tool::restore(self, details);
         }
+    }
+}
+
+/// The plan of a typed tool.
+struct ToolPlan<'t, T: Tool> {
+    tool: &'t T,
+    approval: Approval,
+    plan: T::Plan,
+}
+
+impl<T: Tool> AnyPlan for ToolPlan<'_, T> {
+    fn approval(&self) -> &Approval {
+        &self.approval
+    }
+
+    fn preview(&self) -> Option<View> {
+        self.tool.outlook(&self.plan)
+    }
+
+    fn run<'a>(self: Box<Self>, cx: ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
+    where
+        Self: 'a,
+    {
+        async move {
+            let output = self.tool.run(self.plan, &cx).await?;
+            let details = serde_json::to_value(&output.details).map_err(|error| {
+                ToolError::Fatal(format!("`{}` made details that cannot be saved: {error}", T::NAME))
+            })?;
+            let details = Some(details).filter(|details| !details.is_null());
+            Ok(ToolOutput { content: output.content, details, is_error: output.is_error, useless: output.useless })
+        }
+        .boxed()
     }
 }

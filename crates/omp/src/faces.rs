@@ -1,6 +1,7 @@
 //! `omp read`, `omp grep` and `omp find`: the tools of the same name for people and scripts. What is printed is what a
 //! model would read, because it comes from the same call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -144,7 +145,8 @@ impl Call {
         let only = ToolArgs { tools: vec![self.tool.to_owned()], ..ToolArgs::default() };
         let tools = setup.tools(&only, &model, false, Editor::default(), &opened)?.tools;
         let tool = tools.first().ok_or_else(|| format!("there is no tool `{}`", self.tool))?;
-        let output = tool.run(self.arguments, &ToolCx::detached("cli")).await.map_err(|error| error.to_string())?;
+        let plan = tool.plan(Arc::new(self.arguments))?;
+        let output = plan.run(ToolCx::detached("cli")).await.map_err(|error| error.to_string())?;
         let text = text_of(&output);
         if output.is_error {
             return Err(text);

@@ -1,10 +1,10 @@
 //! Sessions that were written by somebody who means ill, and the pages they become.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Approval, Concurrency, Outcome, Tier, ToolCx, ToolError, ToolOutput, ToolSet};
+use omp_agent::{AnyPlan, AnyTool, Concurrency, Outcome, Tier, ToolOutput, ToolSet, plan_of};
 use omp_export::{ExportError, ExportOptions, Told, export};
 use omp_store::{BlobStore, EntryId};
 use omp_types::{Env, Secrets};
@@ -144,16 +144,12 @@ impl AnyTool for Painter {
         json!({"type": "object", "description": EVIL})
     }
 
-    fn approval(&self, _: &Value) -> Approval {
-        Tier::Read.into()
-    }
-
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
 
-    fn run<'a>(&'a self, _: Value, _: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async { Ok(ToolOutput::default()) }.boxed()
+    fn plan(&self, _: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        Ok(plan_of(Tier::Read, |_| async { Ok(ToolOutput::default()) }.boxed()))
     }
 
     fn render(&self, _: &Value, _: Outcome<&Value>) -> View {

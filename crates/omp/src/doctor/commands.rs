@@ -1,6 +1,7 @@
 //! How commands are contained here, and one command that really is.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use omp_agent::{ToolCx, ToolOutput};
@@ -148,7 +149,7 @@ async fn call(setup: &Setup, probe: &Probe) -> Result<ToolOutput, String> {
     let bash = built.tools.first().ok_or("the tool `bash` is off (`bash.enabled: false`)")?;
     let arguments: Value =
         json!({"command": SCRIPT, "timeout": PATIENCE, "env": {PROBE_VARIABLE: probe.path().to_string_lossy()}});
-    bash.run(arguments, &ToolCx::detached("doctor")).await.map_err(|error| error.to_string())
+    bash.plan(Arc::new(arguments))?.run(ToolCx::detached("doctor")).await.map_err(|error| error.to_string())
 }
 
 fn text_of(output: &ToolOutput) -> String {

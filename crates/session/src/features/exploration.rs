@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use omp_agent::{AnyTool, RunEnd, Stop, ToolOutcome};
+use omp_agent::{CheckedCall, RunEnd, Stop, ToolOutcome};
 use omp_store::{Context, EntryId};
-use omp_types::{ToolCall, Transcript};
+use omp_types::Transcript;
 use serde_json::{Value, json};
 
 use super::{Said, SessionCx, SessionFeature, Word, hidden};
@@ -38,7 +38,8 @@ impl Exploration {
 }
 
 impl SessionFeature for Exploration {
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a ToolCall, _tool: &'a dyn AnyTool) -> BoxFuture<'a, Word> {
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
+        let call = call.call();
         let refusal = self.active().refusal(&call.name);
         if refusal.is_some() {
             approvals::refused(&cx.control, call, "exploration");

@@ -7,7 +7,7 @@ mod text;
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,13 +62,14 @@ pub struct AstEditDetails {
 
 impl Tool for AstEdit {
     type Params = AstEditParams;
+    type Plan = AstEditParams;
     type Details = AstEditDetails;
     const NAME: &'static str = "ast_edit";
     const PROMPT: &'static str = include_str!("prompt.md");
 
     /// A preview writes nothing; `resolve` asks for what its files need.
-    fn approval(&self, params: &AstEditParams) -> Approval {
-        scan_approval(&self.files, &params.paths)
+    fn plan(&self, params: AstEditParams) -> Planned<AstEditParams> {
+        Planned::new(scan_approval(&self.files, &params.paths), params)
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -8,7 +8,7 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_syntax::Strictness;
 use omp_view::View;
 use schemars::JsonSchema;
@@ -91,15 +91,17 @@ const MAX_CONTEXT: f64 = 20.0;
 
 impl Tool for AstGrep {
     type Params = AstGrepParams;
+    type Plan = AstGrepParams;
     type Details = AstGrepDetails;
     const NAME: &'static str = "ast_grep";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, params: &AstGrepParams) -> Approval {
-        match &params.paths {
+    fn plan(&self, params: AstGrepParams) -> Planned<AstGrepParams> {
+        let approval = match &params.paths {
             Some(paths) => scan_approval(&self.files, paths),
             None => read_approval(&self.files, ["."]),
-        }
+        };
+        Planned::new(approval, params)
     }
 
     async fn run(&self, params: AstGrepParams, cx: &ToolCx) -> Result<Output<AstGrepDetails>, ToolError> {

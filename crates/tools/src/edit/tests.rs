@@ -121,7 +121,7 @@ fn errors_are_answers() {
 #[test]
 fn approval_names_the_file_outside() {
     let scratch = Scratch::new(&[]);
-    let approval = |input: &str| AnyTool::approval(&tool(&scratch), &json!({"input": input})).reason;
+    let approval = |input: &str| crate::scratch::approval(&tool(&scratch), &json!({"input": input})).reason;
     assert_eq!(approval("[a]\nBOF↓x"), None);
     assert!(approval("[a]\nBOF↓x\n[/etc/hosts#1234]\n1!").is_some_and(|reason| reason.starts_with("/etc/hosts")));
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use omp_agent::{Approval, Outcome, Output, Progress, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Progress, Tool, ToolCx, ToolError};
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, to_fit};
 use omp_view::View;
@@ -63,12 +63,13 @@ impl Find {
 
 impl Tool for Find {
     type Params = FindParams;
+    type Plan = FindParams;
     type Details = FindDetails;
     const NAME: &'static str = "find";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, params: &FindParams) -> Approval {
-        scan_approval(&self.files, &params.paths)
+    fn plan(&self, params: FindParams) -> Planned<FindParams> {
+        Planned::new(scan_approval(&self.files, &params.paths), params)
     }
 
     async fn run(&self, params: FindParams, cx: &ToolCx) -> Result<Output<FindDetails>, ToolError> {

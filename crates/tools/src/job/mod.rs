@@ -8,7 +8,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_stdx::format;
 use omp_view::{Status, View};
 use schemars::JsonSchema;
@@ -53,12 +53,13 @@ const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
 impl Tool for Job {
     type Params = JobParams;
+    type Plan = JobParams;
     type Details = JobDetails;
     const NAME: &'static str = "job";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &JobParams) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: JobParams) -> Planned<JobParams> {
+        Planned::new(Tier::Read, params)
     }
 
     async fn run(&self, params: JobParams, cx: &ToolCx) -> Result<Output<JobDetails>, ToolError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::{Block, Status, View};
 use omp_workspace::notebook::{Cell, CellKind, Notebook as Document, NotebookError};
 use omp_workspace::{EditPlan, TextFile};
@@ -62,12 +62,13 @@ pub struct Details {
 
 impl Tool for Notebook {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "notebook";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, params: &Params) -> Approval {
-        write_approval(&self.files, [params.notebook_path.as_str()])
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(write_approval(&self.files, [params.notebook_path.as_str()]), params)
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_view::{Block, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,15 +47,17 @@ pub struct ResolveDetails {
 
 impl Tool for Resolve {
     type Params = ResolveParams;
+    type Plan = ResolveParams;
     type Details = ResolveDetails;
     const NAME: &'static str = "resolve";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, params: &ResolveParams) -> Approval {
-        match params.action {
+    fn plan(&self, params: ResolveParams) -> Planned<ResolveParams> {
+        let approval = match params.action {
             Decision::Apply => self.pending.approval().unwrap_or_else(|| Tier::Read.into()),
             Decision::Discard => Tier::Read.into(),
-        }
+        };
+        Planned::new(approval, params)
     }
 
     fn concurrency(&self) -> Concurrency {

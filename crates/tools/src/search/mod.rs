@@ -8,7 +8,7 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::View;
 use omp_workspace::{Found, Pattern};
 use schemars::JsonSchema;
@@ -82,15 +82,17 @@ impl Search {
 
 impl Tool for Search {
     type Params = SearchParams;
+    type Plan = SearchParams;
     type Details = SearchDetails;
     const NAME: &'static str = "search";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, params: &SearchParams) -> Approval {
-        match &params.paths {
+    fn plan(&self, params: SearchParams) -> Planned<SearchParams> {
+        let approval = match &params.paths {
             Some(paths) => scan_approval(&self.files, paths),
             None => read_approval(&self.files, ["."]),
-        }
+        };
+        Planned::new(approval, params)
     }
 
     async fn run(&self, params: SearchParams, cx: &ToolCx) -> Result<Output<SearchDetails>, ToolError> {

@@ -1,6 +1,6 @@
 //! `todo`: the task list of the session, changed by small operations and shown to the user.
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,12 +109,13 @@ impl Op {
 
 impl Tool for Todo {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "todo";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Read, params)
     }
 
     fn concurrency(&self) -> Concurrency {

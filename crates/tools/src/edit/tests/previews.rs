@@ -79,12 +79,20 @@ fn whoever_is_asked_sees_all_of_it() {
     let call = |new: &str| replacing("a", &lines, new);
     tool.preview(&call("x"));
     let new: String = (0..1000).map(|at| format!("other {at}\n")).collect();
-    let shown = signs(&tool.outlook(&call(&new)).unwrap());
+    let shown = signs(&crate::scratch::outlook(&*tool, &call(&new)).unwrap());
     assert!(shown.starts_with("-line 0 ") && shown.ends_with("+other 999"), "{shown}");
     assert_eq!(shown.matches(['+', '-']).count(), 2000);
-    assert_eq!(tool.outlook(&replacing("a", "not there", "x")), None, "the arguments say more than nothing");
+    assert_eq!(
+        crate::scratch::outlook(&*tool, &replacing("a", "not there", "x")),
+        None,
+        "the arguments say more than nothing"
+    );
     scratch.put("large", &vec![b'x'; 17 * 1024 * 1024]);
-    assert_eq!(tool.outlook(&replacing("large", "x", "y")), None, "nobody agrees to what is too large to be shown");
+    assert_eq!(
+        crate::scratch::outlook(&*tool, &replacing("large", "x", "y")),
+        None,
+        "nobody agrees to what is too large to be shown"
+    );
 }
 
 #[test]
