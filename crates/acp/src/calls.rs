@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_client_protocol::v1::schema::{
     SessionUpdate, ToolCall as ShownCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
-use omp_agent::Outcome;
+use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{Session, ToolOutcome, ToolOutput};
 use omp_types::{EditorFiles, PartialJson, ToolCall};
 use omp_view::{Status, View};
@@ -20,8 +20,6 @@ use crate::editor_terminals::Terminals;
 
 /// Between two updates of one call.
 const PACE: Duration = Duration::from_millis(100);
-/// A preview counts arguments as whole when they come again unchanged; so often they are shown once more at their end.
-const LAST_LOOKS: usize = 3;
 /// What `write` replaces is shown up to this size.
 const MAX_OLD: u64 = 1024 * 1024;
 
@@ -91,7 +89,8 @@ impl Calls {
         }
         call.next_update = now + PACE;
         let arguments = Value::Object(call.arriving.arguments.clone());
-        let view = self.session.preview(&call.name, &arguments)?;
+        let look = ArrivingCall { id: &call.shown_id, arguments: &arguments, is_whole: false };
+        let view = self.session.preview(&call.name, look)?;
         Some(call.update(previewed(&view, &arguments, &self.cwd)))
     }
 
@@ -104,7 +103,8 @@ impl Calls {
             self.open.push(call);
             self.open.len() - 1
         });
-        let view = (0..LAST_LOOKS).fold(None, |_, _| self.session.preview(&whole.name, &arguments));
+        let look = ArrivingCall { id: &self.open[position].shown_id, arguments: &arguments, is_whole: true };
+        let view = self.session.preview(&whole.name, look);
         let running = view.is_none().then(|| self.rendered(&whole.name, &arguments, Outcome::Running)).flatten();
         let fields = match (&view, &running) {
             (Some(view), _) => previewed(view, &arguments, &self.cwd),

@@ -19,6 +19,6 @@ pub use queue::{InterruptMode, MAX_QUEUED, QueueMode, QueueModes, Queues};
 pub use run::{LoopConfig, Port, RunEnd, Stop, run};
 pub use schema::{SchemaProblem, check_arguments};
 pub use tool::{
-    AnyTool, Approval, Choice, ChoiceOption, Concurrency, Effect, Outcome, Output, Questions, Tier, Tool, ToolCx,
-    ToolError, ToolOutput, ToolSet,
+    AnyTool, Approval, ArrivingCall, Choice, ChoiceOption, Concurrency, Effect, Outcome, Output, Questions, Tier, Tool,
+    ToolCx, ToolError, ToolOutput, ToolSet,
 };

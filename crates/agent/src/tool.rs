@@ -53,7 +53,7 @@ pub trait Tool: Send + Sync + 'static {
     fn render(params: &Self::Params, outcome: Outcome<&Self::Details>) -> View;
 
     /// What a call would do, shown while its arguments are still arriving: any of them may be missing or half there.
-    fn preview(&self, _partial: &Value) -> Option<View> {
+    fn preview(&self, _call: &ArrivingCall<'_>) -> Option<View> {
         None
     }
 
@@ -84,12 +84,22 @@ pub trait AnyTool: Send + Sync {
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View;
 
     /// See [`Tool::preview`].
-    fn preview(&self, _partial: &Value) -> Option<View> {
+    fn preview(&self, _call: &ArrivingCall<'_>) -> Option<View> {
         None
     }
 
     /// See [`Tool::restore`].
     fn restore(&self, _last: &Value) {}
+}
+
+/// A call as far as its arguments have arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrivingCall<'a> {
+    /// The same for every look at one call, and another one for every call of a session.
+    pub id: &'a str,
+    pub arguments: &'a Value,
+    /// Nothing more will come.
+    pub is_whole: bool,
 }
 
 /// What a tool may touch while it runs. It never gets the session.
@@ -361,8 +371,8 @@ impl<T: Tool> AnyTool for T {
         }
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        Tool::preview(self, partial)
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        Tool::preview(self, call)
     }
 
     fn restore(&self, last: &Value) {

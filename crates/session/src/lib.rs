@@ -49,12 +49,11 @@ mod tree;
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_agent::{AnyTool, ArrivingCall, InterruptMode, QueueMode, Queues, ToolSet};
 use omp_secrets::Veil;
 use omp_store::Custom;
 use omp_types::{Access, AccessMap, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
 use omp_view::View;
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use control::Control;
@@ -393,8 +392,8 @@ impl Session {
     }
 
     /// What a call would do, as far as its arguments have arrived.
-    pub fn preview(&self, tool: &str, partial: &Value) -> Option<View> {
-        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, partial)
+    pub fn preview(&self, tool: &str, call: ArrivingCall<'_>) -> Option<View> {
+        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, call)
     }
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, AnyTool, Approval, Effect, ToolOutcome, ToolOutput};
+use omp_agent::{AgentEvent, AnyTool, Approval, ArrivingCall, Effect, ToolOutcome, ToolOutput};
 use omp_secrets::Veil;
 use omp_store::EntryBody;
 use omp_types::{Message, ToolCall};
@@ -72,13 +72,13 @@ fn take_in(veil: &Veil, output: &mut ToolOutput) {
 }
 
 /// What the call would do with its secrets, shown without them.
-pub(crate) fn preview(veil: &Veil, tool: &dyn AnyTool, partial: &Value) -> Option<View> {
+pub(crate) fn preview(veil: &Veil, tool: &dyn AnyTool, call: ArrivingCall<'_>) -> Option<View> {
     if veil.is_empty() {
-        return tool.preview(partial);
+        return tool.preview(&call);
     }
-    let mut arguments = partial.clone();
+    let mut arguments = call.arguments.clone();
     veil.restore(&mut arguments);
-    let mut view = tool.preview(&arguments)?;
+    let mut view = tool.preview(&ArrivingCall { arguments: &arguments, ..call })?;
     hide_view(veil, &mut view);
     Some(view)
 }

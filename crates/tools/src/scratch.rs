@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, Approval, Outcome, ToolCx, ToolError, ToolOutput};
+use omp_agent::{AnyTool, Approval, ArrivingCall, Outcome, ToolCx, ToolError, ToolOutput};
 use omp_view::View;
 use serde_json::Value;
 
@@ -68,4 +68,14 @@ pub fn approval(tool: &dyn AnyTool, arguments: &Value) -> Approval {
 
 pub fn outlook(tool: &dyn AnyTool, arguments: &Value) -> Option<View> {
     tool.plan(Arc::new(arguments.clone())).unwrap().preview()
+}
+
+/// What is shown of a call whose arguments have arrived so far.
+pub fn arriving(tool: &dyn AnyTool, id: &str, arguments: &Value) -> Option<View> {
+    tool.preview(&ArrivingCall { id, arguments, is_whole: false })
+}
+
+/// What is shown of a call whose arguments are whole.
+pub fn whole(tool: &dyn AnyTool, id: &str, arguments: &Value) -> Option<View> {
+    tool.preview(&ArrivingCall { id, arguments, is_whole: true })
 }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::Outcome;
+use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{
     AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
     SessionEvent, SessionHost, SlashReply, TimeLimit, ToldRetries, ToolOutcome, Wish,
@@ -451,7 +451,7 @@ impl<W: Write> Plain<W> {
             SessionEvent::Refused(_) => Ok(()),
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
-                    QuestionKind::Approve { tool, arguments, .. } => self.preview(tool, arguments),
+                    QuestionKind::Approve { call_id, tool, arguments, .. } => self.preview(call_id, tool, arguments),
                     QuestionKind::Choose(_) => None,
                 };
                 self.teller.end_answer()?;
@@ -505,7 +505,7 @@ impl<W: Write> Plain<W> {
             AgentEvent::MessageUpdate { event: StreamEvent::TextDelta { delta, .. } } => self.teller.stream(&delta),
             AgentEvent::MessageEnd { .. } => self.teller.end_answer(),
             AgentEvent::ToolStart { call_id, name, arguments } => {
-                let view = self.preview(&name, &arguments);
+                let view = self.preview(&call_id, &name, &arguments);
                 let title = view.map_or(name, |view| words::clean(&view.title));
                 self.work.calls.push((call_id, title));
                 Ok(())
@@ -518,9 +518,9 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    fn preview(&self, tool: &str, arguments: &Value) -> Option<View> {
+    fn preview(&self, id: &str, tool: &str, arguments: &Value) -> Option<View> {
         let session = &self.current.as_ref()?.session;
-        session.preview(tool, arguments).or_else(|| {
+        session.preview(tool, ArrivingCall { id, arguments, is_whole: true }).or_else(|| {
             let tools = session.tools();
             Some(tools.find(tool)?.0.render(arguments, Outcome::Running))
         })

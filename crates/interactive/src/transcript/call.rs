@@ -1,6 +1,6 @@
 //! A tool call: from the first letter of its arguments to what came of it.
 
-use omp_agent::Outcome;
+use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{Session, ToolOutput};
 use omp_tui::{Line, Space, Token};
 use omp_types::{Content, PartialJson, text_of};
@@ -11,8 +11,6 @@ use super::Block;
 use super::card::{self, Keep};
 use super::gallery::{Gallery, Hung, version_of};
 
-/// A preview counts arguments as whole when they come again unchanged; so often they are shown once more at their end.
-const LAST_LOOKS: usize = 3;
 /// Bytes of a running command's output that are looked at for its last rows.
 const TAIL: usize = 4 * 1024;
 /// Where what a command printed ends.
@@ -20,6 +18,8 @@ const TIME_TOLD: &str = "\n\nWall time: ";
 
 /// Draws itself from the view that its tool makes of it.
 pub struct Call {
+    /// Tells it from the other calls of the session while its arguments arrive.
+    id: String,
     pub name: String,
     arguments: Map<String, Value>,
     partial: PartialJson,
@@ -42,8 +42,9 @@ enum State {
 }
 
 impl Call {
-    pub fn new(name: &str) -> Self {
+    pub fn new(id: String, name: &str) -> Self {
         Self {
+            id,
             name: name.to_owned(),
             arguments: Map::new(),
             partial: PartialJson::default(),
@@ -69,7 +70,8 @@ impl Call {
             return;
         }
         let arguments = Value::Object(self.arguments.clone());
-        if let Some(view) = session.preview(&self.name, &arguments).filter(|view| view.status != Status::Failed) {
+        let look = ArrivingCall { id: &self.id, arguments: &arguments, is_whole: false };
+        if let Some(view) = session.preview(&self.name, look).filter(|view| view.status != Status::Failed) {
             self.show(View { status: Status::Running, ..view });
         }
     }
@@ -80,7 +82,7 @@ impl Call {
         self.arguments.clone_from(arguments);
         self.stale = false;
         let arguments = Value::Object(arguments.clone());
-        let preview = (0..LAST_LOOKS).fold(None, |_, _| session.preview(name, &arguments));
+        let preview = session.preview(name, ArrivingCall { id: &self.id, arguments: &arguments, is_whole: true });
         let view = preview.filter(|view| view.status != Status::Failed);
         if let Some(view) = view.or_else(|| rendered(session, name, &arguments, Outcome::Running)) {
             self.show(View { status: Status::Running, ..view });

@@ -144,7 +144,7 @@ impl Teller<'_> {
                     self.log.push(Thought::over(&thinking.thinking, self.thoughts.clone()));
                 }
                 Content::ToolCall(call) => {
-                    let mut past = Call::new(&call.name);
+                    let mut past = Call::new(call.id.clone(), &call.name);
                     past.arrived(&call.name, &call.arguments, self.session);
                     match self.results.get(call.id.as_str()) {
                         Some(result) => {

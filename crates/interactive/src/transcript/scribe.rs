@@ -56,6 +56,8 @@ pub struct Scribe {
     prose: HashMap<usize, Rc<RefCell<Prose>>>,
     thinking: HashMap<usize, Rc<RefCell<Thought>>>,
     arriving: HashMap<usize, Rc<RefCell<Call>>>,
+    /// How many calls there were: providers may use an id again, and tell it late.
+    announced: u64,
     /// Calls whose arguments are whole, by their id.
     calls: HashMap<String, Rc<RefCell<Call>>>,
     reads: Option<Rc<RefCell<Reads>>>,
@@ -77,6 +79,7 @@ impl Scribe {
             prose: HashMap::new(),
             thinking: HashMap::new(),
             arriving: HashMap::new(),
+            announced: 0,
             calls: HashMap::new(),
             reads: None,
             retrying: None,
@@ -303,7 +306,8 @@ impl Scribe {
 
     /// A block for a call; files that are read share one.
     fn announce(&mut self, log: &mut Log, name: &str) -> Rc<RefCell<Call>> {
-        let call = Rc::new(RefCell::new(Call::new(name)));
+        self.announced += 1;
+        let call = Rc::new(RefCell::new(Call::new(format!("announced-{}", self.announced), name)));
         if name == "read" {
             let reads = self.reads.get_or_insert_with(|| {
                 let reads = Rc::new(RefCell::new(Reads::default()));

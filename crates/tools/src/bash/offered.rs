@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyPlan, AnyTool, Concurrency, Outcome};
+use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome};
 use omp_types::SERVICES;
 use omp_view::View;
 use serde_json::{Value, json};
@@ -68,8 +68,8 @@ impl AnyTool for OfferedBash {
         AnyTool::render(&self.bash, arguments, outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        AnyTool::preview(&self.bash, partial)
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        AnyTool::preview(&self.bash, call)
     }
 
     fn restore(&self, last: &Value) {

@@ -2,11 +2,12 @@
 //!
 //! It is asked for with every few letters, and each answer costs about as much as the arguments and the files are long.
 //! So every question brings a fixed allowance, and a new answer is made when it is paid for; until then the newest one
-//! is given again. Arguments that stop growing are taken for whole: their answer is made in full, whatever it costs.
+//! is given again. The answer for whole arguments is made in full, whatever it costs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
+use omp_agent::ArrivingCall;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 use omp_workspace::{FileEdit, TextFile};
 use serde_json::Value;
@@ -37,14 +38,6 @@ const ARRIVING: Bounds = Bounds { input: 256 * 1024, files: 2 * 1024 * 1024, lin
 const ASKED: Bounds = Bounds { input: 4 * 1024 * 1024, files: 16 * 1024 * 1024, lines: 20_000, end: End::First };
 /// Bytes that may be worked through for each question.
 const ALLOWANCE: usize = 64 * 1024;
-/// How often the same arguments come again before they count as whole. A closing quote and brace are two, one more is
-/// the escape in front of a line break.
-const SETTLED: usize = 2;
-/// What answers for settled arguments may cost beyond the allowance, in bytes: escaped letters look settled as well.
-/// Each question pays a little of it back.
-const MAX_LENT: usize = 64 * 1024 * 1024;
-const PAID_BACK: usize = ALLOWANCE / 8;
-
 /// The newest preview of one tool.
 #[derive(Default)]
 pub struct Previews {
@@ -53,20 +46,16 @@ pub struct Previews {
 
 #[derive(Default)]
 struct Newest {
+    /// The call it belongs to.
+    call: String,
     view: Option<View>,
     /// The arguments it was made of.
     made_of: Option<u64>,
-    /// Whether that was taken for all there is.
+    /// Whether that was all there is.
     whole: bool,
-    asked: Option<u64>,
-    repeated: usize,
-    /// How the arguments begin and how far they have come: another call begins otherwise, or anew.
-    heads: [String; 3],
-    extent: (usize, usize),
-    /// In bytes: what the answer cost, what is left of the allowances, what went beyond them.
+    /// In bytes: what the answer cost, and what is left of the allowances.
     cost: usize,
     saved: usize,
-    lent: usize,
     #[cfg(test)]
     work: usize,
 }
@@ -86,15 +75,16 @@ impl Previews {
     pub fn view<A: Arrived>(
         &self,
         files: &Files,
-        partial: &Value,
+        call: &ArrivingCall<'_>,
         arrived: impl FnOnce() -> Option<A>,
     ) -> Option<View> {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        newest.forget_other_call(partial);
-        if let Some(whole) = newest.is_due(fingerprint(files, partial)) {
+        newest.forget_other_call(call.id);
+        let asked = fingerprint(files, call.arguments);
+        if newest.is_due(asked, call.is_whole) {
             let arrived = arrived()?;
-            let (view, cost) = made(files, &arrived, whole, &ARRIVING);
-            newest.keep(view, cost, whole);
+            let (view, cost) = made(files, &arrived, call.is_whole, &ARRIVING);
+            newest.keep(view, asked, cost, call.is_whole);
         }
         newest.view.clone()
     }
@@ -107,61 +97,34 @@ impl Previews {
 }
 
 impl Newest {
-    fn forget_other_call(&mut self, partial: &Value) {
-        let (heads, extent) = (heads(partial), extent(partial));
-        let same = self.heads.iter().zip(&heads).all(|(known, now)| now.starts_with(known)) && extent >= self.extent;
-        if !same {
+    fn forget_other_call(&mut self, call: &str) {
+        if self.call != call {
             *self = Self {
-                lent: self.lent,
+                call: call.to_owned(),
                 #[cfg(test)]
                 work: self.work,
                 ..Self::default()
             };
         }
-        (self.heads, self.extent) = (heads, extent);
     }
 
-    /// Whether a new answer is to be made now, and if so, whether of arguments that seem whole.
-    fn is_due(&mut self, asked: u64) -> Option<bool> {
-        self.repeated = if self.asked == Some(asked) { self.repeated + 1 } else { 0 };
-        self.asked = Some(asked);
+    /// Whether a new answer is to be made now.
+    fn is_due(&mut self, asked: u64, whole: bool) -> bool {
         // What is not used is not kept for long: it only has to reach the next answer.
         self.saved = (self.saved + ALLOWANCE).min(self.cost.max(ALLOWANCE));
-        self.lent = self.lent.saturating_sub(PAID_BACK);
-        let settled = self.repeated >= SETTLED;
-        if self.made_of == Some(asked) && (self.whole || !settled) {
-            return None;
+        if self.made_of == Some(asked) && (self.whole || !whole) {
+            return false;
         }
-        let paid = self.saved >= self.cost;
-        let may_lend = settled && self.lent.saturating_add(self.cost) <= MAX_LENT;
-        (paid || may_lend).then_some(settled)
+        whole || self.saved >= self.cost
     }
 
-    fn keep(&mut self, view: View, cost: usize, whole: bool) {
-        self.lent = self.lent.saturating_add(cost.saturating_sub(self.saved));
+    fn keep(&mut self, view: View, asked: u64, cost: usize, whole: bool) {
         self.saved = self.saved.saturating_sub(cost);
-        (self.view, self.made_of, self.whole, self.cost) = (Some(view), self.asked, whole, cost);
+        (self.view, self.made_of, self.whole, self.cost) = (Some(view), Some(asked), whole, cost);
         #[cfg(test)]
         {
             self.work += cost;
         }
-    }
-}
-
-fn heads(partial: &Value) -> [String; 3] {
-    let first = partial.get("edits").and_then(|edits| edits.get(0));
-    let quoted = first.and_then(|edit| edit.get("old_text").or(edit.get("diff")));
-    [partial.get("input"), partial.get("path"), quoted]
-        .map(|text| text.and_then(Value::as_str).unwrap_or_default().chars().take(64).collect())
-}
-
-fn extent(partial: &Value) -> (usize, usize) {
-    let letters = |value: &Value| -> usize {
-        value.as_object().into_iter().flat_map(|fields| fields.values()).filter_map(Value::as_str).map(str::len).sum()
-    };
-    match partial.get("edits").and_then(Value::as_array) {
-        Some(edits) => (edits.len() + 1, edits.last().map_or(0, letters)),
-        None => (0, letters(partial)),
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::View;
 use omp_workspace::hashline::{self, HashlineError, HashlineOptions, HashlinePlanner};
 use omp_workspace::{FileEdit, FileSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::preview::{Arrived, Previews, outlook, whole_lines};
 use super::{Details, carry_out, render};
@@ -70,9 +69,9 @@ impl Tool for HashlineEdit {
         render::view(render::title(named(&params.input)), outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        let input = partial.get("input")?.as_str()?;
-        self.previews.view(&self.files, partial, || Some(Input { tool: self, input }))
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        let input = call.arguments.get("input")?.as_str()?;
+        self.previews.view(&self.files, call, || Some(Input { tool: self, input }))
     }
 
     fn outlook(&self, sections: &Sections) -> Option<View> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::View;
 use omp_workspace::patch::{FileOp, PatchOp, PatchPlanner, new_file_content, parse_hunks};
 use omp_workspace::{EditRefused, EditRules, FileEdit};
@@ -84,11 +84,11 @@ impl Tool for PatchEdit {
         render::view(render::title([params.path.as_str()]), outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        let path = partial.get("path")?.as_str()?;
-        let edits = partial.get("edits")?.as_array()?;
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        let path = call.arguments.get("path")?.as_str()?;
+        let edits = call.arguments.get("edits")?.as_array()?;
         let entries = || edits.iter().map(ArrivedEntry::of).collect();
-        self.previews.view(&self.files, partial, || Some(Entries { tool: self, path, entries: entries() }))
+        self.previews.view(&self.files, call, || Some(Entries { tool: self, path, entries: entries() }))
     }
 
     fn outlook(&self, params: &Params) -> Option<View> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::View;
 use omp_workspace::replace::{ReplacePlanner, TextEdit};
 use omp_workspace::{EditRules, FileEdit};
@@ -74,14 +74,13 @@ impl Tool for ReplaceEdit {
         render::view(render::title([params.path.as_str()]), outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        let path = partial.get("path")?.as_str()?;
-        let edits = partial.get("edits")?.as_array()?;
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        let path = call.arguments.get("path")?.as_str()?;
+        let edits = call.arguments.get("edits")?.as_array()?;
         let texts = edits.iter().flat_map(|edit| [edit.get("old_text"), edit.get("new_text")]);
         let length = || texts.flatten().filter_map(Value::as_str).map(str::len).sum();
         let arrived = || edits.iter().map_while(arrived).collect();
-        self.previews
-            .view(&self.files, partial, || Some(Edits { tool: self, path, edits: arrived(), length: length() }))
+        self.previews.view(&self.files, call, || Some(Edits { tool: self, path, edits: arrived(), length: length() }))
     }
 
     fn outlook(&self, params: &Params) -> Option<View> {
