@@ -8,10 +8,10 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_types::{Content, ToolSpec};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +29,8 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     /// What the model reads: `include_str!("prompt.md")`.
     const PROMPT: &'static str;
+    /// What sort of thing its calls do, as front ends show it.
+    const KIND: CallKind = CallKind::Other;
 
     /// Decided from the arguments, once and before anything runs: what the call does.
     fn plan(&self, params: Self::Params) -> Planned<Self::Plan>;
@@ -75,6 +77,11 @@ pub trait AnyTool: Send + Sync {
     /// Looks at arguments that fit the schema. An error is what the model reads.
     fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String>;
     fn concurrency(&self) -> Concurrency;
+
+    /// See [`Tool::KIND`].
+    fn kind(&self) -> CallKind {
+        CallKind::Other
+    }
 
     /// See [`Tool::abort_grace`].
     fn abort_grace(&self) -> Duration {
@@ -314,6 +321,16 @@ impl ToolSet {
         self.specs.iter().map(|spec| spec.name.as_str())
     }
 
+    /// How a call of a tool looks. `None` for one that is not there.
+    pub fn view(&self, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
+        Some(self.find(name)?.0.render(arguments, outcome))
+    }
+
+    /// What sort of thing the calls of a tool do.
+    pub fn kind(&self, name: &str) -> CallKind {
+        self.find(name).map_or(CallKind::Other, |(tool, _)| tool.kind())
+    }
+
     /// A tool and the schema of its arguments.
     pub fn find(&self, name: &str) -> Option<(&Arc<dyn AnyTool>, &Value)> {
         let position = self.specs.iter().position(|spec| spec.name == name)?;
@@ -353,26 +370,32 @@ impl<T: Tool> AnyTool for T {
         Tool::concurrency(self)
     }
 
+    fn kind(&self) -> CallKind {
+        T::KIND
+    }
+
     fn abort_grace(&self) -> Duration {
         Tool::abort_grace(self)
     }
 
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
-        let Ok(params) = serde_json::from_value::<T::Params>(arguments.clone()) else {
-            return View::new(T::NAME, omp_view::Status::Failed);
+        let kind = T::KIND;
+        let Ok(params) = T::Params::deserialize(arguments) else {
+            return View { kind, ..View::new(T::NAME, omp_view::Status::Failed) };
         };
-        match outcome {
+        let view = match outcome {
             Outcome::Running => T::render(&params, Outcome::Running),
             Outcome::Failed => T::render(&params, Outcome::Failed),
-            Outcome::Done { details, is_error } => match serde_json::from_value::<T::Details>(details.clone()) {
+            Outcome::Done { details, is_error } => match T::Details::deserialize(details) {
                 Ok(details) => T::render(&params, Outcome::Done { details: &details, is_error }),
                 Err(_) => T::render(&params, Outcome::Failed),
             },
-        }
+        };
+        View { kind, ..view }
     }
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
-        Tool::preview(self, call)
+        Some(View { kind: T::KIND, ..Tool::preview(self, call)? })
     }
 
     fn restore(&self, last: &Value) {
@@ -395,7 +418,7 @@ impl<T: Tool> AnyPlan for ToolPlan<'_, T> {
     }
 
     fn preview(&self) -> Option<View> {
-        self.tool.outlook(&self.plan)
+        Some(View { kind: T::KIND, ..self.tool.outlook(&self.plan)? })
     }
 
     fn run<'a>(self: Box<Self>, cx: ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>

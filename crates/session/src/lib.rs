@@ -49,11 +49,12 @@ mod tree;
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, ArrivingCall, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
 use omp_secrets::Veil;
 use omp_store::Custom;
 use omp_types::{Access, AccessMap, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
-use omp_view::View;
+use omp_view::{CallKind, View};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use control::Control;
@@ -389,6 +390,16 @@ impl Session {
     /// Lets whoever sits there choose; `None` when the question was dismissed. Only for sessions with somebody there.
     pub async fn choose(&self, choice: Choice) -> Option<Vec<String>> {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
+    }
+
+    /// How a call looks. `None` for a tool that is not there.
+    pub fn view(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
+        self.control.tools().view(tool, arguments, outcome)
+    }
+
+    /// What sort of thing the calls of a tool do.
+    pub fn call_kind(&self, tool: &str) -> CallKind {
+        self.control.tools().kind(tool)
     }
 
     /// What a call would do, as far as its arguments have arrived.

@@ -100,7 +100,8 @@ impl Port for SessionPort<'_> {
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.loans.remove(&outcome.call_id);
         stripped::strip(&mut outcome.output);
-        secrets::take_in_outcome(&self.control.veil, outcome);
+        let kind = self.control.tools().kind(&outcome.name);
+        secrets::take_in_outcome(&self.control.veil, kind, outcome);
         let said = self.control.after_call(outcome).await;
         self.said.extend(said.into_iter().map(Said::into_message));
         // What hooks made of the call's files, such as a formatter, is the call's as well.

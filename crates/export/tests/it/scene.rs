@@ -8,7 +8,7 @@ use omp_agent::{AnyPlan, AnyTool, Concurrency, Outcome, Tier, ToolOutput, ToolSe
 use omp_export::{ExportError, ExportOptions, Told, export};
 use omp_store::{BlobStore, EntryId};
 use omp_types::{Env, Secrets};
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
 use serde_json::{Value, json};
 
 /// Markup that would tell the test that it ran.
@@ -164,7 +164,7 @@ impl AnyTool for Painter {
         let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
         View::new("paint src/main.rs", Status::Done)
             .note("2 lines")
-            .block(Block::Diff(diff))
+            .block(Block::Diff(Diff::new(diff)))
             .block(Block::Code { language: None, text: format!("one\n{EVIL}\nthree"), first_line: Some(40) })
             .block(Block::Table { header: vec!["name".into(), EVIL.into()], rows: vec![vec![EVIL.into(), "1".into()]] })
             .block(Block::Lines { lines: vec![EVIL.into()], hidden: 12 })

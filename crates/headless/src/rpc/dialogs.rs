@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use omp_agent::{ArrivingCall, Choice};
+use omp_agent::{ArrivingCall, Choice, Outcome};
 use omp_session::{Answer, CallDetails, Offer, Question, QuestionKind, RuleLevel, Session};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -258,7 +258,7 @@ fn approval_title(
     for line in &details.lines {
         title.push_str(&format!("\n{line}"));
     }
-    let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
+    let command = session.view(tool, arguments, Outcome::Running).and_then(|view| view.command);
     let shown = match session.preview(tool, ArrivingCall { id: call_id, arguments, is_whole: true }) {
         Some(view) if !view.blocks.is_empty() => {
             let mut card = Vec::new();

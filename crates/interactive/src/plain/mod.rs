@@ -520,10 +520,8 @@ impl<W: Write> Plain<W> {
 
     fn preview(&self, id: &str, tool: &str, arguments: &Value) -> Option<View> {
         let session = &self.current.as_ref()?.session;
-        session.preview(tool, ArrivingCall { id, arguments, is_whole: true }).or_else(|| {
-            let tools = session.tools();
-            Some(tools.find(tool)?.0.render(arguments, Outcome::Running))
-        })
+        let preview = session.preview(tool, ArrivingCall { id, arguments, is_whole: true });
+        preview.or_else(|| session.view(tool, arguments, Outcome::Running))
     }
 
     fn card(&self, done: &ToolOutcome) -> View {
@@ -531,8 +529,8 @@ impl<W: Write> Plain<W> {
             Some(details) => Outcome::Done { details, is_error: done.output.is_error },
             None => Outcome::Failed,
         };
-        let tools = self.current.as_ref().map(|current| current.session.tools());
-        let view = tools.and_then(|tools| Some(tools.find(&done.name)?.0.render(&done.arguments, state)));
+        let session = self.current.as_ref().map(|current| &current.session);
+        let view = session.and_then(|session| session.view(&done.name, &done.arguments, state));
         let mut view = view.unwrap_or_else(|| View::new(done.name.clone(), Status::Failed));
         if view.shows_output() && view.status == Status::Failed {
             view.blocks.push(omp_view::Block::Text(omp_types::text_of(&done.output.content)));

@@ -4,17 +4,15 @@ use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{Session, ToolOutput};
 use omp_tui::{Line, Space, Token};
 use omp_types::{Content, PartialJson, text_of};
-use omp_view::{Block as Part, Status, View};
+use omp_view::{Block as Part, Keep, Status, View};
 use serde_json::{Map, Value};
 
 use super::Block;
-use super::card::{self, Keep};
+use super::card;
 use super::gallery::{Gallery, Hung, version_of};
 
 /// Bytes of a running command's output that are looked at for its last rows.
 const TAIL: usize = 4 * 1024;
-/// Where what a command printed ends.
-const TIME_TOLD: &str = "\n\nWall time: ";
 
 /// Draws itself from the view that its tool makes of it.
 pub struct Call {
@@ -123,8 +121,7 @@ impl Call {
         let mut view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
         if view.shows_output() || output.details.is_none() && output.is_error {
             self.said = text_of(&output.content);
-            // The title tells how long it took; the model is told below the output.
-            if let Some(end) = self.said.rfind(TIME_TOLD) {
+            if let Some(end) = view.model_only_from.and_then(|mark| self.said.rfind(mark)) {
                 self.said.truncate(end);
             }
         }
@@ -161,8 +158,7 @@ impl Call {
 
     /// What is below the title.
     pub fn body(&self, space: &Space<'_>) -> Vec<Line> {
-        // What a command prints ends with what matters.
-        let keep = if self.name == "bash" { Keep::Tail } else { Keep::Head };
+        let keep = self.view.keep;
         let mut rows = card::body(&self.view, space, self.expanded, keep);
         if !self.said.trim().is_empty() {
             let (token, keep) = match (self.view.status, self.state) {
@@ -228,5 +224,5 @@ fn pictures(view: &mut View, output: &ToolOutput, gallery: &Gallery) -> Vec<Hung
 }
 
 fn rendered(session: &Session, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
-    Some(session.tools().find(name)?.0.render(arguments, outcome))
+    session.view(name, arguments, outcome)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use omp_session::{RanBy, Session, TTSR_INJECTION, ToolOutput};
 use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessage, text_of};
+use omp_view::CallKind;
 use serde_json::Value;
 
 use super::call::Call;
@@ -161,7 +162,7 @@ impl Teller<'_> {
     }
 
     fn call(&mut self, call: Call) {
-        if call.name != "read" {
+        if self.session.call_kind(&call.name) != CallKind::Read {
             self.end_reads();
             return self.log.push(call);
         }

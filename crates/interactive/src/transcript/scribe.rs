@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use omp_session::{AgentEvent, CompactionReason, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
+use omp_view::CallKind;
 
 use super::call::Call;
 use super::compacted::Compacted;
@@ -308,7 +309,7 @@ impl Scribe {
     fn announce(&mut self, log: &mut Log, name: &str) -> Rc<RefCell<Call>> {
         self.announced += 1;
         let call = Rc::new(RefCell::new(Call::new(format!("announced-{}", self.announced), name)));
-        if name == "read" {
+        if self.session.call_kind(name) == CallKind::Read {
             let reads = self.reads.get_or_insert_with(|| {
                 let reads = Rc::new(RefCell::new(Reads::default()));
                 log.push(reads.clone());

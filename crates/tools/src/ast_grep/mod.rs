@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_syntax::Strictness;
-use omp_view::View;
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::details::typed_file;
 use crate::files::{Files, read_approval, scan_approval};
 use crate::search::scope::{Scope, run_with_stop};
 
@@ -95,6 +96,7 @@ impl Tool for AstGrep {
     type Details = AstGrepDetails;
     const NAME: &'static str = "ast_grep";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Search;
 
     fn plan(&self, params: AstGrepParams) -> Planned<AstGrepParams> {
         let approval = match &params.paths {
@@ -120,7 +122,8 @@ impl Tool for AstGrep {
     }
 
     fn render(params: &AstGrepParams, outcome: Outcome<&AstGrepDetails>) -> View {
-        render::view(params, outcome)
+        let files = params.paths.iter().flatten().filter_map(|typed| typed_file(typed));
+        render::view(params, outcome).files(files)
     }
 }
 

@@ -25,7 +25,7 @@ use std::time::Duration;
 use omp_agent::{AnyTool, Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::{Containment, Reaper};
 use omp_types::{Content, EditorTerminals, Env, SERVICES, Stripped, vars};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +41,7 @@ pub use intercept::InterceptRule;
 pub use network::Reached;
 use offered::OfferedBash;
 pub use options::{BashOptions, MinimizerOptions};
+pub(crate) use render::TIME_TOLD;
 use runner::{Call, Runner};
 pub use user_shell::{UserCommand, UserShell};
 
@@ -309,6 +310,7 @@ impl Tool for Bash {
     type Details = BashDetails;
     const NAME: &'static str = "bash";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Execute;
 
     fn plan(&self, params: BashParams) -> Planned<CommandPlan> {
         let setting = effects::Setting {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome};
 use omp_types::SERVICES;
-use omp_view::View;
+use omp_view::{CallKind, View};
 use serde_json::{Value, json};
 
 use super::{Bash, Terminal};
@@ -58,6 +58,10 @@ impl AnyTool for OfferedBash {
 
     fn concurrency(&self) -> Concurrency {
         AnyTool::concurrency(&self.bash)
+    }
+
+    fn kind(&self) -> CallKind {
+        self.bash.kind()
     }
 
     fn abort_grace(&self) -> Duration {

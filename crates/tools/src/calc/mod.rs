@@ -1,7 +1,7 @@
 //! `calc`: arithmetic that the model need not do in its head.
 
 use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Block, Status, View};
+use omp_view::{Block, CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,7 @@ impl Tool for Calc {
     type Details = Details;
     const NAME: &'static str = "calc";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(Tier::Read, params)

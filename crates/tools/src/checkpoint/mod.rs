@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Status, View};
+use omp_view::{CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,7 @@ impl Tool for Checkpoint {
     type Details = Details;
     const NAME: &'static str = "checkpoint";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(Tier::Read, params)

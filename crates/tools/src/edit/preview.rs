@@ -8,11 +8,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use omp_agent::ArrivingCall;
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View, ViewFile};
 use omp_workspace::{FileEdit, TextFile};
 use serde_json::Value;
 
 use super::render::{self, diff_lines};
+use crate::details::typed_file;
 use crate::files::Files;
 
 /// How much of an edit is looked at and shown.
@@ -166,25 +167,35 @@ pub fn outlook(files: &Files, arrived: &impl Arrived) -> Option<View> {
 pub fn outlook_of(title: String, edit: &FileEdit) -> Option<View> {
     let size = |file: &Option<TextFile>| file.as_ref().map_or(0, |file| file.bytes().len());
     let is_readable = size(&edit.before).saturating_add(size(&edit.after)) <= ASKED.files;
-    is_readable.then(|| one_file(View::new(title, Status::Running), edit, false, &ASKED))
+    is_readable.then(|| View::new(title, Status::Running).block(one_file(edit, false, &ASKED)))
 }
 
 fn made(files: &Files, arrived: &impl Arrived, whole: bool, bounds: &Bounds) -> (View, usize) {
-    let mut paths = arrived.paths();
-    let view = View::new(render::title(paths.iter().copied()), Status::Running);
+    let paths = render::distinct(arrived.paths());
+    let view = View::new(render::title(&paths), Status::Running);
+    let named = paths.clone();
     let length = arrived.len();
+    let with_files = |view: View| {
+        let mut files: Vec<ViewFile> = named.iter().filter_map(|path| typed_file(path)).collect();
+        let line = view.blocks.iter().find_map(|block| match block {
+            Block::Diff(diff) => diff.first_change(),
+            _ => None,
+        });
+        files.first_mut().into_iter().for_each(|first| first.line = line);
+        view.files(files)
+    };
     if length > bounds.input {
-        return (view, length);
+        return (with_files(view), length);
     }
-    paths.sort_unstable();
-    paths.dedup();
     let sizes = paths.iter().fold(0usize, |sum, path| sum.saturating_add(size(files, path)));
     let cost = length.saturating_add(sizes);
     if sizes > bounds.files {
-        return (view.block(Block::Text("(too large for a preview)".into())), length);
+        return (with_files(view.block(Block::Text("(too large for a preview)".into()))), length);
     }
     let edits = arrived.plan(whole).unwrap_or_default();
-    (edits.iter().fold(view, |view, edit| one_file(view, edit, edits.len() > 1, bounds)), cost)
+    let several = edits.len() > 1;
+    let view = edits.iter().fold(view, |view, edit| view.block(one_file(edit, several, bounds)));
+    (with_files(view), cost)
 }
 
 fn size(files: &Files, typed: &str) -> usize {
@@ -192,8 +203,9 @@ fn size(files: &Files, typed: &str) -> usize {
     metadata.map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX))
 }
 
-fn one_file(view: View, edit: &FileEdit, named: bool, bounds: &Bounds) -> View {
-    let view = if named { view.block(Block::Text(edit.path.display.clone())) } else { view };
+fn one_file(edit: &FileEdit, is_named: bool, bounds: &Bounds) -> Block {
+    // A path that is shown stands there as people know it.
+    let path = if is_named { edit.path.display.clone() } else { edit.path.absolute.to_string_lossy().into_owned() };
     let (diff, before, after) = edit.diff();
     let mut lines = diff_lines(&diff.unified(&edit.path.display, &before, &after));
     let hidden = lines.len().saturating_sub(bounds.lines);
@@ -203,7 +215,7 @@ fn one_file(view: View, edit: &FileEdit, named: bool, bounds: &Bounds) -> View {
         End::Last => drop(lines.splice(..hidden, [gap(format!("{hidden} lines above"))])),
         End::First => drop(lines.splice(bounds.lines.., [gap(format!("{hidden} more lines"))])),
     }
-    view.block(Block::Diff(lines))
+    Block::Diff(Diff::new(lines).of(path).named(is_named))
 }
 
 /// Without the line that is still growing.

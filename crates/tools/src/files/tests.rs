@@ -99,7 +99,7 @@ fn check_edit(mode: EditMode, arguments: impl Fn(&str) -> Value) {
     let (tool, arguments) = (stage.edit(mode), arguments(tag));
     let preview = crate::scratch::whole(&*tool, "call", &arguments).unwrap();
     assert!(
-        matches!(&preview.blocks[..], [Block::Diff(lines)] if lines.iter().any(|line| line.text.contains("zero"))),
+        matches!(&preview.blocks[..], [Block::Diff(diff)] if diff.lines.iter().any(|line| line.text.contains("zero"))),
         "{preview:?}"
     );
     let text = stage.scratch.text(&*tool, arguments.clone());

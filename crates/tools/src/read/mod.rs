@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use omp_workspace::archive::locate_archive;
 use omp_workspace::conflict::ConflictUri;
 use omp_workspace::sqlite::{is_sqlite, locate_database};
@@ -104,6 +104,7 @@ impl Tool for Read {
     type Details = Details;
     const NAME: &'static str = "read";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Read;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(effects::approval(&self.files, &params.path), params)

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Block, Status, View};
+use omp_view::{Block, CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,6 +51,7 @@ impl Tool for Resolve {
     type Details = ResolveDetails;
     const NAME: &'static str = "resolve";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
     fn plan(&self, params: ResolveParams) -> Planned<ResolveParams> {
         let approval = match params.action {

@@ -4,7 +4,7 @@
 //! exploration. Without a checkpoint the session refuses the call.
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Block, Status, View};
+use omp_view::{Block, CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,7 @@ impl Tool for Rewind {
     type Details = Details;
     const NAME: &'static str = "rewind";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(Tier::Read, params)

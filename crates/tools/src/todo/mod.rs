@@ -1,7 +1,7 @@
 //! `todo`: the task list of the session, changed by small operations and shown to the user.
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,7 @@ impl Tool for Todo {
     type Details = Details;
     const NAME: &'static str = "todo";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(Tier::Read, params)

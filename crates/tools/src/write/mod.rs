@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_types::Content;
-use omp_view::{Block, Status, View};
+use omp_view::{Block, CallKind, Status, View};
 use omp_workspace::hashline::strip_prefixes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blocking::blocking;
-use crate::details::Meta;
+use crate::details::{Meta, typed_file};
 use crate::files::{Files, write_approval};
 use crate::urls::Router;
 
@@ -56,6 +56,7 @@ impl Tool for Write {
     type Details = Details;
     const NAME: &'static str = "write";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         let approval = match Target::of(&self.files, &params.path) {
@@ -107,8 +108,17 @@ impl Tool for Write {
                 }
             }
         };
+        let source = match outcome {
+            Outcome::Done { details, .. } => details.meta.file(),
+            Outcome::Running | Outcome::Failed => None,
+        };
+        let view = View { whole_file: Some(params.path.clone()), ..view };
         let language = std::path::Path::new(&params.path).extension().map(|it| it.to_string_lossy().into_owned());
-        view.block(Block::Code { language, text: params.content.clone(), first_line: Some(1) })
+        view.files(source.into_iter().chain(typed_file(&params.path))).block(Block::Code {
+            language,
+            text: params.content.clone(),
+            first_line: Some(1),
+        })
     }
 }
 

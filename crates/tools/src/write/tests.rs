@@ -34,7 +34,7 @@ fn whoever_is_asked_sees_what_is_replaced() {
         |path: &str| crate::scratch::outlook(&tool(&scratch), &json!({"path": path, "content": "one\n2\nthree\n"}));
     let view = outlook("old").unwrap();
     assert_eq!(view.title, "write old");
-    let Some(Block::Diff(lines)) = view.blocks.first() else { panic!("no diff: {view:?}") };
+    let Some(Block::Diff(omp_view::Diff { lines, .. })) = view.blocks.first() else { panic!("no diff: {view:?}") };
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts, ["one", "two", "2", "three"]);
     assert_eq!(outlook("new"), None);

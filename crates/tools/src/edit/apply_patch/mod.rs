@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use omp_workspace::patch::{FileOp, PatchOp, parse_envelope, parse_partial_envelope};
 use omp_workspace::{EditRefused, EditRules, FileEdit};
 use schemars::JsonSchema;
@@ -45,6 +45,7 @@ impl Tool for ApplyPatchEdit {
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
     fn plan(&self, params: Params) -> Planned<Patch> {
         let ops = parse_envelope(&params.input);
@@ -66,7 +67,7 @@ impl Tool for ApplyPatchEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title(named(&params.input)), outcome)
+        render::view(named(&params.input), outcome)
     }
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use omp_workspace::hashline::{self, HashlineError, HashlineOptions, HashlinePlanner};
 use omp_workspace::{FileEdit, FileSource};
 use schemars::JsonSchema;
@@ -44,6 +44,7 @@ impl Tool for HashlineEdit {
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
     fn plan(&self, params: Params) -> Planned<Sections> {
         let patch = hashline::parse(&params.input);
@@ -66,7 +67,7 @@ impl Tool for HashlineEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title(named(&params.input)), outcome)
+        render::view(named(&params.input), outcome)
     }
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {

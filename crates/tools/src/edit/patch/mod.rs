@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use omp_workspace::patch::{FileOp, PatchOp, PatchPlanner, new_file_content, parse_hunks};
 use omp_workspace::{EditRefused, EditRules, FileEdit};
 use schemars::JsonSchema;
@@ -60,6 +60,7 @@ impl Tool for PatchEdit {
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         let renames = params.edits.iter().filter_map(|entry| entry.rename.as_deref());
@@ -81,7 +82,7 @@ impl Tool for PatchEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title([params.path.as_str()]), outcome)
+        render::view([params.path.as_str()], outcome)
     }
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use omp_workspace::replace::{ReplacePlanner, TextEdit};
 use omp_workspace::{EditRules, FileEdit};
 use schemars::JsonSchema;
@@ -52,6 +52,7 @@ impl Tool for ReplaceEdit {
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(write_approval(&self.files, [params.path.as_str()]), params)
@@ -71,7 +72,7 @@ impl Tool for ReplaceEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title([params.path.as_str()]), outcome)
+        render::view([params.path.as_str()], outcome)
     }
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {

@@ -16,7 +16,7 @@ fn beginnings(text: &str) -> impl Iterator<Item = &str> {
 fn signs(view: &View) -> String {
     let mut out = String::new();
     for block in &view.blocks {
-        let Block::Diff(lines) = block else { continue };
+        let Block::Diff(omp_view::Diff { lines, .. }) = block else { continue };
         for line in lines {
             match line.kind {
                 DiffKind::Added => out.push_str(&format!("+{} ", line.text)),
