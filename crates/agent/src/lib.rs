@@ -20,5 +20,5 @@ pub use run::{LoopConfig, Port, RunEnd, Stop, run};
 pub use schema::{SchemaProblem, check_arguments};
 pub use tool::{
     AnyTool, Approval, ArrivingCall, Choice, ChoiceOption, Concurrency, Effect, Outcome, Output, Questions, Tier, Tool,
-    ToolCx, ToolError, ToolOutput, ToolSet,
+    ToolCx, ToolError, ToolOutput, ToolRole, ToolSet,
 };

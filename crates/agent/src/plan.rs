@@ -11,7 +11,7 @@ use omp_view::View;
 use serde_json::Value;
 
 use crate::schema::check_arguments;
-use crate::tool::{AnyTool, Approval, ToolCx, ToolError, ToolOutput};
+use crate::tool::{AnyTool, Approval, ToolCx, ToolError, ToolOutput, ToolRole};
 
 /// What a tool makes of the arguments of one call: what it does, and all that it needs to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +99,11 @@ impl<'t> CheckedCall<'t> {
 
     pub fn call(&self) -> &ToolCall {
         &self.call
+    }
+
+    /// What the session needs the tool for.
+    pub fn role(&self) -> Option<ToolRole> {
+        self.tool.role()
     }
 
     /// Puts other arguments in place of those there are, which stay when the new ones do not fit.

@@ -31,6 +31,8 @@ pub trait Tool: Send + Sync + 'static {
     const PROMPT: &'static str;
     /// What sort of thing its calls do, as front ends show it.
     const KIND: CallKind = CallKind::Other;
+    /// What a session needs it for besides.
+    const ROLE: Option<ToolRole> = None;
 
     /// Decided from the arguments, once and before anything runs: what the call does.
     fn plan(&self, params: Self::Params) -> Planned<Self::Plan>;
@@ -83,6 +85,11 @@ pub trait AnyTool: Send + Sync {
         CallKind::Other
     }
 
+    /// See [`Tool::ROLE`].
+    fn role(&self) -> Option<ToolRole> {
+        None
+    }
+
     /// See [`Tool::abort_grace`].
     fn abort_grace(&self) -> Duration {
         Duration::ZERO
@@ -97,6 +104,17 @@ pub trait AnyTool: Send + Sync {
 
     /// See [`Tool::restore`].
     fn restore(&self, _last: &Value) {}
+}
+
+/// What a session needs a tool for, so that nobody has to know its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolRole {
+    /// Begins an exploration.
+    Checkpoint,
+    /// Ends an exploration with its report.
+    Rewind,
+    /// Keeps the list of tasks.
+    TaskList,
 }
 
 /// A call as far as its arguments have arrived.
@@ -331,6 +349,11 @@ impl ToolSet {
         self.find(name).map_or(CallKind::Other, |(tool, _)| tool.kind())
     }
 
+    /// What the session needs a tool for.
+    pub fn role(&self, name: &str) -> Option<ToolRole> {
+        self.find(name)?.0.role()
+    }
+
     /// A tool and the schema of its arguments.
     pub fn find(&self, name: &str) -> Option<(&Arc<dyn AnyTool>, &Value)> {
         let position = self.specs.iter().position(|spec| spec.name == name)?;
@@ -372,6 +395,10 @@ impl<T: Tool> AnyTool for T {
 
     fn kind(&self) -> CallKind {
         T::KIND
+    }
+
+    fn role(&self) -> Option<ToolRole> {
+        T::ROLE
     }
 
     fn abort_grace(&self) -> Duration {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use omp_agent::AnyTool;
+use omp_agent::{AnyTool, Tool, ToolRole};
 use omp_config::{
     Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen, told_complaints,
 };
@@ -17,7 +17,9 @@ use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_rules::{Buckets, RuleSettings, bucket};
 use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
-use omp_tools::{Jobs, OFF_BY_DEFAULT, TodoBoard, ToolOptions, Toolbox, UserShell};
+use omp_tools::{
+    Ask, AstEdit, Checkpoint, Jobs, OFF_BY_DEFAULT, Read, Resolve, Rewind, TodoBoard, ToolOptions, Toolbox, UserShell,
+};
 use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
@@ -331,7 +333,7 @@ impl Setup {
         if args.no_tools {
             built.tools.clear();
         }
-        let has_todo = |tools: &[Arc<dyn AnyTool>]| tools.iter().any(|tool| tool.name() == "todo");
+        let has_todo = |tools: &[Arc<dyn AnyTool>]| tools.iter().any(|tool| tool.role() == Some(ToolRole::TaskList));
         if args.no_tools || args.tools.is_empty() {
             built.todos = built.todos.filter(|_| has_todo(&built.tools));
             return Ok(built);
@@ -341,7 +343,7 @@ impl Setup {
             return Err(no_tool(unknown, &names));
         }
         // What one of these begins, the other ends.
-        let together = [("ast_edit", "resolve"), ("checkpoint", "rewind")];
+        let together = [(AstEdit::NAME, Resolve::NAME), (Checkpoint::NAME, Rewind::NAME)];
         let brought =
             |name: &str| together.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));
         let wanted = |name: &str| args.tools.iter().any(|wanted| wanted == name) || brought(name);
@@ -365,7 +367,7 @@ impl Setup {
         let asked = Asked {
             replace: args.prompt.system_prompt.as_deref().map(text_or_file).transpose()?,
             append: args.prompt.append_system_prompt.as_deref().map(text_or_file).transpose()?,
-            can_read: tools.iter().any(|tool| tool.name() == "read"),
+            can_read: tools.iter().any(|tool| tool.name() == Read::NAME),
         };
         let shell = Shell::choose(&self.env);
         let environment = Environment {
@@ -457,8 +459,10 @@ pub struct Recorded {
 fn no_tool(name: &str, names: &[String]) -> Problem {
     let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
     match name {
-        "ask" => "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
-            .to_owned(),
+        Ask::NAME => {
+            "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
+                .to_owned()
+        }
         _ => format!(
             "there is no tool `{name}`\nhint: the tools are {}; off by default: {}",
             names.join(", "),

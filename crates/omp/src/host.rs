@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_agent::Tool;
 use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_secrets::{Veil, Veiled};
@@ -18,7 +19,7 @@ use omp_session::{
     SessionListing, SessionOptions, StandardFeatures, Titling, Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
-use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
+use omp_tools::{Bash, Jobs, TextsResource, TodoBoard, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 
 use crate::cli::{ModelArgs, RunArgs};
@@ -254,7 +255,7 @@ impl Host {
         let tier = setup.service_tier(&args.model)?;
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
         setup.warnings.extend(containing::warnings(&setup));
-        if built.tools.iter().any(|tool| tool.name() == "bash") {
+        if built.tools.iter().any(|tool| tool.name() == Bash::NAME) {
             built.shell.read_start_files();
         }
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());

@@ -265,12 +265,14 @@ impl AnyTool for HostTool {
         Concurrency::Shared
     }
 
-    fn render(&self, _arguments: &Value, outcome: Outcome<&Value>) -> View {
+    fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
         let status = match outcome {
             Outcome::Running => Status::Running,
             Outcome::Done { is_error: false, .. } => Status::Done,
             Outcome::Done { is_error: true, .. } | Outcome::Failed => Status::Failed,
         };
-        View::new(self.definition.label.as_ref().unwrap_or(&self.definition.name), status)
+        // Nothing else is known of what a host's tools take.
+        let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
+        View { command, ..View::new(self.definition.label.as_ref().unwrap_or(&self.definition.name), status) }
     }
 }

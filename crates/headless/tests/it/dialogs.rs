@@ -54,8 +54,8 @@ impl AnyTool for Paint {
         Ok(plan_of(tier, move |cx| Box::pin(async move { run(cx).await })))
     }
 
-    fn render(&self, _: &Value, _: Outcome<&Value>) -> View {
-        View::default()
+    fn render(&self, arguments: &Value, _: Outcome<&Value>) -> View {
+        View { command: arguments["command"].as_str().map(str::to_owned), ..View::default() }
     }
 }
 

@@ -20,7 +20,7 @@ mod undo;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, ready};
-use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome};
+use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome, ToolRole};
 use omp_store::{Context, Custom};
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
@@ -243,6 +243,11 @@ impl SessionCx {
     /// Keeps data beside the conversation that the model does not see.
     pub fn note(&self, custom: Custom) -> Result<(), RecorderError> {
         self.control.recorder().note(custom)
+    }
+
+    /// What the session needs a tool for.
+    pub fn tool_role(&self, tool: &str) -> Option<ToolRole> {
+        self.control.tools().role(tool)
     }
 
     /// Tells the user something that stops nothing, and waits for slow readers.

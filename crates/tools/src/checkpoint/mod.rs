@@ -4,7 +4,7 @@
 //! the conversation, and it refuses a second checkpoint before the call gets here.
 
 use jiff::Timestamp;
-use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};
 use omp_view::{CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,7 @@ impl Tool for Checkpoint {
     const NAME: &'static str = "checkpoint";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Think;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Checkpoint);
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(Tier::Read, params)

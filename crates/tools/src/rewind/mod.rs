@@ -3,7 +3,7 @@
 //! Like `checkpoint` it changes nothing itself: the session looks at its result and puts the report in the place of the
 //! exploration. Without a checkpoint the session refuses the call.
 
-use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};
 use omp_view::{Block, CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,7 @@ impl Tool for Rewind {
     const NAME: &'static str = "rewind";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Think;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Rewind);
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(Tier::Read, params)

@@ -1,6 +1,6 @@
 //! `todo`: the task list of the session, changed by small operations and shown to the user.
 
-use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};
 use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,7 @@ impl Tool for Todo {
     const NAME: &'static str = "todo";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Think;
+    const ROLE: Option<ToolRole> = Some(ToolRole::TaskList);
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(Tier::Read, params)
