@@ -157,7 +157,7 @@ impl Ticket {
             reply = self.obey(content) => reply?,
         };
         let command = match reply {
-            SlashReply::Prompt(content) => Command::Prompt(content),
+            SlashReply::Prompt(prompt) => Command::Prompt(prompt),
             SlashReply::Retry => Command::Retry,
             SlashReply::Text(text) | SlashReply::Copy(text) => {
                 live.updates.message(text).await;
@@ -184,13 +184,13 @@ impl Ticket {
         let (command, arguments) = match self.live.commands.read(&typed, &[]) {
             Called::Command(command, arguments) => (command, arguments),
             Called::Refused(why) => return Err(Error::new(ErrorCode::INVALID_PARAMS, why)),
-            Called::Message => return Ok(SlashReply::Prompt(content)),
+            Called::Message => return Ok(SlashReply::Prompt(content.into())),
         };
         let reply = command.run(arguments, &self.live.session).await;
         match reply.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {
-            SlashReply::Prompt(mut prompt) => {
-                prompt.extend(content.into_iter().filter(|block| matches!(block, Content::Image(_))));
-                Ok(SlashReply::Prompt(prompt))
+            SlashReply::Prompt(prompt) => {
+                let pictures = content.into_iter().filter(|block| matches!(block, Content::Image(_)));
+                Ok(SlashReply::Prompt(prompt.with(pictures)))
             }
             text => Ok(text),
         }

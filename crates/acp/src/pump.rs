@@ -100,6 +100,7 @@ impl Pump {
             | SessionEvent::Refused(_)
             | SessionEvent::CompactionStart { .. }
             | SessionEvent::Dismissed { .. }
+            | SessionEvent::Queued { .. }
             | SessionEvent::Moved => {}
         }
     }

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{
-    Called, Command, EndReason, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply,
-    TimeLimit, Wish,
+    Called, Command, EndReason, OpenSession, Prompt, RunEnd, Session, SessionEvent, SessionHost, SlashCommands,
+    SlashReply, TimeLimit, Wish,
 };
 use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
@@ -173,13 +173,13 @@ async fn ended(old: Option<Driven>) -> Result<(), String> {
 /// attached stays where it is.
 async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Content>) -> Result<SlashReply, String> {
     let Some(at) = prompt.iter().rposition(|block| matches!(block, Content::Text(_))) else {
-        return Ok(SlashReply::Prompt(prompt));
+        return Ok(SlashReply::Prompt(prompt.into()));
     };
     let typed = prompt[at].as_text().unwrap_or_default().to_owned();
     let (command, arguments) = match commands.read(&typed, &[]) {
         Called::Command(command, arguments) => (command, arguments),
         Called::Refused(why) => return Err(why),
-        Called::Message => return Ok(SlashReply::Prompt(joined(prompt))),
+        Called::Message => return Ok(SlashReply::Prompt(joined(prompt).into())),
     };
     if prompt.len() > 1 && !command.takes_attachments() {
         return Err(format!(
@@ -189,8 +189,8 @@ async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Conte
     }
     Ok(match command.run(arguments, session).await? {
         SlashReply::Prompt(made) => {
-            prompt.splice(at..=at, made);
-            SlashReply::Prompt(prompt)
+            prompt.splice(at..=at, made.content);
+            SlashReply::Prompt(Prompt { content: prompt, prepared: made.prepared })
         }
         other => other,
     })

@@ -62,7 +62,7 @@ async fn first_request(preset: Preset) -> Request {
         session.send(Command::SetPlanMode(true)).await.unwrap();
     }
     let mut events = session.events();
-    session.send(Command::Prompt(vec![Content::text("Hello.")])).await.unwrap();
+    session.send(Command::Prompt(vec![Content::text("Hello.")].into())).await.unwrap();
     while !matches!(events.recv().await.unwrap(), SessionEvent::Idle { .. }) {}
     drop((session, events));
     actor.await.unwrap();

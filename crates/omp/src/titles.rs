@@ -46,7 +46,7 @@ mod tests {
         let host = Host::new(args, &setup, true);
         let opened = host.open(Wish::New { cwd: None, parent: None }).await.unwrap();
         let mut events = opened.session.events();
-        opened.session.send(Command::Prompt(vec![Content::text("the login is broken")])).await.unwrap();
+        opened.session.send(Command::Prompt(vec![Content::text("the login is broken")].into())).await.unwrap();
         let wanted = host.titles();
         loop {
             match events.recv().await.unwrap() {

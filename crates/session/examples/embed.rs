@@ -127,7 +127,7 @@ pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>>
         ..SessionOptions::new(Arc::new(Pretender), Arc::new(model()), Recorder::nowhere(Path::new(".")))
     });
     let mut events = session.events();
-    session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")])).await?;
+    session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")].into())).await?;
     while let Some(event) = events.recv().await {
         match event {
             SessionEvent::Agent(AgentEvent::ToolStart { name, arguments, .. }) => {

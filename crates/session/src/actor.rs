@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, ToolSet, run};
-use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
+use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::features::{AskedAloud, StartSource, Woken, ask_to_overwrite};
 use crate::history;
-use crate::inbox::{Inbox, as_prompt, meanwhile};
+use crate::inbox::{Inbox, meanwhile};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
@@ -137,7 +137,7 @@ impl Actor {
         let control = self.control.clone();
         control.begin();
         inbox.hearing(&control, Box::pin(control.start(self.begun))).await;
-        inbox.postpone(control.queues.clear().into_iter().filter_map(as_prompt));
+        inbox.postpone(control.unqueue().into_iter().map(Command::Prompt));
     }
 
     async fn obey(&mut self, command: Command, inbox: &mut Inbox) {
@@ -149,9 +149,10 @@ impl Actor {
                     self.prompt(news, inbox).await;
                 }
             }
-            Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
+            Command::Prompt(prompt) | Command::Steer(prompt) | Command::FollowUp(prompt) => {
                 self.woken.told();
-                self.prompt(vec![Arc::new(Message::User(UserMessage::new(content)))], inbox).await;
+                let message = self.control.standing().prepared.message(&prompt);
+                self.prompt(vec![message], inbox).await;
             }
             Command::Retry => {
                 self.woken.told();
@@ -207,9 +208,9 @@ impl Actor {
         let since = inbox.put_off(&control);
         control.end_prompt().await;
         control.set_deaf(false);
-        let mut undelivered = control.queues.clear();
+        let mut undelivered = control.unqueue();
         if end == RunEnd::Finished {
-            inbox.postpone(undelivered.drain(..).filter_map(as_prompt));
+            inbox.postpone(undelivered.drain(..).map(Command::Prompt));
         }
         inbox.postpone(since);
         self.publish(false);
@@ -252,7 +253,7 @@ impl Actor {
         let mut end = self.work_once(said, cancel.clone()).await;
         while self.goes_on(&end, &cancel) {
             // Time may have run out, or the user may have ended it, since.
-            let Some(again) = self.control.standing().again(Instant::now()) else { break };
+            let Some(again) = self.control.standing().say_again(Instant::now()) else { break };
             let said = vec![again];
             self.control.standing().said(&said);
             end = self.work_once(said, cancel.clone()).await;

@@ -19,6 +19,7 @@ use crate::features::{SessionFeature, Waking};
 use crate::outlet::Outlet;
 use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
+use crate::prepared::Prompt;
 use crate::prompt::{LookAround, SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
 use crate::secrets;
@@ -352,6 +353,24 @@ impl Control {
 
     pub fn change(&self, change: impl FnOnce(&mut Snapshot)) {
         self.snapshot.send_modify(|snapshot| change(Arc::make_mut(snapshot)));
+    }
+
+    /// Lets a prompt wait for the running work. It is given back where too many wait.
+    pub fn queue(&self, prompt: Prompt, push: impl FnOnce(&Queues, Arc<Message>) -> bool) -> Option<Prompt> {
+        let message = self.standing().prepared.message(&prompt);
+        if !push(&self.queues, message.clone()) {
+            return self.standing().prepared.prompt(&message);
+        }
+        self.change(|snapshot| snapshot.queued = self.queues.len());
+        self.outlet.offer(SessionEvent::Queued { waiting: self.queues.len() });
+        None
+    }
+
+    /// Takes back what waits: none of it will be delivered.
+    pub fn unqueue(&self) -> Vec<Prompt> {
+        let waited = self.queues.clear();
+        let mut standing = self.standing();
+        waited.iter().filter_map(|message| standing.prepared.prompt(message)).collect()
     }
 }
 

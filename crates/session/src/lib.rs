@@ -52,7 +52,7 @@ use std::sync::Arc;
 use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
 use omp_secrets::Veil;
 use omp_store::Custom;
-use omp_types::{Access, AccessMap, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
+use omp_types::{Access, AccessMap, CacheRetention, Llm, Message, Model, ServiceTier, ThinkingLevel};
 use omp_view::{CallKind, View};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -78,11 +78,12 @@ pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
+pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{
     ApprovalMode, EditedRules, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy,
 };
-pub use prepared::{CallLimit, Prepared};
+pub use prepared::{CallLimit, Prepared, Prompt};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
     PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
@@ -182,11 +183,11 @@ impl SessionOptions {
 
 pub enum Command {
     /// Starts a run, or waits for the running one to end.
-    Prompt(Vec<Content>),
+    Prompt(Prompt),
     /// Interrupts the running work with a message; starts a run when idle.
-    Steer(Vec<Content>),
+    Steer(Prompt),
     /// Delivered when the running work is done; starts a run when idle.
-    FollowUp(Vec<Content>),
+    FollowUp(Prompt),
     /// Delivered together with the next prompt, before it.
     NextTurn(Arc<Message>),
     /// Becomes part of the conversation without asking for an answer, after the running work.
@@ -341,6 +342,11 @@ impl Session {
         self.control.outlet.subscribe()
     }
 
+    /// The same for somebody the session does not wait for: who reads too slowly loses events, and is told how many.
+    pub fn observe(&self) -> Observer {
+        self.control.outlet.observe()
+    }
+
     /// The state as of now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.control.snapshot()
@@ -467,11 +473,6 @@ impl Session {
         self.control.standing().force(tool);
     }
 
-    /// What a prompt stands for that a command gives back, and what holds while it is worked on.
-    pub fn prepare(&self, prepared: Prepared) {
-        self.control.standing().prepared.add(prepared);
-    }
-
     /// Why it will end, for hooks that hear of the end. Said before the last handle is dropped.
     pub fn ends_by(&self, reason: EndReason) {
         self.control.standing().end = reason;
@@ -509,8 +510,8 @@ impl Session {
     }
 
     /// Takes the waiting messages back: none of them will be delivered.
-    pub fn unqueue(&self) -> Vec<Arc<Message>> {
-        self.control.queues.clear()
+    pub fn unqueue(&self) -> Vec<Prompt> {
+        self.control.unqueue()
     }
 
     /// Whether there is a question that was not answered, so that [`Command::Retry`] has something to ask.

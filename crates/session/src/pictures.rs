@@ -6,28 +6,29 @@
 use omp_pictures::{Limits, prepare_encoded};
 use omp_types::{Content, ImageContent};
 
-use crate::Command;
 use crate::control::Control;
+use crate::{Command, Prompt};
 
 /// The command with its pictures prepared.
 pub(crate) async fn prepared(command: Command, control: &Control) -> Command {
     match command {
-        Command::Prompt(content) => Command::Prompt(with_pictures(content, control).await),
-        Command::Steer(content) => Command::Steer(with_pictures(content, control).await),
-        Command::FollowUp(content) => Command::FollowUp(with_pictures(content, control).await),
+        Command::Prompt(prompt) => Command::Prompt(with_pictures(prompt, control).await),
+        Command::Steer(prompt) => Command::Steer(with_pictures(prompt, control).await),
+        Command::FollowUp(prompt) => Command::FollowUp(with_pictures(prompt, control).await),
         other => other,
     }
 }
 
-async fn with_pictures(content: Vec<Content>, control: &Control) -> Vec<Content> {
-    if !content.iter().any(|block| matches!(block, Content::Image(_))) {
-        return content;
+async fn with_pictures(mut prompt: Prompt, control: &Control) -> Prompt {
+    if !prompt.content.iter().any(|block| matches!(block, Content::Image(_))) {
+        return prompt;
     }
-    let original = content.clone();
+    let original = prompt.content.clone();
     // A large picture takes a good part of a second.
-    let Ok((content, notes)) = tokio::task::spawn_blocking(move || prepare_all(content)).await else { return original };
+    let Ok((content, notes)) = tokio::task::spawn_blocking(move || prepare_all(original)).await else { return prompt };
     notes.into_iter().for_each(|note| control.tell(note));
-    content
+    prompt.content = content;
+    prompt
 }
 
 fn prepare_all(content: Vec<Content>) -> (Vec<Content>, Vec<String>) {

@@ -15,6 +15,7 @@ use crate::approvals::CallDetails;
 use crate::desk::QuestionKind;
 use crate::event::SessionEvent;
 use crate::policy::{Offer, Verdict, VerdictKind};
+use crate::prepared::Prompt;
 
 /// Where what a session keeps is read: long output, and its own file.
 const OWN: [&str; 2] = ["artifact://", "history://"];
@@ -150,10 +151,17 @@ pub(crate) fn hide_event(veil: &Veil, event: SessionEvent) -> SessionEvent {
             veil.hide_text(&mut refused.hint);
         }
         SessionEvent::JobEnded(ended) => veil.hide_text(&mut ended.command),
-        SessionEvent::Idle { undelivered, .. } => *undelivered = hide_all(veil, undelivered),
+        SessionEvent::Idle { undelivered, .. } => undelivered.iter_mut().for_each(|prompt| hide_prompt(veil, prompt)),
         _ => {}
     }
     event
+}
+
+fn hide_prompt(veil: &Veil, prompt: &mut Prompt) {
+    veil.hide_contents(&mut prompt.content);
+    if let Some(prepared) = &mut prompt.prepared {
+        veil.hide_text(&mut Arc::make_mut(prepared).typed);
+    }
 }
 
 fn hide_agent_event(veil: &Veil, event: &mut AgentEvent) {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use omp_types::{Content, Message, ServiceTier, Terms, UserMessage};
+use omp_types::{Message, ServiceTier, Terms};
 
 use crate::features::EndReason;
-use crate::prepared::Preparations;
+use crate::prepared::{Preparations, Prompt};
 
 /// A prompt is never said more often than this, whatever was asked for.
 pub const MOST_REPEATS: u32 = 1000;
@@ -33,7 +33,7 @@ pub(crate) struct Standing {
 #[derive(Debug)]
 struct Repeat {
     /// The prompt, once it was said for the first time.
-    content: Option<Vec<Content>>,
+    prompt: Option<Prompt>,
     /// How often it may still be said.
     left: u32,
     until: Instant,
@@ -70,7 +70,7 @@ impl Standing {
             Some(RepeatLimit::Times(times)) => (times.min(MOST_REPEATS), LONGEST_REPEAT),
             Some(RepeatLimit::For(time)) => (MOST_REPEATS, time.min(LONGEST_REPEAT)),
         };
-        self.repeat = Some(Repeat { content: None, left: times, until: now + time });
+        self.repeat = Some(Repeat { prompt: None, left: times, until: now + time });
     }
 
     pub fn repeats(&self) -> bool {
@@ -80,31 +80,38 @@ impl Standing {
     /// A prompt begins.
     pub fn said(&mut self, messages: &[Arc<Message>]) {
         let user = messages.iter().rev().find_map(|message| match &**message {
-            Message::User(user) => Some(&user.content),
+            Message::User(user) => Some((message, &user.content)),
             _ => None,
         });
-        if let (Some(repeat), Some(content)) = (&mut self.repeat, user) {
-            repeat.content = Some(content.clone());
+        if let (Some(repeat), Some((message, content))) = (&mut self.repeat, user) {
+            repeat.prompt = Some(Prompt { content: content.clone(), prepared: self.prepared.of(message).cloned() });
             repeat.left = repeat.left.saturating_sub(1);
         }
     }
 
     /// A prompt is done with. One that is still to be said stays.
     pub fn ended(&mut self) {
-        self.repeat.take_if(|repeat| repeat.content.is_some());
+        self.repeat.take_if(|repeat| repeat.prompt.is_some());
     }
 
     /// The prompt again, unless it was said often enough.
-    pub fn again(&self, now: Instant) -> Option<Arc<Message>> {
+    pub fn again(&self, now: Instant) -> Option<&Prompt> {
         let repeat = self.repeat.as_ref()?;
         let over = repeat.left == 0 || now >= repeat.until;
-        let content = repeat.content.clone().filter(|_| !over)?;
-        Some(Arc::new(Message::User(UserMessage::new(content))))
+        repeat.prompt.as_ref().filter(|_| !over)
+    }
+
+    /// Its message, to be delivered once more.
+    pub fn say_again(&mut self, now: Instant) -> Option<Arc<Message>> {
+        let prompt = self.again(now)?.clone();
+        Some(self.prepared.message(&prompt))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use omp_types::UserMessage;
+
     use super::*;
 
     fn prompt(text: &str) -> Vec<Arc<Message>> {
@@ -118,7 +125,7 @@ mod tests {
         assert!(standing.again(now).is_none(), "nothing was said yet");
         standing.said(&prompt("go"));
         let mut times = 1;
-        while let Some(again) = standing.again(now) {
+        while let Some(again) = standing.say_again(now) {
             standing.said(&[again]);
             times += 1;
         }

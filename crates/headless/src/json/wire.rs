@@ -263,6 +263,7 @@ impl<'a> Frame<'a> {
             SessionEvent::Refused(_) => return None,
             SessionEvent::Question(_)
             | SessionEvent::Dismissed { .. }
+            | SessionEvent::Queued { .. }
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved
             | SessionEvent::Idle { .. } => return None,

@@ -67,6 +67,8 @@ impl Teller {
                     self.output.frame(&frame);
                 }
             }
+            // Clients ask how many wait.
+            SessionEvent::Queued { .. } => {}
             SessionEvent::Idle { end, undelivered } => self.settle(&end, undelivered.len()),
             SessionEvent::RetryStart { .. }
             | SessionEvent::RetryEnd { .. }

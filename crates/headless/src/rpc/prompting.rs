@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_session::{Called, Command, CommandSource, SlashReply};
+use omp_session::{Called, Command, CommandSource, Prompt, SlashReply};
 use omp_types::{Content, ImageContent};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -54,21 +54,18 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
     let images = said.images.clone();
     let behavior = said.streaming_behavior;
     let reply = match current.commands.read(&said.message, &[]) {
-        Called::Message => Ok(SlashReply::Prompt(said.content())),
+        Called::Message => Ok(SlashReply::Prompt(said.content().into())),
         Called::Refused(why) => Err(why),
         Called::Command(command, arguments) => {
             command.run(arguments, &current.session).await.map(|reply| match reply {
-                SlashReply::Prompt(mut content) => {
-                    content.extend(images.into_iter().map(Content::Image));
-                    SlashReply::Prompt(content)
-                }
+                SlashReply::Prompt(prompt) => SlashReply::Prompt(prompt.with(images.into_iter().map(Content::Image))),
                 other => other,
             })
         }
     };
-    let content = match reply {
+    let prompt = match reply {
         Err(problem) => return server.answer(request, Err(problem.into())),
-        Ok(SlashReply::Prompt(content)) => content,
+        Ok(SlashReply::Prompt(prompt)) => prompt,
         Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
             server.output.frame(&News::CommandOutput { text: &text });
             return server.answer(request, data(&json!({"agentInvoked": false})));
@@ -88,59 +85,58 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
     };
     server.answer(request, DONE);
     let sent = match behavior {
-        _ if !current.activity.works() => ask(&current, content, request.id.clone(), "prompt").await,
-        Some(Behavior::Steer) => send(&current, Command::Steer(content)).await,
-        Some(Behavior::FollowUp) => send(&current, Command::FollowUp(content)).await,
+        _ if !current.activity.works() => ask(&current, prompt, request.id.clone(), "prompt").await,
+        Some(Behavior::Steer) => send(&current, Command::Steer(prompt)).await,
+        Some(Behavior::FollowUp) => send(&current, Command::FollowUp(prompt)).await,
         None => Err(BUSY.into()),
     };
     late(server, request.id.as_ref(), "prompt", sent);
 }
 
 pub async fn steer(current: &Current, request: &Request) -> Outcome {
-    let content = message(current, request.fields()?).await?;
-    send(current, Command::Steer(content)).await
+    let prompt = message(current, request.fields()?).await?;
+    send(current, Command::Steer(prompt)).await
 }
 
 pub async fn follow_up(current: &Current, request: &Request) -> Outcome {
-    let content = message(current, request.fields()?).await?;
-    send(current, Command::FollowUp(content)).await
+    let prompt = message(current, request.fields()?).await?;
+    send(current, Command::FollowUp(prompt)).await
 }
 
 pub async fn abort_and_prompt(server: &Server, current: &Current, request: &Request) {
     let said: Result<Said, Refusal> = request.fields();
-    let content = match said {
+    let prompt = match said {
         Ok(said) => message(current, said).await,
         Err(refusal) => Err(refusal),
     };
-    let content = match content {
-        Ok(content) => content,
+    let prompt = match prompt {
+        Ok(prompt) => prompt,
         Err(refusal) => return server.answer(request, Err(refusal)),
     };
     current.abort().await;
     server.answer(request, DONE);
-    let sent = ask(current, content, request.id.clone(), "abort_and_prompt").await;
+    let sent = ask(current, prompt, request.id.clone(), "abort_and_prompt").await;
     late(server, request.id.as_ref(), "abort_and_prompt", sent);
 }
 
 /// What goes to the model by itself: a message, or what a file or a skill makes of one. Other commands are for `prompt`.
-async fn message(current: &Current, said: Said) -> Result<Vec<Content>, Refusal> {
+async fn message(current: &Current, said: Said) -> Result<Prompt, Refusal> {
     let (command, arguments) = match current.commands.read(&said.message, &[]) {
-        Called::Message => return Ok(said.content()),
+        Called::Message => return Ok(said.content().into()),
         Called::Refused(why) => return Err(why.into()),
         Called::Command(command, arguments) => (command, arguments),
     };
     if command.source() != CommandSource::Builtin
-        && let SlashReply::Prompt(mut content) = command.run(arguments, &current.session).await?
+        && let SlashReply::Prompt(prompt) = command.run(arguments, &current.session).await?
     {
-        content.extend(said.images.into_iter().map(Content::Image));
-        return Ok(content);
+        return Ok(prompt.with(said.images.into_iter().map(Content::Image)));
     }
     Err(format!("/{} is no message\nhint: send it with `prompt`", command.name()).into())
 }
 
-async fn ask(current: &Current, content: Vec<Content>, id: Option<Value>, command: &'static str) -> Outcome {
+async fn ask(current: &Current, prompt: Prompt, id: Option<Value>, command: &'static str) -> Outcome {
     current.activity.asked(id, command);
-    send(current, Command::Prompt(content)).await
+    send(current, Command::Prompt(prompt)).await
 }
 
 pub async fn send(current: &Current, command: Command) -> Outcome {

@@ -138,7 +138,7 @@ impl SlashCommand for Echo {
             return async move { Ok(SlashReply::Switch(Wish::Move { file, cwd: cwd.into() })) }.boxed();
         }
         let reply = match arguments {
-            "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")])),
+            "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")].into())),
             "fail" => Err("it failed".to_owned()),
             "again" => Ok(SlashReply::Retry),
             "elsewhere" => Ok(SlashReply::Switch(Wish::New { cwd: None, parent: None })),

@@ -290,7 +290,9 @@ impl Running {
                 working.compacting = true;
             }
             SessionEvent::CompactionEnd { .. } => self.compacted(),
-            SessionEvent::AgentEnd { .. }
+            // Whatever waits is drawn from the snapshot.
+            SessionEvent::Queued { .. }
+            | SessionEvent::AgentEnd { .. }
             | SessionEvent::Spent(_)
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
@@ -333,7 +335,7 @@ impl Running {
         }
     }
 
-    fn idle(&mut self, end: &RunEnd, undelivered: &[Arc<Message>]) {
+    fn idle(&mut self, end: &RunEnd, undelivered: &[omp_session::Prompt]) {
         let took = self.work.working.take().map(|working| working.since.elapsed());
         if let Some(live) = &mut self.live {
             live.look_at_todos();
@@ -343,7 +345,7 @@ impl Running {
         if planned && *end == RunEnd::Finished && self.dialog.is_none() && self.prompt.is_empty() {
             self.show_dialog(Box::new(PlanDialog::default()));
         }
-        self.give_back(undelivered.iter().map(|message| Submission::of(message.content())).collect());
+        self.give_back(undelivered.iter().map(Submission::of).collect());
         if took.is_some_and(|took| self.is_worth_a_call(end, took)) && !self.presses.focused {
             let how = match end {
                 RunEnd::Finished => "done",

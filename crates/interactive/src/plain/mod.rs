@@ -215,7 +215,7 @@ impl<W: Write> Plain<W> {
             if let [Content::Text(line)] = prompt.as_slice() {
                 return self.obey(&line.text, signals).await;
             }
-            self.ask(Command::Prompt(prompt)).await;
+            self.ask(Command::Prompt(prompt.into())).await;
         } else if self.input.closed {
             return Ok(Some(PlainEnd::Left));
         } else {
@@ -285,7 +285,7 @@ impl<W: Write> Plain<W> {
                 for problem in problems {
                     self.problem(&problem)?;
                 }
-                self.converse(content).await?;
+                self.converse(content.into()).await?;
             }
             Typed::Command { command, arguments } if command.asks() => {
                 let (session, arguments) = (current.session.clone(), arguments.to_owned());
@@ -312,7 +312,7 @@ impl<W: Write> Plain<W> {
                         None => self.teller.say(&text)?,
                     }
                 }
-                Ok(SlashReply::Prompt(content)) => self.converse(content).await?,
+                Ok(SlashReply::Prompt(prompt)) => self.converse(prompt).await?,
                 Ok(SlashReply::Retry | SlashReply::Switch(_)) if self.work.running => {
                     self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;
                 }
@@ -323,12 +323,12 @@ impl<W: Write> Plain<W> {
         Ok(None)
     }
 
-    async fn converse(&mut self, content: Vec<Content>) -> io::Result<()> {
+    async fn converse(&mut self, prompt: omp_session::Prompt) -> io::Result<()> {
         if !self.work.running {
-            self.ask(Command::Prompt(content)).await;
+            self.ask(Command::Prompt(prompt)).await;
             return Ok(());
         }
-        self.send(Command::Steer(content)).await;
+        self.send(Command::Steer(prompt)).await;
         self.teller.say("Sent; the model reads it at its next step.")
     }
 
@@ -491,12 +491,12 @@ impl<W: Write> Plain<W> {
                 self.teller.end_answer()?;
                 self.work = Work::default();
                 self.ended(end)?;
-                for message in undelivered {
-                    self.teller.say(&format!("Not delivered: {}", omp_types::text_of(message.content())))?;
+                for prompt in undelivered {
+                    self.teller.say(&format!("Not delivered: {}", prompt.typed().0))?;
                 }
                 Ok(())
             }
-            SessionEvent::AgentEnd { .. } | SessionEvent::Renamed { .. } => Ok(()),
+            SessionEvent::AgentEnd { .. } | SessionEvent::Renamed { .. } | SessionEvent::Queued { .. } => Ok(()),
         }
     }
 

@@ -133,6 +133,7 @@ impl Scribe {
             | SessionEvent::Question(_)
             | SessionEvent::Refused(_)
             | SessionEvent::Dismissed { .. }
+            | SessionEvent::Queued { .. }
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved => {}
         }

@@ -68,7 +68,7 @@ impl SlashCommand for ForceCommand {
             session.force_tool(Some(tool));
             Ok(match prompt.trim() {
                 "" => SlashReply::Text(format!("the next answer has to call `{tool}`")),
-                prompt => SlashReply::Prompt(vec![Content::text(prompt)]),
+                prompt => SlashReply::Prompt(vec![Content::text(prompt)].into()),
             })
         }
         .boxed()

@@ -31,11 +31,11 @@ impl SlashCommand for PlanCommand {
                 "go" if !plans => Err("there is no plan to carry out\nhint: /plan begins one".to_owned()),
                 "go" => {
                     set(session, false).await?;
-                    Ok(SlashReply::Prompt(vec![Content::text(PLAN_APPROVED.trim())]))
+                    Ok(SlashReply::Prompt(vec![Content::text(PLAN_APPROVED.trim())].into()))
                 }
                 prompt => {
                     set(session, true).await?;
-                    Ok(SlashReply::Prompt(vec![Content::text(prompt)]))
+                    Ok(SlashReply::Prompt(vec![Content::text(prompt)].into()))
                 }
             }
         }

@@ -41,7 +41,7 @@ impl SlashCommand for LoopCommand {
                 "" => SlashReply::Text(format!("the next prompt is said {}; /loop takes that back", told(limit))),
                 prompt => {
                     session.tell(format!("this is said {}; esc stops it, as /loop does", told(limit)));
-                    SlashReply::Prompt(vec![Content::text(prompt)])
+                    SlashReply::Prompt(vec![Content::text(prompt)].into())
                 }
             })
         }

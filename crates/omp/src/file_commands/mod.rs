@@ -18,7 +18,9 @@ use futures_util::future::BoxFuture;
 use omp_config::{Catalogue, FileCommand, Item, ItemSource, Level, Skill, TrustDecision, read_again, repository_root};
 use omp_exec::Containment;
 use omp_llm::Registry;
-use omp_session::{Arguments, CommandSource, Expanded, Piece, Prepared, Session, SlashCommand, SlashReply, expand};
+use omp_session::{
+    Arguments, CommandSource, Expanded, Piece, Prepared, Prompt, Session, SlashCommand, SlashReply, expand,
+};
 use omp_tools::{FoldersResource, NamedFolder, Resource};
 use omp_types::{Content, Env, ImageContent};
 use omp_workspace::Reach;
@@ -141,7 +143,7 @@ impl SlashCommand for Templated {
                 session.tell(format!("/{}: {note}", self.file.name));
             }
             let typed = format!("/{} {}", self.file.name, arguments.line()).trim_end().to_owned();
-            sent(made, typed, &self.file.source, terms, session)
+            sent(made, typed, &self.file.source, terms)
         }
         .boxed()
     }
@@ -200,21 +202,22 @@ impl Place {
 }
 
 /// What is said to the model. The session keeps what was typed beside it.
-fn sent(made: Made, typed: String, source: &ItemSource, terms: Terms, session: &Session) -> Result<SlashReply, String> {
+fn sent(made: Made, typed: String, source: &ItemSource, terms: Terms) -> Result<SlashReply, String> {
     let Made { text, images, .. } = made;
     if text.trim().is_empty() {
         let name = typed.split_whitespace().next().unwrap_or_default();
         return Err(format!("{name} says nothing: {} is empty", source.path.display()));
     }
-    session.prepare(Prepared {
-        text: text.clone(),
+    let images = images.into_iter().map(Content::Image);
+    let content: Vec<Content> = std::iter::once(Content::text(text)).chain(images).collect();
+    let prepared = Prepared {
         typed,
+        blocks: content.len(),
         path: source.path.display().to_string(),
         model: terms.model,
         limit: terms.limit,
-    });
-    let images = images.into_iter().map(Content::Image);
-    Ok(SlashReply::Prompt(std::iter::once(Content::text(text)).chain(images).collect()))
+    };
+    Ok(SlashReply::Prompt(Prompt { content, prepared: Some(Arc::new(prepared)) }))
 }
 
 fn first_line(template: &str) -> String {

@@ -77,7 +77,7 @@ impl SlashCommand for SkillCommand {
                 .map_err(|problem| format!("/{} cannot be used: {problem}", self.name))?;
             let terms = Terms::of(&self.name, &again.fields, &self.place, session).await?;
             let made = Made { text: message(&self.skill, again.body.trim(), line), ..Made::default() };
-            sent(made, self.typed(line), &self.skill.source, terms, session)
+            sent(made, self.typed(line), &self.skill.source, terms)
         }
         .boxed()
     }

@@ -155,7 +155,7 @@ async fn the_model_reads_back_what_was_taken_out() {
     let llm =
         Arc::new(ScriptedLlm::new([Turn::call("read", json!({"path": format!("{url}:1-40")})), Turn::text("ok")]));
     let (session, mut events) = open(&stage, llm.clone());
-    session.send(Command::Prompt(vec![Content::text("What was secret 0?")])).await.unwrap();
+    session.send(Command::Prompt(vec![Content::text("What was secret 0?")].into())).await.unwrap();
     while !matches!(events.recv().await, Some(SessionEvent::Idle { .. }) | None) {}
     let requests = llm.requests();
     let [first, second] = requests.as_slice() else { panic!("{} requests", requests.len()) };

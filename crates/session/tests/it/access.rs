@@ -90,7 +90,7 @@ async fn ran(path: &str, attended: bool, answer: fn(Vec<String>) -> Answer) -> R
         options.rule_keeper = Some(kept.clone());
         options.access = access.clone();
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let (session, mut asked) = (stage.session.clone(), Vec::new());
     let (lines, _) = stage
         .until_idle(|event| {
@@ -163,7 +163,7 @@ async fn what_was_lent_ends_with_an_abort() {
         options.attended = true;
         options.access = access.clone();
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     let mut lent = false;
     let watched = access.clone();

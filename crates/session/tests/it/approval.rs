@@ -59,7 +59,7 @@ fn ask() -> Policy {
 #[tokio::test]
 async fn without_a_human_a_call_that_needs_approval_is_refused() {
     let mut stage = Stage::with(script(), |options| options.policy = ask());
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let mut refused = Vec::new();
     let (lines, end) = stage
         .until_idle(|event| {
@@ -94,7 +94,7 @@ async fn a_human_decides_by_answering_the_question() {
             options.policy = ask();
             options.attended = true;
         });
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         let session = stage.session.clone();
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = asked.clone();
@@ -118,7 +118,7 @@ async fn an_abort_ends_the_wait_for_an_answer() {
         options.policy = ask();
         options.attended = true;
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     let (lines, end) = stage
         .until_idle(move |event| {

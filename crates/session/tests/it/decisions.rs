@@ -98,7 +98,7 @@ async fn decided(case: Case) -> Vec<String> {
             options.features = hooked(Arc::new(Says(reply)));
         }
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     stage
         .until_idle(move |event| {

@@ -184,11 +184,11 @@ async fn messages_that_come_during_a_run_are_judged_too() {
         blocked: matches!(point, HookPoint::Prompt { text: "bad" }).then(|| "bad word".to_owned()),
         ..HookReply::default()
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     gate.blocked().await;
-    stage.send(Command::FollowUp(vec![Content::text("bad")])).await;
-    stage.send(Command::FollowUp(vec![Content::text("good")])).await;
-    tokio::task::yield_now().await;
+    stage.send(Command::FollowUp(vec![Content::text("bad")].into())).await;
+    stage.send(Command::FollowUp(vec![Content::text("good")].into())).await;
+    stage.session.until(|now| now.queued == 2).await.unwrap();
     gate.open();
     let mut notices = Vec::new();
     let (lines, end) = stage
@@ -252,7 +252,7 @@ async fn a_question_of_a_tool_is_told() {
         options.attended = true;
         options.features = hooked(spy.clone());
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     stage
         .until_idle(|event| {

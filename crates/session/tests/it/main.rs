@@ -15,6 +15,7 @@ mod decisions;
 mod embed;
 mod files_kept;
 mod hooks;
+mod observe;
 mod plan;
 mod prompt;
 mod quarantine;

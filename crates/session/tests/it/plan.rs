@@ -70,7 +70,7 @@ async fn the_model_is_told_with_the_next_prompt_and_what_changes_is_refused() {
     ]);
     stage.send(Command::SetPlanMode(true)).await;
     stage.session.until(|state| state.plans).await.unwrap();
-    stage.send(Command::Prompt(vec![Content::text("plan it")])).await;
+    stage.send(Command::Prompt(vec![Content::text("plan it")].into())).await;
     let session = stage.session.clone();
     let mut asked = Vec::new();
     let (lines, end) = stage

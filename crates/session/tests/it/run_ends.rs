@@ -152,7 +152,7 @@ impl Ends {
 /// Runs one prompt and checks how its end was told.
 async fn ends_well(stage: &mut Stage, what: &str) -> RunEnd {
     let mut ends = Ends::default();
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let watched = stage.until_idle(|event| ends.hear(event));
     let (_, end) = tokio::time::timeout(LIMIT, watched).await.unwrap_or_else(|_| panic!("{what}: no end: {ends:?}"));
     ends.are_right(what);
@@ -276,7 +276,7 @@ async fn a_question_that_nobody_answers_ends_with_the_abort() {
             options.policy = Policy { mode: policy, ..Policy::default() };
         });
         let mut ends = Ends::default();
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         let session = stage.session.clone();
         let (lines, end) = stage
             .until_idle(|event| {
@@ -306,7 +306,7 @@ async fn a_wait_for_a_retry_that_is_given_up_ends_the_run() {
         let llm = ScriptedLlm::new([fail(ErrorKind::Overloaded)]);
         let mut stage = Stage::with(llm, |options| options.retry = patient);
         let mut ends = Ends::default();
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         let session = stage.session.clone();
         stage
             .until_idle(|event| {
@@ -368,7 +368,7 @@ async fn random_runs_end_exactly_once() {
             let what = format!("seed {seed}, prompt {number}, {strategy:?}");
             let (moment, command) = (dice.roll(40), dice.roll(4));
             let (mut ends, mut count) = (Ends::default(), 0);
-            stage.send(Command::Prompt(vec![Content::text("go")])).await;
+            stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
             let session = stage.session.clone();
             let watched = stage.until_idle(|event| {
                 ends.hear(event);
@@ -377,7 +377,7 @@ async fn random_runs_end_exactly_once() {
                     let command = match command {
                         0 => Command::Abort,
                         1 => Command::AbortRetry,
-                        2 => Command::Steer(vec![Content::text("turn left")]),
+                        2 => Command::Steer(vec![Content::text("turn left")].into()),
                         _ => return,
                     };
                     // There is always room: nothing else is sent meanwhile.

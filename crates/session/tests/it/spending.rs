@@ -49,7 +49,7 @@ async fn spent(stage: &mut Stage, command: Command) -> Vec<Spent> {
 }
 
 fn say(text: &str) -> Command {
-    Command::Prompt(vec![Content::text(text)])
+    Command::Prompt(vec![Content::text(text)].into())
 }
 
 fn account(stage: &Stage) -> Arc<Account> {
@@ -182,7 +182,7 @@ async fn what_a_provider_refuses_later_is_named() {
         })
     };
     let mut stage = stage([answer(0, 6000).into(), refuse(), Reply::from(answer(6000, 10))], |_| {});
-    spent(&mut stage, Command::Prompt(vec![Content::text("look"), image(crate::quarantine::GREEN)])).await;
+    spent(&mut stage, Command::Prompt(vec![Content::text("look"), image(crate::quarantine::GREEN)].into())).await;
     spent(&mut stage, say("and now?")).await;
     assert_eq!(causes(&stage), [("quarantine", 1)]);
 }

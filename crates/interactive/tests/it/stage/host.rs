@@ -222,7 +222,7 @@ impl SlashCommand for Plan {
             session.send(Command::SetPlanMode(on)).await.map_err(|closed| closed.to_string())?;
             session.until(|state| state.plans == on).await.map_err(|closed| closed.to_string())?;
             Ok(match arguments {
-                "go" => SlashReply::Prompt(vec![Content::text("carry it out")]),
+                "go" => SlashReply::Prompt(vec![Content::text("carry it out")].into()),
                 _ => SlashReply::Text(format!("plan mode is {}", if on { "on" } else { "off" })),
             })
         }
