@@ -13,7 +13,6 @@ use omp_policy::{RuleLevel, RuleOffer};
 use omp_session::{Answer, Command, QuestionKind};
 
 use crate::calls::Calls;
-use crate::card;
 use crate::form;
 use crate::live::{Live, lock};
 use crate::updates::text_block;
@@ -56,7 +55,7 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
             let told: Vec<_> = told.chain(lines).map(note).collect();
             let told = (!told.is_empty()).then_some(told);
             let fields = ToolCallUpdateFields::new()
-                .kind(card::kind(&tool))
+                .kind(calls.kind(&tool))
                 .status(ToolCallStatus::Pending)
                 .content(told)
                 .raw_input((*arguments).clone());

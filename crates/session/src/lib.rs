@@ -30,13 +30,13 @@ mod transcripts;
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
 use omp_compaction::{BranchNote, Compacted, CompactionOptions};
 use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel};
 use omp_secrets::Veil;
 use omp_store::Custom;
 use omp_types::{Access, AccessMap, CacheRetention, Llm, Message, Model, ServiceTier, ThinkingLevel};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -368,9 +368,19 @@ impl Session {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
     }
 
+    /// How a call looks. `None` for a tool that is not there.
+    pub fn view(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
+        self.control.tools().view(tool, arguments, outcome)
+    }
+
+    /// What sort of thing the calls of a tool do.
+    pub fn call_kind(&self, tool: &str) -> CallKind {
+        self.control.tools().kind(tool)
+    }
+
     /// What a call would do, as far as its arguments have arrived.
-    pub fn preview(&self, tool: &str, partial: &Value) -> Option<View> {
-        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, partial)
+    pub fn preview(&self, tool: &str, call: ArrivingCall<'_>) -> Option<View> {
+        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, call)
     }
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.

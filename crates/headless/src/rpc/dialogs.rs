@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use omp_agent::Choice;
+use omp_agent::{ArrivingCall, Choice, Outcome};
 use omp_policy::{RuleLevel, RuleOffer};
 use omp_session::{Answer, CallDetails, Question, QuestionKind, Session};
 use omp_wire::{DialogFrame, DialogMethod, DialogResponse};
@@ -65,8 +65,8 @@ impl Dialogs {
 
     pub fn put(&self, question: &Question, session: &Session) {
         match &question.kind {
-            QuestionKind::Approve { tool, arguments, reason, details, .. } => {
-                let title = approval_title(session, tool, arguments, reason.as_deref(), details);
+            QuestionKind::Approve { call_id, tool, arguments, reason, details } => {
+                let title = approval_title(session, call_id, tool, arguments, reason.as_deref(), details);
                 let always = always_options(&details.offers);
                 let options = [APPROVE, DENY].map(str::to_owned).into_iter();
                 let options = options.chain(always.iter().map(|(label, _)| label.clone())).collect();
@@ -220,6 +220,7 @@ fn always_options(offers: &[RuleOffer]) -> Vec<(String, Answer)> {
 /// What the call would do: its effects, its preview, or its arguments.
 fn approval_title(
     session: &Session,
+    call_id: &str,
     tool: &str,
     arguments: &Value,
     reason: Option<&str>,
@@ -235,8 +236,8 @@ fn approval_title(
     for line in &details.lines {
         title.push_str(&format!("\n{line}"));
     }
-    let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
-    let shown = match session.preview(tool, arguments) {
+    let command = session.view(tool, arguments, Outcome::Running).and_then(|view| view.command);
+    let shown = match session.preview(tool, ArrivingCall { id: call_id, arguments, is_whole: true }) {
         Some(view) if !view.blocks.is_empty() => {
             let mut card = Vec::new();
             // Writing to memory cannot fail.

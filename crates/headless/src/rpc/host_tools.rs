@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Approval, Concurrency, Outcome, Progress, Tier, ToolCx, ToolError, ToolOutput, ToolSet};
+use omp_agent::{
+    AnyPlan, AnyTool, Concurrency, Outcome, Progress, Tier, ToolCx, ToolError, ToolOutput, ToolSet, plan_of,
+};
 use omp_types::{Content, portable_parameters, text_of};
 use omp_view::{Status, View};
 use omp_wire::{HostToolBody, HostToolDefinition, HostToolFrame, HostToolResult};
@@ -193,6 +194,16 @@ impl Drop for Waiting<'_> {
     }
 }
 
+impl HostTool {
+    async fn run(&self, arguments: Arc<Value>, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let (id, answer) = self.host.begin(&self.definition.name, &arguments, &cx)?;
+        let waiting = Waiting { host: &self.host, id };
+        let result = answer.await.unwrap_or_else(|_| Err(gone()));
+        drop(waiting);
+        result
+    }
+}
+
 impl AnyTool for HostTool {
     fn name(&self) -> Cow<'_, str> {
         self.definition.name.as_str().into()
@@ -207,31 +218,22 @@ impl AnyTool for HostTool {
     }
 
     /// What it does is not known here.
-    fn approval(&self, _arguments: &Value) -> Approval {
-        Tier::Exec.into()
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        Ok(plan_of(Tier::Exec, move |cx| self.run(arguments, cx).boxed()))
     }
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
 
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
-            let (id, answer) = self.host.begin(&self.definition.name, &arguments, cx)?;
-            let waiting = Waiting { host: &self.host, id };
-            let result = answer.await.unwrap_or_else(|_| Err(gone()));
-            drop(waiting);
-            result
-        }
-        .boxed()
-    }
-
-    fn render(&self, _arguments: &Value, outcome: Outcome<&Value>) -> View {
+    fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
         let status = match outcome {
             Outcome::Running => Status::Running,
             Outcome::Done { is_error: false, .. } => Status::Done,
             Outcome::Done { is_error: true, .. } | Outcome::Failed => Status::Failed,
         };
-        View::new(self.definition.label.as_ref().unwrap_or(&self.definition.name), status)
+        // Nothing else is known of what a host's tools take.
+        let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
+        View { command, ..View::new(self.definition.label.as_ref().unwrap_or(&self.definition.name), status) }
     }
 }

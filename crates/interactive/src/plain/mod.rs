@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::Outcome;
+use omp_agent::{ArrivingCall, Outcome};
 use omp_compaction::CompactionReason;
 use omp_session::{
     AgentEvent, Answer, Command, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
@@ -451,7 +451,7 @@ impl<W: Write> Plain<W> {
             SessionEvent::Refused(_) => Ok(()),
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
-                    QuestionKind::Approve { tool, arguments, .. } => self.preview(tool, arguments),
+                    QuestionKind::Approve { call_id, tool, arguments, .. } => self.preview(call_id, tool, arguments),
                     QuestionKind::Choose(_) => None,
                 };
                 self.teller.end_answer()?;
@@ -505,7 +505,7 @@ impl<W: Write> Plain<W> {
             AgentEvent::MessageUpdate { event: StreamEvent::TextDelta { delta, .. } } => self.teller.stream(&delta),
             AgentEvent::MessageEnd { .. } => self.teller.end_answer(),
             AgentEvent::ToolStart { call_id, name, arguments } => {
-                let view = self.preview(&name, &arguments);
+                let view = self.preview(&call_id, &name, &arguments);
                 let title = view.map_or(name, |view| words::clean(&view.title));
                 self.work.calls.push((call_id, title));
                 Ok(())
@@ -518,12 +518,10 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    fn preview(&self, tool: &str, arguments: &Value) -> Option<View> {
+    fn preview(&self, id: &str, tool: &str, arguments: &Value) -> Option<View> {
         let session = &self.current.as_ref()?.session;
-        session.preview(tool, arguments).or_else(|| {
-            let tools = session.tools();
-            Some(tools.find(tool)?.0.render(arguments, Outcome::Running))
-        })
+        let preview = session.preview(tool, ArrivingCall { id, arguments, is_whole: true });
+        preview.or_else(|| session.view(tool, arguments, Outcome::Running))
     }
 
     fn card(&self, done: &ToolOutcome) -> View {
@@ -531,8 +529,8 @@ impl<W: Write> Plain<W> {
             Some(details) => Outcome::Done { details, is_error: done.output.is_error },
             None => Outcome::Failed,
         };
-        let tools = self.current.as_ref().map(|current| current.session.tools());
-        let view = tools.and_then(|tools| Some(tools.find(&done.name)?.0.render(&done.arguments, state)));
+        let session = self.current.as_ref().map(|current| &current.session);
+        let view = session.and_then(|session| session.view(&done.name, &done.arguments, state));
         let mut view = view.unwrap_or_else(|| View::new(done.name.clone(), Status::Failed));
         if view.shows_output() && view.status == Status::Failed {
             view.blocks.push(omp_view::Block::Text(omp_types::text_of(&done.output.content)));

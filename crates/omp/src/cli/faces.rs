@@ -1,11 +1,13 @@
 //! `omp read`, `omp grep` and `omp find`: the tools of the same name for people and scripts. What is printed is what a
 //! model would read, because it comes from the same call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use omp_agent::{ToolCx, ToolOutput};
+use omp_agent::{Tool, ToolCx, ToolOutput};
 use omp_headless::Exit;
+use omp_tools::{Find, Read, Search};
 use omp_types::{Content, Editor, Env};
 use serde_json::{Map, Value, json};
 
@@ -92,7 +94,7 @@ struct OutputArgs {
 }
 
 pub async fn read(args: ReadArgs, env: &Env) -> Result<Exit, Problem> {
-    let call = Call { tool: "read", arguments: json!({"path": args.path}), counts: None };
+    let call = Call { tool: Read::NAME, arguments: json!({"path": args.path}), counts: None };
     call.run(setup(env)?, args.output.json).await
 }
 
@@ -112,12 +114,12 @@ pub async fn grep(args: GrepArgs, env: &Env) -> Result<Exit, Problem> {
         "gitignore": !args.no_ignore,
         "skip": args.skip,
     });
-    Call { tool: "search", arguments, counts: Some("matchCount") }.run(setup, args.output.json).await
+    Call { tool: Search::NAME, arguments, counts: Some("matchCount") }.run(setup, args.output.json).await
 }
 
 pub async fn find(args: FindArgs, env: &Env) -> Result<Exit, Problem> {
     let arguments = json!({"paths": args.globs, "hidden": !args.no_hidden, "limit": args.limit});
-    let call = Call { tool: "find", arguments, counts: Some("fileCount") };
+    let call = Call { tool: Find::NAME, arguments, counts: Some("fileCount") };
     call.run(setup(env)?, args.output.json).await
 }
 
@@ -145,7 +147,11 @@ impl Call {
         let only = ToolArgs { tools: vec![self.tool.to_owned()], ..ToolArgs::default() };
         let tools = setup.tools(&only, &model, false, Editor::default(), &opened)?.tools;
         let tool = tools.first().ok_or_else(|| format!("there is no tool `{}`", self.tool))?;
-        let output = tool.run(self.arguments, &ToolCx::detached("cli")).await.map_err(|error| error.to_string())?;
+        let output = tool
+            .plan(Arc::new(self.arguments))?
+            .run(ToolCx::detached("cli"))
+            .await
+            .map_err(|error| error.to_string())?;
         let text = text_of(&output);
         if output.is_error {
             return Err(text);

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use omp_agent::Tool;
 use omp_config::{ItemKind, Rule, rule_in};
 use omp_headless::Exit;
 use omp_rules::{Hit, Listener, Origin, RuleSettings, Watch, bucket};
+use omp_tools::Write;
 use omp_types::{Content, Env, Message, ToolCall};
 use serde_json::Value;
 
@@ -141,7 +143,7 @@ fn read(path: &Path) -> Result<String, Problem> {
 /// The file as the model would write it; else as it would say or think it.
 fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
     let mut listener = Listener::new(cwd.to_owned());
-    let mut call = ToolCall { id: "file".to_owned(), name: "write".to_owned(), ..ToolCall::default() };
+    let mut call = ToolCall { id: "file".to_owned(), name: Write::NAME.to_owned(), ..ToolCall::default() };
     call.arguments.insert("path".to_owned(), file.display().to_string().into());
     call.arguments.insert("content".to_owned(), text.into());
     let mut hits = listener.call_ended(watch, 0, &call);

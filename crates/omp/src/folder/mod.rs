@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use omp_agent::AnyTool;
+use omp_agent::{AnyTool, Tool};
 use omp_config::{
     Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen, told_complaints,
 };
@@ -22,6 +22,7 @@ use omp_contain::workspace_of;
 use omp_exec::{Containment, Shell};
 use omp_rules::{Buckets, RuleSettings, bucket};
 use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
+use omp_tools::Read;
 use omp_types::{Access, AccessMap, Env, vars};
 
 use crate::cli::{Approval, PromptArgs, RunArgs, ToolArgs};
@@ -234,7 +235,7 @@ impl FolderSetup {
         if self.has_no_prompt() {
             return Ok("".into());
         }
-        let can_read = tools.iter().any(|tool| tool.name() == "read");
+        let can_read = tools.iter().any(|tool| tool.name() == Read::NAME);
         let shell = Shell::choose(&self.env);
         let environment = Environment {
             cwd: self.cwd.clone(),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_agent::Tool;
 use omp_commands::{CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TrustCommand};
 use omp_hooks::Hooks;
 use omp_http::Client;
@@ -17,7 +18,7 @@ use omp_session::{
     BudgetLimits, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory, SessionFeature,
     SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish, queues_from_settings,
 };
-use omp_tools::{Jobs, Resource, TextsResource, TodoBoard, UserPython};
+use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoBoard, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 use omp_undo::Undo;
 
@@ -192,7 +193,7 @@ impl Blueprint {
         opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
         let tier = setup.service_tier(&self.args.model)?;
         let tools = setup.tools(&self.args.tools, &model, attended, editor, &opened)?;
-        if tools.tools.iter().any(|tool| tool.name() == "bash") {
+        if tools.tools.iter().any(|tool| tool.name() == Bash::NAME) {
             tools.shell.read_start_files();
         }
         let user_edit = edited_todos(&opened.resumed.messages);

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use omp_agent::Tool;
 use omp_config::{ContextFile, Level};
 use omp_session::{
     Command, Environment, GitState, Listed, NamedText, Opening, PromptParts, Recorder, Replacement, Session,
     SessionEvent, SessionOptions, SystemPrompt, Tree,
 };
 use omp_testkit::{ScriptedLlm, Turn, mock_model};
-use omp_tools::{ToolOptions, Toolbox};
+use omp_tools::{Bash, Find, HashlineEdit, Read, Search, ToolOptions, Toolbox, Write};
 use omp_types::{Content, Model, Request, ToolSpec, text_of};
 
 /// What the default prompt with all its tools may cost.
@@ -18,7 +19,7 @@ const MAX_TOKENS: usize = 6000;
 const MAX_BASIC_TOKENS: usize = 4000;
 /// What the text may cost that a small model is told.
 const MAX_SHORT_TOKENS: usize = 400;
-const BASIC: [&str; 6] = ["read", "search", "find", "edit", "write", "bash"];
+const BASIC: [&str; 6] = [Read::NAME, Search::NAME, Find::NAME, HashlineEdit::NAME, Write::NAME, Bash::NAME];
 
 struct Preset {
     parts: PromptParts,

@@ -4,16 +4,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
+use omp_agent::{Tool, ToolRole};
 use omp_commands::{TaskList, TaskListNote};
 use omp_session::{Reminded, Said, SessionCx, SessionFeature, ToolOutcome};
-use omp_tools::{TodoBoard, TodoEdit, TodoPhase, todo_reminders};
+use omp_tools::{Todo, TodoBoard, TodoEdit, TodoPhase, todo_reminders};
 use omp_types::{Message, text_of};
 use serde_json::{Value, json};
 
 /// The list as the user left it, if nobody has changed it since.
 pub fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
     let newest = history.iter().rev().find_map(|message| match message {
-        Message::ToolResult(result) if result.tool_name == "todo" && !result.is_error => Some(None),
+        Message::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => Some(None),
         Message::Custom(custom) if custom.custom_type == todo_reminders::USER_EDIT_ENTRY => {
             Some(custom.details.as_ref())
         }
@@ -70,8 +71,9 @@ impl SessionFeature for TodoReminder {
         self.given.store(0, Ordering::Relaxed);
     }
 
-    fn after_call<'a>(&'a self, _cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
-        ready(after_error(outcome)).boxed()
+    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        let is_ours = cx.tool_role(&outcome.name) == Some(ToolRole::TaskList);
+        ready(after_error(outcome).filter(|_| is_ours)).boxed()
     }
 
     fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
@@ -95,7 +97,7 @@ impl TodoReminder {
 }
 
 fn after_error(outcome: &ToolOutcome) -> Option<Said> {
-    if outcome.name != "todo" || !outcome.output.is_error {
+    if !outcome.output.is_error {
         return None;
     }
     let text = todo_reminders::after_error(&text_of(&outcome.output.content));

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use omp_agent::AnyTool;
-use omp_tools::{Jobs, OFF_BY_DEFAULT, TodoBoard, ToolOptions, Toolbox, UserShell};
+use omp_agent::{AnyTool, Tool, ToolRole};
+use omp_tools::{
+    Ask, AstEdit, Checkpoint, Jobs, OFF_BY_DEFAULT, Resolve, Rewind, TodoBoard, ToolOptions, Toolbox, UserShell,
+};
 use omp_types::{Editor, Model};
 
 use crate::cli::ToolArgs;
@@ -55,7 +57,7 @@ impl FolderSetup {
         if args.no_tools {
             built.tools.clear();
         }
-        let has_todo = |tools: &[Arc<dyn AnyTool>]| tools.iter().any(|tool| tool.name() == "todo");
+        let has_todo = |tools: &[Arc<dyn AnyTool>]| tools.iter().any(|tool| tool.role() == Some(ToolRole::TaskList));
         if args.no_tools || args.tools.is_empty() {
             built.todos = built.todos.filter(|_| has_todo(&built.tools));
             return Ok(built);
@@ -65,7 +67,7 @@ impl FolderSetup {
             return Err(no_tool(unknown, &names));
         }
         // What one of these begins, the other ends.
-        let together = [("ast_edit", "resolve"), ("checkpoint", "rewind")];
+        let together = [(AstEdit::NAME, Resolve::NAME), (Checkpoint::NAME, Rewind::NAME)];
         let brought =
             |name: &str| together.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));
         let wanted = |name: &str| args.tools.iter().any(|wanted| wanted == name) || brought(name);
@@ -78,8 +80,10 @@ impl FolderSetup {
 fn no_tool(name: &str, names: &[String]) -> Problem {
     let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
     match name {
-        "ask" => "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
-            .to_owned(),
+        Ask::NAME => {
+            "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
+                .to_owned()
+        }
         _ => format!(
             "there is no tool `{name}`\nhint: the tools are {}; off by default: {}",
             names.join(", "),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, Approval, Decision, Effect, Tier};
+use omp_agent::{Approval, Effect, PlannedCall, Tier};
 use omp_policy::{
     ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleSource, Verdict, VerdictKind, offers,
 };
@@ -107,42 +107,39 @@ impl Approvals {
     }
 }
 
-/// What becomes of a call. What it may touch besides is lent to it.
+/// Whether a call runs; if not, what the model reads. What it may touch besides is lent to it.
 pub(crate) async fn decide(
     control: &Arc<Control>,
-    call: &ToolCall,
-    tool: &dyn AnyTool,
+    planned: &PlannedCall<'_>,
     permission: Option<&HookPermission>,
     loans: &mut Loans,
-) -> Decision {
-    access_made(control).await;
-    let arguments = Arc::new(Value::Object(call.arguments.clone()));
-    let approval = tool.approval(&arguments);
+) -> Result<(), String> {
+    let (call, approval) = (planned.call(), planned.approval());
     let access = control.approvals().access.clone();
     let mut wishes = Wishes::of(access.clone(), &approval.effects);
     wishes.home = control.policy().rules.places().home.clone();
     wishes.is_critical = approval.force_prompt;
-    let verdict = wishes.verdict(judged(control, call, &approval, permission, &access));
-    let lines = effect_lines(&approval.effects, &arguments, control.policy().rules.places());
+    let verdict = wishes.verdict(judged(control, call, approval, permission, &access));
+    let lines = effect_lines(&approval.effects, planned.arguments(), control.policy().rules.places());
     let lines = secrets::hide_lines(&control.veil, lines);
     let mut answer = None;
     let decision = match &verdict.kind {
-        VerdictKind::Run => Decision::Run,
-        VerdictKind::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
+        VerdictKind::Run => Ok(()),
+        VerdictKind::Deny { reason } => Err(format!("`{}` was not run: {reason}.", call.name)),
         VerdictKind::Ask { reason } if !control.attended => {
             answer = Some("nobody was there".to_owned());
             let policy = control.policy().clone();
             let asked = Asked {
                 policy: &policy,
                 plans: control.plans(),
-                approval: &approval,
+                approval,
                 verdict: &verdict,
                 reason: reason.as_deref(),
                 wishes: &wishes,
-                offers: &secrets::without_secrets(&control.veil, offers(&policy, &call.name, &approval)),
+                offers: &secrets::without_secrets(&control.veil, offers(&policy, &call.name, approval)),
             };
             let refused = asked.refused(&call.name, &lines);
-            let told = Decision::Refuse(refused.for_model());
+            let told = Err(refused.for_model());
             control.outlet.send(SessionEvent::Refused(refused)).await;
             told
         }
@@ -151,9 +148,9 @@ pub(crate) async fn decide(
                 origin: call.name.starts_with("mcp__").then_some("MCP server tool"),
                 effects: approval.effects.clone(),
                 lines: lines.clone(),
-                preview: tool.outlook(&arguments),
+                preview: planned.preview(),
                 offers: match wishes.is_empty() {
-                    true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, &approval)),
+                    true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, approval)),
                     false => wishes.offers(),
                 },
                 edited: wishes
@@ -163,7 +160,7 @@ pub(crate) async fn decide(
             let kind = QuestionKind::Approve {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
-                arguments,
+                arguments: planned.arguments().clone(),
                 reason: reason.as_deref().map(|reason| on_one_line(reason).into_owned()),
                 details: Arc::new(details),
             };
@@ -171,7 +168,7 @@ pub(crate) async fn decide(
             let said = control.asked_aloud(PERMISSION, &message, control.desk.put(kind)).await;
             answer = Some(answer_text(said.as_ref()));
             let decision = obey(control, said, &wishes);
-            if !matches!(decision, Decision::Refuse(_)) && !wishes.is_empty() {
+            if decision.is_ok() && !wishes.is_empty() {
                 loans.insert(call.id.clone(), wishes.lend(&call.id));
             }
             decision
@@ -180,7 +177,7 @@ pub(crate) async fn decide(
     let by_mode = verdict.by.starts_with("tools.approvalMode");
     // Looking is let through by every mode, so nothing was decided: the call itself says all.
     if approval.tier > Tier::Read || !by_mode || verdict.kind != VerdictKind::Run {
-        let ran = !matches!(decision, Decision::Refuse(_));
+        let ran = decision.is_ok();
         let (call_id, tool) = (call.id.clone(), call.name.clone());
         let (verdict, by) = (verdict.kind.as_str(), verdict.by);
         log(control, Decided { call_id, tool, effects: lines, verdict, by, answer, ran });
@@ -189,7 +186,7 @@ pub(crate) async fn decide(
 }
 
 /// Waits for the map where nobody else has to wait with it: a slow disk may still be asked for what it says.
-async fn access_made(control: &Control) {
+pub(crate) async fn access_made(control: &Control) {
     let access = control.approvals().access.clone();
     if !access.is_made() {
         // What goes wrong there leaves a map that allows nothing.
@@ -245,10 +242,10 @@ pub(crate) fn refused(control: &Control, call: &ToolCall, by: &str) {
     );
 }
 
-fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Decision {
-    let refused = |words: &str| Decision::Refuse(format!("The user refused this call and said: {words}"));
+fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<(), String> {
+    let refused = |words: &str| Err(format!("The user refused this call and said: {words}"));
     match answer {
-        Some(Answer::Yes) => Decision::Run,
+        Some(Answer::Yes) => Ok(()),
         Some(Answer::Text(text)) => refused(&text),
         Some(Answer::Choices(choices)) => refused(&choices.join(", ")),
         Some(Answer::Always { level, rules }) => {
@@ -258,11 +255,11 @@ fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Decision 
                 }
             }
             match level {
-                RuleLevel::Allow => Decision::Run,
-                _ => Decision::Refuse(format!("The user refused this call, now and always: {}", rules.join(", "))),
+                RuleLevel::Allow => Ok(()),
+                _ => Err(format!("The user refused this call, now and always: {}", rules.join(", "))),
             }
         }
-        Some(Answer::No) | None => Decision::Refuse("The user refused this call.".to_owned()),
+        Some(Answer::No) | None => Err("The user refused this call.".to_owned()),
     }
 }
 

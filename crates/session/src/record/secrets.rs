@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, AnyTool, Approval, Effect, ToolOutcome, ToolOutput};
+use omp_agent::{AgentEvent, AnyTool, Approval, ArrivingCall, Effect, ToolOutcome, ToolOutput};
 use omp_policy::{RuleOffer, Verdict, VerdictKind};
 use omp_secrets::Veil;
 use omp_store::EntryBody;
 use omp_types::{Message, ToolCall};
-use omp_view::{Block, View};
+use omp_view::{Block, CallKind, View};
 use serde_json::Value;
 
 use crate::approvals::CallDetails;
@@ -54,17 +54,17 @@ pub(crate) fn verdict(veil: &Veil, call: &ToolCall, approval: &Approval, verdict
 
 /// What a call gave back, as the model, the file and the screen may have it. What is kept beside the session was taken in
 /// when it was written: the placeholders there are ours.
-pub(crate) fn take_in_outcome(veil: &Veil, outcome: &mut ToolOutcome) {
-    if !reads_own(&outcome.name, &outcome.arguments) {
+pub(crate) fn take_in_outcome(veil: &Veil, kind: CallKind, outcome: &mut ToolOutcome) {
+    if !reads_own(kind, &outcome.arguments) {
         return take_in(veil, &mut outcome.output);
     }
     veil.hide_contents(&mut outcome.output.content);
     outcome.output.details.iter_mut().for_each(|details| veil.hide_value(details));
 }
 
-fn reads_own(tool: &str, arguments: &Value) -> bool {
+fn reads_own(kind: CallKind, arguments: &Value) -> bool {
     let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
-    tool == "read" && OWN.iter().any(|own| path.starts_with(own))
+    kind == CallKind::Read && OWN.iter().any(|own| path.starts_with(own))
 }
 
 fn take_in(veil: &Veil, output: &mut ToolOutput) {
@@ -73,13 +73,13 @@ fn take_in(veil: &Veil, output: &mut ToolOutput) {
 }
 
 /// What the call would do with its secrets, shown without them.
-pub(crate) fn preview(veil: &Veil, tool: &dyn AnyTool, partial: &Value) -> Option<View> {
+pub(crate) fn preview(veil: &Veil, tool: &dyn AnyTool, call: ArrivingCall<'_>) -> Option<View> {
     if veil.is_empty() {
-        return tool.preview(partial);
+        return tool.preview(&call);
     }
-    let mut arguments = partial.clone();
+    let mut arguments = call.arguments.clone();
     veil.restore(&mut arguments);
-    let mut view = tool.preview(&arguments)?;
+    let mut view = tool.preview(&ArrivingCall { arguments: &arguments, ..call })?;
     hide_view(veil, &mut view);
     Some(view)
 }
@@ -210,11 +210,17 @@ fn hide_path(veil: &Veil, path: &mut PathBuf) {
 fn hide_view(veil: &Veil, view: &mut View) {
     veil.hide_text(&mut view.title);
     view.notes.iter_mut().for_each(|note| veil.hide_text(note));
+    view.files.iter_mut().for_each(|file| veil.hide_text(&mut file.path));
+    let texts = [&mut view.subject, &mut view.command, &mut view.whole_file];
+    texts.into_iter().flatten().for_each(|text| veil.hide_text(text));
     for block in &mut view.blocks {
         match block {
             Block::Text(text) | Block::Code { text, .. } => veil.hide_text(text),
             Block::Progress { label, .. } => veil.hide_text(label),
-            Block::Diff(lines) => lines.iter_mut().for_each(|line| veil.hide_text(&mut line.text)),
+            Block::Diff(diff) => {
+                diff.path.iter_mut().for_each(|path| veil.hide_text(path));
+                diff.lines.iter_mut().for_each(|line| veil.hide_text(&mut line.text));
+            }
             Block::Lines { lines, .. } => lines.iter_mut().for_each(|line| veil.hide_text(line)),
             Block::Table { header, rows } => {
                 header.iter_mut().chain(rows.iter_mut().flatten()).for_each(|cell| veil.hide_text(cell));

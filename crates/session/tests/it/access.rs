@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use omp_agent::{Approval, Effect, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
+use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolOutput};
 use omp_policy::RuleLevel;
 use omp_session::{Answer, Command, QuestionKind, RuleKeeper, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
@@ -28,12 +28,13 @@ struct Details {}
 
 impl Tool for Put {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "put";
     const PROMPT: &'static str = "Puts it there.";
 
-    fn approval(&self, params: &Params) -> Approval {
-        Approval { effects: vec![Effect::Write(params.path.clone())], ..Tier::Write.into() }
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Approval { effects: vec![Effect::Write(params.path.clone())], ..Tier::Write.into() }, params)
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {

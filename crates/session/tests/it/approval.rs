@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_policy::{ApprovalMode, Policy, ToolPolicy};
 use omp_session::{Answer, Command, RunEnd, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
@@ -30,12 +30,13 @@ pub struct Details {}
 
 impl Tool for Note {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "note";
     const PROMPT: &'static str = "Takes a note.";
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Write.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Write, params)
     }
 
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_compaction::CompactionStrategy;
 use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
@@ -47,13 +47,14 @@ struct Nothing {}
 
 impl Tool for Wrong {
     type Params = How;
+    type Plan = How;
     type Details = Nothing;
     const NAME: &'static str = "wrong";
     const PROMPT: &'static str = "Goes wrong.";
 
-    fn approval(&self, params: &How) -> Approval {
+    fn plan(&self, params: How) -> Planned<How> {
         assert!(params.how != "panic when asked about", "a bug in the question");
-        Tier::Read.into()
+        Planned::new(Tier::Read, params)
     }
 
     async fn run(&self, params: How, cx: &ToolCx) -> Result<Output<Nothing>, ToolError> {

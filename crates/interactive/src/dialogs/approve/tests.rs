@@ -2,7 +2,7 @@
 
 use omp_agent::Effect;
 use omp_policy::{ApprovalRules, EditedRules, RulePlaces};
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
 use serde_json::json;
 
 use super::super::screen::{both, draw, press, says, type_text};
@@ -24,8 +24,9 @@ pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
         let text = format!("line {at} with a text that is rather long for a row");
         DiffLine { kind, line: at + 1, text: if kind == DiffKind::Gap { String::new() } else { text } }
     };
-    let view =
-        View::new("edit src/main.rs", Status::Running).note("+2 -1").block(Block::Diff((0..lines).map(line).collect()));
+    let view = View::new("edit src/main.rs", Status::Running)
+        .note("+2 -1")
+        .block(Block::Diff(Diff::new((0..lines).map(line).collect())));
     let details = Arc::new(CallDetails { preview: Some(view), ..CallDetails::default() });
     Approval { tool: "edit".into(), reason: None, details, ..bash() }
 }

@@ -8,6 +8,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use omp_agent::Tool;
+use omp_tools::{Bash, Find, HashlineEdit, Read, Search};
 use omp_types::{AssistantMessage, Llm, Message, MessageBuilder, ModelStream, Request, StopReason, StreamEvent};
 use serde_json::{Value, json};
 
@@ -75,11 +77,11 @@ fn steps_taken(messages: &[Arc<Message>]) -> usize {
 
 /// What the calls of one step have to bring, by tool: texts of the result.
 const EXPECTED: &[&[(&str, &[&str])]] = &[
-    &[("bash", &["ok   no discount", "FAIL a quarter off"])],
-    &[("search", &["price.sh"]), ("find", &["test.sh"])],
-    &[("read", &["/ 10))"])],
-    &[("edit", &["price.sh"])],
-    &[("bash", &["ok   no discount", "ok   a quarter off"])],
+    &[(Bash::NAME, &["ok   no discount", "FAIL a quarter off"])],
+    &[(Search::NAME, &["price.sh"]), (Find::NAME, &["test.sh"])],
+    &[(Read::NAME, &["/ 10))"])],
+    &[(HashlineEdit::NAME, &["price.sh"])],
+    &[(Bash::NAME, &["ok   no discount", "ok   a quarter off"])],
 ];
 
 /// Whether the step before this one did what it should.
@@ -109,17 +111,20 @@ fn call_id(step: usize, tool: &str) -> String {
 }
 
 fn answer(step: usize, messages: &[Arc<Message>]) -> (String, Calls) {
-    let run_tests = ("bash", json!({"command": "sh test.sh"}));
+    let run_tests = (Bash::NAME, json!({"command": "sh test.sh"}));
     match step {
         0 => ("I run the tests first, to see what fails.".into(), vec![run_tests]),
         1 => (
             "The discount is wrong: 25 % off 1000 gives -1500. I look for the code behind it.".into(),
-            vec![("search", json!({"pattern": "discounted", "paths": ["."]})), ("find", json!({"paths": ["*.sh"]}))],
+            vec![
+                (Search::NAME, json!({"pattern": "discounted", "paths": ["."]})),
+                (Find::NAME, json!({"paths": ["*.sh"]})),
+            ],
         ),
-        2 => ("The function is in lib/price.sh.".into(), vec![("read", json!({"path": "lib/price.sh"}))]),
+        2 => ("The function is in lib/price.sh.".into(), vec![(Read::NAME, json!({"path": "lib/price.sh"}))]),
         3 => (
             "It divides by 10 where a percentage needs 100. I change that one line.".into(),
-            vec![("edit", json!({"input": fix(messages).unwrap_or_default()}))],
+            vec![(HashlineEdit::NAME, json!({"input": fix(messages).unwrap_or_default()}))],
         ),
         4 => ("Now the tests again.".into(), vec![run_tests]),
         _ => (
@@ -132,7 +137,7 @@ fn answer(step: usize, messages: &[Arc<Message>]) -> (String, Calls) {
 /// The edit, from the header and the line that `read` has shown.
 fn fix(messages: &[Arc<Message>]) -> Option<String> {
     let shown = messages.iter().rev().find_map(|message| match &**message {
-        Message::ToolResult(result) if result.tool_name == "read" => result.content.first()?.as_text(),
+        Message::ToolResult(result) if result.tool_name == Read::NAME => result.content.first()?.as_text(),
         _ => None,
     })?;
     let header = shown.lines().find(|line| line.starts_with('[') && line.contains('#'))?;

@@ -1,11 +1,13 @@
 //! How commands are contained here, and one command that really is.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use omp_agent::{ToolCx, ToolOutput};
+use omp_agent::{Tool, ToolCx, ToolOutput};
 use omp_contain::{Rung, mode_name, standing};
 use omp_stdx::real_path::of as real;
+use omp_tools::Bash;
 use omp_types::{Access, ContainMode, Content, Editor};
 use serde_json::{Value, json};
 
@@ -144,12 +146,12 @@ fn refused(why: &str) -> String {
 async fn call(setup: &FolderSetup, probe: &Probe) -> Result<ToolOutput, String> {
     let opened = sessions::unrecorded(&setup.cwd);
     let (model, ..) = demo::model(Duration::ZERO);
-    let only = ToolArgs { tools: vec!["bash".to_owned()], ..ToolArgs::default() };
+    let only = ToolArgs { tools: vec![Bash::NAME.to_owned()], ..ToolArgs::default() };
     let built = setup.tools(&only, &model, false, Editor::default(), &opened)?;
     let bash = built.tools.first().ok_or("the tool `bash` is off (`bash.enabled: false`)")?;
     let arguments: Value =
         json!({"command": SCRIPT, "timeout": PATIENCE, "env": {PROBE_VARIABLE: probe.path().to_string_lossy()}});
-    bash.run(arguments, &ToolCx::detached("doctor")).await.map_err(|error| error.to_string())
+    bash.plan(Arc::new(arguments))?.run(ToolCx::detached("doctor")).await.map_err(|error| error.to_string())
 }
 
 fn text_of(output: &ToolOutput) -> String {
