@@ -173,10 +173,9 @@ pub fn outlook_of(title: String, edit: &FileEdit) -> Option<View> {
 fn made(files: &Files, arrived: &impl Arrived, whole: bool, bounds: &Bounds) -> (View, usize) {
     let paths = render::distinct(arrived.paths());
     let view = View::new(render::title(&paths), Status::Running);
-    let named = paths.clone();
     let length = arrived.len();
     let with_files = |view: View| {
-        let mut files: Vec<ViewFile> = named.iter().filter_map(|path| typed_file(path)).collect();
+        let mut files: Vec<ViewFile> = paths.iter().filter_map(|path| typed_file(path)).collect();
         let line = view.blocks.iter().find_map(|block| match block {
             Block::Diff(diff) => diff.first_change(),
             _ => None,

@@ -23,7 +23,9 @@ pub fn view<'a>(named: impl IntoIterator<Item = &'a str>, outcome: Outcome<&Deta
         count(DiffKind::Removed)
     ));
     let source = details.meta.file().or_else(|| named.first().and_then(|path| typed_file(path)));
-    let diff = Diff { path: source.as_ref().map(|file| file.path.clone()), ..Diff::new(lines) };
+    let saved = details.meta.source.as_ref().map(|source| source.value.as_str());
+    let path = saved.or_else(|| named.first().copied()).map(str::to_owned);
+    let diff = Diff { path, ..Diff::new(lines) };
     let line = details.first_changed_line.or_else(|| diff.first_change());
     view = view.files(source.map(|file| file.at(line)).into_iter().chain(typed));
     if details.per_file_results.is_empty() {
