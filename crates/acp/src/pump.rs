@@ -69,6 +69,7 @@ impl Pump {
                     asking::request(&self.live, &self.calls, question.kind),
                 ));
             }
+            SessionEvent::CommandsChanged => self.live.tell_commands().await,
             SessionEvent::Renamed { title } => {
                 let update = SessionInfoUpdate::new().title(title);
                 self.live.updates.send(SessionUpdate::SessionInfoUpdate(update)).await;

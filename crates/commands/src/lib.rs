@@ -34,7 +34,7 @@ mod usage;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_session::{SlashCommand, SlashCommands};
+use omp_session::SlashCommand;
 use omp_store::SessionsDir;
 use omp_types::Secrets;
 use omp_undo::Undo;
@@ -78,7 +78,7 @@ pub struct CommandParts {
     pub files: Option<Arc<Undo>>,
 }
 
-pub fn all(parts: CommandParts) -> SlashCommands {
+pub fn all(parts: CommandParts) -> Vec<Arc<dyn SlashCommand>> {
     let CommandParts { cwd, home, tasks, jobs, hooks, sessions, models, pages, secrets, .. } = parts;
     let CommandParts { debug, settings, trust, keys, brought, reserved, files, .. } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
@@ -127,6 +127,6 @@ pub fn all(parts: CommandParts) -> SlashCommands {
         commands.push(Arc::new(todo::TodoCommand { tasks, cwd }));
     }
     let unreachable = reachable::join(&mut commands, brought, &reserved);
-    commands.push(Arc::new(lists::HelpCommand::of(&commands, &unreachable)));
-    SlashCommands::new(commands)
+    commands.push(Arc::new(lists::HelpCommand { unreachable }));
+    commands
 }

@@ -1,10 +1,8 @@
 //! `/help`, `/tools`, `/jobs` and `/hooks`: what there is.
 
-use std::sync::Arc;
-
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashReply};
+use omp_session::{Session, SlashCommand, SlashCommands, SlashReply};
 
 use crate::Listing;
 
@@ -13,29 +11,27 @@ const WIDEST_USAGE: usize = 36;
 
 /// Lists the commands it was made of.
 pub struct HelpCommand {
-    text: String,
+    /// Sentences about files whose names cannot be called.
+    pub unreachable: Vec<String>,
 }
 
 impl HelpCommand {
-    /// `unreachable` are sentences about files whose names cannot be called.
-    pub fn of(commands: &[Arc<dyn SlashCommand>], unreachable: &[String]) -> Self {
+    /// All that can be called now, whichever source brought it.
+    fn text(&self, commands: &SlashCommands) -> String {
         let usage = |command: &dyn SlashCommand| match command.arguments() {
             Some(arguments) => format!("/{} {arguments}", command.name()),
             None => format!("/{}", command.name()),
         };
         let mut lines: Vec<(String, String)> =
             commands.iter().map(|command| (usage(&**command), command.description().to_owned())).collect();
-        lines.push(("/help".to_owned(), DESCRIPTION.to_owned()));
         lines.sort();
         let widths = lines.iter().map(|(usage, _)| usage.chars().count());
         let width = widths.filter(|width| *width <= WIDEST_USAGE).max().unwrap_or_default();
         let listed = lines.iter().map(|(usage, about)| format!("{usage:width$}  {about}"));
-        let told = unreachable.iter().map(|sentence| format!("\n{sentence}"));
-        Self { text: listed.chain(told).collect::<Vec<_>>().join("\n") }
+        let told = self.unreachable.iter().map(|sentence| format!("\n{sentence}"));
+        listed.chain(told).collect::<Vec<_>>().join("\n")
     }
 }
-
-const DESCRIPTION: &str = "List the commands";
 
 impl SlashCommand for HelpCommand {
     fn name(&self) -> &str {
@@ -43,11 +39,11 @@ impl SlashCommand for HelpCommand {
     }
 
     fn description(&self) -> &str {
-        DESCRIPTION
+        "List the commands"
     }
 
-    fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move { Ok(SlashReply::Text(self.text.clone())) }.boxed()
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move { Ok(SlashReply::Text(self.text(&session.commands()))) }.boxed()
     }
 }
 

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{
-    Called, Command, OpenSession, Prompt, RunEnd, Session, SessionEvent, SessionHost, SessionSwitch, SlashCommands,
-    SlashReply, SwitchedSession, TimeLimit, Wish,
+    Called, Command, OpenSession, Prompt, RunEnd, Session, SessionEvent, SessionHost, SessionSwitch, SlashReply,
+    SwitchedSession, TimeLimit, Wish,
 };
 use omp_types::{Content, Editor, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
@@ -47,7 +47,6 @@ pub struct Limits {
 pub struct Driven {
     pub session: Session,
     pub actor: JoinHandle<()>,
-    pub commands: SlashCommands,
 }
 
 impl Driven {
@@ -61,8 +60,8 @@ impl Driven {
 
 impl From<OpenSession> for Driven {
     fn from(opened: OpenSession) -> Self {
-        let OpenSession { session, actor, commands, .. } = opened;
-        Self { session, actor, commands }
+        let OpenSession { session, actor, .. } = opened;
+        Self { session, actor }
     }
 }
 
@@ -106,7 +105,7 @@ async fn converse(
     for prompt in prompts {
         let Some(driven) = slot.as_ref() else { break };
         let events = next_events.get_or_insert_with(|| driven.session.events());
-        let command = match obey(&driven.session, &driven.commands, prompt).await {
+        let command = match obey(&driven.session, prompt).await {
             Ok(SlashReply::Prompt(prompt)) => Command::Prompt(prompt),
             Ok(SlashReply::Retry) => Command::Retry,
             Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
@@ -171,12 +170,12 @@ async fn ended(old: Option<Driven>) -> Result<(), String> {
 
 /// Runs the command that a prompt calls. A prompt that calls none is its own reply. What was typed is the last text; what is
 /// attached stays where it is.
-async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Content>) -> Result<SlashReply, String> {
+async fn obey(session: &Session, mut prompt: Vec<Content>) -> Result<SlashReply, String> {
     let Some(at) = prompt.iter().rposition(|block| matches!(block, Content::Text(_))) else {
         return Ok(SlashReply::Prompt(prompt.into()));
     };
     let typed = prompt[at].as_text().unwrap_or_default().to_owned();
-    let (command, arguments) = match commands.read(&typed, &[]) {
+    let (command, arguments) = match session.commands().read(&typed, &[]) {
         Called::Command(command, arguments) => (command, arguments),
         Called::Refused(why) => return Err(why),
         Called::Message => return Ok(SlashReply::Prompt(joined(prompt).into())),

@@ -9,7 +9,7 @@ use omp_agent::AnyTool;
 use omp_compaction::CompactionOptions;
 use omp_policy::Policy;
 use omp_session::{
-    OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand, SlashCommands,
+    OWN_SOURCE, OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand,
     TodoBoard, UserShell,
 };
 use omp_testkit::{ScriptedLlm, mock_model};
@@ -65,19 +65,9 @@ impl ScriptedSession {
             compaction: self.compaction,
             ..SessionOptions::new(self.llm, self.model, self.recorder)
         });
-        let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
+        let todos = self.todos;
+        session.set_commands(OWN_SOURCE, self.commands);
         let (safeguards, warnings) = (Safeguards::default(), Vec::new());
-        OpenSession {
-            session,
-            actor,
-            header,
-            commands,
-            shell,
-            python: None,
-            todos,
-            safeguards,
-            factory: None,
-            warnings,
-        }
+        OpenSession { session, actor, header, shell, python: None, todos, safeguards, factory: None, warnings }
     }
 }

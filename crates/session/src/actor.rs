@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, ToolSet, run};
+use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, run};
 use omp_compaction::Compactor;
 use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage};
 use tokio::sync::mpsc;
@@ -93,7 +93,7 @@ impl Actor {
             llm: options.llm,
             cache: options.cache,
             recorder,
-            tools: ToolSet::new(options.tools.clone()),
+            tools: options.tools.clone(),
             snapshot,
             auto_retry,
             policy: options.policy,
@@ -171,8 +171,9 @@ impl Actor {
             Command::GoTo { leaf, note, reply } => drop(reply.send(self.go_to(leaf, note, inbox).await)),
             Command::SetModel(model) => self.set_model(model),
             Command::SetThinking(level) => self.set_thinking(level),
-            Command::SetTools(tools) => {
-                self.control.set_tools(ToolSet::new(tools));
+            Command::SetTools { source, tools } => {
+                restore(&tools, &self.transcript);
+                self.control.set_tools(&source, tools);
                 self.publish(false);
             }
             // The same whether something runs or not. A new command has to say where it belongs.

@@ -79,6 +79,8 @@ pub enum SessionEvent {
     Dismissed {
         id: u64,
     },
+    /// A source of slash commands has brought others: [`crate::Session::commands`].
+    CommandsChanged,
     /// The session has a new title.
     Renamed {
         title: String,

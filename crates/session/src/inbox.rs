@@ -113,7 +113,7 @@ pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> 
         | Command::EditSummary { .. }
         | Command::SetModel(_)
         | Command::SetThinking(_)
-        | Command::SetTools(_)) => return Some(later),
+        | Command::SetTools { .. }) => return Some(later),
     }
     control.change(|snapshot| snapshot.modes = control.queues.modes());
     None

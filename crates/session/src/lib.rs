@@ -24,6 +24,7 @@ mod record;
 mod runs;
 mod settings;
 mod slash;
+mod sources;
 mod spending;
 mod switch;
 mod transcripts;
@@ -78,6 +79,7 @@ pub use retry::{RetryPolicy, ToldRetries};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};
+pub use sources::OWN_SOURCE;
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
     SPENDING_SETTINGS, Spent, TurnSpent, cached_percent, cost_line,
@@ -200,8 +202,12 @@ pub enum Command {
     SetApprovalMode(ApprovalMode),
     /// From the next call on. In plan mode the model looks around and writes a plan; it changes nothing else.
     SetPlanMode(bool),
-    /// From the next prompt on.
-    SetTools(Vec<Arc<dyn AnyTool>>),
+    /// What a source of tools brings now, in place of what it brought before, from the next prompt on. The session's own
+    /// are those of [`OWN_SOURCE`]; a name that another source has already is left out, and the user is told.
+    SetTools {
+        source: String,
+        tools: Vec<Arc<dyn AnyTool>>,
+    },
     /// Shortens the conversation; a run that goes on is aborted first. The answer is what is left, or a sentence.
     Compact {
         instructions: Option<String>,
@@ -357,6 +363,16 @@ impl Session {
 
     pub fn tools(&self) -> ToolSet {
         self.control.tools()
+    }
+
+    /// The slash commands of all sources, as of now. [`SessionEvent::CommandsChanged`] tells when they are others.
+    pub fn commands(&self) -> SlashCommands {
+        self.control.commands()
+    }
+
+    /// What a source of slash commands brings now, in place of what it brought before.
+    pub fn set_commands(&self, source: &str, commands: Vec<Arc<dyn SlashCommand>>) {
+        self.control.set_commands(source, commands);
     }
 
     pub fn system_prompt(&self) -> Arc<str> {

@@ -112,6 +112,7 @@ pub fn event(event: &SessionEvent) -> Option<EventFrame<'_>> {
         SessionEvent::Question(_)
         | SessionEvent::Dismissed { .. }
         | SessionEvent::Queued { .. }
+        | SessionEvent::CommandsChanged
         | SessionEvent::Renamed { .. }
         | SessionEvent::Moved
         | SessionEvent::Idle { .. } => return None,

@@ -50,6 +50,12 @@ impl Teller {
                 }
             }
             SessionEvent::Dismissed { id } => self.dialogs.dismiss(id),
+            SessionEvent::CommandsChanged => {
+                if let Some(current) = self.current.upgrade() {
+                    let commands = current.available_commands().into();
+                    self.output.frame(&NewsFrame::AvailableCommandsUpdate { commands });
+                }
+            }
             SessionEvent::Renamed { title } => {
                 if let Some(current) = self.current.upgrade() {
                     let session_id = &current.session.snapshot().session_id;

@@ -17,6 +17,9 @@ use tokio::sync::oneshot;
 
 use super::output::Output;
 
+/// The source of these tools in a session.
+pub const HOST_SOURCE: &str = "host";
+
 /// Tools a client may bring.
 const MAX_TOOLS: usize = 256;
 
@@ -66,22 +69,15 @@ impl HostTools {
         Ok(names)
     }
 
-    /// The tools of a session with the client's in place of those it brought before. `None` when nothing changes.
-    pub fn joined(self: &Arc<Self>, base: &ToolSet, before: &[String]) -> Option<Vec<Arc<dyn AnyTool>>> {
-        let brought = self.lock().tools.clone();
-        if brought.is_empty() && before.is_empty() {
-            return None;
-        }
-        let own = base.names().filter(|name| !before.iter().any(|old| old == name));
-        let own = own.filter_map(|name| base.find(name)).map(|(tool, _)| tool.clone());
-        let brought = brought.into_iter().filter(|tool| !tool.hidden);
-        let brought =
-            brought.map(|definition| Arc::new(HostTool { definition, host: self.clone() }) as Arc<dyn AnyTool>);
-        Some(own.chain(brought).collect())
+    /// What the model may call.
+    pub fn brought(self: &Arc<Self>) -> Vec<Arc<dyn AnyTool>> {
+        let offered = self.lock().tools.iter().filter(|tool| !tool.hidden).cloned().collect::<Vec<_>>();
+        let tool = |definition| Arc::new(HostTool { definition, host: self.clone() }) as Arc<dyn AnyTool>;
+        offered.into_iter().map(tool).collect()
     }
 
-    pub fn names(&self) -> Vec<String> {
-        self.lock().tools.iter().map(|tool| tool.name.clone()).collect()
+    pub fn has_any(&self) -> bool {
+        !self.lock().tools.is_empty()
     }
 
     /// Results of unknown calls are ignored: they were cancelled.

@@ -22,7 +22,9 @@ fn content(said: PromptRequest) -> Vec<Content> {
 /// Whether a `prompt` calls a slash command that others need not wait for.
 pub fn takes_long(current: &Current, request: &Request) -> bool {
     let said: Result<PromptRequest, _> = request.fields();
-    said.is_ok_and(|said| current.commands.find(&said.message).is_some_and(|(command, _)| command.takes_long()))
+    said.is_ok_and(|said| {
+        current.session.commands().find(&said.message).is_some_and(|(command, _)| command.takes_long())
+    })
 }
 
 /// The answer to a `prompt`, which the client gets before anything comes of it.
@@ -33,7 +35,7 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
     };
     let images = said.images.clone();
     let behavior = said.streaming_behavior;
-    let reply = match current.commands.read(&said.message, &[]) {
+    let reply = match current.session.commands().read(&said.message, &[]) {
         Called::Message => Ok(SlashReply::Prompt(content(said).into())),
         Called::Refused(why) => Err(why),
         Called::Command(command, arguments) => {
@@ -101,7 +103,7 @@ pub async fn abort_and_prompt(server: &Server, current: &Current, request: &Requ
 
 /// What goes to the model by itself: a message, or what a file or a skill makes of one. Other commands are for `prompt`.
 async fn message(current: &Current, said: PromptRequest) -> Result<Prompt, Refusal> {
-    let (command, arguments) = match current.commands.read(&said.message, &[]) {
+    let (command, arguments) = match current.session.commands().read(&said.message, &[]) {
         Called::Message => return Ok(content(said).into()),
         Called::Refused(why) => return Err(why.into()),
         Called::Command(command, arguments) => (command, arguments),

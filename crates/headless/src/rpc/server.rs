@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use omp_session::{Command, OpenSession, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, Wish};
 use omp_wire::{
-    AvailableCommand, CommandsReply, DialogResponse, HostToolResult, LoginRequest, NegotiateRequest, NewsFrame,
-    ProtocolReply, SetHostToolsRequest, SetHostUrisRequest, SubagentMessagesRequest, SubagentSubscriptionRequest,
-    ToolNamesReply, UriSchemesReply,
+    CommandsReply, DialogResponse, HostToolResult, LoginRequest, NegotiateRequest, NewsFrame, ProtocolReply,
+    SetHostToolsRequest, SetHostUrisRequest, SubagentMessagesRequest, SubagentSubscriptionRequest, ToolNamesReply,
+    UriSchemesReply,
 };
 use serde_json::json;
 
 use super::current::Current;
 use super::dialogs::Dialogs;
 use super::frame::{self, DONE, Outcome, Refusal, data, response};
-use super::host_tools::HostTools;
+use super::host_tools::{HOST_SOURCE, HostTools};
 use super::host_uris::HostUris;
 use super::input::{Request, Unreadable};
 use super::output::Output;
@@ -187,7 +187,7 @@ impl Server {
             "get_state" => state::get_state(current),
             "get_session_stats" => state::get_session_stats(current),
             "set_todos" => state::set_todos(current, request),
-            "get_available_commands" => data(&CommandsReply { commands: available(current) }),
+            "get_available_commands" => data(&CommandsReply { commands: current.available_commands() }),
             "set_host_tools" => self.set_host_tools(current, request).await,
             "set_host_uri_schemes" => self.set_host_uri_schemes(request),
             "set_model" => models::set_model(self, current, request).await,
@@ -223,18 +223,17 @@ impl Server {
 
     async fn set_host_tools(&self, current: &Current, request: &Request) -> Outcome {
         let SetHostToolsRequest { tools } = request.fields()?;
-        let before = self.tools.names();
+        let had_some = self.tools.has_any();
         let names = self.tools.set(tools, &current.session.tools())?;
-        self.bring_tools(current, &before).await?;
+        if had_some || self.tools.has_any() {
+            self.bring_tools(current).await?;
+        }
         data(&ToolNamesReply { tool_names: names })
     }
 
     /// Offers the host's tools to the model, from its next prompt on.
-    async fn bring_tools(&self, current: &Current, before: &[String]) -> Outcome {
-        match self.tools.joined(&current.session.tools(), before) {
-            Some(tools) => send(current, Command::SetTools(tools)).await,
-            None => DONE,
-        }
+    async fn bring_tools(&self, current: &Current) -> Outcome {
+        send(current, Command::SetTools { source: HOST_SOURCE.to_owned(), tools: self.tools.brought() }).await
     }
 
     /// Ends this session and goes on with another. When that cannot be opened this one stays, with its work ended.
@@ -285,7 +284,9 @@ impl Server {
         if let Some(last) = last {
             last.retire().await;
         }
-        self.bring_tools(&next, &[]).await?;
+        if self.tools.has_any() {
+            self.bring_tools(&next).await?;
+        }
         self.tell_commands();
         self.warn(&warnings);
         Ok(())
@@ -293,7 +294,7 @@ impl Server {
 
     fn tell_commands(&self) {
         if let Ok(current) = self.current() {
-            self.output.frame(&NewsFrame::AvailableCommandsUpdate { commands: available(&current).into() });
+            self.output.frame(&NewsFrame::AvailableCommandsUpdate { commands: current.available_commands().into() });
         }
     }
 
@@ -302,10 +303,6 @@ impl Server {
             self.output.frame(&frame::warning(message));
         }
     }
-}
-
-fn available(current: &Current) -> Vec<AvailableCommand> {
-    current.commands.iter().map(|command| frame::available(&**command)).collect()
 }
 
 fn negotiate(request: &Request) -> Outcome {

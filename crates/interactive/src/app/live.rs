@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, Contained, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SessionSwitch,
-    SlashCommands, SwitchFailed, SwitchedSession, TodoBoard, UserShell, Wish, stats,
+    AgentEvent, Command, Contained, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SessionSwitch, SwitchFailed,
+    SwitchedSession, TodoBoard, UserShell, Wish, stats,
 };
 use omp_types::{Editor, Message};
 use serde_json::Value;
@@ -31,7 +31,6 @@ pub struct Opened {
 pub struct Live {
     pub session: Session,
     actor: JoinHandle<()>,
-    pub commands: SlashCommands,
     pub shell: Arc<dyn UserShell>,
     pub python: Option<Arc<dyn UserShell>>,
     todos: Option<Arc<dyn TodoBoard>>,
@@ -153,7 +152,7 @@ impl Running {
     }
 
     fn take_up(&mut self, open: OpenSession, switched: bool) {
-        let OpenSession { session, actor, header, commands, shell, python, todos, safeguards, warnings, .. } = open;
+        let OpenSession { session, actor, header, shell, python, todos, safeguards, warnings, .. } = open;
         self.questions.clear();
         self.close_question(None);
         self.work.working = None;
@@ -169,7 +168,6 @@ impl Running {
             events: session.events(),
             session,
             actor,
-            commands,
             shell,
             python,
             todos,
@@ -273,6 +271,7 @@ impl Running {
             SessionEvent::Question(question) => self.asked(question),
             SessionEvent::Dismissed { id } => self.close_question(Some(id)),
             SessionEvent::Renamed { .. } => self.set_title(),
+            SessionEvent::CommandsChanged => self.offer_commands(),
             SessionEvent::Moved => {
                 live.context = context_of(&live.session);
                 live.look_at_todos();

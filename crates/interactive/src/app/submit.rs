@@ -45,7 +45,7 @@ impl Running {
             }
         }
         let own: Vec<&str> = OWN.iter().map(|(name, _)| *name).collect();
-        let commands = self.live.as_ref().map(|live| live.commands.clone()).unwrap_or_default();
+        let commands = self.live.as_ref().map(|live| live.session.commands()).unwrap_or_default();
         match typed(&text, &commands, &own) {
             Typed::Run { ran_by, command, excluded } if self.run_shell(ran_by, command, excluded) => {}
             Typed::Run { .. } | Typed::Nothing if submission.images.is_empty() => self.give_back(vec![submission]),
@@ -118,6 +118,6 @@ impl Running {
             description: (*description).to_owned(),
             ..CommandInfo::default()
         };
-        self.prompt.set_commands(&live.commands, OWN.iter().map(own).collect());
+        self.prompt.set_commands(&live.session.commands(), OWN.iter().map(own).collect());
     }
 }

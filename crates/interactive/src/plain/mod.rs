@@ -275,7 +275,7 @@ impl<W: Write> Plain<W> {
         if self.input.attended && !text.starts_with(' ') {
             self.prompt.history.keep(text.trim());
         }
-        match typed(text, &current.commands, &["exit", "quit"]) {
+        match typed(text, &current.session.commands(), &["exit", "quit"]) {
             Typed::Nothing => {}
             Typed::Leave => return Ok(Some(PlainEnd::Left)),
             Typed::Refused(why) => self.problem(&why)?,
@@ -496,7 +496,10 @@ impl<W: Write> Plain<W> {
                 }
                 Ok(())
             }
-            SessionEvent::AgentEnd { .. } | SessionEvent::Renamed { .. } | SessionEvent::Queued { .. } => Ok(()),
+            SessionEvent::AgentEnd { .. }
+            | SessionEvent::Renamed { .. }
+            | SessionEvent::Queued { .. }
+            | SessionEvent::CommandsChanged => Ok(()),
         }
     }
 

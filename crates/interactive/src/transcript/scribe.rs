@@ -135,6 +135,7 @@ impl Scribe {
             | SessionEvent::Refused(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Queued { .. }
+            | SessionEvent::CommandsChanged
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved => {}
         }

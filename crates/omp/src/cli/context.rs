@@ -55,7 +55,8 @@ pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, Problem> {
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
     let typed = if json { "/context json" } else { "/context" };
-    let (command, arguments) = opened.commands.find(typed).ok_or("there is no /context")?;
+    let commands = opened.session.commands();
+    let (command, arguments) = commands.find(typed).ok_or("there is no /context")?;
     match command.run(arguments, &opened.session).await? {
         SlashReply::Text(text) => print_quoted(&format!("{text}\n")),
         _ => Err("/context has no text".to_owned()),

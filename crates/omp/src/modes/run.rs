@@ -9,7 +9,7 @@ use omp_headless::{
     Client, Driven, Exit, HostUris, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, drive, read_piped,
     read_piped_within, serve,
 };
-use omp_session::{Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
+use omp_session::{Session, SessionHost, SessionOptions, queues_from_settings};
 use omp_stdx::sanitize::strip_control;
 use omp_types::{Content, Editor, Env, Model, ThinkingLevel, vars};
 
@@ -147,7 +147,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style);
     let limits = Limits { max_time: None, signals: signals::listen() };
     let prompts = vec![vec![Content::text(demo::TASK)]];
-    let driven = Driven { session, actor, commands: SlashCommands::default() };
+    let driven = Driven { session, actor };
     let exit = drive_to_end(driven, None, prompts, &mut presenter, limits).await?;
     if exit != Exit::Success {
         return Ok(exit);

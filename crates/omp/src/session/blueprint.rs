@@ -15,7 +15,7 @@ use omp_llm::{Auth, Providers, Registry, Replay, ReplayTiming};
 use omp_policy::{Policy, RulePlaces};
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory, SessionFeature,
+    BudgetLimits, OWN_SOURCE, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory, SessionFeature,
     SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish, queues_from_settings,
 };
 use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoBoard, UserPython};
@@ -238,7 +238,7 @@ impl Blueprint {
         let todos = tools.todos;
         let safeguards = containing::safeguards(setup, undo.is_some());
         let parts = self.command_parts(setup, attended, todos.clone(), tools.jobs, hooks);
-        let commands = omp_commands::all(CommandParts { files: undo, ..parts });
+        session.set_commands(OWN_SOURCE, omp_commands::all(CommandParts { files: undo, ..parts }));
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -247,7 +247,6 @@ impl Blueprint {
             session,
             actor,
             header,
-            commands,
             shell: Arc::new(UserTerminal(tools.shell)),
             python: Some(Arc::new(UserInterpreter(python))),
             todos: todos.map(|todos| Arc::new(SharedTodos(todos)) as Arc<dyn omp_session::TodoBoard>),

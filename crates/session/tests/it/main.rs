@@ -26,6 +26,7 @@ mod retry;
 mod rewind;
 mod run_ends;
 mod snapshot;
+mod sources;
 mod spending;
 mod stage;
 mod title;

@@ -64,7 +64,8 @@ fn complains<T>(result: Result<T, String>, parts: &[&str]) {
 async fn the_names_of_commands_are_known_before_there_is_a_session() {
     let house = House::new();
     let opened = house.host().open(Wish::New { cwd: None, parent: None }).await.unwrap();
-    let commands = opened.commands.iter();
+    let commands = opened.session.commands();
+    let commands = commands.iter();
     let names = commands.flat_map(|it| std::iter::once(it.name()).chain(it.aliases().iter().copied()));
     let names: BTreeSet<&str> = names.collect();
     assert_eq!(names.into_iter().collect::<Vec<_>>(), omp_commands::NAMES);
@@ -96,8 +97,8 @@ async fn a_key_given_meanwhile_is_hidden_from_then_on_in_every_session() {
     host.give_key("groq", KEY);
     assert!(host.hide_typed(KEY).starts_with("<<$env:S"), "a session that runs");
     assert_eq!(host.secrets().redact(KEY), "[redacted]", "pages and logs");
-    let OpenSession { session, actor, commands, shell, python, todos, .. } = first;
-    drop((session, commands, shell, python, todos));
+    let OpenSession { session, actor, shell, python, todos, .. } = first;
+    drop((session, shell, python, todos));
     actor.await.unwrap();
     assert_eq!(host.hide_typed(KEY), KEY, "nobody is there to hide it");
     let _later = host.open(new()).await.unwrap();
