@@ -9,7 +9,8 @@ use agent_client_protocol::v1::schema::{
     RequestPermissionRequest, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use omp_agent::Choice;
-use omp_session::{Answer, Command, Offer, QuestionKind, RuleLevel};
+use omp_policy::{RuleLevel, RuleOffer};
+use omp_session::{Answer, Command, QuestionKind};
 
 use crate::calls::Calls;
 use crate::form;
@@ -36,7 +37,7 @@ pub enum Asked {
 }
 
 pub enum Meaning {
-    Approval { tool: String, offers: Vec<Offer> },
+    Approval { tool: String, offers: Vec<RuleOffer> },
     Choice { labels: Vec<String>, multi: bool },
 }
 
@@ -76,7 +77,7 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
 }
 
 /// Where no rule can say it, "always" means the tool in this session; not for what is asked about every time.
-fn approval_options(tool: &str, offers: &[Offer], is_special: bool) -> Vec<PermissionOption> {
+fn approval_options(tool: &str, offers: &[RuleOffer], is_special: bool) -> Vec<PermissionOption> {
     let option = |id: String, name: String, kind| PermissionOption::new(id, name, kind);
     let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
     let always =

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agent_client_protocol::v1::schema::{Cost, NoticeSeverity, SessionInfoUpdate, SessionUpdate, UsageUpdate};
-use omp_session::{AgentEvent, Compacted, CompactionReason, RunEnd, SessionEvent, ToldRetries};
+use omp_compaction::{Compacted, CompactionReason};
+use omp_session::{AgentEvent, RunEnd, SessionEvent, ToldRetries};
 use omp_types::{Content, Message, StopReason, StreamEvent};
 use tokio::sync::mpsc;
 

@@ -4,10 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{
-    Called, Command, EndReason, OpenSession, Prompt, RunEnd, Session, SessionEvent, SessionHost, SlashCommands,
-    SlashReply, TimeLimit, Wish,
+    Called, Command, OpenSession, Prompt, RunEnd, Session, SessionEvent, SessionHost, SessionSwitch, SlashCommands,
+    SlashReply, SwitchedSession, TimeLimit, Wish,
 };
-use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
+use omp_types::{Content, Editor, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 
@@ -149,15 +149,15 @@ async fn switch(
     presenter: &mut dyn Presenter,
 ) -> io::Result<Result<(), String>> {
     let Some(host) = host else { return Ok(Err("there is no other session to go to here".to_owned())) };
-    // A file that somebody has open is not moved.
-    let before = if matches!(wish, Wish::Move { .. }) { slot.take() } else { None };
+    let switch = SessionSwitch::new(wish, None);
+    let before = if switch.lets_go_first() { slot.take() } else { None };
     if let Err(problem) = ended(before).await {
         return Ok(Err(problem));
     }
-    let ends = EndReason::before(&wish);
-    let opened = match host.open(wish).await {
-        Ok(opened) => opened,
-        Err(problem) => return Ok(Err(problem)),
+    let SwitchedSession { opened, ends } = match switch.open(host, Editor::default()).await {
+        Ok(switched) => switched,
+        // The run ends, so nothing has to be taken up again.
+        Err(failed) => return Ok(Err(failed.problem)),
     };
     slot.iter().for_each(|old| old.session.ends_by(ends));
     presenter.switched(&opened)?;

@@ -6,19 +6,20 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, ToolSet, run};
+use omp_compaction::Compactor;
 use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Loans;
 use crate::approvals::Approvals;
-use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::features::{AskedAloud, StartSource, Woken, ask_to_overwrite};
 use crate::history;
 use crate::inbox::{Inbox, meanwhile};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
+use crate::plan::PLAN_FILE;
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
 use crate::retry::RetryPolicy;
@@ -31,7 +32,7 @@ pub(crate) struct Actor {
     pub(crate) control: Arc<Control>,
     pub(crate) models: Models,
     pub(crate) transcript: Transcript,
-    pub(crate) upkeep: Upkeep,
+    pub(crate) upkeep: Compactor,
     pub(crate) guard: Guard,
     pub(crate) woken: Woken,
     /// How the session began.
@@ -63,7 +64,7 @@ impl Actor {
         let mut resumed = options.resumed;
         let mut recorder = options.recorder;
         recorder.resume(resumed.mode.as_deref(), options.veil.clone());
-        let upkeep = Upkeep::new(options.compaction, compaction::notes_in(&resumed.blanked));
+        let upkeep = Compactor::new(options.compaction, PLAN_FILE, &resumed.blanked);
         let spending = Spending::after(&resumed.messages);
         let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
@@ -106,7 +107,7 @@ impl Actor {
             commands,
         }));
         control.resume(&resumed);
-        let transcript = upkeep.rebuilt(&control, std::mem::take(&mut resumed.messages));
+        let transcript = upkeep.reblanked(control.as_sent(history::prepare(std::mem::take(&mut resumed.messages))));
         restore(&options.tools, &transcript);
         control.set_messages(transcript.messages());
         control.change(|snapshot| snapshot.message_count = transcript.len());

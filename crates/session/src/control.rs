@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
+use omp_policy::{ApprovalMode, Policy};
 use omp_secrets::Veil;
 use omp_store::{Custom, TitleSource};
 use omp_types::{AssistantMessage, CacheRetention, Llm, Message};
@@ -18,7 +19,6 @@ use crate::event::{SessionEvent, Snapshot};
 use crate::features::{SessionFeature, Waking};
 use crate::outlet::Outlet;
 use crate::plan;
-use crate::policy::{ApprovalMode, Policy};
 use crate::prepared::Prompt;
 use crate::prompt::{LookAround, SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};

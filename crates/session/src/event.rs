@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{AgentEvent, QueueModes, RunEnd};
+use omp_compaction::{Compacted, CompactionReason, CompactionStrategy};
+use omp_policy::ApprovalMode;
 use omp_types::{Message, Model, ThinkingLevel, Usage};
 use serde_json::Value;
 
-use crate::compaction::{Compacted, CompactionReason, CompactionStrategy};
 use crate::desk::Question;
 use crate::features::{JobEnded, Quarantined, RulesFired};
-use crate::policy::ApprovalMode;
 use crate::prepared::Prompt;
 use crate::refused::Refused;
 use crate::spending::{Account, Spent};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Safeguards, Session, SessionHeader, SlashCommands};
+use crate::{Safeguards, Session, SessionFactory, SessionHeader, SlashCommands};
 
 pub trait SessionHost: Send + Sync {
     /// Makes the session that is wished for and starts it. A problem is a sentence for the user; nothing was changed.
@@ -82,6 +82,8 @@ pub struct OpenSession {
     /// `None` where the todo tool is off.
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
+    /// Makes further sessions from what this one was made of. `None` where the host makes none.
+    pub factory: Option<Arc<dyn SessionFactory>>,
     /// Things the user should know.
     pub warnings: Vec<String>,
 }

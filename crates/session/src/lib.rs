@@ -1,55 +1,38 @@
 //! The session: commands in, events out. Everything a front end needs and nothing of how it is drawn.
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes the
-//! file, `policy` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is told,
-//! `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of [`SessionFeature`]s. It
-//! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
+//! file, `approvals` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is
+//! told, `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of
+//! [`SessionFeature`]s. It knows neither providers nor tools; both are handed in. Who needs more than one session holds a
+//! [`SessionHost`].
 
-mod access;
 mod actor;
-mod approvals;
-mod aside;
-mod branch_points;
-mod compaction;
+mod approval;
 mod control;
-mod conversation;
-mod desk;
 mod event;
+mod factory;
 mod features;
 mod file_commands;
-mod history;
 mod host;
 mod inbox;
-mod levels;
-mod maintenance;
 mod outlet;
-mod pictures;
 mod plan;
-mod policy;
 mod port;
 mod prepared;
 mod prompt;
-mod queue_modes;
-mod recorder;
-mod refused;
-mod resumed;
-mod retry;
-mod run_end;
-mod safeguards;
-mod secrets;
+mod record;
+mod runs;
 mod settings;
 mod slash;
 mod spending;
-mod standing;
-mod stats;
-mod stripped;
-mod time_limit;
-mod transcript;
-mod tree;
+mod switch;
+mod transcripts;
 
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
+use omp_compaction::{BranchNote, Compacted, CompactionOptions};
+use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel};
 use omp_secrets::Veil;
 use omp_store::Custom;
 use omp_types::{Access, AccessMap, CacheRetention, Llm, Message, Model, ServiceTier, ThinkingLevel};
@@ -57,18 +40,19 @@ use omp_view::{CallKind, View};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+// Modules are known by their own names, whichever folder they lie in.
+use approval::{access, approvals, desk, refused, safeguards};
 use control::Control;
+use record::{recorder, resumed, secrets, stripped};
+use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
+use transcripts::{branch_points, conversation, history, stats, tree};
 
 pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;
-pub use compaction::{
-    BLANKED_ENTRY, BeforeSummary, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks,
-    CompactionLimits, CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy,
-    IdleCompaction, RemoteSummary, Survived, TreeHooks, TreeMove, TreePlan, compaction_summary,
-};
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
+pub use factory::{SessionFactory, SubSession};
 pub use features::{
     BackgroundJobs, CallSeen, EndReason, FilesInTheWay, FilesKept, Heard, HookPermission, HookPoint, HookReply,
     HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,
@@ -80,9 +64,6 @@ pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcom
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
-pub use policy::{
-    ApprovalMode, EditedRules, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy,
-};
 pub use prepared::{CallLimit, Prepared, Prompt};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
@@ -104,6 +85,7 @@ pub use spending::{
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use stripped::STRIPPED;
+pub use switch::{SessionSwitch, SwitchFailed, SwitchedSession};
 pub use time_limit::TimeLimit;
 pub use tree::{TreeError, TreeNode, tree_text};
 
@@ -241,18 +223,6 @@ pub enum Command {
         note: BranchNote,
         reply: oneshot::Sender<Result<(), GoToError>>,
     },
-}
-
-/// What is told of the branch that is left.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BranchNote {
-    /// Nothing, or a summary where `branchSummary.enabled` is on.
-    #[default]
-    AsSet,
-    /// Nothing, whatever is set.
-    Nothing,
-    /// A model sums it up, by these words where there are some.
-    Summary(Option<String>),
 }
 
 /// Why the session stays where it is.
@@ -428,7 +398,7 @@ impl Session {
     /// Whether going on from another entry leaves something behind that is not on the way to it.
     pub fn leaves_branch(&self, leaf: Option<&EntryId>) -> Result<bool, String> {
         let Some(source) = self.control.recorder().source() else { return Ok(false) };
-        compaction::abandoned(&source, leaf).map(|left| !left.is_empty())
+        compacting::abandoned(&source, leaf).map(|left| !left.is_empty())
     }
 
     /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.
@@ -447,7 +417,7 @@ impl Session {
 
     /// What the model is told of what was taken out; `None` when nothing was.
     pub fn summary(&self) -> Option<String> {
-        compaction::summary_in(&self.control.messages())
+        omp_compaction::summary_in(&self.control.messages())
     }
 
     /// Puts other words in the place of the summary.
@@ -554,7 +524,7 @@ impl Session {
     }
 
     /// The rules on what calls do, as they hold now.
-    pub fn rules(&self) -> Vec<Rule> {
+    pub fn rules(&self) -> Vec<ApprovalRule> {
         self.control.policy().rules.iter().cloned().collect()
     }
 

@@ -9,7 +9,8 @@ mod countdown;
 use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
-use omp_session::{AgentEvent, CompactionReason, OpenSession, Refused, SessionEvent, ToldRetries, ToolOutcome};
+use omp_compaction::CompactionReason;
+use omp_session::{AgentEvent, OpenSession, Refused, SessionEvent, ToldRetries, ToolOutcome};
 use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use omp_agent::{AnyPlan, AnyTool, Choice, ChoiceOption, Concurrency, Outcome, Tier, ToolCx, ToolOutput, plan_of};
-use omp_session::{ApprovalMode, Policy};
+use omp_policy::{ApprovalMode, Policy};
 use omp_testkit::Turn;
 use omp_types::Content;
 use omp_view::View;

@@ -12,11 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{ArrivingCall, Outcome};
+use omp_compaction::CompactionReason;
 use omp_session::{
-    AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SlashReply, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    AgentEvent, Answer, Command, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
+    SessionHost, SessionSwitch, SlashReply, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
-use omp_types::{Content, StreamEvent};
+use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -394,13 +395,12 @@ impl<W: Write> Plain<W> {
 
     /// Goes on with another session; without one there is nothing to go on with.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
-        // A file that somebody has open is not moved.
-        if matches!(wish, Wish::Move { .. }) {
+        let switch = SessionSwitch::new(wish, None);
+        if switch.lets_go_first() {
             self.let_go().await;
         }
-        let ends = EndReason::before(&wish);
-        match self.host.open(wish).await {
-            Ok(opened) => {
+        match switch.open(&*self.host, Editor::default()).await {
+            Ok(SwitchedSession { opened, ends }) => {
                 self.ends_by(ends);
                 self.let_go().await;
                 self.events = opened.session.events();
@@ -409,8 +409,8 @@ impl<W: Write> Plain<W> {
                 self.greet()?;
                 Ok(None)
             }
-            Err(problem) => {
-                self.problem(&problem)?;
+            Err(failed) => {
+                self.problem(&failed.problem)?;
                 Ok(self.current.is_none().then_some(PlainEnd::Failed))
             }
         }

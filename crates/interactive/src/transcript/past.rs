@@ -106,7 +106,7 @@ impl Teller<'_> {
             Message::Assistant(answer) => self.answer(answer),
             Message::ToolResult(_) => {}
             Message::Custom(custom) => {
-                if let Some((summary, short)) = omp_session::compaction_summary(message) {
+                if let Some((summary, short)) = omp_compaction::compaction_summary(message) {
                     self.end_reads();
                     self.log.push(Compacted::new(&summary, short.as_deref()));
                 } else if custom.display {

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use omp_session::{AgentEvent, CompactionReason, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
+use omp_compaction::CompactionReason;
+use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
 use omp_view::CallKind;
 

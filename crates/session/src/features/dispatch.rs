@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome};
+use omp_compaction::TreeMove;
 use omp_store::Context;
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
 
 use super::{EndReason, Heard, Said, SessionCx, StartSource, Word};
-use crate::compaction::TreeMove;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::recorder::RecorderError;

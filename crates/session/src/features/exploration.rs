@@ -9,13 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::{CheckedCall, RunEnd, Stop, ToolOutcome, ToolRole};
+use omp_compaction::TreeMove;
 use omp_store::{Context, EntryId};
 use omp_types::Transcript;
 use serde_json::{Value, json};
 
 use super::{Said, SessionCx, SessionFeature, Word, hidden};
 use crate::approvals;
-use crate::compaction::TreeMove;
 use crate::recorder::{Recorder, RecorderError};
 
 const REPORT_FOLLOWS: &str = "The exploration that began at the checkpoint is over and its steps are no longer shown. \

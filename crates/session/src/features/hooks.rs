@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{CheckedCall, RunEnd, ToolOutcome, ToolOutput};
+use omp_policy::ApprovalMode;
 use omp_store::Custom;
 use omp_types::{Content, Message, ToolCall, text_of};
 use serde_json::{Value, json};
@@ -18,7 +19,6 @@ use super::notified::WAITING;
 use super::{Heard, Said, SessionCx, SessionFeature, Word, hidden};
 use crate::control::Control;
 use crate::host::Wish;
-use crate::policy::ApprovalMode;
 
 /// How often hooks may keep one prompt from ending.
 const MOST_HELD: u32 = 8;

@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome, ToolRole};
+use omp_compaction::TreeMove;
 use omp_store::{Context, Custom};
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
 
-use crate::compaction::TreeMove;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::recorder::{Recorder, RecorderError};

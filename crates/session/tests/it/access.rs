@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolOutput};
-use omp_session::{Answer, Command, QuestionKind, RuleKeeper, RuleLevel, SessionEvent};
+use omp_policy::RuleLevel;
+use omp_session::{Answer, Command, QuestionKind, RuleKeeper, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::{Access, AccessMap, Content, Touch};
 use omp_view::View;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_session::{Answer, ApprovalMode, Command, Policy, RunEnd, SessionEvent, ToolPolicy};
+use omp_policy::{ApprovalMode, Policy, ToolPolicy};
+use omp_session::{Answer, Command, RunEnd, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::Content;
 use omp_view::View;

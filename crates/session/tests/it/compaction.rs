@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use omp_session::{
-    BeforeSummary, BranchNote, Command, Compacting, CompactionHooks, CompactionPlan, CompactionReason,
-    CompactionStrategy, IdleCompaction, Prepared, Prompt, RemoteSummary, RunEnd, SessionEvent, SessionOptions,
+use omp_compaction::{
+    BeforeSummary, BranchNote, Compacting, CompactionHooks, CompactionPlan, CompactionReason, CompactionStrategy,
+    IdleCompaction, RemoteSummary,
 };
+use omp_session::{Command, Prepared, Prompt, RunEnd, SessionEvent, SessionOptions};
 use omp_testkit::{Reply, ScriptedLlm, Stop, TokenCounts, Turn, mock_model};
 use omp_types::{Api, AssistantMessage, Content, ErrorKind, Message, Model, ModelError, UserMessage, text_of};
 use serde_json::{Value, json};

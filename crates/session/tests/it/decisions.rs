@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_policy::{ApprovalMode, Policy, RuleLevel, ToolPolicy};
 use omp_session::{
-    Answer, ApprovalMode, Command, HookPermission, HookPoint, HookReply, HookScene, Policy, QuestionKind, RuleLevel,
-    SessionEvent, SessionHooks, ToolPolicy,
+    Answer, Command, HookPermission, HookPoint, HookReply, HookScene, QuestionKind, SessionEvent, SessionHooks,
 };
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::{Access, AccessMap, Content};

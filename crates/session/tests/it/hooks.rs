@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
-    Answer, ApprovalMode, Command, EndReason, HookPermission, HookPoint, HookReply, HookScene, Policy, RunEnd,
-    SessionEvent, SessionHooks, StandardFeatures, StartSource,
+    Answer, Command, EndReason, HookPermission, HookPoint, HookReply, HookScene, RunEnd, SessionEvent, SessionHooks,
+    StandardFeatures, StartSource,
 };
 use omp_testkit::{Gate, ScriptedLlm, Turn};
 use omp_types::Content;
@@ -142,7 +143,7 @@ async fn a_call_that_is_refused_has_no_afterwards() {
 
 #[tokio::test]
 async fn allow_overrules_the_mode_alone() {
-    use omp_session::ToolPolicy::{Deny, Prompt};
+    use omp_policy::ToolPolicy::{Deny, Prompt};
     let ask = || Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() };
     let rule = |rule| Policy { tools: [("note".to_owned(), rule)].into(), ..ask() };
     for (policy, expect) in [

@@ -20,6 +20,7 @@ mod plan;
 mod prompt;
 mod quarantine;
 mod queue;
+mod read_back;
 mod record;
 mod retry;
 mod rewind;

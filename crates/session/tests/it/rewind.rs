@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use omp_agent::AnyTool;
-use omp_session::{AgentEvent, ApprovalMode, Command, Recorder, RunEnd, SessionEvent, ToolPolicy};
+use omp_policy::{ApprovalMode, ToolPolicy};
+use omp_session::{AgentEvent, Command, Recorder, RunEnd, SessionEvent};
 use omp_store::{BlobStore, Context, LoadedSession};
 use omp_testkit::{Call, ScriptedLlm, Turn, mock_model};
 use omp_tools::{Checkpoint, Rewind, ToolOptions, Toolbox};

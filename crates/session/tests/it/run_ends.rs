@@ -6,9 +6,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_compaction::CompactionStrategy;
+use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
-    AgentEvent, ApprovalMode, Command, CompactionStrategy, HookPoint, HookReply, HookScene, Policy, RetryPolicy,
-    RunEnd, SessionEvent, SessionHooks, SessionOptions,
+    AgentEvent, Command, HookPoint, HookReply, HookScene, RetryPolicy, RunEnd, SessionEvent, SessionHooks,
+    SessionOptions,
 };
 use omp_testkit::{Gate, Reply, ScriptedLlm, Stop, Turn, mock_model};
 use omp_types::{Content, ErrorKind, Model, ModelError};
