@@ -91,7 +91,7 @@ impl TodoReminder {
         let text = todo_reminders::of_open_tasks(&phases, attempt, self.max)?;
         self.given.store(attempt, Ordering::Relaxed);
         let open: Vec<_> = phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open()).collect();
-        let event = Reminded { kind: "todo", items: json!(open), attempt, max_attempts: self.max };
+        let event = Reminded { kind: Todo::NAME, items: json!(open), attempt, max_attempts: self.max };
         Some(Said::new("todo-reminder", text).with_event(event))
     }
 }
