@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use crate::package::{Package, resolve};
 use crate::xml::{self, Node};
-use crate::{Document, DocumentError, Limits, html, sealed};
+use crate::{Document, DocumentError, DocumentLimits, html, sealed};
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<Document, DocumentError> {
     let mut package = Package::open(bytes, limits)?;
     let root = root(&package.needed_part("META-INF/container.xml")?, limits)?;
     let book = Book::read(&package.needed_part(&root)?, limits)?;
@@ -37,7 +37,7 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
 }
 
 /// The part that describes the book.
-fn root(container: &str, limits: Limits) -> Result<String, DocumentError> {
+fn root(container: &str, limits: DocumentLimits) -> Result<String, DocumentError> {
     let mut root = None;
     xml::walk(container, limits, |node| {
         if let Node::Open(element) = node
@@ -61,7 +61,7 @@ struct Book {
 }
 
 impl Book {
-    fn read(text: &str, limits: Limits) -> Result<Self, DocumentError> {
+    fn read(text: &str, limits: DocumentLimits) -> Result<Self, DocumentError> {
         let mut book = Self::default();
         let mut field = None;
         xml::walk(text, limits, |node| match node {

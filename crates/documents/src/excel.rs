@@ -5,9 +5,9 @@ use std::io::Cursor;
 use calamine::{Data, DataRef, ExcelDateTime, Reader as _, Xlsx, XlsxError};
 
 use crate::package::Package;
-use crate::{Document, DocumentError, Limits, sealed, table};
+use crate::{Document, DocumentError, DocumentLimits, sealed, table};
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<Document, DocumentError> {
     let bytes = Package::open(bytes, limits)?.into_bytes();
     let mut workbook: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).map_err(reason)?;
     let names = workbook.sheet_names();
@@ -18,7 +18,7 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
             return sealed::in_time(document);
         }
         let room = limits.markdown_bytes.saturating_sub(document.markdown.len());
-        match sheet(&mut workbook, name, Limits { markdown_bytes: room, ..limits }) {
+        match sheet(&mut workbook, name, DocumentLimits { markdown_bytes: room, ..limits }) {
             Ok(sheet) => {
                 document.markdown.push_str(&sheet.markdown);
                 document.left_out.extend(sheet.left_out);
@@ -40,7 +40,7 @@ fn reason(error: XlsxError) -> DocumentError {
 }
 
 /// Cells are read one by one: a sheet may claim to be a million rows high and hold two.
-fn sheet(workbook: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, limits: Limits) -> Result<Document, DocumentError> {
+fn sheet(workbook: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, limits: DocumentLimits) -> Result<Document, DocumentError> {
     let mut cells = workbook.worksheet_cells_reader(name).map_err(reason)?;
     let mut sheet = Sheet::default();
     while let Some(cell) = cells.next_cell().map_err(reason)? {
@@ -70,7 +70,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn add(&mut self, row: u32, column: usize, text: String, limits: Limits) {
+    fn add(&mut self, row: u32, column: usize, text: String, limits: DocumentLimits) {
         let is_new = self.last_row != Some(row);
         self.last_row = Some(row);
         let is_full = self.rows.len() >= limits.rows || self.bytes >= limits.markdown_bytes;

@@ -20,7 +20,7 @@ mod xml;
 
 pub use error::DocumentError;
 pub use format::Format;
-pub use limits::Limits;
+pub use limits::DocumentLimits;
 
 /// A document as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,12 +30,12 @@ pub struct Document {
     pub left_out: Vec<String>,
 }
 
-/// Turns the bytes of a document into Markdown. Blocks, until [`Limits::time`] is over or `cancelled` says so at the
+/// Turns the bytes of a document into Markdown. Blocks, until [`DocumentLimits::time`] is over or `cancelled` says so at the
 /// latest; call it off the async threads.
 pub fn to_markdown(
     format: Format,
     bytes: Vec<u8>,
-    limits: Limits,
+    limits: DocumentLimits,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Document, DocumentError> {
     if bytes.len() > limits.file_bytes {

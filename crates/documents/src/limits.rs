@@ -8,7 +8,7 @@ use omp_stdx::truncate::{Keep, by_bytes};
 use crate::Document;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct DocumentLimits {
     /// Of the file itself.
     pub file_bytes: usize,
     /// Of everything in it together, unpacked.
@@ -26,7 +26,7 @@ pub struct Limits {
     pub time: Duration,
 }
 
-impl Default for Limits {
+impl Default for DocumentLimits {
     fn default() -> Self {
         Self {
             file_bytes: 64 * 1024 * 1024,
@@ -42,7 +42,7 @@ impl Default for Limits {
 }
 
 /// The document with its text cut to the limit, without blank lines at its ends.
-pub(crate) fn capped(document: Document, limits: Limits) -> Document {
+pub(crate) fn capped(document: Document, limits: DocumentLimits) -> Document {
     let Document { markdown, mut left_out } = document;
     let text = markdown.trim_matches('\n');
     let cut = by_bytes(text, limits.markdown_bytes, Keep::Head);

@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pdf_extract::{Document as Pdf, output_doc_page};
 
-use crate::{Document, DocumentError, Limits, sealed};
+use crate::{Document, DocumentError, DocumentLimits, sealed};
 use guard::Guard;
 use output::Bounded;
 
-pub fn convert(bytes: &[u8], limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: &[u8], limits: DocumentLimits) -> Result<Document, DocumentError> {
     guard::measure_raw(bytes, limits)?;
     let mut pdf = Pdf::load_mem(bytes).map_err(DocumentError::broken)?;
     if pdf.is_encrypted() {
@@ -49,7 +49,7 @@ pub fn convert(bytes: &[u8], limits: Limits) -> Result<Document, DocumentError> 
 }
 
 /// The text of a page. The parser panics on what it does not expect, which should cost this page only.
-fn page(pdf: &Pdf, number: u32, limits: Limits) -> Result<String, String> {
+fn page(pdf: &Pdf, number: u32, limits: DocumentLimits) -> Result<String, String> {
     let work = || {
         let mut text = String::new();
         let result = output_doc_page(pdf, &mut Bounded::new(&mut text, limits.markdown_bytes), number);

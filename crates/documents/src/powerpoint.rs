@@ -2,11 +2,11 @@
 
 use crate::package::Package;
 use crate::xml::{self, Node, Relation};
-use crate::{Document, DocumentError, Limits, sealed, table};
+use crate::{Document, DocumentError, DocumentLimits, sealed, table};
 
 const MAIN: &str = "ppt/presentation.xml";
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<Document, DocumentError> {
     let mut package = Package::open(bytes, limits)?;
     let slides = slides(&mut package, limits)?;
     let mut document = Document::default();
@@ -27,7 +27,7 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
 }
 
 /// The parts of the slides, in the order they are shown.
-fn slides(package: &mut Package, limits: Limits) -> Result<Vec<String>, DocumentError> {
+fn slides(package: &mut Package, limits: DocumentLimits) -> Result<Vec<String>, DocumentError> {
     let relations = xml::relations(package, MAIN, limits)?;
     let mut slides = Vec::new();
     xml::walk(&package.needed_part(MAIN)?, limits, |node| {
@@ -41,7 +41,7 @@ fn slides(package: &mut Package, limits: Limits) -> Result<Vec<String>, Document
     Ok(slides)
 }
 
-fn slide(package: &mut Package, part: &str, number: usize, limits: Limits) -> Result<String, DocumentError> {
+fn slide(package: &mut Package, part: &str, number: usize, limits: DocumentLimits) -> Result<String, DocumentError> {
     let shapes = shapes(&package.needed_part(part)?, limits)?;
     let title = shapes.iter().find(|shape| shape.is_title).map(|shape| shape.lines.join(" "));
     let mut text = match title {
@@ -94,7 +94,7 @@ impl Shape {
     }
 }
 
-fn shapes(xml: &str, limits: Limits) -> Result<Vec<Shape>, DocumentError> {
+fn shapes(xml: &str, limits: DocumentLimits) -> Result<Vec<Shape>, DocumentError> {
     let mut shapes: Vec<Shape> = Vec::new();
     let mut line = String::new();
     let mut indent = 0_usize;

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 
 use crate::package::Package;
 use crate::xml::{self, Element, Node, Relation};
-use crate::{Document, DocumentError, Limits, table};
+use crate::{Document, DocumentError, DocumentLimits, table};
 use paragraph::{Paragraph, Style};
 use styles::{Headings, Numbering};
 
 const MAIN: &str = "word/document.xml";
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<Document, DocumentError> {
     let mut package = Package::open(bytes, limits)?;
     let text = package.needed_part(MAIN)?;
     let headings = Headings::read(package.part("word/styles.xml")?.as_deref(), limits);
@@ -40,7 +40,7 @@ struct Writer {
     headings: Headings,
     numbering: Numbering,
     links: HashMap<String, Relation>,
-    limits: Limits,
+    limits: DocumentLimits,
     out: String,
     left_out: Vec<String>,
     /// Paragraphs within paragraphs are those of text boxes.
@@ -62,7 +62,7 @@ struct Table {
 }
 
 impl Writer {
-    fn new(headings: Headings, numbering: Numbering, links: HashMap<String, Relation>, limits: Limits) -> Self {
+    fn new(headings: Headings, numbering: Numbering, links: HashMap<String, Relation>, limits: DocumentLimits) -> Self {
         Self {
             headings,
             numbering,

@@ -8,7 +8,7 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
 use crate::package::{Package, resolve};
-use crate::{DocumentError, Limits, sealed};
+use crate::{DocumentError, DocumentLimits, sealed};
 
 pub enum Node<'a> {
     Open(&'a Element<'a>),
@@ -43,7 +43,7 @@ impl Element<'_> {
 }
 
 /// Hands every node to `each`, an empty element as opened and closed.
-pub fn walk(text: &str, limits: Limits, mut each: impl FnMut(Node<'_>)) -> Result<(), DocumentError> {
+pub fn walk(text: &str, limits: DocumentLimits, mut each: impl FnMut(Node<'_>)) -> Result<(), DocumentError> {
     let mut reader = Reader::from_str(text);
     let mut depth = 0_usize;
     loop {
@@ -84,7 +84,7 @@ pub fn walk(text: &str, limits: Limits, mut each: impl FnMut(Node<'_>)) -> Resul
 pub fn relations(
     package: &mut Package,
     part: &str,
-    limits: Limits,
+    limits: DocumentLimits,
 ) -> Result<HashMap<String, Relation>, DocumentError> {
     let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
     let place = format!("{folder}/_rels/{name}.rels");
@@ -112,7 +112,7 @@ mod tests {
 
     fn text_of(xml: &str) -> Result<String, DocumentError> {
         let mut all = String::new();
-        walk(xml, Limits::default(), |node| match node {
+        walk(xml, DocumentLimits::default(), |node| match node {
             Node::Open(element) => all.push_str(&format!("<{}>", element.name)),
             Node::Close(name) => all.push_str(&format!("</{name}>")),
             Node::Text(text) => all.push_str(text),

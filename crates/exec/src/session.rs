@@ -51,7 +51,7 @@ struct State {
 }
 
 /// The right to change the session's state, held by the one command that runs in it.
-pub struct Turn {
+pub struct ShellTurn {
     session: Arc<ShellSession>,
     /// Variables of this command alone, with what they were before.
     borrowed: Vec<(String, Option<String>)>,
@@ -101,7 +101,7 @@ impl ShellSession {
         extra: &BTreeMap<String, String>,
         keep: bool,
         containment: &Containment,
-    ) -> (Spawn, Option<Turn>) {
+    ) -> (Spawn, Option<ShellTurn>) {
         let Some(folder) = self.folder.as_ref().filter(|_| self.shell.is_posix()) else {
             let env = with_extra(self.lock().variables.clone(), extra);
             return (self.shell.spawn(command, env, containment).cwd(cwd), None);
@@ -112,7 +112,7 @@ impl ShellSession {
             (state.variables.clone(), state.plain.clone(), may_define(command) || calls_any(command, &state.defining))
         };
         let borrowed = extra.keys().map(|name| (name.clone(), variables.get(name).map(str::to_owned))).collect();
-        let turn = (keep && !self.busy.swap(true, Ordering::AcqRel)).then(|| Turn {
+        let turn = (keep && !self.busy.swap(true, Ordering::AcqRel)).then(|| ShellTurn {
             session: self.clone(),
             borrowed,
             started_in: cwd.to_owned(),
@@ -181,7 +181,7 @@ impl ShellSession {
         state.variables = snapshot.added_to(std::mem::take(&mut state.variables));
     }
 
-    fn take_over(&self, turn: &Turn) {
+    fn take_over(&self, turn: &ShellTurn) {
         let Some(folder) = self.folder.as_ref().map(PrivateFolder::path) else { return };
         let definitions = adopt_if_whole(folder, "defs");
         if let Some(definitions) = &definitions {
@@ -274,14 +274,14 @@ impl ShellSession {
     }
 }
 
-impl Turn {
+impl ShellTurn {
     /// The command has ended: the session goes on from where it left.
     pub fn end(self) {
         self.session.take_over(&self);
     }
 }
 
-impl Drop for Turn {
+impl Drop for ShellTurn {
     fn drop(&mut self) {
         self.session.busy.store(false, Ordering::Release);
     }

@@ -30,7 +30,7 @@ pub struct Spawn {
     /// Folders of omp's own that the child may write to although it is contained.
     own: Vec<PathBuf>,
     stderr: Stderr,
-    limits: Limits,
+    limits: ProcessLimits,
     /// What the program reads from the descriptor [`platform::text_slot`].
     pub(crate) text: Option<Arc<str>>,
     /// The command line, where the program is a shell that is handed it.
@@ -61,7 +61,7 @@ pub enum Stderr {
 
 /// What a child and everything below it may use. `None` leaves what omp itself has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     pub cpu_seconds: Option<u64>,
     /// Of one file; what is larger is cut off with a signal.
     pub file_bytes: Option<u64>,
@@ -81,7 +81,7 @@ pub enum Overrun {
     Memory,
 }
 
-impl Limits {
+impl ProcessLimits {
     /// For what a model has run: more than any build needs, less than brings a machine down.
     pub fn of_commands() -> Self {
         const FILE: u64 = 64 << 30;
@@ -131,7 +131,7 @@ impl Spawn {
             containment: containment.clone(),
             own: Vec::new(),
             stderr: Stderr::Merged,
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
             text: None,
             runs: None,
         }
@@ -180,7 +180,7 @@ impl Spawn {
         self
     }
 
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: ProcessLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -345,7 +345,7 @@ impl Spawn {
 
 /// What a child is given besides its program, arguments and streams.
 pub(crate) struct Given {
-    pub(crate) limits: Limits,
+    pub(crate) limits: ProcessLimits,
     pub(crate) cage: Option<Cage>,
     /// For the descriptor [`platform::text_slot`].
     pub(crate) text: Option<platform::TextFile>,

@@ -24,7 +24,7 @@ use nix::unistd::{Pid, setsid};
 use omp_contain::Cage;
 use tokio::process::Command;
 
-use crate::spawn::{Given, Limits};
+use crate::spawn::{Given, ProcessLimits};
 
 pub use arguments::hide_arguments;
 pub use pipe::InputPipe;
@@ -112,7 +112,7 @@ fn keep_descriptors_from_programs() -> io::Result<()> {
     Ok(())
 }
 
-fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 4] {
+fn resources(limits: ProcessLimits) -> [(Resource, Option<rlim_t>); 4] {
     [
         (Resource::RLIMIT_CPU, limits.cpu_seconds),
         (Resource::RLIMIT_FSIZE, limits.file_bytes),

@@ -45,7 +45,7 @@ pub struct ExportOptions<'a> {
     /// settings is in several sets.
     pub drawing: &'a [ToolSet],
     /// Known for a session that runs.
-    pub told: Option<Told<'a>>,
+    pub told: Option<SystemContext<'a>>,
     /// Where the session stands; the newest entry without it.
     pub leaf: Option<EntryId>,
     /// These do not get into the page.
@@ -53,7 +53,7 @@ pub struct ExportOptions<'a> {
 }
 
 /// What the model was told before the first word.
-pub struct Told<'a> {
+pub struct SystemContext<'a> {
     pub system_prompt: &'a str,
     pub tools: &'a ToolSet,
 }

@@ -7,7 +7,7 @@ use omp_store::LoadedSession;
 use omp_types::{Secrets, Tally};
 use sha2::{Digest, Sha256};
 
-use crate::Told;
+use crate::SystemContext;
 use crate::agents::Agents;
 use crate::entry::usage_text;
 use crate::markup::Html;
@@ -24,7 +24,7 @@ pub(crate) struct Head<'a> {
     pub session: &'a LoadedSession,
     pub secrets: &'a Secrets,
     pub tally: &'a Tally,
-    pub told: Option<&'a Told<'a>>,
+    pub told: Option<&'a SystemContext<'a>>,
     pub outline: &'a Outline,
     pub agents: &'a Agents,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use omp_contain::Containment;
-use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, Limits, Shell};
+use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, ProcessLimits, Shell};
 use omp_types::{Env, vars};
 
 /// Bytes that are kept of what a hook prints, and of what it complains.
@@ -67,7 +67,7 @@ pub(crate) async fn run(
         env = env.set("CLAUDE_PLUGIN_ROOT", &*plugin).set("OMP_PLUGIN_ROOT", &*plugin);
     }
     let containment = machine.containment.clone().for_command(command, &[]);
-    let spawn = machine.shell.spawn(command, env, &containment).cwd(&place.cwd).limits(Limits::of_commands());
+    let spawn = machine.shell.spawn(command, env, &containment).cwd(&place.cwd).limits(ProcessLimits::of_commands());
     let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
     // Dropping the child when time is up kills all it has started.
     match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {

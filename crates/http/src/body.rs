@@ -10,7 +10,7 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
 use crate::client::Patience;
-use crate::error::{HttpError, Phase};
+use crate::error::{HttpError, TimeoutPhase};
 use crate::exchange::{Chunks, Exchange};
 
 /// Ends after the first error. Dropping it cancels the request.
@@ -87,7 +87,7 @@ impl Stream for BodyStream {
 struct Watchdog {
     target: String,
     timer: Pin<Box<Sleep>>,
-    phase: Phase,
+    phase: TimeoutPhase,
     /// `None` waits for ever.
     limit: Option<Duration>,
     idle: Option<Duration>,
@@ -107,7 +107,7 @@ impl Watchdog {
         Self {
             target,
             timer,
-            phase: Phase::FirstEvent,
+            phase: TimeoutPhase::FirstEvent,
             limit,
             idle: patience.idle,
             since,
@@ -136,8 +136,8 @@ impl Watchdog {
         self.since = now;
         self.received = 0;
         self.handed_over = Some(now);
-        if self.phase == Phase::FirstEvent {
-            self.phase = Phase::Idle;
+        if self.phase == TimeoutPhase::FirstEvent {
+            self.phase = TimeoutPhase::Idle;
             self.limit = self.idle;
             self.timer.as_mut().reset(now + self.idle.unwrap_or_default());
         }

@@ -26,7 +26,7 @@ pub struct Outgoing<'a> {
 }
 
 /// Listens to every exchange of a client.
-pub trait Listener: Send + Sync {
+pub trait ExchangeListener: Send + Sync {
     fn asked(&self, request: &Outgoing<'_>) -> Box<dyn Exchange>;
 }
 

@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::error::End;
 use crate::handler::Handler;
 use crate::lock;
-use crate::peer::{Call, Peer};
+use crate::peer::{OutgoingCall, Peer};
 use crate::protocol::Protocol;
 use crate::tail::Tail;
 
@@ -154,7 +154,7 @@ impl Child {
     async fn say(&self, polite: Polite, limit: Duration) {
         // Whoever does not answer is ended all the same.
         if let Some((method, params)) = polite.request {
-            let _ = self.peer().call(Call::new(method, params).limit(limit)).await;
+            let _ = self.peer().call(OutgoingCall::new(method, params).limit(limit)).await;
         }
         if let Some((method, params)) = polite.notification {
             let _ = self.peer().notify(method, params).await;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::End;
-use crate::framing::{Decoder, Frame};
+use crate::framing::{Decoder, MessageFrame};
 use crate::handler::{Answer, Handler, HandlerError};
 use crate::lock;
 use crate::message::{Id, Incoming, Outgoing, RpcError};
@@ -96,11 +96,11 @@ impl Inbox {
         let _ = self.notifying.await;
     }
 
-    async fn take(&mut self, frame: Frame) -> Result<(), End> {
+    async fn take(&mut self, frame: MessageFrame) -> Result<(), End> {
         let shared = self.peer.shared.clone();
         let (value, bytes) = match frame {
-            Frame::Message { value, bytes } => (value, bytes),
-            Frame::Noise(text) => {
+            MessageFrame::Message { value, bytes } => (value, bytes),
+            MessageFrame::Noise(text) => {
                 shared.noise(text);
                 return Ok(());
             }

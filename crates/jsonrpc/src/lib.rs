@@ -27,12 +27,12 @@ pub use child::{Child, Death, Polite, ShutdownLimits};
 pub use connection::Connection;
 pub use dialect::{Dap, Dialect, JsonRpc};
 pub use error::{End, Error};
-pub use framing::{Decoder, Frame, FrameLimits, Framing, FramingError, encode};
+pub use framing::{Decoder, FrameLimits, Framing, FramingError, MessageFrame, encode};
 pub use handler::{Answer, Handler, HandlerError};
 pub use message::{Id, Incoming, Outgoing, RpcError};
-pub use peer::{Call, Peer};
-pub use progress::Progress;
-pub use protocol::{Limits, Protocol};
+pub use peer::{OutgoingCall, Peer};
+pub use progress::RequestProgress;
+pub use protocol::{ConnectionLimits, Protocol};
 pub use shared::Oddities;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{End, Error};
 use crate::message::Outgoing;
 use crate::outbox::Unsent;
-use crate::progress::{self, Progress, ProgressSender};
+use crate::progress::{self, ProgressSender, RequestProgress};
 use crate::shared::{Oddities, Pending, Shared};
 
 /// The other side of a connection. Clones speak to the same one; none of them keeps the connection open.
@@ -23,7 +23,7 @@ pub struct Peer {
 
 /// A request, and how long somebody wants its answer.
 #[derive(Debug)]
-pub struct Call {
+pub struct OutgoingCall {
     method: String,
     params: Value,
     limit: Option<Duration>,
@@ -31,7 +31,7 @@ pub struct Call {
     progress: Option<ProgressSender>,
 }
 
-impl Call {
+impl OutgoingCall {
     /// Parameters of `null` are left out.
     pub fn new(method: impl Into<String>, params: Value) -> Self {
         let (limit, cancel, progress) = (None, CancellationToken::new(), None);
@@ -51,7 +51,7 @@ impl Call {
     }
 
     /// Asks the other side to tell of its progress.
-    pub fn with_progress(mut self) -> (Self, Progress) {
+    pub fn with_progress(mut self) -> (Self, RequestProgress) {
         let (sender, progress) = progress::channel();
         self.progress = Some(sender);
         (self, progress)
@@ -61,13 +61,13 @@ impl Call {
 impl Peer {
     /// Asks and waits for the answer, within the connection's limit.
     pub async fn request(&self, method: impl Into<String>, params: Value) -> Result<Value, Error> {
-        self.call(Call::new(method, params)).await
+        self.call(OutgoingCall::new(method, params)).await
     }
 
     /// Asks and waits for the answer. Whoever does not wait any longer, because of the limit, the token or as the future is
     /// dropped, takes the request back in the words of the protocol.
-    pub async fn call(&self, call: Call) -> Result<Value, Error> {
-        let Call { method, params, limit, cancel, progress } = call;
+    pub async fn call(&self, call: OutgoingCall) -> Result<Value, Error> {
+        let OutgoingCall { method, params, limit, cancel, progress } = call;
         let limit = limit.unwrap_or(self.shared.protocol.limits.request);
         let mut in_flight = InFlight::new(self.shared.clone(), method);
         let waited = tokio::select! {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use omp_stdx::key_places::{KeyPlaces, Place, expected_value, yaml_problem};
+use omp_stdx::key_places::{KeyPlaces, LineColumn, expected_value, yaml_problem};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -194,7 +194,7 @@ impl ModelsFile {
         self.error(message);
     }
 
-    fn at(&self, place: Option<Place>, what: &str) -> String {
+    fn at(&self, place: Option<LineColumn>, what: &str) -> String {
         let path = self.path.as_deref().unwrap_or(Path::new("models.yml")).display();
         match place {
             Some(place) => format!("{path}:{place}: {what}"),
@@ -249,7 +249,7 @@ impl Source<'_> {
 }
 
 /// The error is a place, if it is known, and a sentence that shows nothing of the file, since there may be keys in it.
-fn parse_value(text: &str, format: Format) -> Result<Value, (Option<Place>, String)> {
+fn parse_value(text: &str, format: Format) -> Result<Value, (Option<LineColumn>, String)> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }
@@ -259,7 +259,7 @@ fn parse_value(text: &str, format: Format) -> Result<Value, (Option<Place>, Stri
             (place, format!("not valid YAML: {why}"))
         }),
         Format::Jsonc => serde_json::from_str(&jsonc::to_json(text)).map_err(|error| {
-            let place = Place { line: error.line() as u64, column: error.column() as u64 };
+            let place = LineColumn { line: error.line() as u64, column: error.column() as u64 };
             let why = error.to_string();
             let said = format!(" at line {} column {}", place.line, place.column);
             (Some(place), format!("not valid JSON: {}", why.strip_suffix(&said).unwrap_or(&why)))

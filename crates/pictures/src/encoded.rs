@@ -5,7 +5,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD};
 
 use crate::kind::Kind;
-use crate::prepare::{Limits, MAX_FILE_BYTES, PictureError, prepare};
+use crate::prepare::{MAX_FILE_BYTES, PictureError, PictureLimits, prepare};
 use crate::raster::dimensions;
 
 /// Longest side that providers take at all.
@@ -29,7 +29,7 @@ pub struct EncodedPicture {
 }
 
 /// Decodes a picture, however its base64 is written, and prepares it like a file. The type is told by its bytes.
-pub fn prepare_encoded(text: &str, limits: Limits) -> Result<EncodedPicture, PictureError> {
+pub fn prepare_encoded(text: &str, limits: PictureLimits) -> Result<EncodedPicture, PictureError> {
     let bytes = decoded(text)?;
     let kind = Kind::of(&bytes).ok_or(PictureError::Unknown)?;
     let picture = prepare(bytes, kind, limits)?;
@@ -39,7 +39,7 @@ pub fn prepare_encoded(text: &str, limits: Limits) -> Result<EncodedPicture, Pic
 /// Whether a picture can be sent as it is to a server that takes the kinds `takes` says, as far as its first bytes
 /// tell. `None` when they do not tell.
 pub fn is_fit(text: &str, mime_type: &str, takes: impl Fn(Kind) -> bool) -> Option<bool> {
-    if text.len() / 4 * 3 > Limits::default().bytes {
+    if text.len() / 4 * 3 > PictureLimits::default().bytes {
         return Some(false);
     }
     let end = text.len().min(HEAD);
@@ -55,7 +55,7 @@ pub fn is_fit(text: &str, mime_type: &str, takes: impl Fn(Kind) -> bool) -> Opti
 pub fn fit_encoded(text: &str, takes: impl Fn(Kind) -> bool) -> Result<EncodedPicture, PictureError> {
     let bytes = decoded(text)?;
     let kind = Kind::of(&bytes).ok_or(PictureError::Unknown)?;
-    let limits = Limits { longest_side: MAX_SIDE, takes_as_is: takes(kind), ..Limits::default() };
+    let limits = PictureLimits { longest_side: MAX_SIDE, takes_as_is: takes(kind), ..PictureLimits::default() };
     let picture = prepare(bytes, kind, limits)?;
     Ok(EncodedPicture { data: STANDARD.encode(&picture.data), mime_type: picture.mime_type })
 }
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn base64_is_taken_as_clients_write_it() {
         let png = encoded(4000, 3, ImageFormat::Png);
-        let expect = prepare_encoded(&png, Limits::default()).unwrap();
+        let expect = prepare_encoded(&png, PictureLimits::default()).unwrap();
         let lines: String =
             png.as_bytes().chunks(60).map(|line| format!("{}\r\n", str::from_utf8(line).unwrap())).collect();
         for written in [format!("data:image/png;base64,{png}"), png.trim_end_matches('=').to_owned(), lines] {
-            assert_eq!(prepare_encoded(&written, Limits::default()).unwrap(), expect);
+            assert_eq!(prepare_encoded(&written, PictureLimits::default()).unwrap(), expect);
         }
         let sent = STANDARD.decode(expect.data).unwrap();
         assert_eq!(dimensions(&sent, Kind::Png), Some((1568, 1)));
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn what_is_no_picture_is_refused() {
         for (text, why) in [("***", "not base64"), ("aGk=", "not a picture"), ("", "not a picture")] {
-            let error = prepare_encoded(text, Limits::default()).unwrap_err().to_string();
+            let error = prepare_encoded(text, PictureLimits::default()).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
         let cut = encoded(60, 30, ImageFormat::Png);
-        assert!(prepare_encoded(&cut[..cut.len() / 2], Limits::default()).is_err());
+        assert!(prepare_encoded(&cut[..cut.len() / 2], PictureLimits::default()).is_err());
     }
 }

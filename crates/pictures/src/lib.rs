@@ -10,5 +10,5 @@ mod raster;
 
 pub use encoded::{EncodedPicture, MAX_SIDE, fit_encoded, is_fit, prepare_encoded};
 pub use kind::Kind;
-pub use prepare::{Limits, MAX_FILE_BYTES, Picture, PictureError, prepare};
+pub use prepare::{MAX_FILE_BYTES, Picture, PictureError, PictureLimits, prepare};
 pub use raster::{Raster, dimensions, raster};

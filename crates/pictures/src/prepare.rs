@@ -13,7 +13,7 @@ use crate::kind::Kind;
 pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PictureLimits {
     /// Pixels of the longer side; larger pictures are scaled down to it.
     pub longest_side: u32,
     /// Bytes sent, before base64 makes them a third more.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub takes_as_is: bool,
 }
 
-impl Default for Limits {
+impl Default for PictureLimits {
     fn default() -> Self {
         Self { longest_side: 1568, bytes: 5 * 1024 * 1024 / 4 * 3, pixels: 64_000_000, takes_as_is: true }
     }
@@ -59,7 +59,7 @@ pub enum PictureError {
 
 /// Decodes a picture to make sure that it is whole, and encodes it anew where it is too large or of a format that
 /// models do not take.
-pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: Limits) -> Result<Picture, PictureError> {
+pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: PictureLimits) -> Result<Picture, PictureError> {
     let (picture, orientation) = decode(&bytes, kind, limits)?;
     let original = turned((picture.width(), picture.height()), orientation);
     let fits = original.0.max(original.1) <= limits.longest_side && bytes.len() <= limits.bytes;
@@ -81,7 +81,11 @@ pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: Limits) -> Result<Picture, Pi
     Err(PictureError::TooLarge)
 }
 
-pub(crate) fn decode(bytes: &[u8], kind: Kind, limits: Limits) -> Result<(DynamicImage, Orientation), PictureError> {
+pub(crate) fn decode(
+    bytes: &[u8],
+    kind: Kind,
+    limits: PictureLimits,
+) -> Result<(DynamicImage, Orientation), PictureError> {
     let mut decoder = ImageReader::with_format(Cursor::new(bytes), kind.format()).into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
     if u64::from(width) * u64::from(height) > limits.pixels {

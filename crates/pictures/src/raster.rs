@@ -6,7 +6,7 @@ use image::metadata::Orientation;
 use image::{ImageDecoder as _, ImageReader};
 
 use crate::kind::Kind;
-use crate::prepare::{Limits, PictureError, decode, scaled, turned};
+use crate::prepare::{PictureError, PictureLimits, decode, scaled, turned};
 
 /// Upright, and perhaps smaller than the file's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Raster {
 
 /// Decodes a picture; no side is longer than `longest_side`. Of an animation the first picture.
 pub fn raster(bytes: &[u8], kind: Kind, longest_side: u32) -> Result<Raster, PictureError> {
-    let (picture, orientation) = decode(bytes, kind, Limits::default())?;
+    let (picture, orientation) = decode(bytes, kind, PictureLimits::default())?;
     let original = turned((picture.width(), picture.height()), orientation);
     let mut picture = scaled(picture, longest_side)?;
     picture.apply_orientation(orientation);

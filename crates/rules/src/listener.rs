@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use omp_types::ToolCall;
 
-use crate::scope::{Place, path_candidates};
+use crate::scope::{StreamPart, path_candidates};
 use crate::snapshot::{Cursor, Piece, writes_source};
 use crate::structure::{MAX_SOURCE, Structure};
 use crate::watch::{Scan, Watch};
@@ -23,12 +23,12 @@ const MAX_PATHS: usize = 32;
 pub struct Hit {
     /// Which of the watch's rules.
     pub rule: usize,
-    pub origin: Origin,
+    pub origin: ViolationOrigin,
 }
 
 /// Where it was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ViolationOrigin {
     Text,
     Thinking,
     /// In the arguments of the call with this id.
@@ -36,7 +36,7 @@ pub enum Origin {
 }
 
 /// Every rule is told at most once for each block, and for each file of a call.
-pub struct Listener {
+pub struct StreamListener {
     cwd: PathBuf,
     blocks: BTreeMap<usize, Block>,
     /// Room that a finished block has left.
@@ -78,7 +78,7 @@ struct Source {
     structure: Option<Structure>,
 }
 
-impl Listener {
+impl StreamListener {
     /// Paths within `cwd` are also known by their way from there.
     pub fn new(cwd: PathBuf) -> Self {
         Self { cwd, blocks: BTreeMap::new(), spare: None }
@@ -284,19 +284,19 @@ impl Block {
 }
 
 impl Kind {
-    fn place(&self) -> Place<'_> {
+    fn place(&self) -> StreamPart<'_> {
         match self {
-            Kind::Text => Place::Text,
-            Kind::Thinking => Place::Thinking,
-            Kind::Tool { name, paths, .. } => Place::Tool { name, paths },
+            Kind::Text => StreamPart::Text,
+            Kind::Thinking => StreamPart::Thinking,
+            Kind::Tool { name, paths, .. } => StreamPart::Tool { name, paths },
         }
     }
 
-    fn origin(&self) -> Origin {
+    fn origin(&self) -> ViolationOrigin {
         match self {
-            Kind::Text => Origin::Text,
-            Kind::Thinking => Origin::Thinking,
-            Kind::Tool { id, .. } => Origin::Tool(id.clone()),
+            Kind::Text => ViolationOrigin::Text,
+            Kind::Thinking => ViolationOrigin::Thinking,
+            Kind::Tool { id, .. } => ViolationOrigin::Tool(id.clone()),
         }
     }
 }

@@ -10,7 +10,7 @@ use regex_automata::{Anchored, MatchKind};
 
 use crate::condition::{Condition, together};
 use crate::gate::Gate;
-use crate::scope::{Place, Scope};
+use crate::scope::{Scope, StreamPart};
 use crate::settings::InterruptMode;
 use crate::structure::Structure;
 
@@ -41,7 +41,7 @@ pub struct Watch {
 
 /// A place in a text where a rule's condition is met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RuleMatch {
     /// Which of the rules.
     pub rule: usize,
     /// The byte behind the match; what stands there may have been needed to be sure of it.
@@ -72,9 +72,9 @@ impl Watch {
     }
 
     /// Whether a rule is about this place at all.
-    pub fn admits(&self, at: usize, place: Place<'_>) -> bool {
+    pub fn admits(&self, at: usize, place: StreamPart<'_>) -> bool {
         let Some(entry) = self.entries.get(at) else { return false };
-        let paths = if let Place::Tool { paths, .. } = place { paths } else { &[] };
+        let paths = if let StreamPart::Tool { paths, .. } = place { paths } else { &[] };
         let is_open = entry.gate.as_ref().is_none_or(|gate| paths.iter().any(|path| gate.opens_for(path)));
         is_open && entry.scope.admits(place)
     }
@@ -93,18 +93,18 @@ impl Watch {
     }
 
     /// Every place of a whole text at which a match ends, without regard to scopes: at most `most`.
-    pub fn find_all(&self, text: &str, most: usize) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
+    pub fn find_all(&self, text: &str, most: usize) -> Vec<RuleMatch> {
+        let mut found: Vec<RuleMatch> = Vec::new();
         let Some(mut scan) = Scan::new(self) else { return found };
         for (at, byte) in text.bytes().enumerate() {
             scan.step(self, byte);
-            found.extend(scan.take_hits().map(|rule| Found { rule, end: at }));
+            found.extend(scan.take_hits().map(|rule| RuleMatch { rule, end: at }));
             if found.len() >= most {
                 return found;
             }
         }
         scan.finish(self);
-        found.extend(scan.take_hits().map(|rule| Found { rule, end: text.len() }));
+        found.extend(scan.take_hits().map(|rule| RuleMatch { rule, end: text.len() }));
         found.truncate(most);
         found
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use omp_secrets::{Entry, Found, Key, Kind, Mode, Origin, Veil};
+use omp_secrets::{FoundSecret, Key, Kind, SecretEntry, SecretMode, SecretOrigin, Veil};
 use omp_types::{Message, UserMessage};
 
 const SECRETS: usize = 200;
@@ -16,9 +16,12 @@ const BYTES: usize = 2_000;
 
 fn main() {
     let found = (0..SECRETS).map(|number| {
-        let entry =
-            Entry { kind: Kind::Plain, content: format!("sk-{number:03}-of-the-user-{number}"), mode: Mode::Obfuscate };
-        Found { name: number.to_string(), entry, origin: Origin::Environment }
+        let entry = SecretEntry {
+            kind: Kind::Plain,
+            content: format!("sk-{number:03}-of-the-user-{number}"),
+            mode: SecretMode::Obfuscate,
+        };
+        FoundSecret { name: number.to_string(), entry, origin: SecretOrigin::Environment }
     });
     let (veil, warnings) = Veil::new(Key::random(), found.collect());
     assert!(warnings.is_empty());

@@ -85,14 +85,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::found::{Entry, Found, Kind, Mode, Origin};
+    use crate::found::{FoundSecret, Kind, SecretEntry, SecretMode, SecretOrigin};
     use crate::key::Key;
 
     fn veil(regexes: bool) -> Arc<Veil> {
-        let found = |kind, content: &str| Found {
+        let found = |kind, content: &str| FoundSecret {
             name: content.into(),
-            entry: Entry { kind, content: content.into(), mode: Mode::Obfuscate },
-            origin: Origin::File,
+            entry: SecretEntry { kind, content: content.into(), mode: SecretMode::Obfuscate },
+            origin: SecretOrigin::File,
         };
         let mut all = vec![found(Kind::Plain, "sesame-open"), found(Kind::Plain, "sesame-ö")];
         if regexes {

@@ -21,7 +21,7 @@ mod walk;
 pub use environment::of_env;
 pub use file::{load, merge};
 pub use flow::HidingWriter;
-pub use found::{Entry, Found, Kind, Mode, Origin};
+pub use found::{FoundSecret, Kind, SecretEntry, SecretMode, SecretOrigin};
 pub use key::Key;
 pub use llm::Veiled;
 pub use settings::SETTINGS;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use regex::{Regex, RegexBuilder};
 
-use crate::found::{Entry, Found, Kind, Mode, Origin};
+use crate::found::{FoundSecret, Kind, SecretEntry, SecretMode, SecretOrigin};
 
 /// A pattern that takes more memory than this is refused.
 const REGEX_BYTES: usize = 1 << 20;
@@ -22,7 +22,7 @@ pub(crate) struct Wanted {
     pub lead: usize,
     pub name: String,
     pub held: bool,
-    pub mode: Mode,
+    pub mode: SecretMode,
 }
 
 /// A place in a text that must not be told.
@@ -49,11 +49,11 @@ pub(crate) struct Patterns {
 
 impl Patterns {
     /// What cannot be used is told.
-    pub fn new(found: &[Found]) -> (Self, Vec<String>) {
+    pub fn new(found: &[FoundSecret]) -> (Self, Vec<String>) {
         let (mut patterns, mut warnings) = (Self::default(), Vec::new());
         for found in found {
-            let Found { name, entry, origin } = found;
-            let held = *origin == Origin::Held;
+            let FoundSecret { name, entry, origin } = found;
+            let held = *origin == SecretOrigin::Held;
             match &entry.kind {
                 Kind::Plain => patterns.add_value(name, held, entry),
                 Kind::Named(variable) => patterns.add_named(name, held, entry, variable),
@@ -155,25 +155,25 @@ impl Patterns {
         self.sorted.get(place).is_some_and(|value| value.starts_with(beginning))
     }
 
-    fn add_value(&mut self, name: &str, held: bool, entry: &Entry) {
+    fn add_value(&mut self, name: &str, held: bool, entry: &SecretEntry) {
         spellings(&entry.content).into_iter().for_each(|text| self.add(text, 0, name, held, entry));
     }
 
     /// As variables are listed by `env`, `export -p`, a shell's assignment, and as JSON, YAML or a literal.
-    fn add_named(&mut self, name: &str, held: bool, entry: &Entry, variable: &str) {
+    fn add_named(&mut self, name: &str, held: bool, entry: &SecretEntry, variable: &str) {
         let leads = ["N=", "N=\"", "N='", "N=\\\"", "\"N\":\"", "\"N\": \"", "\\\"N\\\": \\\"", "'N': '", "N: "];
         for lead in leads.map(|lead| lead.replacen('N', variable, 1)) {
             self.add(format!("{lead}{}", entry.content), lead.len(), name, held, entry);
         }
     }
 
-    fn add(&mut self, text: String, lead: usize, name: &str, held: bool, entry: &Entry) {
+    fn add(&mut self, text: String, lead: usize, name: &str, held: bool, entry: &SecretEntry) {
         if self.wanted.len() < MOST_VALUES && self.wanted.iter().all(|known| known.text != text) {
             self.wanted.push(Wanted { text, lead, name: name.to_owned(), held, mode: entry.mode.clone() });
         }
     }
 
-    fn add_regex(&mut self, name: &str, flags: &str, entry: &Entry) -> Result<(), String> {
+    fn add_regex(&mut self, name: &str, flags: &str, entry: &SecretEntry) -> Result<(), String> {
         if self.regexes.len() >= MOST_REGEXES {
             return Err(format!("there are more than {MOST_REGEXES} patterns"));
         }

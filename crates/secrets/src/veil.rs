@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::Value;
 
-use crate::found::{Found, Mode};
+use crate::found::{FoundSecret, SecretMode};
 use crate::key::Key;
 use crate::patterns::{Hit, Patterns};
 
@@ -32,7 +32,7 @@ const MOST_KNOWN: usize = 20_000;
 /// Shared by all that a session writes and sends. Without secrets it costs nothing.
 pub struct Veil {
     key: Key,
-    found: Mutex<Vec<Found>>,
+    found: Mutex<Vec<FoundSecret>>,
     patterns: RwLock<Arc<Patterns>>,
     known: Mutex<Known>,
     calls: calls::Calls,
@@ -82,7 +82,7 @@ impl Default for Veil {
 
 impl Veil {
     /// With what is wrong in patterns.
-    pub fn new(key: Key, found: Vec<Found>) -> (Self, Vec<String>) {
+    pub fn new(key: Key, found: Vec<FoundSecret>) -> (Self, Vec<String>) {
         let (patterns, warnings) = Patterns::new(&found);
         let veil = Self {
             key,
@@ -96,7 +96,7 @@ impl Veil {
     }
 
     /// One more secret, from now on.
-    pub fn add(&self, found: Found) {
+    pub fn add(&self, found: FoundSecret) {
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|known| known.entry.content == found.entry.content && known.entry.kind == found.entry.kind) {
             return;
@@ -235,9 +235,9 @@ impl Veil {
     fn stand_in(&self, patterns: &Patterns, hit: &Hit, secret: &str) -> String {
         let wanted = hit.wanted.and_then(|index| patterns.wanted(index));
         match wanted.map(|wanted| &wanted.mode) {
-            Some(Mode::Replace(Some(text))) => text.clone(),
-            Some(Mode::Replace(None)) => self.key.same_length(secret),
-            Some(Mode::Obfuscate) | None => {
+            Some(SecretMode::Replace(Some(text))) => text.clone(),
+            Some(SecretMode::Replace(None)) => self.key.same_length(secret),
+            Some(SecretMode::Obfuscate) | None => {
                 let (name, held) = wanted.map_or(("several secrets", true), |wanted| (&wanted.name, wanted.held));
                 let mut known = self.known();
                 let Some(number) = known.learn(&self.key, secret, name, held) else { return REDACTED.to_owned() };
@@ -252,7 +252,7 @@ impl Veil {
         let patterns = self.patterns();
         let mut known = self.known();
         for wanted in (0..).map_while(|index| patterns.wanted(index)) {
-            if !wanted.text.is_empty() && wanted.mode == Mode::Obfuscate {
+            if !wanted.text.is_empty() && wanted.mode == SecretMode::Obfuscate {
                 known.learn(&self.key, &wanted.text[wanted.lead..], &wanted.name, wanted.held);
             }
         }

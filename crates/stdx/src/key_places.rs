@@ -7,20 +7,20 @@ use serde_saphyr::Spanned;
 
 /// Both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct LineColumn {
     pub line: u64,
     pub column: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LineColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
 }
 
 /// Where a text is no YAML, and why in one line. Nothing of the text is quoted: there may be keys in it.
-pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<Place>, String) {
-    let place = error.location().map(|at| Place { line: at.line(), column: at.column() });
+pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<LineColumn>, String) {
+    let place = error.location().map(|at| LineColumn { line: at.line(), column: at.column() });
     let place = place.filter(|place| place.line > 0);
     if let Some(why) = plain_words(error.without_snippet()) {
         return (place, why);
@@ -83,8 +83,8 @@ pub struct KeyPlaces(Node);
 
 #[derive(Debug, Default)]
 enum Node {
-    Map(Vec<(String, Place, Node)>),
-    List(Vec<(Place, Node)>),
+    Map(Vec<(String, LineColumn, Node)>),
+    List(Vec<(LineColumn, Node)>),
     #[default]
     Leaf,
 }
@@ -97,14 +97,14 @@ impl KeyPlaces {
 
     /// Where a key stands, or the nearest key above it that is there. The path is written `a.b.list[0].c`; a key may have
     /// dots in it.
-    pub fn nearest(&self, path: &str) -> Option<Place> {
+    pub fn nearest(&self, path: &str) -> Option<LineColumn> {
         self.0.deepest(path).map(|(place, _)| place)
     }
 }
 
 impl Node {
     /// The place that uses most of the path, with how much that was.
-    fn deepest(&self, path: &str) -> Option<(Place, usize)> {
+    fn deepest(&self, path: &str) -> Option<(LineColumn, usize)> {
         match self {
             Node::Leaf => None,
             Node::Map(entries) => {
@@ -128,7 +128,7 @@ impl Node {
         }
     }
 
-    fn below(&self, rest: &str, place: Place, used: usize) -> (Place, usize) {
+    fn below(&self, rest: &str, place: LineColumn, used: usize) -> (LineColumn, usize) {
         match self.deepest(rest) {
             Some((deeper, more)) => (deeper, used + more),
             None => (place, used),
@@ -210,8 +210,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-fn place_of<T>(spanned: &Spanned<T>) -> Place {
-    Place { line: spanned.referenced.line(), column: spanned.referenced.column() }
+fn place_of<T>(spanned: &Spanned<T>) -> LineColumn {
+    LineColumn { line: spanned.referenced.line(), column: spanned.referenced.column() }
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ fn bounded(bytes: &[u8], length: usize, max: usize, terminated: bool) -> Line<'_
 
 /// One frame of a stream of JSON lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame<'a> {
+pub enum JsonLineFrame<'a> {
     /// A line with content; `complete` is false for a last line without its line break.
     Text { line: usize, bytes: &'a [u8], complete: bool },
     /// A line over the limit, its content dropped.
@@ -101,28 +101,28 @@ impl JsonLines {
         Self { splitter: LineSplitter::new(max_line), line: 0 }
     }
 
-    pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(Frame<'_>)) {
+    pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(JsonLineFrame<'_>)) {
         let count = &mut self.line;
         self.splitter.push(chunk, |line| frame(count, line, &mut each));
     }
 
-    pub fn finish(&mut self, mut each: impl FnMut(Frame<'_>)) {
+    pub fn finish(&mut self, mut each: impl FnMut(JsonLineFrame<'_>)) {
         let count = &mut self.line;
         self.splitter.finish(|line| frame(count, line, &mut each));
     }
 }
 
-fn frame(count: &mut usize, line: Line<'_>, each: &mut impl FnMut(Frame<'_>)) {
+fn frame(count: &mut usize, line: Line<'_>, each: &mut impl FnMut(JsonLineFrame<'_>)) {
     *count += 1;
     if line.dropped > 0 {
-        return each(Frame::TooLong { line: *count, bytes: line.bytes.len() + line.dropped });
+        return each(JsonLineFrame::TooLong { line: *count, bytes: line.bytes.len() + line.dropped });
     }
     let bytes = match line.bytes.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) if *count == 1 => rest,
         _ => line.bytes,
     };
     if !bytes.trim_ascii().is_empty() {
-        each(Frame::Text { line: *count, bytes, complete: line.terminated });
+        each(JsonLineFrame::Text { line: *count, bytes, complete: line.terminated });
     }
 }
 

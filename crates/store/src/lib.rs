@@ -66,7 +66,7 @@ pub use salvage::Salvaged;
 pub use search::SearchHit;
 pub use stats::SessionStats;
 pub use title::TitleSource;
-pub use transcript::{Told, Transcript};
+pub use transcript::{Transcript, TranscriptMessage};
 pub use tree::{Shown, TreeFilter, TreeNode, shown};
 pub use walk::EntryReader;
 pub use writer::{NewSession, SessionWriter};

@@ -23,7 +23,7 @@ pub struct Transcript<'a> {
 
 /// A message and the entry it stands in. Summaries are messages of the program, where they were made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct TranscriptMessage {
     pub id: EntryId,
     pub message: Message,
 }
@@ -83,7 +83,7 @@ impl Transcript<'_> {
     }
 
     /// Reads some of it, counted from the beginning; what is beyond the end is left out. Damage is named beside.
-    pub fn read(&self, range: Range<usize>) -> (Vec<Told>, Vec<Problem>) {
+    pub fn read(&self, range: Range<usize>) -> (Vec<TranscriptMessage>, Vec<Problem>) {
         let range = range.start.min(self.len())..range.end.min(self.len());
         let mut window = Window::new(&self.session.file);
         let (mut told, mut problems) = (Vec::new(), Vec::new());
@@ -96,7 +96,12 @@ impl Transcript<'_> {
         (told, problems)
     }
 
-    fn told(&self, position: u32, window: &mut Window<'_>, problems: &mut Vec<Problem>) -> Result<Told, Damage> {
+    fn told(
+        &self,
+        position: u32,
+        window: &mut Window<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> Result<TranscriptMessage, Damage> {
         let spot = &self.session.scan.spots[position as usize];
         let (line, damage) = read_line(window, spot)?;
         problems.extend(damage.map(|damage| self.problem(position, damage)));
@@ -113,7 +118,7 @@ impl Transcript<'_> {
         };
         let lost = self.session.blobs.rehydrate(&mut message);
         problems.extend(lost.into_iter().map(|damage| self.problem(position, damage)));
-        Ok(Told { id: id_in(&line, position), message })
+        Ok(TranscriptMessage { id: id_in(&line, position), message })
     }
 
     fn problem(&self, position: u32, damage: Damage) -> Problem {

@@ -101,7 +101,7 @@ pub struct Capture {
 
 /// What a search in one file found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct QueryMatches {
     /// In the order of the file.
     pub matches: Vec<Match>,
     /// A limit was reached; there may be more.
@@ -164,10 +164,10 @@ impl Query {
         self.needed.is_empty() || self.needed.iter().any(|word| source.contains(word.as_str()))
     }
 
-    pub fn search(&self, source: &str, limits: SearchLimits) -> Result<Found, ParseError> {
+    pub fn search(&self, source: &str, limits: SearchLimits) -> Result<QueryMatches, ParseError> {
         let (root, syntax_error) = tree_of(source, self.language)?;
         let (matches, cut) = self.matches(&root, limits);
-        Ok(Found { matches: matches.iter().map(|(matched, _)| described(matched)).collect(), cut, syntax_error })
+        Ok(QueryMatches { matches: matches.iter().map(|(matched, _)| described(matched)).collect(), cut, syntax_error })
     }
 
     /// Whether the pattern matches anywhere.

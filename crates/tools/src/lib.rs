@@ -48,7 +48,7 @@ pub use options::{
     SideToolOptions, StructuralOptions, ToolOptions,
 };
 pub use output_sink::{OutputSink, SinkLimits, Summary, Truncation};
-pub use pending::{PendingAction, PendingActions, Step, StepResult};
+pub use pending::{PendingAction, PendingActions, PendingStep, StepResult};
 pub use python::UserPython;
 pub use read::Read;
 pub use render_mermaid::RenderMermaid;
@@ -62,7 +62,7 @@ pub use todo::{
 };
 pub use toolbox::Toolbox;
 pub use urls::{
-    FoldersResource, Found, History, HistoryResource, JobLine, JobList, JobsResource, NamedFolder, Opened, Resource,
-    Router, TextsResource,
+    FoldersResource, History, HistoryResource, JobLine, JobList, JobsResource, NamedFolder, OpenedUrl, Resource,
+    Router, TextsResource, UrlContent,
 };
 pub use write::Write;

@@ -35,6 +35,6 @@ pub use terminal::{
 };
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
 pub use widgets::{
-    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
-    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode, Window,
+    Boxed, Countdown, Fuzzy, FuzzyHit, InputLine, ListChoice, Loader, ProgressBar, RankedMatch, ScrollView, SelectList,
+    Setting, SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeListNode, Window,
 };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omp_undo::{Call, Options, Stop, Undo, Wanted};
+use omp_undo::{Call, Options, StopFlag, Undo, Wanted};
 
 const FILES: usize = 300_000;
 const IN_A_FOLDER: usize = 100;
@@ -61,7 +61,7 @@ fn measure(workspace: &Path, store: &Path) {
         println!("  not covered: {} ({})", one.count, one.why.as_str());
     }
     println!("  look after it: {}", timed(|| drop(undo.after_call("a").unwrap())));
-    let rest = timed(|| while undo.go_on(&Stop::default()).unwrap() {});
+    let rest = timed(|| while undo.go_on(&StopFlag::default()).unwrap() {});
     println!("  copied in the background: {rest}; {}", disk(&undo, store));
     let file = first_file(workspace);
     let before = std::fs::read(&file).unwrap();

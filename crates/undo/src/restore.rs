@@ -10,7 +10,7 @@ use crate::folder::{Folder, Kind};
 use crate::node::{Node, Record};
 use crate::rel_path::RelPath;
 use crate::scan::Scanner;
-use crate::tree::{Change, Tree};
+use crate::tree::{Tree, TreeChange};
 
 /// What a file is called until it is whole.
 pub(crate) const TEMPORARY: &[u8] = b".omp-undo-";
@@ -42,7 +42,7 @@ impl std::fmt::Display for Left {
 }
 
 /// What was changed, and what was left with the reason.
-pub(crate) type Applied = (Vec<Change>, Vec<(RelPath, Left)>);
+pub(crate) type Applied = (Vec<TreeChange>, Vec<(RelPath, Left)>);
 
 /// Each change leads from what the tree has to what is wanted.
 pub(crate) struct Restore<'a> {
@@ -61,12 +61,12 @@ impl<'a> Restore<'a> {
     }
 
     /// What was changed, and what was left with the reason.
-    pub fn apply(mut self, changes: Vec<Change>) -> Applied {
-        let mut out: Vec<&Change> = changes.iter().filter(|change| goes_first(change)).collect();
+    pub fn apply(mut self, changes: Vec<TreeChange>) -> Applied {
+        let mut out: Vec<&TreeChange> = changes.iter().filter(|change| goes_first(change)).collect();
         out.sort_by_key(|change| std::cmp::Reverse(change.path.depth()));
         let mut failed = HashSet::new();
         // All that takes another's place is whole before anything goes: a full disk leaves what was there.
-        let made: Vec<(&Change, Result<Option<Made>, Left>)> =
+        let made: Vec<(&TreeChange, Result<Option<Made>, Left>)> =
             out.into_iter().map(|change| (change, self.make(change))).collect();
         for (change, made) in made {
             if let Err(left) = made.and_then(|made| self.remove(change, made)) {
@@ -74,7 +74,7 @@ impl<'a> Restore<'a> {
                 self.left.push((change.path.clone(), left));
             }
         }
-        let mut back: Vec<&Change> =
+        let mut back: Vec<&TreeChange> =
             changes.iter().filter(|change| change.after.is_some() && !failed.contains(&change.path)).collect();
         back.sort_by_key(|change| change.path.depth());
         for change in back.iter().filter(|change| !goes_first(change)) {
@@ -102,14 +102,14 @@ impl<'a> Restore<'a> {
     }
 
     /// What comes where something else goes, under another name.
-    fn make(&mut self, change: &Change) -> Result<Option<Made>, Left> {
+    fn make(&mut self, change: &TreeChange) -> Result<Option<Made>, Left> {
         let Some(wanted) = &change.after else { return Ok(None) };
         let folder = self.writable(&change.path.parent())?;
         self.made(folder, wanted).map(Some)
     }
 
     /// Takes away what is there, and puts what was made in its place.
-    fn remove(&mut self, change: &Change, made: Option<Made>) -> Result<(), Left> {
+    fn remove(&mut self, change: &TreeChange, made: Option<Made>) -> Result<(), Left> {
         let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
         let folder = self.writable(&parent)?;
         self.check(&folder, &name, change)?;
@@ -122,7 +122,7 @@ impl<'a> Restore<'a> {
         made.map_or(Ok(()), |made| made.put(&name))
     }
 
-    fn create(&mut self, change: &Change) -> Result<(), Left> {
+    fn create(&mut self, change: &TreeChange) -> Result<(), Left> {
         let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
         let folder = self.writable(&parent)?;
         let Some(wanted) = &change.after else { return Ok(()) };
@@ -158,7 +158,7 @@ impl<'a> Restore<'a> {
     }
 
     /// What is there is still what the tree has.
-    fn check(&self, folder: &Folder, name: &[u8], change: &Change) -> Result<(), Left> {
+    fn check(&self, folder: &Folder, name: &[u8], change: &TreeChange) -> Result<(), Left> {
         let found = folder.look(name).map_err(|error| failed(&error))?;
         match (self.present.get(&change.path), found) {
             (None, None) => Ok(()),
@@ -234,7 +234,7 @@ impl<'a> Restore<'a> {
 }
 
 /// Whether what is there has to go before the other can come.
-fn goes_first(change: &Change) -> bool {
+fn goes_first(change: &TreeChange) -> bool {
     let is_folder = |node: &Option<Node>| node.as_ref().is_some_and(Node::is_folder);
     match (&change.before, &change.after) {
         (None, _) => false,

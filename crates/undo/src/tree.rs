@@ -18,13 +18,13 @@ pub(crate) struct Tree {
 
 /// What became of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct TreeChange {
     pub path: RelPath,
     pub before: Option<Node>,
     pub after: Option<Node>,
 }
 
-impl Change {
+impl TreeChange {
     pub(crate) fn reversed(self) -> Self {
         Self { path: self.path, before: self.after, after: self.before }
     }
@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// By path. What lies in a folder that one side does not cover has not changed, as far as can be told.
-    pub fn changes_to(&self, later: &Tree) -> Vec<Change> {
+    pub fn changes_to(&self, later: &Tree) -> Vec<TreeChange> {
         let mut changes = Vec::new();
         for (folder, before) in &self.folders {
             match later.folders.get(folder) {
@@ -146,7 +146,12 @@ pub(crate) fn is_partial(names: &[(Box<[u8]>, Record)]) -> bool {
     names.first().is_some_and(|(name, _)| **name == *REST)
 }
 
-fn compare(folder: &RelPath, before: &[(Box<[u8]>, Record)], after: &[(Box<[u8]>, Record)], into: &mut Vec<Change>) {
+fn compare(
+    folder: &RelPath,
+    before: &[(Box<[u8]>, Record)],
+    after: &[(Box<[u8]>, Record)],
+    into: &mut Vec<TreeChange>,
+) {
     let was_partial = is_partial(before);
     let is_partial = is_partial(after);
     let (mut left, mut right) = (before.iter().peekable(), after.iter().peekable());
@@ -165,7 +170,7 @@ fn compare(folder: &RelPath, before: &[(Box<[u8]>, Record)], after: &[(Box<[u8]>
         let (old, new) = (old.map(|(_, record)| record), new.map(|(_, record)| record));
         if !is_unknown && is_change(old, new) {
             let before = old.map(|record| if record.is_not_yet() { NO_TIME } else { record.node.clone() });
-            into.push(Change { path: folder.join(name), before, after: new.map(|record| record.node.clone()) });
+            into.push(TreeChange { path: folder.join(name), before, after: new.map(|record| record.node.clone()) });
         }
     }
 }

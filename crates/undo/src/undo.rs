@@ -16,7 +16,7 @@ use crate::UndoError;
 use crate::collect::{self, Collected};
 use crate::digest::Digest;
 use crate::index_file::{self, IndexFile};
-use crate::limit::Stop;
+use crate::limit::StopFlag;
 use crate::node::Uncovered;
 use crate::objects::{Objects, private_folder};
 use crate::passing::Passing;
@@ -24,7 +24,7 @@ use crate::records::{Records, Taken, new_id};
 use crate::rel_path::RelPath;
 use crate::restore::{Applied, Left, Restore};
 use crate::scan::{Coverage, Limits, Pending, Scanner};
-use crate::tree::{Change, Tree, uncovered_path};
+use crate::tree::{Tree, TreeChange, uncovered_path};
 use crate::turn::{By, Call, Net, Turn, net};
 use plan::Insists;
 
@@ -95,9 +95,9 @@ impl Default for Wanted {
 
 /// What an undo or a redo came to.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct UndoReport {
     /// From what was there to what is there now.
-    pub restored: Vec<Change>,
+    pub restored: Vec<TreeChange>,
     /// Paths that are as they were before the undo, with the reason.
     pub left: Vec<(RelPath, Left)>,
     pub turns: usize,
@@ -107,7 +107,7 @@ pub struct Report {
     pub ids: Vec<String>,
 }
 
-impl Report {
+impl UndoReport {
     /// Whether nothing is left that could still be done: by insisting, or once there is room again.
     fn is_final(&self) -> bool {
         self.left.iter().all(|(_, why)| matches!(why, Left::NotKept(_) | Left::Stays(_)))
@@ -159,7 +159,7 @@ enum Walks {
 #[derive(Clone)]
 enum Look {
     /// A call is about to begin, and waits.
-    Before { coverage: Coverage, walks: Walks, stop: Stop },
+    Before { coverage: Coverage, walks: Walks, stop: StopFlag },
     /// Calls have run: whatever they changed is read.
     After,
 }
@@ -264,11 +264,11 @@ impl Undo {
 
     /// A call begins that may change files. What changed since the last look was not this call.
     pub fn before_call(&self, call: Call, in_background: bool) -> Result<(), UndoError> {
-        self.before_call_unless(call, in_background, &Stop::default())
+        self.before_call_unless(call, in_background, &StopFlag::default())
     }
 
     /// The same, unless somebody says that the call will not run after all. Then nothing has begun.
-    pub fn before_call_unless(&self, call: Call, in_background: bool, stop: &Stop) -> Result<(), UndoError> {
+    pub fn before_call_unless(&self, call: Call, in_background: bool, stop: &StopFlag) -> Result<(), UndoError> {
         let mut state = self.lock();
         if stop.is_stopped() {
             return Err(UndoError::Stopped);
@@ -298,7 +298,7 @@ impl Undo {
     }
 
     /// The call has ended: what it has changed.
-    pub fn after_call(&self, id: &str) -> Result<Vec<Change>, UndoError> {
+    pub fn after_call(&self, id: &str) -> Result<Vec<TreeChange>, UndoError> {
         let mut state = self.lock();
         if !state.turn.as_ref().is_some_and(|turn| turn.open.iter().any(|call| call.id == id)) {
             return Ok(Vec::new());
@@ -367,15 +367,15 @@ impl Undo {
     }
 
     /// What would be in the way of an undo: as [`Undo::undo`], without changing anything.
-    pub fn preview(&self, wanted: &Wanted) -> Result<Report, UndoError> {
+    pub fn preview(&self, wanted: &Wanted) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&mut state, wanted)?;
         let ids = plan.ids();
-        Ok(Report { restored: plan.changes, left: plan.left, turns: ids.len(), gives_back: true, ids })
+        Ok(UndoReport { restored: plan.changes, left: plan.left, turns: ids.len(), gives_back: true, ids })
     }
 
-    pub fn undo(&self, wanted: &Wanted) -> Result<Report, UndoError> {
+    pub fn undo(&self, wanted: &Wanted) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&mut state, wanted)?;
@@ -394,7 +394,7 @@ impl Undo {
         let (restored, left) = self.apply(&mut state, plan.changes)?;
         taken.changes.clone_from(&restored);
         let left = plan.left.into_iter().chain(left).collect();
-        let report = Report { restored, left, turns: ids.len(), gives_back: true, ids };
+        let report = UndoReport { restored, left, turns: ids.len(), gives_back: true, ids };
         taken.part = wanted.path.clone().filter(|_| report.is_final()).map(|path| (path, report.ids.clone()));
         // What has changed nothing is nothing to be done again.
         if report.restored.is_empty() {
@@ -409,12 +409,12 @@ impl Undo {
     }
 
     /// Does again what was taken back last.
-    pub fn redo(&self, force: bool) -> Result<Report, UndoError> {
+    pub fn redo(&self, force: bool) -> Result<UndoReport, UndoError> {
         self.redo_of(None, force)
     }
 
     /// The same for one undo, which must still be the last. What could not be given back is left even if forced.
-    pub fn redo_of(&self, id: Option<&str>, force: bool) -> Result<Report, UndoError> {
+    pub fn redo_of(&self, id: Option<&str>, force: bool) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let newest = self.newest_turn(&state);
@@ -426,12 +426,12 @@ impl Undo {
             .changes
             .iter()
             .cloned()
-            .map(Change::reversed)
+            .map(TreeChange::reversed)
             .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
         let insists = Insists { on_changed: force, on_lost: force && id.is_none() };
         let (changes, left) = self.possible(&mut state, nets.collect(), insists)?;
         let (restored, failed) = self.apply(&mut state, changes)?;
-        let report = Report {
+        let report = UndoReport {
             restored,
             left: left.into_iter().chain(failed).collect(),
             turns: taken.turns.len(),
@@ -496,7 +496,7 @@ impl Undo {
         self.standing(state).pop().map(|turn| turn.id)
     }
 
-    fn apply(&self, state: &mut State, changes: Vec<Change>) -> Result<Applied, UndoError> {
+    fn apply(&self, state: &mut State, changes: Vec<TreeChange>) -> Result<Applied, UndoError> {
         let done = {
             let empty = Tree::default();
             let tree = state.tree.as_ref().unwrap_or(&empty);

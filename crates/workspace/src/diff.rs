@@ -14,12 +14,12 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
-    changes: Vec<Change>,
+    changes: Vec<LineChange>,
 }
 
 /// Lines `old` gave way to lines `new` (ranges counted from 0).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct LineChange {
     pub old: std::ops::Range<usize>,
     pub new: std::ops::Range<usize>,
 }
@@ -47,7 +47,7 @@ impl FileDiff {
         );
         let shift = |range: std::ops::Range<usize>| range.start + head..range.end + head;
         let changed = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
-        let mut changes: Vec<Change> = Vec::new();
+        let mut changes: Vec<LineChange> = Vec::new();
         for op in changed {
             let (next_old, next_new) = (shift(op.old_range()), shift(op.new_range()));
             match changes.last_mut() {
@@ -55,13 +55,13 @@ impl FileDiff {
                     last.old.end = next_old.end;
                     last.new.end = next_new.end;
                 }
-                _ => changes.push(Change { old: next_old, new: next_new }),
+                _ => changes.push(LineChange { old: next_old, new: next_new }),
             }
         }
         Self { changes }
     }
 
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[LineChange] {
         &self.changes
     }
 
@@ -123,7 +123,7 @@ impl FileDiff {
         lines.join("\n")
     }
 
-    fn groups(&self, context: usize) -> impl Iterator<Item = &[Change]> {
+    fn groups(&self, context: usize) -> impl Iterator<Item = &[LineChange]> {
         self.changes.chunk_by(move |a, b| b.old.start - a.old.end <= 2 * context)
     }
 }
@@ -144,7 +144,7 @@ impl Default for PreviewLimits {
     }
 }
 
-fn rows(group: &[Change], old_lines: usize, context: usize) -> Vec<Row> {
+fn rows(group: &[LineChange], old_lines: usize, context: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let (first, last) = (&group[0], &group[group.len() - 1]);
     let mut at = first.old.start.saturating_sub(context);

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use archive::Entry;
+use archive::ArchiveFile;
 use metadata::{Metadata, Toolchain};
 use version::Version;
 
@@ -104,7 +104,7 @@ fn c_flags(renamed: &[(PathBuf, &str)]) -> OsString {
     flags
 }
 
-fn entries(root: &Path, binary: &Path, version: &Version, licences: String) -> Result<Vec<Entry>, String> {
+fn entries(root: &Path, binary: &Path, version: &Version, licences: String) -> Result<Vec<ArchiveFile>, String> {
     let bytes = std::fs::read(binary).map_err(|why| {
         error(
             format!("cannot read the binary {}: {why}", binary.display()),
@@ -114,8 +114,8 @@ fn entries(root: &Path, binary: &Path, version: &Version, licences: String) -> R
     // A relative path without a slash would be looked for elsewhere.
     let binary = std::path::absolute(binary).unwrap_or_else(|_| binary.to_owned());
     let name = format!("omp{}", std::env::consts::EXE_SUFFIX);
-    let mut entries = vec![Entry { path: name, bytes, is_program: true }];
-    let mut add = |path: String, bytes: Vec<u8>| entries.push(Entry { path, bytes, is_program: false });
+    let mut entries = vec![ArchiveFile { path: name, bytes, is_program: true }];
+    let mut add = |path: String, bytes: Vec<u8>| entries.push(ArchiveFile { path, bytes, is_program: false });
     for (shell, file) in SHELLS {
         add(format!("completions/{file}"), ask(root, &binary, &["completions", shell])?.into_bytes());
     }
@@ -147,7 +147,7 @@ fn ask(root: &Path, binary: &Path, words: &[&str]) -> Result<String, String> {
 struct Package {
     name: String,
     seconds: u64,
-    entries: Vec<Entry>,
+    entries: Vec<ArchiveFile>,
 }
 
 impl Package {

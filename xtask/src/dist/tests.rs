@@ -211,7 +211,7 @@ fn folders_of_the_machine_are_renamed_and_told() {
     let want = format!("--remap-path-prefix={}=dependencies", sources.display());
     assert_eq!(flags.last().unwrap().as_str().unwrap(), want);
     let bytes = format!("a {0}/plain/src/lib.rs b {0}/twin", sources.display()).into_bytes();
-    let entries = vec![Entry { path: "omp".into(), bytes, is_program: true }];
+    let entries = vec![ArchiveFile { path: "omp".into(), bytes, is_program: true }];
     let mut package = Package { name: "omp".into(), seconds: 0, entries };
     let told = told_folders(&package, &metadata);
     assert!(told.contains("omp names") && told.contains("2 times") && told.contains("\nhint: "), "{told}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_exec::{Captured, ChildEnv, Limits, Shell};
+use omp_exec::{Captured, ChildEnv, ProcessLimits, Shell};
 use omp_session::Arguments;
 use omp_stdx::sanitize::strip_control;
 
@@ -27,7 +27,7 @@ pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> 
     };
     let env = ChildEnv::unattended(&place.env).set("ARGUMENTS", arguments.line());
     let containment = place.containment.clone().for_command(line, &[]);
-    let mut spawn = shell.spawn(line, env, &containment).cwd(&place.cwd).limits(Limits::of_commands());
+    let mut spawn = shell.spawn(line, env, &containment).cwd(&place.cwd).limits(ProcessLimits::of_commands());
     // Another shell than a POSIX one would take what follows for a part of the line.
     if shell.args == ["-c"] {
         spawn = spawn.args(arguments.words());

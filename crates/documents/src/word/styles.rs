@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::Limits;
+use crate::DocumentLimits;
 use crate::xml::{self, Node};
 
 /// Styles that are headings, with their levels. Ids are translated by Word, names are not.
 pub struct Headings(HashMap<String, usize>);
 
 impl Headings {
-    pub fn read(text: Option<&str>, limits: Limits) -> Self {
+    pub fn read(text: Option<&str>, limits: DocumentLimits) -> Self {
         let mut levels = HashMap::new();
         let mut current = None;
         // What is read before an error counts.
@@ -53,7 +53,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    pub fn read(text: Option<&str>, limits: Limits) -> Self {
+    pub fn read(text: Option<&str>, limits: DocumentLimits) -> Self {
         let mut this = Self { lists: HashMap::new(), numbered: HashMap::new(), counts: HashMap::new() };
         let (mut definition, mut list, mut level) = (String::new(), String::new(), 0);
         let _ = xml::walk(text.unwrap_or_default(), limits, |node| {

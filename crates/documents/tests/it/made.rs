@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use omp_documents::{Document, DocumentError, Format, Limits, to_markdown};
+use omp_documents::{Document, DocumentError, DocumentLimits, Format, to_markdown};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -16,10 +16,10 @@ pub fn zipped(parts: &[(&str, &str)]) -> Vec<u8> {
 }
 
 pub fn convert(format: Format, bytes: Vec<u8>) -> Result<Document, DocumentError> {
-    within(format, bytes, Limits::default())
+    within(format, bytes, DocumentLimits::default())
 }
 
-pub fn within(format: Format, bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn within(format: Format, bytes: Vec<u8>, limits: DocumentLimits) -> Result<Document, DocumentError> {
     to_markdown(format, bytes, limits, &|| false)
 }
 

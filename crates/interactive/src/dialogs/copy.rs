@@ -4,7 +4,7 @@ use omp_stdx::format::plural;
 use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
 
 use super::sheet::{Sheet, start_of};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 /// A piece of the conversation that can be copied.
@@ -91,13 +91,13 @@ impl Dialog for CopyDialog {
         sheet.finish(&[("enter", "copy"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
-        let Input::Key(key) = input else { return Step::Ignored };
+    fn input(&mut self, input: &Input) -> DialogStep {
+        let Input::Key(key) = input else { return DialogStep::Ignored };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => Step::Close(None),
+            _ if super::is_cancel(*key) => DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter) => match self.pieces.get(self.pointer.selected()) {
-                Some(piece) => Step::Close(Some(Action::Copy(piece.text.clone()))),
-                None => Step::Ignored,
+                Some(piece) => DialogStep::Close(Some(Action::Copy(piece.text.clone()))),
+                None => DialogStep::Ignored,
             },
             _ => super::picked(self.pointer.key(key, self.pieces.len())),
         }

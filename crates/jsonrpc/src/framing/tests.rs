@@ -17,8 +17,8 @@ fn decode(framing: Framing, limits: FrameLimits, pieces: &[&[u8]]) -> (Vec<Strin
     }
     ended = ended.and_then(|()| decoder.finish(&mut frames));
     let text = |frame| match frame {
-        Frame::Message { value, .. } => value.to_string(),
-        Frame::Noise(text) => format!("noise {text}"),
+        MessageFrame::Message { value, .. } => value.to_string(),
+        MessageFrame::Noise(text) => format!("noise {text}"),
     };
     (frames.into_iter().map(text).collect(), ended)
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use omp_jsonrpc::{Connection, Decoder, Frame, FrameLimits, Framing, Handler, Protocol, encode};
+use omp_jsonrpc::{Connection, Decoder, FrameLimits, Framing, Handler, MessageFrame, Protocol, encode};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
 
@@ -48,8 +48,8 @@ impl Wire {
             let mut frames = Vec::new();
             self.decoder.push(&buffer[..read], &mut frames).unwrap();
             self.read.extend(frames.into_iter().map(|frame| match frame {
-                Frame::Message { value, .. } => value,
-                Frame::Noise(noise) => panic!("{noise}"),
+                MessageFrame::Message { value, .. } => value,
+                MessageFrame::Noise(noise) => panic!("{noise}"),
             }));
         }
         self.read.pop_front()

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use omp_http::{Exchange, Headers, HttpError, Listener, Outgoing};
+use omp_http::{Exchange, ExchangeListener, Headers, HttpError, Outgoing};
 use omp_types::{Env, Model, Redact, Request};
 use serde_json::Value;
 
@@ -104,7 +104,7 @@ pub(crate) fn about(request: &Request) -> Value {
     serde_json::to_value(About { model, thinking: request.thinking }).unwrap_or_default()
 }
 
-impl Listener for Recording {
+impl ExchangeListener for Recording {
     fn asked(&self, request: &Outgoing<'_>) -> Box<dyn Exchange> {
         let mut secrets = self.shared.secrets();
         let told = request.headers.iter().filter(|(name, _)| is_secret_header(name));

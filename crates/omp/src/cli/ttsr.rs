@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use omp_agent::Tool;
 use omp_config::{ItemKind, Rule, rule_in};
 use omp_headless::Exit;
-use omp_rules::{Hit, Listener, Origin, RuleSettings, Watch, bucket};
+use omp_rules::{Hit, RuleSettings, StreamListener, ViolationOrigin, Watch, bucket};
 use omp_tools::Write;
 use omp_types::{Content, Env, Message, ToolCall};
 use serde_json::Value;
@@ -142,7 +142,7 @@ fn read(path: &Path) -> Result<String, Problem> {
 
 /// The file as the model would write it; else as it would say or think it.
 fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
-    let mut listener = Listener::new(cwd.to_owned());
+    let mut listener = StreamListener::new(cwd.to_owned());
     let mut call = ToolCall { id: "file".to_owned(), name: Write::NAME.to_owned(), ..ToolCall::default() };
     call.arguments.insert("path".to_owned(), file.display().to_string().into());
     call.arguments.insert("content".to_owned(), text.into());
@@ -163,7 +163,7 @@ fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
 fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, Problem> {
     let mut found = Vec::new();
     let mut answers = 0;
-    let mut listener = Listener::new(cwd.to_owned());
+    let mut listener = StreamListener::new(cwd.to_owned());
     for (number, line) in text.lines().enumerate() {
         let Ok(mut entry) = serde_json::from_str::<Value>(line) else { continue };
         let Ok(Message::Assistant(answer)) = serde_json::from_value(entry["message"].take()) else { continue };
@@ -182,7 +182,12 @@ fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, Prob
     }
 }
 
-fn heard(watch: &Watch, listener: &mut Listener, index: usize, block: &Content) -> (Vec<Hit>, String, Option<String>) {
+fn heard(
+    watch: &Watch,
+    listener: &mut StreamListener,
+    index: usize,
+    block: &Content,
+) -> (Vec<Hit>, String, Option<String>) {
     let mut hits = Vec::new();
     let (mut said, mut path) = (String::new(), None);
     match block {
@@ -210,9 +215,9 @@ fn heard(watch: &Watch, listener: &mut Listener, index: usize, block: &Content) 
 /// Where a rule fires, and the lines for which it does.
 fn told(watch: &Watch, hit: &Hit, path: Option<&str>, text: &str) -> String {
     let place = match &hit.origin {
-        Origin::Text => "in what it says",
-        Origin::Thinking => "in what it thinks",
-        Origin::Tool(_) => "in the arguments of a call",
+        ViolationOrigin::Text => "in what it says",
+        ViolationOrigin::Thinking => "in what it thinks",
+        ViolationOrigin::Tool(_) => "in the arguments of a call",
     };
     let mut told = format!("{place}\n");
     let lines = watch.lines(hit.rule, path, text);

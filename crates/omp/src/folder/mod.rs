@@ -25,7 +25,7 @@ use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader
 use omp_tools::Read;
 use omp_types::{Access, AccessMap, Env, vars};
 
-use crate::cli::{Approval, PromptArgs, RunArgs, ToolArgs};
+use crate::cli::{ApprovalFlag, PromptArgs, RunArgs, ToolArgs};
 use crate::startup;
 use prompt_parts::Ahead;
 pub use prompt_parts::AskedPrompt;
@@ -370,9 +370,9 @@ fn closed_folder(folder: &Path) -> &Path {
 fn approval_flag(args: &ToolArgs) -> Option<&'static str> {
     match args.approval_mode {
         _ if args.auto_approve => Some("yolo"),
-        Some(Approval::AlwaysAsk) => Some("always-ask"),
-        Some(Approval::Write) => Some("write"),
-        Some(Approval::Yolo) => Some("yolo"),
+        Some(ApprovalFlag::AlwaysAsk) => Some("always-ask"),
+        Some(ApprovalFlag::Write) => Some("write"),
+        Some(ApprovalFlag::Yolo) => Some("yolo"),
         None => None,
     }
 }

@@ -12,7 +12,7 @@ use omp_commands::{DroppedKey, KeyFile};
 use omp_config::Dirs;
 use omp_headless::Exit;
 use omp_interactive::{
-    Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text,
+    FoundKey, FoundServer, Provider, SetupEnd, SetupFindings, SetupHost, SetupIo, run_setup, run_setup_in_text,
 };
 use omp_llm::{Registry, discover};
 use omp_tui::{Terminal, TerminalOptions, Themes};
@@ -81,10 +81,10 @@ impl FirstRun {
         omp_config::load_environment(pairs, None)
     }
 
-    async fn found(&self) -> Found {
+    async fn found(&self) -> SetupFindings {
         let env = self.refreshed();
         let args = RunArgs { cwd: Some(self.dirs.home.clone()), ..RunArgs::default() };
-        let Ok(setup) = FolderSetup::new(&args, &env) else { return Found::default() };
+        let Ok(setup) = FolderSetup::new(&args, &env) else { return SetupFindings::default() };
         let registry = setup.registry(&ModelArgs::default());
         let discovered = discover(&setup.client(None), &registry).await;
         let servers = by_provider(discovered.models.iter().map(|model| &*model.provider));
@@ -96,7 +96,7 @@ impl FirstRun {
                 && !keys.iter().any(|key| key.provider == *provider)
                 && !servers.iter().any(|it| it.name == *provider)
         });
-        Found {
+        SetupFindings {
             listed: by_provider(listed),
             keys,
             servers,
@@ -141,7 +141,7 @@ impl KeyFile for FirstRun {
 }
 
 impl SetupHost for FirstRun {
-    fn look(&self) -> BoxFuture<'_, Found> {
+    fn look(&self) -> BoxFuture<'_, SetupFindings> {
         self.found().boxed()
     }
 

@@ -18,7 +18,7 @@ use omp_tui::{Cells, Rgb, Terminal, TerminalEnv, TerminalOptions, Theme, Themes}
 use omp_types::{Env, Setting, vars};
 use serde_json::Value;
 
-use crate::cli::{Mode, RunArgs};
+use crate::cli::{OutputMode, RunArgs};
 use crate::folder::settings_list;
 use crate::folder::unused::Unused;
 use crate::folder::{FolderSetup, Problem};
@@ -36,7 +36,7 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// A person sits at both ends and did not ask for one answer.
 pub fn wanted(args: &RunArgs) -> bool {
-    let is_talk = !args.print && args.mode == Mode::Text;
+    let is_talk = !args.print && args.mode == OutputMode::Text;
     is_talk && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 

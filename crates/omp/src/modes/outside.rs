@@ -300,7 +300,7 @@ fn writers(env: &Env) -> Vec<(&'static str, &'static [&'static str])> {
 
 fn sendable(bytes: Vec<u8>) -> Result<ImageContent, String> {
     let kind = Kind::of(&bytes).ok_or_else(|| PictureError::Unknown.to_string())?;
-    let picture = prepare(bytes, kind, omp_pictures::Limits::default()).map_err(|error| error.to_string())?;
+    let picture = prepare(bytes, kind, omp_pictures::PictureLimits::default()).map_err(|error| error.to_string())?;
     let data = base64::engine::general_purpose::STANDARD.encode(&picture.data);
     Ok(ImageContent { data, mime_type: picture.mime_type.to_owned() })
 }

@@ -9,7 +9,7 @@ use omp_session::{SessionHost, TimeLimit};
 use omp_types::{Env, vars};
 use tokio::sync::mpsc;
 
-use crate::cli::{Mode, RunArgs};
+use crate::cli::{OutputMode, RunArgs};
 use crate::folder::trust;
 use crate::folder::unused::Unused;
 use crate::folder::{FolderSetup, Problem};
@@ -29,7 +29,7 @@ const LONGEST_LINE: u64 = 8 << 20;
 
 /// Asked for, or the only way to talk in a terminal that can do nothing else.
 pub fn wanted(args: &RunArgs, env: &Env) -> bool {
-    let is_talk = !args.print && args.mode == Mode::Text;
+    let is_talk = !args.print && args.mode == OutputMode::Text;
     let dumb =
         || env.get(vars::TERM) == Some("dumb") && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     args.plain || (is_talk && dumb())

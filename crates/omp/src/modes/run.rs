@@ -16,7 +16,7 @@ use omp_types::{Content, Editor, Env, Model, ThinkingLevel, vars};
 use crate::cli::demo;
 use crate::cli::sessions::export;
 use crate::cli::sessions::export::ExportArgs;
-use crate::cli::{Mode, RunArgs};
+use crate::cli::{OutputMode, RunArgs};
 use crate::folder::containing;
 use crate::folder::trust;
 use crate::folder::{AskedPrompt, FolderSetup, Problem};
@@ -47,7 +47,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     }
     containing::look_ahead(&setup);
     setup.discover_ahead();
-    if args.mode == Mode::Rpc {
+    if args.mode == OutputMode::Rpc {
         return rpc(args, &setup).await;
     }
     if plain::wanted(&args, env) {
@@ -75,8 +75,8 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     tell_choice(asked_for.as_deref(), &opened.session.snapshot().model);
     let prompting = startup::part("print:prompts");
     let mut presenter: Box<dyn Presenter> = match mode {
-        Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
-        Mode::Text | Mode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
+        OutputMode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
+        OutputMode::Text | OutputMode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
     };
     let exit = drive_to_end(opened.into(), Some(&host), prompts, &mut *presenter, limits).await;
     drop(prompting);

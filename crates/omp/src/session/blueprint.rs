@@ -37,7 +37,7 @@ use crate::session::pages::{self, Exporter};
 use crate::session::recordings::{self, Recordings};
 use crate::session::rule_file::{self, RuleFile};
 use crate::session::secrets;
-use crate::session::sessions::{self, Opened};
+use crate::session::sessions::{self, ReadySession};
 use crate::session::set_aside_news::SetAsideNews;
 use crate::session::titles;
 use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
@@ -117,7 +117,7 @@ impl SharedParts {
 /// What is one session's own.
 pub struct SessionPlan {
     pub editor: Editor,
-    pub opened: Opened,
+    pub opened: ReadySession,
     pub begun: StartSource,
     /// Whether somebody is there to answer questions.
     pub attended: bool,

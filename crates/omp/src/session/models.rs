@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use omp_http::{Client, HttpConfig, Listener};
+use omp_http::{Client, ExchangeListener, HttpConfig};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_types::{Model, ServiceTier, ThinkingLevel};
 
@@ -28,7 +28,7 @@ pub struct ChosenModel {
 
 impl FolderSetup {
     /// `listener` hears of every exchange.
-    pub fn client(&self, listener: Option<Arc<dyn Listener>>) -> Client {
+    pub fn client(&self, listener: Option<Arc<dyn ExchangeListener>>) -> Client {
         let config = HttpConfig { connect_timeout: self.watchdogs().connect(), ..HttpConfig::default() };
         Client::new(&self.env, config).heard_by(listener)
     }

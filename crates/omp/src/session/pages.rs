@@ -7,7 +7,7 @@ use std::time::Duration;
 use omp_agent::ToolSet;
 use omp_commands::PageWriter;
 use omp_config::Dirs;
-use omp_export::{ExportOptions, Told, default_path, export};
+use omp_export::{ExportOptions, SystemContext, default_path, export};
 use omp_llm::Registry;
 use omp_secrets::Veil;
 use omp_session::Session;
@@ -62,7 +62,7 @@ impl Exporter {
             });
         }
         let (tools, system_prompt) = (session.tools(), session.system_prompt());
-        let told = Told { system_prompt: &system_prompt, tools: &tools };
+        let told = SystemContext { system_prompt: &system_prompt, tools: &tools };
         self.write(&file, to, Some(told), session.leaf())
     }
 
@@ -71,7 +71,7 @@ impl Exporter {
         &self,
         file: &Path,
         to: Option<&Path>,
-        told: Option<Told<'_>>,
+        told: Option<SystemContext<'_>>,
         leaf: Option<EntryId>,
     ) -> Result<PathBuf, Problem> {
         let to = to.map_or_else(|| default_path(file, &self.cwd), |to| self.cwd.join(to));

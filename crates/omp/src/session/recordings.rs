@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use omp_http::{Client, Listener};
+use omp_http::{Client, ExchangeListener};
 use omp_llm::{Recording, Registry, Replay, ReplayOptions, ReplayTiming};
 use omp_secrets::Veil;
 use omp_types::{Env, vars};
@@ -31,7 +31,7 @@ impl Recordings {
         args: &ModelArgs,
         registry: &Registry,
         redactor: &Arc<Veil>,
-    ) -> Result<Option<Arc<dyn Listener>>, Problem> {
+    ) -> Result<Option<Arc<dyn ExchangeListener>>, Problem> {
         let Some(path) = &args.record else { return Ok(None) };
         let mut open = self.open();
         let recording = match &open.recording {

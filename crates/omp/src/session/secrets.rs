@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use omp_config::{Item, ItemKind, ItemSource, Level, Provider, repository_root};
 use omp_llm::Registry;
-use omp_secrets::{Found, HidingWriter, Key, Mode, Veil, load, merge, of_env};
+use omp_secrets::{FoundSecret, HidingWriter, Key, SecretMode, Veil, load, merge, of_env};
 use omp_tools::{ArtifactFile, Artifacts};
 
 use crate::folder::FolderSetup;
@@ -40,8 +40,8 @@ pub fn redactor(setup: &FolderSetup, registry: &Registry) -> Arc<Veil> {
 }
 
 /// A key that the user gives while sessions run.
-pub fn given(key: &str) -> Option<Found> {
-    Found::held("a key given in this run", key)
+pub fn given(key: &str) -> Option<FoundSecret> {
+    FoundSecret::held("a key given in this run", key)
 }
 
 /// The project's list, which could hide from the model what it should see, or have it read another text: the user is
@@ -52,7 +52,7 @@ pub fn project_list(setup: &FolderSetup) -> Option<Item> {
         return None;
     }
     let (listed, _) = load(&path);
-    let replaced = listed.iter().filter(|found| matches!(found.entry.mode, Mode::Replace(_))).count();
+    let replaced = listed.iter().filter(|found| matches!(found.entry.mode, SecretMode::Replace(_))).count();
     let does = format!("hides {} texts from the model, {replaced} of them for good", listed.len());
     let source = ItemSource { provider: Provider::Native, level: Level::Project, path };
     Some(Item::of_effect(ItemKind::Secrets, FILE, &source, &repository_root(&setup.cwd), vec![does]))
@@ -102,8 +102,8 @@ fn project_file(setup: &FolderSetup) -> PathBuf {
     setup.cwd.join(".omp").join(FILE)
 }
 
-fn found(setup: &FolderSetup, registry: &Registry, wanted: Wanted) -> (Vec<Found>, Vec<String>) {
-    let held = registry.secrets().iter().filter_map(|key| Found::held(GIVEN, key)).collect();
+fn found(setup: &FolderSetup, registry: &Registry, wanted: Wanted) -> (Vec<FoundSecret>, Vec<String>) {
+    let held = registry.secrets().iter().filter_map(|key| FoundSecret::held(GIVEN, key)).collect();
     let mut lists = vec![of_env(&setup.env, wanted.environment), held];
     let mut warnings = Vec::new();
     if wanted.files {

@@ -19,7 +19,7 @@ use crate::session::models::Recorded;
 use crate::session::transcript::FileHistory;
 
 /// A session that is ready to go on.
-pub struct Opened {
+pub struct ReadySession {
     pub recorder: Recorder,
     /// What its file brings.
     pub resumed: Resumed,
@@ -110,7 +110,7 @@ fn asked_to_fork(home: &Path) -> Result<bool, Problem> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-pub fn open(setup: &FolderSetup, args: &SessionArgs, wish: Wish) -> Result<Opened, Problem> {
+pub fn open(setup: &FolderSetup, args: &SessionArgs, wish: Wish) -> Result<ReadySession, Problem> {
     let blobs = BlobStore::new(&setup.dirs.agent);
     match wish {
         Wish::Resume { file, .. } | Wish::Move { file, .. } => resume(setup, &file, blobs),
@@ -152,7 +152,7 @@ impl Moved {
     }
 }
 
-fn begin(setup: &FolderSetup, args: &SessionArgs, blobs: BlobStore, parent_session: Option<String>) -> Opened {
+fn begin(setup: &FolderSetup, args: &SessionArgs, blobs: BlobStore, parent_session: Option<String>) -> ReadySession {
     let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session };
     let writer = SessionWriter::create(&folder(setup, args).session_dir_for(&setup.cwd), blobs, new);
     fresh(setup, writer)
@@ -165,7 +165,7 @@ fn continue_copy(
     file: &Path,
     blobs: BlobStore,
     copy: impl FnOnce(&LoadedSession, CopyTo<'_>) -> Result<Copied, CopyError>,
-) -> Result<Opened, Problem> {
+) -> Result<ReadySession, Problem> {
     let source = LoadedSession::open(file, blobs.clone()).map_err(|error| error.to_string())?;
     let to_folder = folder(setup, args).session_dir_for(&setup.cwd);
     let to = CopyTo { folder: &to_folder, cwd: &setup.cwd, now: SystemTime::now() };
@@ -229,8 +229,8 @@ pub fn folder(setup: &FolderSetup, args: &SessionArgs) -> SessionsDir {
 }
 
 /// A session that leaves nothing behind.
-pub fn unrecorded(cwd: &Path) -> Opened {
-    Opened {
+pub fn unrecorded(cwd: &Path) -> ReadySession {
+    ReadySession {
         recorder: Recorder::nowhere(cwd),
         resumed: Resumed::default(),
         recorded: Recorded::default(),
@@ -241,10 +241,10 @@ pub fn unrecorded(cwd: &Path) -> Opened {
     }
 }
 
-fn fresh(setup: &FolderSetup, writer: SessionWriter) -> Opened {
+fn fresh(setup: &FolderSetup, writer: SessionWriter) -> ReadySession {
     let history = FileHistory { session: writer.path().to_owned(), agent: setup.dirs.agent.clone() };
     let artifacts = SessionArtifacts::of(writer.path());
-    Opened {
+    ReadySession {
         recorder: Recorder::to_file(writer),
         resumed: Resumed::default(),
         recorded: Recorded::default(),
@@ -255,7 +255,7 @@ fn fresh(setup: &FolderSetup, writer: SessionWriter) -> Opened {
     }
 }
 
-fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<Opened, Problem> {
+fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<ReadySession, Problem> {
     let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
     refuse_other_project(&session, &setup.cwd)?;
     let mut context = session.context();
@@ -269,7 +269,7 @@ fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<Opened, 
         thinking: context.thinking_level.take().and_then(|it| it.parse().ok()),
     };
     let resumed = Resumed { quarantined, blanked, ..Resumed::from(context) };
-    Ok(Opened { resumed, recorded, is_resumed: true, warnings, ..fresh(setup, writer) })
+    Ok(ReadySession { resumed, recorded, is_resumed: true, warnings, ..fresh(setup, writer) })
 }
 
 /// A conversation about other files would lead the model astray here.

@@ -10,7 +10,7 @@ use omp_types::{Editor, Model};
 
 use crate::cli::ToolArgs;
 use crate::folder::{FolderSetup, Problem};
-use crate::session::sessions::Opened;
+use crate::session::sessions::ReadySession;
 
 /// What the model may use, with what the user shares of it.
 pub struct Tools {
@@ -28,7 +28,7 @@ impl FolderSetup {
         model: &Arc<Model>,
         attended: bool,
         editor: Editor,
-        opened: &Opened,
+        opened: &ReadySession,
     ) -> Result<Tools, Problem> {
         let mut options = ToolOptions::read(&|key| self.settings.get(key));
         args.tools.iter().for_each(|name| options.switch_on(name));

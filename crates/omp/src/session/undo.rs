@@ -18,13 +18,13 @@ use omp_secrets::Veil;
 use omp_session::{CallSeen, FilesKept, Recorder, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
-use omp_undo::{Call, Options, Stop, Undo, Wanted};
+use omp_undo::{Call, Options, StopFlag, Undo, Wanted};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::folder::FolderSetup;
 use background::Background;
-use left_out::Told;
+use left_out::UncoveredNotices;
 use looks::{Looks, Waited};
 
 /// Of a workspace. More take more memory than they are worth: about 150 bytes each.
@@ -72,7 +72,7 @@ pub fn kept(setup: &FolderSetup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Ve
         undo,
         jobs: jobs.clone(),
         veil,
-        told: Told::default(),
+        told: UncoveredNotices::default(),
         background: Background::default(),
         hanging: Mutex::default(),
         looks: Looks::default(),
@@ -91,7 +91,7 @@ struct Kept {
     jobs: Arc<Jobs>,
     /// What the user said is written down.
     veil: Arc<Veil>,
-    told: Told,
+    told: UncoveredNotices,
     /// Copies what there was no time for.
     background: Background,
     /// A look before a call that did not come back in time: whether it has since.
@@ -112,7 +112,7 @@ impl Kept {
     /// What there is to say before the call runs.
     async fn look_before(&self, call: Call, in_background: bool) -> Result<(), String> {
         // Whoever drops this does not want the call any more.
-        let stop = StopOnDrop(Stop::default());
+        let stop = StopOnDrop(StopFlag::default());
         let is_back = Arc::new(AtomicBool::new(false));
         let (wanted, mark, id, end) = (stop.0.clone(), is_back.clone(), call.id.clone(), self.looks.begin());
         let look = aside(&self.undo, move |undo| {
@@ -144,7 +144,7 @@ const SLACK: Duration = Duration::from_secs(1);
 const HANGS: &str = "the workspace does not answer in time\n\
     hint: nothing is kept until it does; undo.patienceMs says how long a command waits";
 
-struct StopOnDrop(Stop);
+struct StopOnDrop(StopFlag);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omp_secrets::{Found, Key, Veil};
+use omp_secrets::{FoundSecret, Key, Veil};
 use omp_testkit::prefix::assert_prefix_stable;
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
@@ -16,7 +16,7 @@ pub const ENABLED: &str = "secrets: { enabled: true }\n";
 pub fn placeholder(scene: &Scene) -> String {
     let (key, told) = Key::of_agent(&scene.workspace.agent_dir());
     assert_eq!(told, None);
-    let (veil, _) = Veil::new(key, Found::held("any", SECRET).into_iter().collect());
+    let (veil, _) = Veil::new(key, FoundSecret::held("any", SECRET).into_iter().collect());
     veil.hide(SECRET).into_owned()
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-pub use fault::{After, Fault, FaultKind, Framing, Moment, Split, Status};
+pub use fault::{After, Fault, FaultKind, FaultStatus, Framing, Moment, Split};
 pub use text::{Generated, Text};
 pub use turn::{Arguments, Call, Stop, Thinking, TokenCounts, Turn};
 

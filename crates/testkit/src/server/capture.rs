@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::http1::Request;
+use super::http1::ReceivedRequest;
 use crate::wire::Wire;
 
 const FOLDER: &str = "OMP_TEST_REQUESTS";
@@ -34,7 +34,7 @@ impl Capture {
     }
 
     /// Only what omp itself sends: the kit's own tests send less than a vendor wants.
-    pub fn keep(&mut self, wire: Wire, request: &Request) {
+    pub fn keep(&mut self, wire: Wire, request: &ReceivedRequest) {
         let Some(file) = &mut self.file else { return };
         let is_omp = request.header("user-agent").is_some_and(|agent| agent.starts_with("omp/"));
         if !is_omp {

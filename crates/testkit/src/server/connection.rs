@@ -10,14 +10,14 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::Shared;
-use super::http1::{Request, read_request};
+use super::http1::{ReceivedRequest, read_request};
 use super::listing::listing;
-use super::plan::{Response, Step, plan};
+use super::plan::{Response, ResponseStep, plan};
 use super::record::{RecordedRequest, RequestLog};
 use super::sender::{Ending, Sender};
 use crate::script::{FaultKind, Turn};
-use crate::strict::{self, Refusal};
-use crate::wire::{self, Context, Wire};
+use crate::strict::{self, ServiceRefusal};
+use crate::wire::{self, Wire, WireContext};
 
 pub async fn serve(mut socket: TcpStream, shared: Arc<Shared>, number: usize) {
     // Each write must be its own segment for split frames to mean something; loopback sockets do not refuse this.
@@ -51,7 +51,7 @@ async fn refuse(socket: &mut TcpStream, error: &io::Error) {
 }
 
 struct Answer {
-    steps: Vec<Step>,
+    steps: Vec<ResponseStep>,
     turn: Option<usize>,
     /// For the log.
     shown: String,
@@ -59,12 +59,16 @@ struct Answer {
 
 impl Answer {
     fn whole(status: u16, body: &Value) -> Self {
-        Self { steps: vec![Step::Whole(Response::json(status, body))], turn: None, shown: format!("status {status}") }
+        Self {
+            steps: vec![ResponseStep::Whole(Response::json(status, body))],
+            turn: None,
+            shown: format!("status {status}"),
+        }
     }
 
     /// Refused by rules that every test has to keep.
-    fn not_taken(shared: &Shared, request: &Request, wire: Wire, refusal: &Refusal) -> Self {
-        let Refusal { status, message } = refusal;
+    fn not_taken(shared: &Shared, request: &ReceivedRequest, wire: Wire, refusal: &ServiceRefusal) -> Self {
+        let ServiceRefusal { status, message } = refusal;
         shared.refused().push(format!("{} {}: {status} {message}", request.method, request.path));
         let mut answer = Self::whole(*status, &wire::bad_request_body(wire, message));
         answer.shown = format!("status {status}: {message}");
@@ -78,7 +82,7 @@ impl Answer {
     }
 }
 
-fn answer(shared: &Shared, request: &Request) -> Answer {
+fn answer(shared: &Shared, request: &ReceivedRequest) -> Answer {
     let wire = Wire::of_path(&request.path);
     match (request.method.as_str(), wire) {
         ("POST", Some(wire)) => model_answer(shared, request, wire),
@@ -96,7 +100,7 @@ fn answer(shared: &Shared, request: &Request) -> Answer {
     }
 }
 
-fn model_answer(shared: &Shared, request: &Request, wire: Wire) -> Answer {
+fn model_answer(shared: &Shared, request: &ReceivedRequest, wire: Wire) -> Answer {
     let checked = strict::check_headers(wire, &request.headers);
     let has_key = || strict::check_key(wire, &request.path, &request.headers);
     if let Err(refusal) = checked.and_then(|()| if shared.script.keyless { Ok(()) } else { has_key() }) {
@@ -117,7 +121,7 @@ fn model_answer(shared: &Shared, request: &Request, wire: Wire) -> Answer {
     shared.capture.lock().unwrap_or_else(PoisonError::into_inner).keep(wire, request);
     let script = &shared.script;
     if let Some(text) = script.aux.as_ref().filter(|_| !wire::offers_tools(&json)) {
-        let cx = Context::new(wire, &request.path, &request.body, &json, 0);
+        let cx = WireContext::new(wire, &request.path, &request.body, &json, 0);
         let steps = plan(&Turn::text(text.as_str()), None, &script.framing, &cx);
         return Answer { steps, turn: None, shown: "aux".to_owned() };
     }
@@ -127,7 +131,7 @@ fn model_answer(shared: &Shared, request: &Request, wire: Wire) -> Answer {
         return Answer::refused(wire, &problem);
     };
     let turn = &script.turns[choice.turn];
-    let cx = Context::new(wire, &request.path, &request.body, &json, choice.number);
+    let cx = WireContext::new(wire, &request.path, &request.body, &json, choice.number);
     let kind = choice.fault.as_ref().map(|fault| &fault.kind);
     let steps = plan(turn, kind, turn.framing.as_ref().unwrap_or(&script.framing), &cx);
     let fault = kind.map_or_else(String::new, |kind| match kind {
@@ -148,7 +152,7 @@ fn not_streaming(wire: Wire, path: &str, json: &Value) -> Option<&'static str> {
     }
 }
 
-fn record(shared: &Shared, request: &Request, answer: &Answer, connection: usize) {
+fn record(shared: &Shared, request: &ReceivedRequest, answer: &Answer, connection: usize) {
     shared.journal().push(RecordedRequest {
         method: request.method.clone(),
         path: request.path.clone(),

@@ -22,7 +22,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::script::Script;
 use capture::Capture;
-use progress::Progress;
+use progress::ScriptProgress;
 use record::Journal;
 pub use record::{Counts, RecordedRequest, RequestLog};
 
@@ -117,7 +117,7 @@ impl Drop for Server {
 /// What all connections share.
 struct Shared {
     script: Script,
-    progress: Mutex<Progress>,
+    progress: Mutex<ScriptProgress>,
     journal: Mutex<Journal>,
     counts: watch::Sender<Counts>,
     log: Option<RequestHook>,
@@ -135,7 +135,7 @@ impl Shared {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+    fn progress(&self) -> std::sync::MutexGuard<'_, ScriptProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

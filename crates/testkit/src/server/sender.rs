@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::plan::{Response, Step, StreamHead};
+use super::plan::{Response, ResponseStep, StreamHead};
 use super::record::Counts;
 use crate::script::Split;
 use crate::wire::Wire;
@@ -52,37 +52,37 @@ impl<'a> Sender<'a> {
         Self { socket, incoming, counts, body: None, pending: Vec::new() }
     }
 
-    pub async fn send(mut self, steps: Vec<Step>) -> io::Result<Ending> {
+    pub async fn send(mut self, steps: Vec<ResponseStep>) -> io::Result<Ending> {
         for step in steps {
             match step {
-                Step::Whole(response) => self.pending.extend(whole(&response)),
-                Step::Head(head) => self.open(head),
-                Step::Body(bytes) => self.write(&bytes).await?,
-                Step::Fill(count) => self.fill(count).await?,
-                Step::Pause(time) => self.wait(Some(time)).await?,
-                Step::Stall(time) => {
+                ResponseStep::Whole(response) => self.pending.extend(whole(&response)),
+                ResponseStep::Head(head) => self.open(head),
+                ResponseStep::Body(bytes) => self.write(&bytes).await?,
+                ResponseStep::Fill(count) => self.fill(count).await?,
+                ResponseStep::Pause(time) => self.wait(Some(time)).await?,
+                ResponseStep::Stall(time) => {
                     self.flush().await?;
                     self.counts.send_modify(|counts| counts.stalls += 1);
                     self.wait(time).await?;
                 }
-                Step::KeepAlive(bytes, pause) => {
+                ResponseStep::KeepAlive(bytes, pause) => {
                     self.counts.send_modify(|counts| counts.stalls += 1);
                     loop {
                         self.write(&bytes).await?;
                         self.wait(Some(pause)).await?;
                     }
                 }
-                Step::Reset => {
+                ResponseStep::Reset => {
                     self.flush().await?;
                     self.socket.set_zero_linger()?;
                     return Ok(Ending::Finished);
                 }
-                Step::Close => {
+                ResponseStep::Close => {
                     self.flush().await?;
                     self.socket.shutdown().await?;
                     return Ok(Ending::Finished);
                 }
-                Step::End => self.end().await?,
+                ResponseStep::End => self.end().await?,
             }
         }
         self.flush().await?;

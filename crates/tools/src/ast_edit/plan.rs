@@ -6,7 +6,7 @@ use std::sync::Arc;
 use omp_agent::ToolError;
 use omp_stdx::format;
 use omp_syntax::{Rewrite, RewriteError, Rewritten, rewrite};
-use omp_workspace::{FileEdit, ResolvedPath, Stop, TextFile, refuse_generated};
+use omp_workspace::{FileEdit, ResolvedPath, StopCheck, TextFile, refuse_generated};
 
 use super::AstEditParams;
 use crate::ast_grep::sources::{Looked, PerLanguage, Source, Sources, no_sources, timed_out};
@@ -45,7 +45,7 @@ pub fn plan(
     scope: &Scope,
     files: &Files,
     block_generated: bool,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
 ) -> Result<Plan, ToolError> {
     let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
     let rewrites: Rewrites = params.ops.iter().map(|_| PerLanguage::new()).collect();

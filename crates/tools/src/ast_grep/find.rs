@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use omp_agent::ToolError;
 use omp_syntax::{Query, QueryError, SearchLimits};
-use omp_workspace::{Stop, Tag, TextFile};
+use omp_workspace::{StopCheck, Tag, TextFile};
 
 use super::AstGrepParams;
 use super::sources::{Looked, PerLanguage, Source, Sources, no_sources, timed_out};
@@ -12,7 +12,7 @@ use crate::files::Files;
 use crate::search::scope::Scope;
 
 /// All matches of a call.
-pub struct Found {
+pub struct StructuralMatches {
     /// Files with matches, in the order of their paths.
     pub files: Vec<FileFound>,
     pub searched: usize,
@@ -38,7 +38,7 @@ pub struct FileFound {
 /// Matches kept of one file.
 const MAX_PER_FILE: usize = 10_000;
 
-impl Found {
+impl StructuralMatches {
     pub fn total(&self) -> usize {
         self.files.iter().map(|file| file.matches.len()).sum()
     }
@@ -46,7 +46,12 @@ impl Found {
 
 type Queries = Vec<(String, PerLanguage<Query, QueryError>)>;
 
-pub fn find(params: &AstGrepParams, scope: &Scope, files: &Files, stop: Stop<'_>) -> Result<Found, ToolError> {
+pub fn find(
+    params: &AstGrepParams,
+    scope: &Scope,
+    files: &Files,
+    stop: StopCheck<'_>,
+) -> Result<StructuralMatches, ToolError> {
     let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
     let queries: Queries = params.pat.iter().map(|pattern| (pattern.clone(), PerLanguage::new())).collect();
     let looked = sources.each(files, stop, |path, source| in_file(path, &source, params, &queries));
@@ -91,7 +96,7 @@ fn assemble(
     queries: &Queries,
     notes: Vec<String>,
     files: &Files,
-) -> Result<Found, ToolError> {
+) -> Result<StructuralMatches, ToolError> {
     let mut problems = Vec::new();
     for (_, per_language) in queries {
         let (mistakes, right_somewhere) = per_language.mistakes();
@@ -111,5 +116,5 @@ fn assemble(
     problems.extend(of_files);
     let cut = looked.found.iter().any(|file| file.cut);
     let with_matches = looked.found.into_iter().filter(|file| !file.matches.is_empty()).collect();
-    Ok(Found { files: with_matches, searched: looked.searched, cut, problems, notes })
+    Ok(StructuralMatches { files: with_matches, searched: looked.searched, cut, problems, notes })
 }

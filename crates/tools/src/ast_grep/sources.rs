@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use omp_agent::ToolError;
 use omp_stdx::format;
 use omp_syntax::{Language, MAX_SOURCE};
-use omp_workspace::{Stop, binary_reason};
+use omp_workspace::{StopCheck, binary_reason};
 
 use crate::files::Files;
 use crate::search::scope::{Scope, walk_notes};
@@ -34,7 +34,12 @@ pub(crate) struct Source {
 const MAX_FILES: usize = 50_000;
 
 impl Sources {
-    pub(crate) fn find(scope: &Scope, wanted: Option<&str>, files: &Files, stop: Stop<'_>) -> Result<Self, ToolError> {
+    pub(crate) fn find(
+        scope: &Scope,
+        wanted: Option<&str>,
+        files: &Files,
+        stop: StopCheck<'_>,
+    ) -> Result<Self, ToolError> {
         let wanted = wanted.map(|name| Language::from_name(name).ok_or_else(|| unknown_language(name))).transpose()?;
         let newest = scope.walk(true, true).newest(MAX_FILES, files.scans(), stop, &|_| {});
         if newest.report.stopped {
@@ -102,7 +107,7 @@ impl Sources {
     pub(crate) fn each<T: Send>(
         &self,
         files: &Files,
-        stop: Stop<'_>,
+        stop: StopCheck<'_>,
         work: impl Fn(&Path, Source) -> Option<T> + Sync,
     ) -> Looked<T> {
         let (next, searched) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -4,7 +4,7 @@ use omp_agent::Output;
 use omp_stdx::format;
 use omp_workspace::TextFile;
 
-use super::find::{FileFound, Found};
+use super::find::{FileFound, StructuralMatches};
 use super::sources::listed;
 use super::{AstGrepDetails, FileCount, PageWanted};
 use crate::files::{Files, header};
@@ -19,7 +19,7 @@ const NOTES_BYTES: usize = 6 * 1024;
 /// Kept in the session file.
 const MAX_KEPT_ERRORS: usize = 50;
 
-pub fn report(found: &Found, scope: &Scope, page: &PageWanted, files: &Files) -> Output<AstGrepDetails> {
+pub fn report(found: &StructuralMatches, scope: &Scope, page: &PageWanted, files: &Files) -> Output<AstGrepDetails> {
     let shown = that_fits(found, page, files);
     let total = found.total();
     let mut text = match (total, shown.matches) {
@@ -56,7 +56,7 @@ struct Shown {
 }
 
 /// Whole files' parts are added while there is room; the rest is for the next page.
-fn that_fits(found: &Found, page: &PageWanted, files: &Files) -> Shown {
+fn that_fits(found: &StructuralMatches, page: &PageWanted, files: &Files) -> Shown {
     let mut shown = Shown::default();
     let mut skip = page.skip;
     for file in &found.files {
@@ -183,7 +183,7 @@ impl<'a> Part<'a> {
     }
 }
 
-fn notes(found: &Found, shown: &Shown, page: &PageWanted) -> Vec<String> {
+fn notes(found: &StructuralMatches, shown: &Shown, page: &PageWanted) -> Vec<String> {
     let mut notes = Vec::new();
     let (total, end) = (found.total(), page.skip + shown.matches);
     if shown.matches > 0 && shown.matches < total {

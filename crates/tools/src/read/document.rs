@@ -1,7 +1,7 @@
 //! Documents, as the Markdown made of them.
 
 use omp_agent::{Output, ToolError};
-use omp_documents::{Document, Format, Limits, to_markdown};
+use omp_documents::{Document, DocumentLimits, Format, to_markdown};
 use omp_workspace::ResolvedPath;
 
 use super::selector::Selector;
@@ -18,7 +18,7 @@ pub fn show(
     selector: Selector,
 ) -> Result<Output<Details>, ToolError> {
     let size = bytes.len() as u64;
-    let document = to_markdown(format, bytes, Limits::default(), &|| reader.cancel.is_cancelled());
+    let document = to_markdown(format, bytes, DocumentLimits::default(), &|| reader.cancel.is_cancelled());
     let Document { markdown, left_out } = document.map_err(|error| {
         ToolError::Reply(format!("{} cannot be read as a {}: {error}", path.display, format.name()))
     })?;

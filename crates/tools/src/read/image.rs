@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use omp_agent::{Output, ToolError};
-use omp_pictures::{Kind, Limits, MAX_SIDE, Picture, prepare};
+use omp_pictures::{Kind, MAX_SIDE, Picture, PictureLimits, prepare};
 use omp_stdx::format::bytes;
 use omp_types::{Content, ImageContent};
 use omp_workspace::ResolvedPath;
@@ -23,8 +23,8 @@ pub fn show(
         return Ok(named_only(path, kind, size));
     }
     let limits = match options.resize_images {
-        true => Limits::default(),
-        false => Limits { longest_side: MAX_SIDE, ..Limits::default() },
+        true => PictureLimits::default(),
+        false => PictureLimits { longest_side: MAX_SIDE, ..PictureLimits::default() },
     };
     let picture = prepare(data, kind, limits).map_err(|error| {
         ToolError::Reply(format!(

@@ -18,7 +18,7 @@ use crate::blocking::blocking;
 use crate::details::Meta;
 use crate::files::Files;
 use crate::options::ReadOptions;
-use crate::urls::{Opened, Router};
+use crate::urls::{OpenedUrl, Router};
 
 mod archive;
 mod conflict;
@@ -122,8 +122,8 @@ impl Tool for Read {
             cancel: cx.cancel.clone(),
         };
         let work = move || match urls.open(&params.path).transpose()? {
-            Some(Opened::File(path, selector)) => reader.file(path, selector),
-            Some(Opened::Text { address, text, selector }) => {
+            Some(OpenedUrl::File(path, selector)) => reader.file(path, selector),
+            Some(OpenedUrl::Text { address, text, selector }) => {
                 text::show(text::Extract::plain(address, text), selector, &reader.options)
             }
             None => reader.typed(&params.path),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::{CallKind, View};
-use omp_workspace::{Found, Pattern};
+use omp_workspace::{MatchedFiles, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ impl Tool for Search {
         let (files, context) = (self.files.for_call(&cx.call_id), self.context);
         run_with_stop(TIME_LIMIT, move |stop| {
             let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
-            let found = Found::count(&pattern, &scope.walk(true, gitignore), files.scans(), stop);
+            let found = MatchedFiles::count(&pattern, &scope.walk(true, gitignore), files.scans(), stop);
             if found.report.stopped {
                 return Err(timed_out());
             }

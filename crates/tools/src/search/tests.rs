@@ -144,7 +144,7 @@ async fn details_and_view_agree() {
 #[tokio::test]
 async fn work_is_told_to_stop_when_nobody_waits_for_it() {
     let (ended, end) = tokio::sync::oneshot::channel();
-    let work = move |stop: omp_workspace::Stop<'_>| {
+    let work = move |stop: omp_workspace::StopCheck<'_>| {
         while !stop() {
             std::thread::yield_now();
         }

@@ -3,7 +3,7 @@
 use omp_agent::Output;
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, by_bytes};
-use omp_workspace::{FileHits, Found, Page, PageRequest, Pattern, Stop};
+use omp_workspace::{FileHits, MatchedFiles, Page, PageRequest, Pattern, StopCheck};
 
 use super::scope::{Scope, walk_notes};
 use super::{FileMatches, SearchDetails};
@@ -34,12 +34,12 @@ impl Context {
 }
 
 pub(super) fn report(
-    found: &Found,
+    found: &MatchedFiles,
     pattern: &Pattern,
     scope: &Scope,
     (skip, context): (u64, Context),
     files: &Files,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
 ) -> Output<SearchDetails> {
     let (page, body) = page_that_fits(found, pattern, (skip, context), files, stop);
     let details = details(&page, found, scope, files);
@@ -58,11 +58,11 @@ pub(super) fn report(
 
 /// Pages of long lines get fewer matches, so that `skip` still counts right.
 fn page_that_fits(
-    found: &Found,
+    found: &MatchedFiles,
     pattern: &Pattern,
     (skip, context): (u64, Context),
     files: &Files,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
 ) -> (Page, String) {
     let mut limit = PAGE;
     loop {
@@ -106,7 +106,7 @@ fn remember(file: &FileHits, files: &Files) {
     }
 }
 
-fn notes(page: &Page, found: &Found, pattern: &Pattern, scope: &Scope, skip: u64, files: &Files) -> Vec<String> {
+fn notes(page: &Page, found: &MatchedFiles, pattern: &Pattern, scope: &Scope, skip: u64, files: &Files) -> Vec<String> {
     let mut notes = Vec::new();
     let (total, end) = (found.total_matches(), skip + page.shown);
     if page.shown > 0 && page.shown < total {
@@ -127,7 +127,7 @@ fn lines_truncated(page: &Page) -> bool {
     page.files.iter().flat_map(|file| &file.lines).any(|line| line.altered && line.text.ends_with('…'))
 }
 
-fn details(page: &Page, found: &Found, scope: &Scope, files: &Files) -> SearchDetails {
+fn details(page: &Page, found: &MatchedFiles, scope: &Scope, files: &Files) -> SearchDetails {
     let shown_of = |file: &FileHits| FileMatches { path: files.paths().display(&file.path), count: file.matches };
     SearchDetails {
         scope_path: scope.display(),

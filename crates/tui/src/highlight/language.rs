@@ -12,7 +12,7 @@ pub struct Language {
     pub(super) types: &'static str,
     /// What belongs to a word besides letters, digits and `_`.
     pub word_chars: &'static str,
-    pub mode: Mode,
+    pub mode: HighlightMode,
     pub(super) quirks: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct Quote {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum HighlightMode {
     Code,
     /// Tags between text.
     Markup,

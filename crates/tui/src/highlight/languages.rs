@@ -1,6 +1,6 @@
 //! The languages that are known.
 
-use super::language::{Language, Mode, Quirks, Quote};
+use super::language::{HighlightMode, Language, Quirks, Quote};
 
 const fn quote(mark: &'static str) -> Quote {
     Quote { open: mark, close: mark, escapes: true, lines: false }
@@ -39,7 +39,7 @@ const CODE: Language = Language {
     keywords: "",
     types: "",
     word_chars: "",
-    mode: Mode::Code,
+    mode: HighlightMode::Code,
     quirks: 0,
 };
 
@@ -254,7 +254,11 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::IGNORE_CASE,
         ..CODE
     },
-    Language { names: "html htm xml xhtml svg vue svelte xsl xslt plist rss astro", mode: Mode::Markup, ..CODE },
+    Language {
+        names: "html htm xml xhtml svg vue svelte xsl xslt plist rss astro",
+        mode: HighlightMode::Markup,
+        ..CODE
+    },
     Language {
         names: "css scss less sass",
         line_comments: SLASHES,
@@ -278,7 +282,7 @@ pub static LANGUAGES: &[Language] = &[
         block_comments: &[],
         keywords: "false no null off on true yes ~",
         word_chars: "-./",
-        mode: Mode::Keys(':'),
+        mode: HighlightMode::Keys(':'),
         ..CODE
     },
     Language {
@@ -287,7 +291,7 @@ pub static LANGUAGES: &[Language] = &[
         block_comments: &[],
         strings: TOML,
         keywords: "false inf nan true",
-        mode: Mode::Keys('='),
+        mode: HighlightMode::Keys('='),
         ..CODE
     },
     Language {
@@ -296,11 +300,11 @@ pub static LANGUAGES: &[Language] = &[
         block_comments: &[],
         keywords: "false no off on true yes",
         word_chars: "-./",
-        mode: Mode::Keys('='),
+        mode: HighlightMode::Keys('='),
         ..CODE
     },
-    Language { names: "markdown md mdx", mode: Mode::Markdown, ..CODE },
-    Language { names: "diff patch", mode: Mode::Diff, ..CODE },
+    Language { names: "markdown md mdx", mode: HighlightMode::Markdown, ..CODE },
+    Language { names: "diff patch", mode: HighlightMode::Diff, ..CODE },
     Language {
         names: "dockerfile docker containerfile",
         line_comments: HASH,

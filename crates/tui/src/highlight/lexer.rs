@@ -1,6 +1,6 @@
 //! One line of source text into pieces with a meaning.
 
-use super::language::{Language, Mode, Quirks, Quote};
+use super::language::{HighlightMode, Language, Quirks, Quote};
 use super::lines;
 use crate::theme::Token;
 
@@ -26,14 +26,14 @@ pub type Emit<'e> = &'e mut dyn FnMut(&str, Option<Token>);
 /// Emits every byte of the line once, in order.
 pub fn lex(language: &'static Language, state: &mut State, line: &str, emit: Emit<'_>) {
     match language.mode {
-        Mode::Diff => lines::diff(line, emit),
-        Mode::Markdown => lines::markdown(line, state, emit),
-        Mode::Markup => lines::markup(line, state, emit),
-        Mode::Keys(separator) if *state == State::Code => {
+        HighlightMode::Diff => lines::diff(line, emit),
+        HighlightMode::Markdown => lines::markdown(line, state, emit),
+        HighlightMode::Markup => lines::markup(line, state, emit),
+        HighlightMode::Keys(separator) if *state == State::Code => {
             let value = lines::key(line, separator, emit);
             Lexer::run(language, state, value, emit);
         }
-        Mode::Keys(_) | Mode::Code => Lexer::run(language, state, line, emit),
+        HighlightMode::Keys(_) | HighlightMode::Code => Lexer::run(language, state, line, emit),
     }
 }
 

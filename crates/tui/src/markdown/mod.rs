@@ -17,7 +17,7 @@ mod writer;
 use code::Fence;
 use definitions::Definitions;
 use scan::{Resume, Scan, Unit, UnitKind, scan};
-use source::Source;
+use source::MarkdownSource;
 use writer::{Look, Writer};
 
 use crate::component::Space;
@@ -26,7 +26,7 @@ use crate::line::Line;
 /// Text that mostly grows.
 #[derive(Default)]
 pub struct Markdown {
-    source: Source,
+    source: MarkdownSource,
     show_urls: bool,
     finished: bool,
     layout: Layout,
@@ -57,9 +57,9 @@ impl Markdown {
     /// The whole text so far. Costs little when it begins with the text of the last time.
     pub fn set(&mut self, text: &str) {
         match self.source.set(text) {
-            source::Change::None => {}
-            source::Change::Grown => (self.layout.fresh, self.finished) = (false, false),
-            source::Change::Other => (self.layout, self.finished) = (Layout::default(), false),
+            source::SourceChange::None => {}
+            source::SourceChange::Grown => (self.layout.fresh, self.finished) = (false, false),
+            source::SourceChange::Other => (self.layout, self.finished) = (Layout::default(), false),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use super::origin::{Place, Stream};
+use super::origin::{Stream, TextPosition};
 use crate::frame::Rows;
 use crate::line::Line;
 
@@ -35,7 +35,7 @@ struct Remembered {
     /// Of a picture there is none.
     fingerprint: Option<u64>,
     /// How much text there is up to the end of the row.
-    place: Place,
+    place: TextPosition,
 }
 
 impl Ledger {
@@ -79,14 +79,14 @@ impl Ledger {
         if self.committed == 0 {
             return;
         }
-        let places: Vec<Place> = self.remembered.iter().map(|row| row.place).collect();
+        let places: Vec<TextPosition> = self.remembered.iter().map(|row| row.place).collect();
         let covered = Stream::of(rows).covered_by(&places);
         *self = Ledger::default();
         (0..covered).for_each(|at| self.remember(rows.row(at)));
     }
 
     fn remember(&mut self, line: &Line) {
-        let before = self.remembered.last().map_or(Place::default(), |row| row.place);
+        let before = self.remembered.last().map_or(TextPosition::default(), |row| row.place);
         self.remembered.push(Remembered { fingerprint: fingerprint(line), place: before.after(line) });
         self.committed += 1;
     }

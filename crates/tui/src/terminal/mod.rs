@@ -26,7 +26,7 @@ pub use announce::Notification;
 pub use capabilities::{Capabilities, ImageProtocol, Multiplexer, NotifyBy, TerminalId};
 pub use env::TerminalEnv;
 pub use probe::Capability;
-use shared::{Phase, Shared};
+use shared::{Shared, TerminalPhase};
 pub use system::window_size;
 
 use crate::image::{CellSize, ImageWay};
@@ -95,7 +95,7 @@ impl Terminal {
         let reader = match reader.spawn(move || system::read(&reading, &wake)) {
             Ok(reader) => reader,
             Err(error) => {
-                shared.leave(Phase::Ended);
+                shared.leave(TerminalPhase::Ended);
                 return Err(error);
             }
         };
@@ -151,11 +151,11 @@ impl Terminal {
     /// Hands the terminal to another program, such as an editor. No key is read until [`Self::resume`].
     pub fn pause(&mut self) {
         self.shared.wait_for_answers();
-        self.shared.leave(Phase::Paused);
+        self.shared.leave(TerminalPhase::Paused);
     }
 
     pub fn resume(&mut self) -> io::Result<()> {
-        self.shared.enter(Phase::Paused)
+        self.shared.enter(TerminalPhase::Paused)
     }
 
     /// Hands the terminal back to the shell and stops the job, as ctrl+z does elsewhere. Returns at once; when it goes on
@@ -197,7 +197,7 @@ const READER: &str = "terminal";
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.shared.wait_for_answers();
-        self.shared.leave(Phase::Ended);
+        self.shared.leave(TerminalPhase::Ended);
         self.signals.forget();
         self.shared.stop_reader();
         if let Some(reader) = self.reader.take() {
@@ -217,7 +217,7 @@ fn restore_in_a_panic(shared: &Arc<Shared>) {
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(shared) = shared.upgrade() {
             let thread = std::thread::current();
-            if thread.id() != owner && thread.name() != Some(READER) && shared.phase() == Phase::Active {
+            if thread.id() != owner && thread.name() != Some(READER) && shared.phase() == TerminalPhase::Active {
                 return;
             }
             shared.leave_in_a_hurry();

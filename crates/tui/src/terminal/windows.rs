@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::TermEvent;
-use super::shared::{Phase, Shared};
+use super::shared::{Shared, TerminalPhase};
 use crate::input::Decoder;
 use crate::screen::Size;
 
@@ -192,7 +192,7 @@ pub fn read(shared: &Shared, wake: &Wake) {
     let mut surrogate = None;
     while !wake.0.stop.load(Ordering::SeqCst) {
         decoder.expect_replies(shared.expects_answers_until());
-        let reads = shared.phase() == Phase::Active && shared.has_room();
+        let reads = shared.phase() == TerminalPhase::Active && shared.has_room();
         let handles = [wake.0.handle, shared.tty.input];
         let wait = decoder.pending_deadline().map_or(INFINITE, |deadline| {
             u32::try_from(deadline.saturating_duration_since(Instant::now()).as_millis() + 1).unwrap_or(INFINITE)
@@ -217,7 +217,7 @@ pub fn read(shared: &Shared, wake: &Wake) {
             _ => decoder.expire(Instant::now(), &mut decoded),
         }
         shared.take(decoded);
-        if shared.phase() != Phase::Active {
+        if shared.phase() != TerminalPhase::Active {
             decoder = Decoder::default();
         }
     }

@@ -3,7 +3,7 @@
 
 use omp_stdx::display_width;
 
-use super::{Choice, Found, Fuzzy, InputLine, ListRow, SelectList, Window, one_line};
+use super::{Fuzzy, InputLine, ListChoice, ListRow, RankedMatch, SelectList, Window, one_line};
 use crate::component::{Component, Reaction, Space};
 use crate::input::{Input, Key, KeyCode};
 use crate::line::Line;
@@ -45,7 +45,7 @@ pub struct SettingChange {
 #[derive(Clone, Debug, Default)]
 pub struct SettingsList {
     settings: Vec<Setting>,
-    found: Vec<Found>,
+    found: Vec<RankedMatch>,
     window: Window,
     filter: InputLine,
     open: Option<Open>,
@@ -133,7 +133,7 @@ impl SettingsList {
         match &setting.kind {
             SettingKind::Fixed => return Reaction::Ignored,
             SettingKind::OneOf(values) if values.len() > MOST_TO_CYCLE => {
-                let mut list = SelectList::new(values.iter().map(Choice::new).collect()).with_filter_line();
+                let mut list = SelectList::new(values.iter().map(ListChoice::new).collect()).with_filter_line();
                 list.select(values.iter().position(|value| *value == setting.value).unwrap_or_default());
                 self.open = Some(Open::Values(list));
             }

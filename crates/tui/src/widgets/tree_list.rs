@@ -14,7 +14,7 @@ use crate::theme::{Symbol, Token};
 const DEFAULT_ROWS: usize = 15;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TreeNode {
+pub struct TreeListNode {
     /// Its place among all nodes, which is before this one; none for a root.
     pub parent: Option<usize>,
     pub label: String,
@@ -26,7 +26,7 @@ pub struct TreeNode {
 
 #[derive(Clone, Debug, Default)]
 pub struct TreeList {
-    nodes: Vec<TreeNode>,
+    nodes: Vec<TreeListNode>,
     children: Vec<Vec<usize>>,
     folded: Vec<bool>,
     /// Which nodes the filter lets through, and where it was found in their labels.
@@ -52,7 +52,7 @@ struct TreeRow {
 }
 
 impl TreeList {
-    pub fn new(nodes: Vec<TreeNode>) -> Self {
+    pub fn new(nodes: Vec<TreeListNode>) -> Self {
         let mut children = vec![Vec::new(); nodes.len()];
         for (at, node) in nodes.iter().enumerate() {
             if let Some(parent) = node.parent.filter(|parent| *parent < at) {

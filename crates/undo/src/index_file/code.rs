@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::digest::Digest;
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::node::{LinkTarget, Node, Record, Stat, Uncovered};
 use crate::rel_path::RelPath;
 use crate::scan::Copied;
 use crate::tree::{Names, Tree};
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
             FILE => {
                 Node::File { mode: self.mode()?, size: self.number()?, hash: Digest(self.take(32)?.try_into().ok()?) }
             }
-            LINK => Node::Link { target: Target(self.text()?.into()) },
+            LINK => Node::Link { target: LinkTarget(self.text()?.into()) },
             UNCOVERED => Node::Uncovered { why: *Uncovered::ALL.get(usize::try_from(self.number()?).ok()?)? },
             _ => return None,
         };

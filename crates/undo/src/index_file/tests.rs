@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::node::{LinkTarget, Node, Record, Stat, Uncovered};
 use crate::rel_path::RelPath;
 use crate::tree::{Names, REST};
 
@@ -23,7 +23,7 @@ impl Random {
         let node = match self.next(4) {
             0 => Node::Folder { mode },
             1 => Node::File { mode, size: self.0, hash: Digest::of(&self.0.to_le_bytes()) },
-            2 => Node::Link { target: Target(b"to \xff/\n"[..self.next(7)].into()) },
+            2 => Node::Link { target: LinkTarget(b"to \xff/\n"[..self.next(7)].into()) },
             _ => Node::Uncovered { why: Uncovered::ALL[self.next(Uncovered::ALL.len())] },
         };
         let time = [0, -1, i64::MIN, i64::MAX, 1_700_000_000_123_456_789][self.next(5)];

@@ -13,7 +13,7 @@ use crate::digest::Digest;
 use crate::folder::{Folder, Found, Kind, Listed};
 use crate::git::{Git, Oid};
 use crate::ignored::Ignored;
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::node::{LinkTarget, Node, Record, Stat, Uncovered};
 use crate::rel_path::{RelPath, os_str};
 use crate::restore::TEMPORARY;
 use crate::tree::{Names, Tree, is_partial};
@@ -294,7 +294,7 @@ impl<'a> Walk<'a> {
             }
             Kind::Link => match place.folder.target(name) {
                 Ok(target) => {
-                    let node = Node::Link { target: Target(target) };
+                    let node = Node::Link { target: LinkTarget(target) };
                     Ok(Some(Record { stat: found.stat, read_at: now(), node }))
                 }
                 Err(_) => Ok(None),

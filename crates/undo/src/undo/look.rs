@@ -6,16 +6,16 @@ use std::time::Instant;
 
 use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, READ_INDEX, State, Undo, Walks};
 use crate::UndoError;
-use crate::limit::{Limit, Stop};
+use crate::limit::{Limit, StopFlag};
 use crate::scan::{Ask, Coverage, Filling, Seen};
-use crate::tree::{Change, Tree};
+use crate::tree::{Tree, TreeChange};
 use crate::turn::{By, Call, Step};
 
 impl Undo {
     /// Copies some of what there was no time for, a piece at a time, unless somebody else is at work. `false` when nothing
     /// is left to do. A file that has been changed since it was seen is left alone, so this is right at any time, also
     /// while a call runs.
-    pub fn go_on(&self, stop: &Stop) -> Result<bool, UndoError> {
+    pub fn go_on(&self, stop: &StopFlag) -> Result<bool, UndoError> {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             return Ok(true);
         }
@@ -45,7 +45,7 @@ impl Undo {
     }
 
     /// Sees what changed since the last look.
-    pub(super) fn look(&self, state: &mut State, look: Look) -> Result<Vec<Change>, UndoError> {
+    pub(super) fn look(&self, state: &mut State, look: Look) -> Result<Vec<TreeChange>, UndoError> {
         let looked = self.looked(state, look)?;
         self.accept(state, looked)
     }
@@ -68,7 +68,7 @@ impl Undo {
         }
     }
 
-    fn accept(&self, state: &mut State, looked: Looked) -> Result<Vec<Change>, UndoError> {
+    fn accept(&self, state: &mut State, looked: Looked) -> Result<Vec<TreeChange>, UndoError> {
         if let Err(error) = state.index.save(&looked.known, &looked.seen.tree) {
             // The next look finds the same again.
             state.tree = Some(looked.known);
@@ -111,7 +111,7 @@ impl Undo {
     }
 
     /// The same, as a step of the turn. While calls run it was them.
-    pub(super) fn see(&self, state: &mut State, otherwise: By, look: Look) -> Result<Vec<Change>, UndoError> {
+    pub(super) fn see(&self, state: &mut State, otherwise: By, look: Look) -> Result<Vec<TreeChange>, UndoError> {
         let (looked, step) = self.looked_with_step(state, otherwise, look)?;
         let changes = self.accept(state, looked)?;
         if let Some(turn) = &mut state.turn {
@@ -126,7 +126,7 @@ impl Undo {
         &self,
         state: &mut State,
         has_ended: impl Fn(&Call) -> bool,
-    ) -> Result<Vec<Change>, UndoError> {
+    ) -> Result<Vec<TreeChange>, UndoError> {
         let looked = self.looked_with_step(state, By::Calls, Look::After);
         let Some(turn) = &mut state.turn else { return Ok(Vec::new()) };
         turn.open.retain(|call| !has_ended(call));
@@ -164,7 +164,7 @@ impl Undo {
     }
 
     /// A record must not depend on what git keeps.
-    fn keep_blobs(&self, changes: &mut [Change]) -> Result<(), UndoError> {
+    fn keep_blobs(&self, changes: &mut [TreeChange]) -> Result<(), UndoError> {
         let limit = Limit { until: Some(Instant::now() + KEEPS_BLOBS), ..Limit::default() };
         let nodes = changes.iter_mut().flat_map(|change| [&mut change.before, &mut change.after]).flatten();
         self.scanner.keep_blobs(nodes, &limit)?;
@@ -176,11 +176,11 @@ impl Undo {
 struct Looked {
     known: Tree,
     seen: Seen,
-    changes: Vec<Change>,
+    changes: Vec<TreeChange>,
 }
 
 impl State {
-    fn know(&mut self, looked: Looked) -> Vec<Change> {
+    fn know(&mut self, looked: Looked) -> Vec<TreeChange> {
         (self.tree, self.pending, self.has_looked) = (Some(looked.seen.tree), looked.seen.pending, true);
         looked.changes
     }

@@ -7,7 +7,7 @@ use crate::UndoError;
 use crate::node::{Node, Uncovered};
 use crate::rel_path::RelPath;
 use crate::restore::{Applied, Left};
-use crate::tree::{Change, Tree};
+use crate::tree::{Tree, TreeChange};
 use crate::turn::{Net, Turn, net};
 
 impl Undo {
@@ -84,7 +84,7 @@ impl Undo {
             } else if !insists.on_changed && (present != net.after || net.is_mixed) {
                 left.push((path, Left::Changed));
             } else {
-                changes.push(Change { path, before: present, after: net.before });
+                changes.push(TreeChange { path, before: present, after: net.before });
             }
         }
         Ok((changes, left))
@@ -132,7 +132,7 @@ pub(super) struct Insists {
 
 pub(super) struct Plan {
     turns: Vec<Turn>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<TreeChange>,
     pub left: Vec<(RelPath, Left)>,
     pub is_whole: bool,
 }

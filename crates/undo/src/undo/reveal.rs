@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{State, Undo};
 use crate::UndoError;
 use crate::folder::{Folder, Found, Kind};
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::node::{LinkTarget, Node, Record, Stat, Uncovered};
 use crate::rel_path::RelPath;
 use crate::scan::now;
 use crate::tree::{Names, REST, Tree};
@@ -63,7 +63,9 @@ impl Undo {
         let record = |node| Some(Record { stat: found.stat, read_at: now(), node });
         match found.kind {
             Kind::File => self.scanner.read(folder, name, None),
-            Kind::Link => Ok(folder.target(name).ok().and_then(|target| record(Node::Link { target: Target(target) }))),
+            Kind::Link => {
+                Ok(folder.target(name).ok().and_then(|target| record(Node::Link { target: LinkTarget(target) })))
+            }
             Kind::Special => Ok(Some(Record::uncovered(found.stat, Uncovered::Special))),
             Kind::Folder => {
                 let mode = found.stat.mode;

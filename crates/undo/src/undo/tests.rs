@@ -161,7 +161,7 @@ fn a_turn_begins_while_somebody_looks_and_a_late_end_is_not_the_end_of_the_next(
     {
         let _looks = place.undo.lock();
         place.undo.begin_turn("y");
-        assert!(place.undo.go_on(&Stop::default()).unwrap(), "the background does not wait either");
+        assert!(place.undo.go_on(&StopFlag::default()).unwrap(), "the background does not wait either");
     }
     // It was given up, and comes late.
     place.undo.end_turn_of(first).unwrap();
@@ -182,7 +182,7 @@ fn who_is_not_wanted_any_more_does_not_even_close_the_turn() {
     place.undo.begin_turn("x");
     place.before("c1");
     place.undo.begin_turn("y");
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     stop.stop();
     let call = Call { id: "c2".to_owned(), tool: "bash".to_owned() };
     assert!(matches!(place.undo.before_call_unless(call, false, &stop), Err(UndoError::Stopped)));

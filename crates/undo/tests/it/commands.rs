@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use omp_undo::{RelPath, Report, Wanted};
+use omp_undo::{RelPath, UndoReport, Wanted};
 
 use crate::place::{Place, State, sh, state};
 use crate::sequences::Random;
@@ -212,7 +212,7 @@ fn mixed(before: &State, after: &State, path: &RelPath) -> State {
 }
 
 #[track_caller]
-fn whole(report: &Report, told: &str) {
+fn whole(report: &UndoReport, told: &str) {
     assert_eq!(report.left, [], "{told}");
 }
 

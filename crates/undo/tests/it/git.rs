@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use omp_undo::{Left, Options, Report, Undo, Wanted};
+use omp_undo::{Left, Options, Undo, UndoReport, Wanted};
 
 use crate::place::{Place, State, options, sh, state};
 
@@ -99,7 +99,7 @@ fn what_git_has_is_not_copied_and_comes_back_whatever_a_command_does_to_git() {
         let after = files(&place.workspace());
         assert_ne!(before, after, "{script}");
         // Git's own state is not the undo's.
-        let left = |report: Report| report.left.iter().filter(|(path, _)| path.to_string() != ".git").count();
+        let left = |report: UndoReport| report.left.iter().filter(|(path, _)| path.to_string() != ".git").count();
         assert_eq!(left(place.undo.undo(&Wanted::default()).unwrap()), 0, "{script}");
         assert_eq!(files(&place.workspace()), before, "{script}");
         assert_eq!(left(place.undo.redo(false).unwrap()), 0, "{script}");

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use omp_undo::{Call, Left, Stop, Uncovered, UndoError, Wanted};
+use omp_undo::{Call, Left, StopFlag, Uncovered, UndoError, Wanted};
 
 use crate::place::{Place, sh};
 use crate::sequences::{Random, step};
@@ -94,7 +94,7 @@ fn the_background_copies_the_rest_before_during_and_after_a_call() {
             // The call has changed some of them: what is copied is what was there before it, or nothing.
             sh(&place.workspace(), "echo 2 > f39; echo 2 > f1");
         }
-        while place.undo.go_on(&Stop::default()).unwrap() {}
+        while place.undo.go_on(&StopFlag::default()).unwrap() {}
         let changes = place.undo.after_call("c1").unwrap();
         assert_eq!(changes.len(), if goes_on_during { 2 } else { 0 });
         assert!(!place.undo.is_unfinished());
@@ -132,7 +132,7 @@ fn a_look_that_is_stopped_leaves_nothing_behind() {
         place.write(&format!("d{}/f{file}", file % 20), format!("{file}"));
     }
     let before = place.state();
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     stop.stop();
     place.undo.begin_turn("x");
     assert!(matches!(place.undo.before_call_unless(call("c"), false, &stop), Err(UndoError::Stopped)));
@@ -228,13 +228,13 @@ fn in_any_sequence_what_does_not_come_back_was_told_before() {
             place.undo.before_call(call(&format!("c{number}")), false).unwrap();
             told.extend(place.undo.uncovered().iter().map(|(path, _)| path.as_bytes().to_vec()));
             if random.next(2) == 0 {
-                place.undo.go_on(&Stop::default()).unwrap();
+                place.undo.go_on(&StopFlag::default()).unwrap();
             }
             for _ in 0..=random.next(6) {
                 step(&mut random, &place.workspace());
             }
             if random.next(2) == 0 {
-                place.undo.go_on(&Stop::default()).unwrap();
+                place.undo.go_on(&StopFlag::default()).unwrap();
             }
             place.undo.after_call(&format!("c{number}")).unwrap();
         }

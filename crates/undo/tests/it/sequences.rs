@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use nix::unistd::{geteuid, mkfifo};
-use omp_undo::{Left, Report, Wanted};
+use omp_undo::{Left, UndoReport, Wanted};
 
 use crate::place::{Place, State, sh, state};
 
@@ -195,7 +195,7 @@ fn check_one(place: &Place, random: &mut Random) {
 }
 
 /// All is as it was, but for pipes, which are told of: they do not come back.
-fn check_state(report: &Report, now: &State, wanted: &State, what: &str) {
+fn check_state(report: &UndoReport, now: &State, wanted: &State, what: &str) {
     let mut pipes = Vec::new();
     for (path, why) in &report.left {
         assert!(matches!(why, Left::NotKept(why) if why.contains("pipe")), "{what}: {path}: {why}");

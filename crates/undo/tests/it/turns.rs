@@ -12,7 +12,7 @@ fn rel(text: &str) -> RelPath {
     RelPath::of(Path::new(text)).unwrap()
 }
 
-fn names(changes: &[omp_undo::Change]) -> Vec<String> {
+fn names(changes: &[omp_undo::TreeChange]) -> Vec<String> {
     changes.iter().map(|change| change.path.to_string()).collect()
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::path::real_location;
 use crate::reach::Reach;
-use crate::walk::{Stop, WalkReport};
+use crate::walk::{StopCheck, WalkReport};
 use progress::Limits;
 pub use scan::Met;
 use scan::Scan;
@@ -130,7 +130,7 @@ impl ScanCache {
         root: &Path,
         key: &ScanKey,
         fresh: bool,
-        stop: Stop<'_>,
+        stop: StopCheck<'_>,
         visit: &Visit<'_>,
     ) -> WalkReport {
         let (found, generation) = self.look_up(key, fresh);

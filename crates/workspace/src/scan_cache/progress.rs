@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use ignore::DirEntry;
 
 use super::scan::{Met, Scan, ScanEntry, Visit, meet_all};
-use crate::walk::{Stop, WalkReport};
+use crate::walk::{StopCheck, WalkReport};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -146,7 +146,7 @@ impl Progress {
     }
 
     /// Meets what this thread has listed since it did so last.
-    pub(super) fn meet_listed(&self, stop: Stop<'_>, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
+    pub(super) fn meet_listed(&self, stop: StopCheck<'_>, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
         let mut shelf = self.shelf().lock().unwrap_or_else(PoisonError::into_inner);
         let listed = &shelf.entries[shelf.met..];
         if !meet_all(listed, &self.root, stop, visit, visitor) {

@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 use super::ScanKey;
 use super::progress::{Finished, Limits, Progress};
 use super::{aside, parallel};
-use crate::walk::{Stop, WalkReport, threads};
+use crate::walk::{StopCheck, WalkReport, threads};
 
 /// A file or a folder below the root of a scan.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Scan {
         root: &Path,
         key: &ScanKey,
         limits: Limits,
-        stop: Stop<'_>,
+        stop: StopCheck<'_>,
         visit: &Visit<'_>,
     ) -> (Option<Self>, WalkReport) {
         let all = Arc::new(Progress::new(root, limits, !visit.slow));
@@ -123,12 +123,12 @@ impl Scan {
     }
 
     /// Visits the entries again, on several threads when there are many.
-    pub(super) fn replay(&self, root: &Path, stop: Stop<'_>, visit: &Visit<'_>) -> WalkReport {
+    pub(super) fn replay(&self, root: &Path, stop: StopCheck<'_>, visit: &Visit<'_>) -> WalkReport {
         self.replay_from(0, root, stop, visit)
     }
 
     /// Visits the entries that were not met yet.
-    fn replay_from(&self, first: usize, root: &Path, stop: Stop<'_>, visit: &Visit<'_>) -> WalkReport {
+    fn replay_from(&self, first: usize, root: &Path, stop: StopCheck<'_>, visit: &Visit<'_>) -> WalkReport {
         let entries = &self.entries[first..];
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         let work = || {
@@ -152,7 +152,7 @@ impl Scan {
 pub(super) fn meet_all(
     entries: &[ScanEntry],
     root: &Path,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     visit: &Visit<'_>,
     visitor: &mut dyn FnMut(&Met<'_>),
 ) -> bool {

@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::glob::Target;
+use crate::glob::PathTarget;
 use crate::path::PathResolver;
 use crate::walk::Walk;
 
-const NEVER: Stop<'static> = &|| false;
+const NEVER: StopCheck<'static> = &|| false;
 const LONG: Duration = Duration::from_secs(600);
 /// Scans stay until somebody invalidates them.
 const STEADY: ScanPolicy = ScanPolicy { ttl: LONG, empty_recheck: LONG, max_scans: 16, max_entries: 1000 };
@@ -37,7 +37,7 @@ impl Scene {
     }
 
     fn walk(&self, typed: &str) -> Walk {
-        let target = Target::parse(typed, &PathResolver::new(self.folder.path(), None)).unwrap();
+        let target = PathTarget::parse(typed, &PathResolver::new(self.folder.path(), None)).unwrap();
         Walk { targets: vec![target], hidden: true, gitignore: true }
     }
 
@@ -156,7 +156,7 @@ fn replays_stop_when_told() {
 }
 
 /// What a walk meets, sorted; folders end with a slash.
-fn walked(root: &Path, key: &ScanKey, limits: Limits, slow: bool, stop: Stop<'_>) -> (Vec<String>, WalkReport) {
+fn walked(root: &Path, key: &ScanKey, limits: Limits, slow: bool, stop: StopCheck<'_>) -> (Vec<String>, WalkReport) {
     let all = Mutex::new(Vec::new());
     let make = || {
         let visitor = |met: &Met<'_>| {

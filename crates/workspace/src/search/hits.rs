@@ -10,7 +10,7 @@ use super::{PageRequest, Pattern, search_file, searcher};
 use crate::reach::Reach;
 use crate::snapshot::Tag;
 use crate::text_file::{Eol, TextFile};
-use crate::walk::Stop;
+use crate::walk::StopCheck;
 
 /// What a page shows of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) fn collect(
     matches: u64,
     range: Range<u64>,
     request: &PageRequest,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
 ) -> FileHits {
     let mut searcher =
         searcher(pattern).line_number(true).before_context(request.before).after_context(request.after).build();

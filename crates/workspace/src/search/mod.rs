@@ -20,7 +20,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish
 use crate::open::{FileError, open_without_waiting};
 use crate::reach::Reach;
 use crate::scan_cache::{Met, ScanCache};
-use crate::walk::{How, Stop, Walk, WalkReport};
+use crate::walk::{How, StopCheck, Walk, WalkReport};
 
 pub use hits::{FileHits, HitLine};
 pub use pattern::{Pattern, PatternError};
@@ -52,16 +52,16 @@ const HEAP_LIMIT: usize = if cfg!(test) { 1024 * 1024 } else { 64 * 1024 * 1024 
 
 /// Files with matches, before any of their lines is kept.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct MatchedFiles {
     /// Path and number of matches, sorted by path.
     files: Vec<(PathBuf, u64)>,
     pub report: WalkReport,
     reach: Reach,
 }
 
-impl Found {
+impl MatchedFiles {
     /// Counts the matches of `pattern` in the files of `walk`.
-    pub fn count(pattern: &Pattern, walk: &Walk, scans: &ScanCache, stop: Stop<'_>) -> Self {
+    pub fn count(pattern: &Pattern, walk: &Walk, scans: &ScanCache, stop: StopCheck<'_>) -> Self {
         let (found, searched) = Self::count_once(pattern, walk, scans, false, stop);
         if searched == 0 && found.report.worth_a_recheck(scans) {
             return Self::count_once(pattern, walk, scans, true, stop).0;
@@ -70,7 +70,13 @@ impl Found {
     }
 
     /// Also tells how many files were searched.
-    fn count_once(pattern: &Pattern, walk: &Walk, scans: &ScanCache, fresh: bool, stop: Stop<'_>) -> (Self, usize) {
+    fn count_once(
+        pattern: &Pattern,
+        walk: &Walk,
+        scans: &ScanCache,
+        fresh: bool,
+        stop: StopCheck<'_>,
+    ) -> (Self, usize) {
         let found = Mutex::new(Vec::new());
         let (failed, kept, searched) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let reach = scans.reach();
@@ -119,7 +125,7 @@ impl Found {
     }
 
     /// Reads the lines of one page: a little of every file first, so that no file fills it alone.
-    pub fn page(&self, pattern: &Pattern, request: &PageRequest, stop: Stop<'_>) -> Page {
+    pub fn page(&self, pattern: &Pattern, request: &PageRequest, stop: StopCheck<'_>) -> Page {
         let counts: Vec<u64> = self.files.iter().map(|(_, matches)| *matches).collect();
         let mut page = Page::default();
         for ((path, matches), range) in self.files.iter().zip(page::ranges(&counts, request.skip, request.limit)) {
@@ -146,7 +152,7 @@ fn search_file<S>(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
     (path, reach): (&Path, &Reach),
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     sink: S,
 ) -> io::Result<()>
 where
@@ -166,7 +172,7 @@ fn is_kept(error: &io::Error) -> bool {
 /// Fails as soon as the search is to end, so that one huge file cannot hold it up.
 struct Stoppable<'a> {
     file: File,
-    stop: Stop<'a>,
+    stop: StopCheck<'a>,
 }
 
 impl Read for Stoppable<'_> {

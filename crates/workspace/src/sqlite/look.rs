@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, Statement};
 
-use super::open::{Opened, open_unchanged};
+use super::open::{OpenedDatabase, open_unchanged};
 use super::print::{self, Rows};
 use super::schema::{Table, names};
 use super::selector::{RowQuery, SqliteSelector};
@@ -55,7 +55,10 @@ pub fn look(
     }
 }
 
-pub(super) fn open_to_read(path: &Path, cancelled: impl Fn() -> bool + Send + 'static) -> Result<Opened, SqliteError> {
+pub(super) fn open_to_read(
+    path: &Path,
+    cancelled: impl Fn() -> bool + Send + 'static,
+) -> Result<OpenedDatabase, SqliteError> {
     let mut opened = open_unchanged(path)?;
     let db = &mut opened.db;
     db.busy_timeout(Duration::from_millis(BUSY_MILLISECONDS))?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_jsonrpc::{Call, Child, Error, Polite, Protocol, ShutdownLimits};
+use omp_jsonrpc::{Child, Error, OutgoingCall, Polite, Protocol, ShutdownLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -39,8 +39,8 @@ async fn start(folder: &Path, client: &Client) -> Child {
     child
 }
 
-fn tool(name: &str, arguments: Value) -> Call {
-    Call::new("tools/call", json!({"name": name, "arguments": arguments}))
+fn tool(name: &str, arguments: Value) -> OutgoingCall {
+    OutgoingCall::new("tools/call", json!({"name": name, "arguments": arguments}))
 }
 
 async fn echo(child: &Child) -> String {

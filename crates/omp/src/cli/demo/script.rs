@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 pub struct DemoLlm {
     /// Pause between words.
     pub typing: Duration,
-    pub outcome: Outcome,
+    pub outcome: DemoOutcome,
 }
 
 /// How the demo went: nothing before it has ended.
 #[derive(Clone, Default)]
-pub struct Outcome(Arc<OnceLock<Result<(), String>>>);
+pub struct DemoOutcome(Arc<OnceLock<Result<(), String>>>);
 
-impl Outcome {
+impl DemoOutcome {
     fn decide(&self, outcome: Result<(), String>) {
         // The first failure is the one that counts.
         let _ = self.0.set(outcome);
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_demo_that_was_cut_short_has_not_succeeded() {
-        let outcome = Outcome::default();
+        let outcome = DemoOutcome::default();
         assert!(outcome.result().is_err());
         outcome.decide(Err("first".into()));
         outcome.decide(Ok(()));

@@ -17,7 +17,7 @@ use omp_types::Env;
 use crate::cli::RunArgs;
 use crate::folder::{FolderSetup, Problem};
 use crate::output::{print, print_quoted};
-use report::{Finding, Report};
+use report::{DoctorReport, Finding};
 
 const SETTINGS: &str = "settings";
 
@@ -41,7 +41,7 @@ pub struct DoctorArgs {
 
 pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
     let setup = FolderSetup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
-    let mut report = Report::default();
+    let mut report = DoctorReport::default();
     report.extend(settings(&setup));
     report.extend(commands::check(&setup).await);
     report.extend(model::check(&setup, args.local).await);

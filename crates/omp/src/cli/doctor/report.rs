@@ -64,11 +64,11 @@ impl Finding {
 }
 
 #[derive(Default)]
-pub struct Report {
+pub struct DoctorReport {
     findings: Vec<Finding>,
 }
 
-impl Report {
+impl DoctorReport {
     pub fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn findings_are_aligned_and_counted() {
-        let mut report = Report::default();
+        let mut report = DoctorReport::default();
         assert_eq!(report.text(), "\nNothing is wrong.\n");
         report.add(Finding::fine("git", "2.39"));
         report.add(Finding::warning("terminal", "TERM is not set\nhint: set it"));
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn programs_get_the_same() {
-        let mut report = Report::default();
+        let mut report = DoctorReport::default();
         report.add(Finding::failure("model", "no key\nhint: give one"));
         report.add(Finding::fine("git", "2.39"));
         let expect = json!({"ok": false, "findings": [

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use omp_undo::{Stop, Undo};
+use omp_undo::{StopFlag, Undo};
 
 /// Between two pieces of work, so that whoever waits comes first.
 const PAUSE: Duration = Duration::from_millis(3);
@@ -12,7 +12,7 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// One thread at most, which ends with this.
 #[derive(Default)]
 pub struct Background {
-    stop: Stop,
+    stop: StopFlag,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
