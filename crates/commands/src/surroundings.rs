@@ -102,4 +102,4 @@ pub struct TaskListNote {
 }
 
 /// A text that is made when somebody asks for it.
-pub type Listing = Arc<dyn Fn() -> String + Send + Sync>;
+pub type LazyText = Arc<dyn Fn() -> String + Send + Sync>;

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
 use omp_types::{Content, CustomMessage, Message, now_ms};
-use omp_undo::{Left, Node, RelPath, TreeChange, Turn, Undo, UndoError, UndoReport, Wanted};
+use omp_undo::{LeftReason, Node, RelPath, TreeChange, Turn, Undo, UndoError, UndoReport, UndoRequest};
 use omp_workspace::{FileDiff, TextFile};
 
 use crate::WORKING;
@@ -44,7 +44,8 @@ impl SlashCommand for UndoCommand {
             let path = wanted.path.clone();
             let report = aside(files, move |undo| undo.undo(&wanted)).await?;
             tell_model(session, "taken back", &report).await?;
-            let again = Wanted { ids: report.ids.clone(), path, force: true, spares_lost: true, ..Wanted::default() };
+            let again =
+                UndoRequest { ids: report.ids.clone(), path, force: true, spares_lost: true, ..UndoRequest::default() };
             ask_to_overwrite(session, files, "taken back", &report, move |undo| undo.undo(&again)).await?;
             Ok(SlashReply::Text(reported("taken back", &report)))
         }
@@ -132,7 +133,7 @@ async fn ask_to_overwrite(
     report: &UndoReport,
     insist: impl FnOnce(&Undo) -> Result<UndoReport, UndoError> + Send + 'static,
 ) -> Result<(), String> {
-    let changed = report.left.iter().filter(|(_, why)| *why == Left::Changed);
+    let changed = report.left.iter().filter(|(_, why)| *why == LeftReason::Changed);
     let paths: Vec<String> = changed.map(|(path, _)| format!("  {path}")).collect();
     if paths.is_empty() {
         return Ok(());
@@ -176,8 +177,8 @@ fn for_model(done: &str, report: &UndoReport) -> Option<Arc<Message>> {
     Some(Arc::new(message))
 }
 
-fn wanted(arguments: &str, workspace: &Path) -> Result<Wanted, String> {
-    let mut wanted = Wanted::default();
+fn wanted(arguments: &str, workspace: &Path) -> Result<UndoRequest, String> {
+    let mut wanted = UndoRequest::default();
     let mut rest = arguments.trim();
     if let Some(before) = rest.strip_suffix("force").filter(|before| before.is_empty() || before.ends_with(' ')) {
         wanted.force = true;
@@ -225,7 +226,7 @@ pub fn reported(done: &str, report: &UndoReport) -> String {
     };
     text.push('\n');
     text += &summed_up(report);
-    if report.left.iter().any(|(_, why)| *why == Left::Changed) {
+    if report.left.iter().any(|(_, why)| *why == LeftReason::Changed) {
         text += "\nhint: `force` behind the command overwrites what was changed since";
         text += if report.gives_back { "; /redo gives it back" } else { "" };
     }

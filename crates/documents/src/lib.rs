@@ -24,7 +24,7 @@ pub use limits::DocumentLimits;
 
 /// A document as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Document {
+pub struct ConvertedDocument {
     pub markdown: String,
     /// What was left out, a sentence each.
     pub left_out: Vec<String>,
@@ -37,7 +37,7 @@ pub fn to_markdown(
     bytes: Vec<u8>,
     limits: DocumentLimits,
     cancelled: &dyn Fn() -> bool,
-) -> Result<Document, DocumentError> {
+) -> Result<ConvertedDocument, DocumentError> {
     if bytes.len() > limits.file_bytes {
         return Err(DocumentError::FileTooLarge { most: limits.file_bytes });
     }

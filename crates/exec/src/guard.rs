@@ -11,7 +11,7 @@ use crate::spawn::{Overrun, ProcessLimits};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct ResourceGuard {
     processes: Option<usize>,
     memory: Option<u64>,
     crowd: Crowd,
@@ -21,7 +21,7 @@ pub(crate) struct Guard {
     pub(crate) overran: Option<Overrun>,
 }
 
-impl Guard {
+impl ResourceGuard {
     /// `None` where nothing is to be watched. Needs a running tokio runtime.
     pub(crate) fn new(limits: ProcessLimits) -> Option<Self> {
         let ProcessLimits { tree_processes: processes, tree_memory: memory, .. } = limits;

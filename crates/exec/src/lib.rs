@@ -33,7 +33,7 @@ use unix as platform;
 #[cfg(windows)]
 use windows as platform;
 
-pub use child::{Captured, Child, Exit, Finished, Leftover};
+pub use child::{Captured, Child, Finished, Leftover, ProcessExit};
 pub use environment::ChildEnv;
 pub use omp_contain::{Containment, Deed, Rung, SetAside};
 pub use omp_egress::Passage;

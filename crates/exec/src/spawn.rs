@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use omp_contain::{Cage, Containment, Kept, Refused};
+use omp_contain::{Cage, Containment, ContainmentRefused, TreeGuard};
 use tokio::process::Command;
 
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
-use crate::guard::Guard;
+use crate::guard::ResourceGuard;
 use crate::lookup;
 use crate::platform::{self, Herald, InputPipe, OutputPipe, Tree};
 use crate::pty::{Pty, TerminalSize};
@@ -113,7 +113,7 @@ pub enum SpawnError {
     #[error("cannot start `{program}`: {source}")]
     Io { program: String, source: io::Error },
     #[error("{0}")]
-    Refused(#[from] Refused),
+    Refused(#[from] ContainmentRefused),
     #[error(
         "`{program}` was not started: it could not be contained: {step}\nhint: `omp doctor` tells what this system can do"
     )]
@@ -260,7 +260,7 @@ impl Spawn {
         Ok((Child::new(process, output, tree, self.guard(), kept), Pty::new(terminal)))
     }
 
-    fn cage(&self) -> io::Result<(Option<Cage>, Kept, Option<Herald>)> {
+    fn cage(&self) -> io::Result<(Option<Cage>, TreeGuard, Option<Herald>)> {
         let prepared = self.containment.prepare(&self.own, &self.command_line()).map_err(io::Error::other)?;
         let Some((mut cage, kept)) = prepared else { return Ok(Default::default()) };
         let herald = platform::tag(&mut cage);
@@ -289,8 +289,8 @@ impl Spawn {
         format!("{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn guard(&self) -> Option<Guard> {
-        Guard::new(self.limits)
+    fn guard(&self) -> Option<ResourceGuard> {
+        ResourceGuard::new(self.limits)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
@@ -328,7 +328,7 @@ impl Spawn {
 
     pub(crate) fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.to_string_lossy().into_owned();
-        if let Some(refused) = source.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()) {
+        if let Some(refused) = source.get_ref().and_then(|inner| inner.downcast_ref::<ContainmentRefused>()) {
             return refused.clone().into();
         }
         if let Some(step) = omp_contain::explain(&source) {

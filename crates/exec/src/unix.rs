@@ -324,7 +324,7 @@ pub(crate) struct Tree {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the tags of processes"))]
     contained: Option<Instant>,
     #[cfg(target_os = "linux")]
-    tag: Option<tag::Tag>,
+    tag: Option<tag::TreeTag>,
 }
 
 impl Tree {
@@ -339,7 +339,7 @@ impl Tree {
             mark,
             contained: herald.is_some().then(Instant::now),
             #[cfg(target_os = "linux")]
-            tag: herald.flatten().and_then(omp_contain::Herald::receive).and_then(tag::Tag::of),
+            tag: herald.flatten().and_then(omp_contain::Herald::receive).and_then(tag::TreeTag::of),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::exchange::{Chunks, Exchange};
 /// Ends after the first error. Dropping it cancels the request.
 pub struct BodyStream {
     chunks: Option<Chunks>,
-    watchdog: Watchdog,
+    watchdog: BodyWatchdog,
     /// Whether any byte counts as progress, or only what the reader says.
     bytes_count: bool,
     exchange: Option<Box<dyn Exchange>>,
@@ -27,7 +27,7 @@ impl BodyStream {
     pub(crate) fn new(chunks: Chunks, target: String, since: Instant, patience: Patience) -> Self {
         Self {
             chunks: Some(chunks),
-            watchdog: Watchdog::new(target, since, patience),
+            watchdog: BodyWatchdog::new(target, since, patience),
             bytes_count: true,
             exchange: None,
         }
@@ -84,7 +84,7 @@ impl Stream for BodyStream {
 }
 
 /// Ends a wait that takes too long.
-struct Watchdog {
+struct BodyWatchdog {
     target: String,
     timer: Pin<Box<Sleep>>,
     phase: TimeoutPhase,
@@ -100,7 +100,7 @@ struct Watchdog {
     handed_over: Option<Instant>,
 }
 
-impl Watchdog {
+impl BodyWatchdog {
     fn new(target: String, since: Instant, patience: Patience) -> Self {
         let limit = patience.first_event;
         let timer = Box::pin(tokio::time::sleep_until(since + limit.unwrap_or_default()));

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::body::BodyStream;
 use crate::error::{HttpError, HttpErrorKind, TimeoutPhase};
-use crate::exchange::{ExchangeListener, Outgoing, Played, Player};
+use crate::exchange::{ExchangeListener, OutgoingRequest, Played, Player};
 use crate::proxy::Proxies;
 use crate::{tls, url};
 
@@ -69,14 +69,14 @@ impl Default for HttpConfig {
 
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    inner: Arc<ClientInner>,
     patience: Patience,
     listener: Option<Arc<dyn ExchangeListener>>,
     player: Option<Arc<dyn Player>>,
     about: Option<Arc<Value>>,
 }
 
-struct Inner {
+struct ClientInner {
     env: Env,
     config: HttpConfig,
     proxies: Proxies,
@@ -119,7 +119,7 @@ impl Client {
     /// Keeps the settings; nothing is read or connected before the first request.
     pub fn new(env: &Env, config: HttpConfig) -> Self {
         let patience = Patience::new(config.patience.first_event, config.patience.idle);
-        let inner = Inner {
+        let inner = ClientInner {
             env: env.clone(),
             config,
             proxies: Proxies::from_env(env),
@@ -231,7 +231,7 @@ impl Client {
         body: Vec<u8>,
     ) -> Result<StreamingResponse, HttpError> {
         let (name, about) = (method.as_str(), self.about.as_deref());
-        let outgoing = Outgoing { method: name, url, headers, body: &body, about };
+        let outgoing = OutgoingRequest { method: name, url, headers, body: &body, about };
         let mut exchange = self.listener.as_ref().map(|listener| listener.asked(&outgoing));
         let outcome = match &self.player {
             Some(player) => player.answer().map(|played| self.played(played, url)),

@@ -76,7 +76,7 @@ pub fn encode(framing: Framing, message: &Value) -> Vec<u8> {
 
 /// Takes pieces of a stream and gives the frames that they complete.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct FrameDecoder {
     cutter: Cutter,
     limits: FrameLimits,
 }
@@ -87,7 +87,7 @@ enum Cutter {
     ContentLength(Headed),
 }
 
-impl Decoder {
+impl FrameDecoder {
     pub fn new(framing: Framing, limits: FrameLimits) -> Self {
         let cutter = match framing {
             Framing::Lines => Cutter::Lines(JsonLines::new(limits.message_bytes)),

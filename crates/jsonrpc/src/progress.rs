@@ -45,12 +45,12 @@ pub(crate) struct ProgressSender {
 
 #[derive(Debug, Default)]
 struct Reports {
-    state: Mutex<State>,
+    state: Mutex<WaitingReports>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WaitingReports {
     waiting: VecDeque<Value>,
     dropped: u64,
     ended: bool,

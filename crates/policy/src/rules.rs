@@ -200,7 +200,7 @@ impl ApprovalRules {
     }
 
     fn written_by(&self, words: &[String]) -> Vec<PathBuf> {
-        let command = omp_shell::Command::of(words.iter().map(String::as_str));
+        let command = omp_shell::ShellCommand::of(words.iter().map(String::as_str));
         let mut files = Vec::new();
         for written in command.written().iter().filter(|written| written.meant) {
             let folder = lexical(&self.places.folder().join(&written.path.text));

@@ -19,6 +19,6 @@ pub use bucket::{Buckets, bucket};
 pub use builtin::builtin_rules;
 pub use listener::{Hit, StreamListener, ViolationOrigin};
 pub use scope::{StreamPart, path_candidates};
-pub use settings::{ContextMode, InterruptMode, Repeat, RuleSettings, SETTINGS};
+pub use settings::{ContextMode, InterruptMode, RuleRepeat, RuleSettings, SETTINGS};
 pub use snapshot::writes_source;
 pub use watch::{RuleMatch, Watch};

@@ -9,7 +9,7 @@ use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 
 use crate::condition::{Condition, together};
-use crate::gate::Gate;
+use crate::gate::FileGate;
 use crate::scope::{Scope, StreamPart};
 use crate::settings::InterruptMode;
 use crate::structure::Structure;
@@ -19,21 +19,21 @@ use crate::structure::Structure;
 const CACHE: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct WatchedRule {
     pub rule: Arc<Rule>,
     pub conditions: Vec<Condition>,
     /// Structural patterns.
     pub structure: Vec<String>,
     pub scope: Scope,
     /// Files it is for; `None` for all, and for what is no file.
-    pub gate: Option<Gate>,
+    pub gate: Option<FileGate>,
     pub interrupt: Option<InterruptMode>,
 }
 
 /// Cheap to make: the automaton is built with the first stream.
 #[derive(Debug, Default)]
 pub struct Watch {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<WatchedRule>,
     /// The entry that each condition belongs to.
     owners: Vec<usize>,
     automaton: OnceLock<Option<DFA>>,
@@ -49,7 +49,7 @@ pub struct RuleMatch {
 }
 
 impl Watch {
-    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+    pub(crate) fn new(entries: Vec<WatchedRule>) -> Self {
         let owners = entries.iter().enumerate().flat_map(|(at, entry)| entry.conditions.iter().map(move |_| at));
         Self { owners: owners.collect(), entries, automaton: OnceLock::new() }
     }
@@ -95,7 +95,7 @@ impl Watch {
     /// Every place of a whole text at which a match ends, without regard to scopes: at most `most`.
     pub fn find_all(&self, text: &str, most: usize) -> Vec<RuleMatch> {
         let mut found: Vec<RuleMatch> = Vec::new();
-        let Some(mut scan) = Scan::new(self) else { return found };
+        let Some(mut scan) = StreamScan::new(self) else { return found };
         for (at, byte) in text.bytes().enumerate() {
             scan.step(self, byte);
             found.extend(scan.take_hits().map(|rule| RuleMatch { rule, end: at }));
@@ -146,7 +146,7 @@ impl Watch {
 }
 
 /// One stream on its way through the automaton.
-pub(crate) struct Scan {
+pub(crate) struct StreamScan {
     cache: Cache,
     state: LazyStateID,
     /// Rules whose condition was met since they were last taken. The same one may come again.
@@ -155,7 +155,7 @@ pub(crate) struct Scan {
     is_hit: Vec<bool>,
 }
 
-impl Scan {
+impl StreamScan {
     /// `None` when no rule has a condition.
     pub fn new(watch: &Watch) -> Option<Self> {
         let automaton = watch.automaton()?;

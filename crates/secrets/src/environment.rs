@@ -6,7 +6,7 @@ use std::path::Path;
 use omp_stdx::percent::decoded;
 use omp_types::{Env, PROVIDER_KEYS, is_secret_variable};
 
-use crate::found::{FoundSecret, Kind, SecretEntry, SecretMode, SecretOrigin, is_common, is_telling};
+use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin, is_common, is_telling};
 
 /// Shorter ones protect nothing.
 const SHORTEST_NAMED: usize = 4;
@@ -117,7 +117,7 @@ fn in_variable(name: &str, value: &str) -> Vec<FoundSecret> {
 fn whole(name: &str, value: &str) -> FoundSecret {
     FoundSecret {
         name: name.to_owned(),
-        entry: SecretEntry { kind: Kind::Plain, content: value.to_owned(), mode: SecretMode::Obfuscate },
+        entry: SecretEntry { kind: SecretKind::Plain, content: value.to_owned(), mode: SecretMode::Obfuscate },
         origin: SecretOrigin::Environment,
     }
 }
@@ -128,8 +128,11 @@ fn by_name(name: &str, value: &str) -> Vec<FoundSecret> {
         return Vec::new();
     }
     if is_ordinary(value) {
-        let entry =
-            SecretEntry { kind: Kind::Named(name.to_owned()), content: value.to_owned(), mode: SecretMode::Obfuscate };
+        let entry = SecretEntry {
+            kind: SecretKind::Named(name.to_owned()),
+            content: value.to_owned(),
+            mode: SecretMode::Obfuscate,
+        };
         return vec![FoundSecret { name: name.to_owned(), entry, origin: SecretOrigin::Environment }];
     }
     let lines = value.lines().filter(|line| line.len() >= SHORTEST_LINE && !line.starts_with("-----"));
@@ -292,7 +295,7 @@ mod tests {
     fn check(name: &str, value: &str, expect: &[&str]) {
         let found = of_env(&Env::from_iter([(name, value)]), true);
         let shown = found.iter().map(|found| match &found.entry.kind {
-            Kind::Named(name) => format!("{name}={}", found.entry.content),
+            SecretKind::Named(name) => format!("{name}={}", found.entry.content),
             _ => found.entry.content.clone(),
         });
         let mut shown: Vec<String> = shown.collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 use omp_stdx::plain_file;
 use serde::Deserialize;
 
-use crate::found::{FoundSecret, Kind, SecretEntry, SecretMode, SecretOrigin};
+use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin};
 
 /// A file that is longer is not a list of secrets.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -81,8 +81,8 @@ pub fn load(path: &Path) -> (Vec<FoundSecret>, Vec<String>) {
 pub fn merge(lists: impl IntoIterator<Item = Vec<FoundSecret>>) -> Vec<FoundSecret> {
     let mut merged: Vec<FoundSecret> = Vec::new();
     for found in lists.into_iter().flatten() {
-        let is_named = matches!(found.entry.kind, Kind::Named(_));
-        let both_named = |known: &FoundSecret| is_named && matches!(known.entry.kind, Kind::Named(_));
+        let is_named = matches!(found.entry.kind, SecretKind::Named(_));
+        let both_named = |known: &FoundSecret| is_named && matches!(known.entry.kind, SecretKind::Named(_));
         let is_same = |known: &&mut FoundSecret| {
             known.entry.content == found.entry.content && (!both_named(known) || known.entry.kind == found.entry.kind)
         };
@@ -114,10 +114,10 @@ fn entry(written: Written, name: String) -> FoundSecret {
         WrittenMode::Replace => SecretMode::Replace(written.replacement),
     };
     let (kind, content) = match written.r#type {
-        WrittenKind::Plain => (Kind::Plain, written.content),
+        WrittenKind::Plain => (SecretKind::Plain, written.content),
         WrittenKind::Regex => {
             let (pattern, flags) = literal(&written.content).unwrap_or((written.content.clone(), String::new()));
-            (Kind::Regex(flags + &written.flags), pattern)
+            (SecretKind::Regex(flags + &written.flags), pattern)
         }
     };
     FoundSecret { name, entry: SecretEntry { kind, content, mode }, origin: SecretOrigin::File }
@@ -147,9 +147,9 @@ mod tests {
         let shown = found.iter().map(|found| {
             let SecretEntry { kind, content, mode } = &found.entry;
             let kind = match kind {
-                Kind::Plain => String::new(),
-                Kind::Named(name) => format!("{name}= "),
-                Kind::Regex(flags) => format!("/{flags} "),
+                SecretKind::Plain => String::new(),
+                SecretKind::Named(name) => format!("{name}= "),
+                SecretKind::Regex(flags) => format!("/{flags} "),
             };
             let mode = match mode {
                 SecretMode::Obfuscate => String::new(),
@@ -189,7 +189,7 @@ mod tests {
         let of = |content: &str, mode: SecretMode, origin| {
             vec![FoundSecret {
                 name: "n".into(),
-                entry: SecretEntry { kind: Kind::Plain, content: content.into(), mode },
+                entry: SecretEntry { kind: SecretKind::Plain, content: content.into(), mode },
                 origin,
             }]
         };

@@ -56,7 +56,7 @@ pub enum SecretMode {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SecretKind {
     Plain,
     /// A value that may be an ordinary word: only where this name stands before it, as in `NAME=value`.
     Named(String),
@@ -67,7 +67,7 @@ pub enum Kind {
 /// Something to be hidden. Not shown by `Debug` of its owners.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretEntry {
-    pub kind: Kind,
+    pub kind: SecretKind,
     /// The value, or the pattern.
     pub content: String,
     pub mode: SecretMode,
@@ -91,7 +91,7 @@ impl FoundSecret {
         let value = value.trim();
         is_telling(value).then(|| Self {
             name: name.to_owned(),
-            entry: SecretEntry { kind: Kind::Plain, content: value.to_owned(), mode: SecretMode::Obfuscate },
+            entry: SecretEntry { kind: SecretKind::Plain, content: value.to_owned(), mode: SecretMode::Obfuscate },
             origin,
         })
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use regex::{Regex, RegexBuilder};
 
-use crate::found::{FoundSecret, Kind, SecretEntry, SecretMode, SecretOrigin};
+use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin};
 
 /// A pattern that takes more memory than this is refused.
 const REGEX_BYTES: usize = 1 << 20;
@@ -15,7 +15,7 @@ const MOST_REGEXES: usize = 128;
 const MOST_VALUES: usize = 8_192;
 
 /// One thing that is hidden.
-pub(crate) struct Wanted {
+pub(crate) struct HiddenText {
     /// The value as it is met, behind what has to stand before it; empty for a pattern.
     pub text: String,
     /// How much of the text is not the value.
@@ -27,7 +27,7 @@ pub(crate) struct Wanted {
 
 /// A place in a text that must not be told.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Hit {
+pub(crate) struct SecretHit {
     pub range: Range<usize>,
     /// Where it begins with what has to stand before it: a text is not cut behind this.
     pub from: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Hit {
 
 #[derive(Default)]
 pub(crate) struct Patterns {
-    wanted: Vec<Wanted>,
+    wanted: Vec<HiddenText>,
     automaton: Option<AhoCorasick>,
     /// With its place in `wanted`.
     regexes: Vec<(Regex, usize)>,
@@ -55,9 +55,9 @@ impl Patterns {
             let FoundSecret { name, entry, origin } = found;
             let held = *origin == SecretOrigin::Held;
             match &entry.kind {
-                Kind::Plain => patterns.add_value(name, held, entry),
-                Kind::Named(variable) => patterns.add_named(name, held, entry, variable),
-                Kind::Regex(flags) => {
+                SecretKind::Plain => patterns.add_value(name, held, entry),
+                SecretKind::Named(variable) => patterns.add_named(name, held, entry, variable),
+                SecretKind::Regex(flags) => {
                     if let Err(why) = patterns.add_regex(name, flags, entry) {
                         warnings.push(format!("{name} is not used: {why}\nhint: fix the pattern in secrets.yml"));
                     }
@@ -83,26 +83,26 @@ impl Patterns {
         self.wanted.is_empty()
     }
 
-    pub fn wanted(&self, index: usize) -> Option<&Wanted> {
+    pub fn wanted(&self, index: usize) -> Option<&HiddenText> {
         self.wanted.get(index)
     }
 
     /// From left to right, none overlapping another: where secrets do, all of it is one hit.
-    pub fn hits(&self, text: &str) -> Vec<Hit> {
+    pub fn hits(&self, text: &str) -> Vec<SecretHit> {
         let values = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text));
         let values = values.map(|found| {
             let index = found.pattern().as_usize();
             let lead = self.wanted.get(index).map_or(0, |wanted| wanted.lead);
-            Hit { range: found.start() + lead..found.end(), from: found.start(), wanted: Some(index) }
+            SecretHit { range: found.start() + lead..found.end(), from: found.start(), wanted: Some(index) }
         });
         let regexes = self.regexes.iter().flat_map(|(regex, index)| {
             let found = regex.find_iter(text).filter(|found| !found.is_empty());
-            found.map(|found| Hit { range: found.range(), from: found.start(), wanted: Some(*index) })
+            found.map(|found| SecretHit { range: found.range(), from: found.start(), wanted: Some(*index) })
         });
-        let mut hits: Vec<Hit> = values.chain(regexes).collect();
+        let mut hits: Vec<SecretHit> = values.chain(regexes).collect();
         // The longest of those that begin together first; of equals the value, which stands before the patterns.
         hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
-        let mut apart: Vec<Hit> = Vec::new();
+        let mut apart: Vec<SecretHit> = Vec::new();
         for hit in hits {
             match apart.last_mut() {
                 Some(last) if hit.range.start < last.range.end => {
@@ -119,7 +119,7 @@ impl Patterns {
     }
 
     /// The text with another one in the place of each hit.
-    pub fn replaced<'a>(&self, text: &'a str, stand_in: impl Fn(&Hit, &str) -> String) -> Cow<'a, str> {
+    pub fn replaced<'a>(&self, text: &'a str, stand_in: impl Fn(&SecretHit, &str) -> String) -> Cow<'a, str> {
         let hits = self.hits(text);
         if hits.is_empty() {
             return Cow::Borrowed(text);
@@ -169,7 +169,7 @@ impl Patterns {
 
     fn add(&mut self, text: String, lead: usize, name: &str, held: bool, entry: &SecretEntry) {
         if self.wanted.len() < MOST_VALUES && self.wanted.iter().all(|known| known.text != text) {
-            self.wanted.push(Wanted { text, lead, name: name.to_owned(), held, mode: entry.mode.clone() });
+            self.wanted.push(HiddenText { text, lead, name: name.to_owned(), held, mode: entry.mode.clone() });
         }
     }
 
@@ -196,7 +196,7 @@ impl Patterns {
             }
         })?;
         let wanted =
-            Wanted { text: String::new(), lead: 0, name: name.to_owned(), held: false, mode: entry.mode.clone() };
+            HiddenText { text: String::new(), lead: 0, name: name.to_owned(), held: false, mode: entry.mode.clone() };
         self.regexes.push((regex, self.wanted.len()));
         self.wanted.push(wanted);
         Ok(())

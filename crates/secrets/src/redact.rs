@@ -26,8 +26,8 @@ impl Redact for Veil {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::{FoundSecret, Kind, SecretEntry, SecretOrigin};
-    use crate::key::Key;
+    use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretOrigin};
+    use crate::key::VeilKey;
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
@@ -37,12 +37,12 @@ mod tests {
             origin: SecretOrigin::File,
         };
         let found = vec![
-            entry(Kind::Plain, "hunter2", SecretMode::Obfuscate),
-            entry(Kind::Plain, "sesame", SecretMode::Replace(Some("***".into()))),
-            entry(Kind::Plain, "length", SecretMode::Replace(None)),
-            entry(Kind::Regex("i".into()), "akia[0-9]+", SecretMode::Obfuscate),
+            entry(SecretKind::Plain, "hunter2", SecretMode::Obfuscate),
+            entry(SecretKind::Plain, "sesame", SecretMode::Replace(Some("***".into()))),
+            entry(SecretKind::Plain, "length", SecretMode::Replace(None)),
+            entry(SecretKind::Regex("i".into()), "akia[0-9]+", SecretMode::Obfuscate),
         ];
-        let (veil, told) = Veil::new(Key::random(), found);
+        let (veil, told) = Veil::new(VeilKey::random(), found);
         assert!(told.is_empty());
         assert_eq!(veil.redact(text), expect);
         assert_eq!(veil.redact(&veil.redact(text)), expect, "twice");

@@ -17,7 +17,7 @@ use crate::problem::{SyntaxError, error_in};
 pub(crate) type Doc = StrDoc<SupportLang>;
 
 /// A pattern made ready for one language.
-pub struct Query {
+pub struct SyntaxQuery {
     /// More than one where a language reads the same text in two ways.
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) language: Language,
@@ -127,7 +127,7 @@ const MAX_PATTERN: usize = 16 * 1024;
 /// Of one captured text; the rest is left out.
 const MAX_CAPTURE: usize = 400;
 
-impl Query {
+impl SyntaxQuery {
     /// With `selector`, the pattern is only the surroundings and the node of that kind within it is looked for.
     pub fn new(
         pattern: &str,

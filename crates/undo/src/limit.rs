@@ -19,12 +19,12 @@ impl StopFlag {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Limit {
+pub(crate) struct UndoLimit {
     pub until: Option<Instant>,
     pub stop: StopFlag,
 }
 
-impl Limit {
+impl UndoLimit {
     /// Half of the time that is left.
     pub fn half(&self) -> Self {
         let now = Instant::now();

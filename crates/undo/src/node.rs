@@ -155,7 +155,7 @@ pub(crate) struct Stat {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct NodeRecord {
     pub stat: Stat,
     /// When the content was read, in nanoseconds.
     pub read_at: i64,
@@ -166,7 +166,7 @@ pub(crate) struct Record {
 const TICK: i64 = 50_000_000;
 const WHOLE_SECOND: i64 = 1_000_000_000;
 
-impl Record {
+impl NodeRecord {
     pub fn uncovered(stat: Stat, why: Uncovered) -> Self {
         Self { stat, read_at: 0, node: Node::Uncovered { why } }
     }

@@ -22,14 +22,14 @@ use crate::objects::{Objects, private_folder};
 use crate::passing::Passing;
 use crate::records::{Records, Taken, new_id};
 use crate::rel_path::RelPath;
-use crate::restore::{Applied, Left, Restore};
-use crate::scan::{Coverage, Limits, Pending, Scanner};
-use crate::tree::{Tree, TreeChange, uncovered_path};
+use crate::restore::{AppliedChanges, LeftReason, Restore};
+use crate::scan::{Coverage, PendingFile, Scanner, SnapshotLimits};
+use crate::tree::{TreeChange, WorkspaceTree, uncovered_path};
 use crate::turn::{By, Call, Net, Turn, net};
 use plan::Insists;
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct UndoOptions {
     /// Shared by all sessions of all workspaces.
     pub store: PathBuf,
     /// With its links followed.
@@ -74,7 +74,7 @@ pub struct LeftOut {
 
 /// What is to be taken back.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct UndoRequest {
     /// So many turns, from the newest that stands.
     pub turns: usize,
     /// These turns instead.
@@ -87,7 +87,7 @@ pub struct Wanted {
     pub spares_lost: bool,
 }
 
-impl Default for Wanted {
+impl Default for UndoRequest {
     fn default() -> Self {
         Self { turns: 1, ids: Vec::new(), path: None, force: false, spares_lost: false }
     }
@@ -99,7 +99,7 @@ pub struct UndoReport {
     /// From what was there to what is there now.
     pub restored: Vec<TreeChange>,
     /// Paths that are as they were before the undo, with the reason.
-    pub left: Vec<(RelPath, Left)>,
+    pub left: Vec<(RelPath, LeftReason)>,
     pub turns: usize,
     /// Whether a redo gives back what this has overwritten.
     pub gives_back: bool,
@@ -110,38 +110,38 @@ pub struct UndoReport {
 impl UndoReport {
     /// Whether nothing is left that could still be done: by insisting, or once there is room again.
     fn is_final(&self) -> bool {
-        self.left.iter().all(|(_, why)| matches!(why, Left::NotKept(_) | Left::Stays(_)))
+        self.left.iter().all(|(_, why)| matches!(why, LeftReason::NotKept(_) | LeftReason::Stays(_)))
     }
 }
 
 pub struct Undo {
-    options: Options,
+    options: UndoOptions,
     scanner: Scanner,
     records: Records,
     index: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<KnownWorkspace>,
     /// Who waits for the state: the background lets them pass.
     waiting: AtomicUsize,
-    begun: Mutex<Begun>,
+    begun: Mutex<BegunTurns>,
     _passing: Option<Passing>,
 }
 
 /// What can be said without waiting for the state, which a long look holds.
 #[derive(Clone, Default)]
-struct Begun {
+struct BegunTurns {
     turns: u64,
     /// Of a turn that has not had a call yet.
     label: Option<String>,
 }
 
-struct State {
+struct KnownWorkspace {
     /// As it was last seen, and as the index file has it.
-    tree: Option<Tree>,
+    tree: Option<WorkspaceTree>,
     index: IndexFile,
     /// Whether this process has looked.
     has_looked: bool,
     /// Files of the tree that are still to be copied.
-    pending: Vec<Pending>,
+    pending: Vec<PendingFile>,
     turn: Option<Turn>,
     label: String,
 }
@@ -157,7 +157,7 @@ enum Walks {
 
 /// Why the workspace is looked at.
 #[derive(Clone)]
-enum Look {
+enum LookReason {
     /// A call is about to begin, and waits.
     Before { coverage: Coverage, walks: Walks, stop: StopFlag },
     /// Calls have run: whatever they changed is read.
@@ -165,20 +165,23 @@ enum Look {
 }
 
 impl Undo {
-    pub fn open(options: Options) -> Result<Self, UndoError> {
+    pub fn open(options: UndoOptions) -> Result<Self, UndoError> {
         private_folder(&options.store).map_err(UndoError::Store)?;
         let name = Digest::of(options.workspace.as_os_str().as_encoded_bytes()).to_string();
         let objects = Arc::new(Objects::open(&options.store, &name[..32]).map_err(UndoError::Store)?);
         let records = Records::open(&options.store).map_err(UndoError::Store)?;
-        let limits =
-            Limits { max_file: options.max_file, max_bytes: options.quota / 2, max_entries: options.max_entries };
+        let limits = SnapshotLimits {
+            max_file: options.max_file,
+            max_bytes: options.quota / 2,
+            max_entries: options.max_entries,
+        };
         // Without links, as the workspace is.
         let store = options.store.canonicalize().map_err(UndoError::Store)?;
         let scanner = Scanner::new(options.workspace.clone(), store, objects, limits, options.attributes.clone());
         let indexes = options.store.join("workspaces");
         private_folder(&indexes).map_err(UndoError::Store)?;
         let index = indexes.join(&name[..32]);
-        let mut state = State {
+        let mut state = KnownWorkspace {
             tree: None,
             index: IndexFile::new(index.clone()),
             has_looked: false,
@@ -204,7 +207,7 @@ impl Undo {
     }
 
     /// The store is a folder of its own in the one that is named, and goes with the last who holds this.
-    pub fn open_passing(mut options: Options) -> Result<Self, UndoError> {
+    pub fn open_passing(mut options: UndoOptions) -> Result<Self, UndoError> {
         let passing = Passing::new(&options.store).map_err(UndoError::Store)?;
         passing.folder().clone_into(&mut options.store);
         Ok(Self { _passing: Some(passing), ..Self::open(options)? })
@@ -234,8 +237,8 @@ impl Undo {
     }
 
     /// Closes the turn before, where another has begun.
-    fn close_before(&self, state: &mut State) -> Result<(), UndoError> {
-        let Begun { turns, label } = self.begun().clone();
+    fn close_before(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
+        let BegunTurns { turns, label } = self.begun().clone();
         let Some(label) = label else { return Ok(()) };
         self.close(state)?;
         state.label = label;
@@ -247,11 +250,11 @@ impl Undo {
         Ok(())
     }
 
-    fn begun(&self) -> MutexGuard<'_, Begun> {
+    fn begun(&self) -> MutexGuard<'_, BegunTurns> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn close(&self, state: &mut State) -> Result<(), UndoError> {
+    fn close(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
         if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
             self.see_end(state, |_| true)?;
         }
@@ -274,7 +277,7 @@ impl Undo {
             return Err(UndoError::Stopped);
         }
         self.close_before(&mut state)?;
-        let before = |coverage, walks| Look::Before { coverage, walks, stop: stop.clone() };
+        let before = |coverage, walks| LookReason::Before { coverage, walks, stop: stop.clone() };
         if state.turn.is_none() {
             self.look(&mut state, before(Coverage::Anew, Walks::Until(WALK)))?;
             state.turn = Some(Turn {
@@ -335,7 +338,9 @@ impl Undo {
     pub fn left_out(&self) -> Vec<LeftOut> {
         let state = self.lock();
         let mut all: Vec<LeftOut> = Vec::new();
-        for (folder, name, why) in state.tree.iter().flat_map(Tree::uncovered_names).filter(|(.., why)| why.is_news()) {
+        for (folder, name, why) in
+            state.tree.iter().flat_map(WorkspaceTree::uncovered_names).filter(|(.., why)| why.is_news())
+        {
             let at = all.iter().position(|one| one.why == why).unwrap_or_else(|| {
                 all.push(LeftOut { why, count: 0, paths: Vec::new() });
                 all.len() - 1
@@ -350,7 +355,7 @@ impl Undo {
 
     /// Entries of the workspace that are known.
     pub fn entries(&self) -> usize {
-        self.lock().tree.as_ref().map_or(0, Tree::entries)
+        self.lock().tree.as_ref().map_or(0, WorkspaceTree::entries)
     }
 
     /// Whether there are files that [`Undo::go_on`] would copy.
@@ -367,7 +372,7 @@ impl Undo {
     }
 
     /// What would be in the way of an undo: as [`Undo::undo`], without changing anything.
-    pub fn preview(&self, wanted: &Wanted) -> Result<UndoReport, UndoError> {
+    pub fn preview(&self, wanted: &UndoRequest) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&mut state, wanted)?;
@@ -375,7 +380,7 @@ impl Undo {
         Ok(UndoReport { restored: plan.changes, left: plan.left, turns: ids.len(), gives_back: true, ids })
     }
 
-    pub fn undo(&self, wanted: &Wanted) -> Result<UndoReport, UndoError> {
+    pub fn undo(&self, wanted: &UndoRequest) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&mut state, wanted)?;
@@ -448,7 +453,7 @@ impl Undo {
     pub fn collect(&self) -> Result<Collected, UndoError> {
         let current = self.current();
         let folder = self.options.store.join("workspaces");
-        let keep = collect::Keep { turn: current.as_deref(), index: &self.index, indexes: &folder };
+        let keep = collect::KeptObjects { turn: current.as_deref(), index: &self.index, indexes: &folder };
         let collected = self.scanner.objects.seal().and_then(|()| {
             collect::collect(&self.scanner.objects, &self.records, &self.options.store, self.options.quota, &keep)
         });
@@ -461,7 +466,7 @@ impl Undo {
         self.scanner.objects.added() > self.options.quota / 8
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KnownWorkspace> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -469,8 +474,8 @@ impl Undo {
     }
 
     /// Everything that is there now is kept and known.
-    fn settle(&self, state: &mut State) -> Result<(), UndoError> {
-        self.see(state, By::Others, Look::After)?;
+    fn settle(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
+        self.see(state, By::Others, LookReason::After)?;
         match &state.turn {
             Some(turn) => self.keep(turn),
             None => Ok(()),
@@ -481,7 +486,7 @@ impl Undo {
         self.records.save_turn(turn).map_err(UndoError::Store)
     }
 
-    fn standing(&self, state: &State) -> Vec<Turn> {
+    fn standing(&self, state: &KnownWorkspace) -> Vec<Turn> {
         let mut turns = self.records.turns_of(&self.options.session);
         if let Some(turn) = &state.turn {
             turns.retain(|other| other.id != turn.id);
@@ -492,21 +497,21 @@ impl Undo {
         turns
     }
 
-    fn newest_turn(&self, state: &State) -> Option<String> {
+    fn newest_turn(&self, state: &KnownWorkspace) -> Option<String> {
         self.standing(state).pop().map(|turn| turn.id)
     }
 
-    fn apply(&self, state: &mut State, changes: Vec<TreeChange>) -> Result<Applied, UndoError> {
+    fn apply(&self, state: &mut KnownWorkspace, changes: Vec<TreeChange>) -> Result<AppliedChanges, UndoError> {
         let done = {
-            let empty = Tree::default();
+            let empty = WorkspaceTree::default();
             let tree = state.tree.as_ref().unwrap_or(&empty);
             Restore::new(&self.scanner, tree).map_err(UndoError::Workspace)?.apply(changes)
         };
-        self.look(state, Look::After)?;
+        self.look(state, LookReason::After)?;
         Ok(done)
     }
 
-    fn mark(&self, state: &mut State, turns: &[String], undone: bool) -> Result<(), UndoError> {
+    fn mark(&self, state: &mut KnownWorkspace, turns: &[String], undone: bool) -> Result<(), UndoError> {
         let marked: BTreeSet<&String> = turns.iter().collect();
         if let Some(turn) = &mut state.turn
             && marked.contains(&turn.id)

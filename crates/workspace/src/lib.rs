@@ -44,10 +44,10 @@ pub use lines::{LineWindow, Tail, WindowLimits, WindowLine, stream_window, tail_
 pub use listing::{ListingLimits, list_folder};
 pub use open::{FileError, FileKind, MAX_WHOLE_FILE, kind_of, open_regular, read_if_exists, read_whole};
 pub use path::{PathError, PathResolver, ResolvedPath, known_schemes, real_location, scheme_of};
-pub use reach::{Held, Reach};
+pub use reach::{FileReach, OpenedPath};
 pub use scan_cache::{Met, ScanCache, ScanPolicy};
-pub use search::{FileHits, HitLine, MatchedFiles, Page, PageRequest, Pattern, PatternError};
-pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};
+pub use search::{FileHits, HitLine, MatchPage, MatchedFiles, PageRequest, Pattern, PatternError};
+pub use snapshot::{FileSnapshot, SnapshotCache, Tag, TagHasher};
 pub use text_file::{Eol, Splice, TextFile, binary_reason};
 pub use texts::{OpenTexts, Texts};
 pub use tree::{ProjectTree, TreeLimits, project_tree};

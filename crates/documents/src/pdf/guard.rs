@@ -60,13 +60,13 @@ fn inflate(data: &[u8], left: &mut u64, limits: DocumentLimits) -> Result<(), Do
     if *left == 0 { Err(DocumentError::Bomb { most: limits.unpacked_bytes }) } else { Ok(()) }
 }
 
-pub struct Guard<'a> {
+pub struct PdfGuard<'a> {
     pdf: &'a Pdf,
     /// How many forms are drawn for one.
     known: RefCell<HashMap<ObjectId, u64>>,
 }
 
-impl<'a> Guard<'a> {
+impl<'a> PdfGuard<'a> {
     pub fn new(pdf: &'a Pdf) -> Self {
         Self { pdf, known: RefCell::default() }
     }

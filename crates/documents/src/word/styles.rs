@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::DocumentLimits;
-use crate::xml::{self, Node};
+use crate::xml::{self, XmlNode};
 
 /// Styles that are headings, with their levels. Ids are translated by Word, names are not.
 pub struct Headings(HashMap<String, usize>);
@@ -14,7 +14,7 @@ impl Headings {
         let mut current = None;
         // What is read before an error counts.
         let _ = xml::walk(text.unwrap_or_default(), limits, |node| {
-            let Node::Open(element) = node else { return };
+            let XmlNode::Open(element) = node else { return };
             match element.name {
                 "style" => current = element.attribute("styleId"),
                 "name" => {
@@ -57,7 +57,7 @@ impl Numbering {
         let mut this = Self { lists: HashMap::new(), numbered: HashMap::new(), counts: HashMap::new() };
         let (mut definition, mut list, mut level) = (String::new(), String::new(), 0);
         let _ = xml::walk(text.unwrap_or_default(), limits, |node| {
-            let Node::Open(element) = node else { return };
+            let XmlNode::Open(element) = node else { return };
             let value = || element.attribute("val").unwrap_or_default();
             match element.name {
                 "abstractNum" => definition = element.attribute("abstractNumId").unwrap_or_default(),

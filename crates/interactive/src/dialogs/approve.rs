@@ -9,7 +9,7 @@ use omp_session::{Answer, CallDetails};
 use omp_stdx::display_width;
 use omp_stdx::sanitize::on_one_line;
 use omp_tui::text::clip;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Style, Token};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -49,7 +49,7 @@ pub struct PendingApproval {
 #[derive(Debug)]
 pub struct ApproveDialog {
     approval: PendingApproval,
-    pointer: Window,
+    pointer: ListWindow,
     /// What to do instead, while it is typed.
     instead: Option<Field>,
     /// What "always" can mean: as it was offered, then as the user has written it.
@@ -82,7 +82,7 @@ enum Fit {
 impl ApproveDialog {
     /// Enter alone runs only what nobody is warned of.
     pub(crate) fn new(approval: PendingApproval, quiet: Quiet) -> Self {
-        let mut pointer = Window::default();
+        let mut pointer = ListWindow::default();
         pointer.select(if approval.reason.is_some() { NO } else { YES });
         let offers = approval.details.offers.clone();
         Self {

@@ -3,7 +3,7 @@
 use omp_agent::Choice;
 use omp_session::Answer;
 use omp_stdx::display_width;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Token};
 
 use super::field::Field;
 use super::quiet::Quiet;
@@ -17,7 +17,7 @@ const OTHER: &str = "Other (type your own)";
 pub struct AskDialog {
     id: u64,
     choice: Choice,
-    pointer: Window,
+    pointer: ListWindow,
     /// Of each option, where several may be chosen.
     ticked: Vec<bool>,
     own: Field,
@@ -28,7 +28,7 @@ pub struct AskDialog {
 impl AskDialog {
     pub fn new(id: u64, choice: Choice) -> Self {
         let recommended = choice.recommended.filter(|at| *at < choice.options.len());
-        let mut pointer = Window::default();
+        let mut pointer = ListWindow::default();
         pointer.select(recommended.unwrap_or(0));
         let ticked = (0..choice.options.len()).map(|at| choice.multi && Some(at) == recommended).collect();
         // Without options there is nothing but the own words.

@@ -1,7 +1,7 @@
 //! Whether a branch that is left is summed up where the session goes on, and by which words.
 
 use omp_compaction::BranchNote;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space};
 
 use super::field::Field;
 use super::sheet::Sheet;
@@ -17,14 +17,14 @@ const CHOICES: [(&str, &str); 3] = [
 #[derive(Debug)]
 pub struct BranchNoteDialog {
     to: Destination,
-    pointer: Window,
+    pointer: ListWindow,
     /// The instructions, while they are written.
     how: Option<Field>,
 }
 
 impl BranchNoteDialog {
     pub fn new(to: Destination) -> Self {
-        Self { to, pointer: Window::default(), how: None }
+        Self { to, pointer: ListWindow::default(), how: None }
     }
 
     fn go(&self, note: BranchNote) -> DialogStep {

@@ -1,7 +1,7 @@
 //! What of an answer goes into the clipboard: all of it, or the code in it.
 
 use omp_stdx::format::plural;
-use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 
 use super::sheet::{Sheet, start_of};
 use super::{Dialog, DialogStep};
@@ -67,12 +67,12 @@ pub fn code_blocks(markdown: &str) -> Vec<(String, String)> {
 #[derive(Debug)]
 pub struct CopyDialog {
     pieces: Vec<Copyable>,
-    pointer: Window,
+    pointer: ListWindow,
 }
 
 impl CopyDialog {
     pub fn new(pieces: Vec<Copyable>) -> Self {
-        Self { pieces, pointer: Window::default() }
+        Self { pieces, pointer: ListWindow::default() }
     }
 }
 

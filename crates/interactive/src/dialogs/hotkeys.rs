@@ -2,7 +2,7 @@
 
 use omp_stdx::display_width;
 use omp_tui::text::clip;
-use omp_tui::{Input, KeyCode, Line, Space, Token, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Space, Token};
 
 use super::field::Field;
 use super::query::Query;
@@ -15,13 +15,13 @@ pub struct HotkeysDialog {
     rows: Vec<HelpRow>,
     search: Field,
     /// The row at the top.
-    top: Window,
+    top: ListWindow,
 }
 
 impl HotkeysDialog {
     /// From [`crate::Keymap::help`].
     pub fn new(rows: Vec<HelpRow>) -> Self {
-        Self { rows, search: Field::default(), top: Window::default() }
+        Self { rows, search: Field::default(), top: ListWindow::default() }
     }
 
     /// Areas with their keys, as far as they hold what is searched.

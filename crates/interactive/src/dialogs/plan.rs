@@ -1,6 +1,6 @@
 //! What is to become of a plan.
 
-use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 
 use super::sheet::Sheet;
 use super::{Dialog, DialogStep};
@@ -15,7 +15,7 @@ const CHOICES: [(&str, &str, Option<&str>); 3] = [
 
 #[derive(Debug, Default)]
 pub struct PlanDialog {
-    pointer: Window,
+    pointer: ListWindow,
 }
 
 impl Dialog for PlanDialog {

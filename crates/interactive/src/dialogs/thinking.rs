@@ -1,6 +1,6 @@
 //! How hard the model should think.
 
-use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 use omp_types::{Model, ThinkingLevel};
 
 use super::model::levels_of;
@@ -12,13 +12,13 @@ use crate::action::Action;
 pub struct ThinkingDialog {
     levels: Vec<ThinkingLevel>,
     current: ThinkingLevel,
-    pointer: Window,
+    pointer: ListWindow,
 }
 
 impl ThinkingDialog {
     pub fn new(model: &Model, current: ThinkingLevel) -> Self {
         let levels = levels_of(model);
-        let mut pointer = Window::default();
+        let mut pointer = ListWindow::default();
         pointer.select(levels.iter().position(|level| *level == current).unwrap_or(0));
         Self { levels, current, pointer }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use omp_session::{BranchPoint, EntryId, TreeFilter, TreeNode};
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Token};
 
 use super::field::Field;
 use super::query::Query;
@@ -36,7 +36,7 @@ pub struct TreeDialog {
     shown: Vec<usize>,
     /// Children that each node of the filtered tree has.
     children: Vec<usize>,
-    pointer: Window,
+    pointer: ListWindow,
     /// A label that is being written.
     labelling: Option<Field>,
 }
@@ -57,7 +57,7 @@ impl TreeDialog {
             folded: Vec::new(),
             shown: Vec::new(),
             children: Vec::new(),
-            pointer: Window::default(),
+            pointer: ListWindow::default(),
             labelling: None,
         };
         dialog.show();

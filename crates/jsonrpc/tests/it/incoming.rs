@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use omp_jsonrpc::{Answer, ConnectionLimits, End, Handler, Peer, Protocol, RpcError};
+use omp_jsonrpc::{ConnectionEnd, ConnectionLimits, Handler, HandlerFuture, Peer, Protocol, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -47,7 +47,7 @@ impl Drop for Running {
 }
 
 impl Handler for Worker {
-    fn request(&self, peer: &Peer, method: &str, params: Value) -> Option<Answer> {
+    fn request(&self, peer: &Peer, method: &str, params: Value) -> Option<HandlerFuture> {
         let (worker, peer) = (self.clone(), peer.clone());
         Some(match method {
             "wait" => Box::pin(async move {
@@ -226,7 +226,7 @@ async fn what_the_other_side_asked_for_is_dropped_when_it_has_gone() {
 async fn a_handler_may_ask_the_other_side_back() {
     struct Theirs;
     impl Handler for Theirs {
-        fn request(&self, _peer: &Peer, _method: &str, params: Value) -> Option<Answer> {
+        fn request(&self, _peer: &Peer, _method: &str, params: Value) -> Option<HandlerFuture> {
             Some(Box::pin(async move { Ok(json!([params])) }))
         }
     }
@@ -244,7 +244,7 @@ async fn a_flood_of_requests_ends_the_connection() {
     let (connection, mut wire) = wired(Protocol::mcp().with_limits(limits), ());
     while wire.try_say(json!({"id": 1, "method": "unknown"})).await {}
     let end = soon(connection.peer().ended()).await;
-    assert!(matches!(end, End::Flooded) && end.to_string().contains("hint:"), "{end}");
+    assert!(matches!(end, ConnectionEnd::Flooded) && end.to_string().contains("hint:"), "{end}");
 }
 
 /// A handler that does not keep up slows the other side down instead of filling memory.

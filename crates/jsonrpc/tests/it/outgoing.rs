@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use omp_jsonrpc::{Answer, Connection, ConnectionLimits, Error, Handler, OutgoingCall, Peer, Protocol, RpcError};
+use omp_jsonrpc::{
+    Connection, ConnectionLimits, Error, Handler, HandlerFuture, OutgoingCall, Peer, Protocol, RpcError,
+};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
@@ -17,7 +19,7 @@ use crate::{PATIENCE, eventually, soon};
 struct Echo;
 
 impl Handler for Echo {
-    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<Answer> {
+    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<HandlerFuture> {
         match method {
             "echo" => Some(Box::pin(async { Ok(params) })),
             "fail" => {

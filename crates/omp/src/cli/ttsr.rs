@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::cli::RunArgs;
 use crate::folder::trust;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print_quoted, warn};
 
 /// Larger files are not tried.
@@ -45,14 +45,14 @@ enum TtsrCommand {
     },
 }
 
-pub fn run(args: TtsrArgs, env: &Env) -> Result<Exit, Problem> {
+pub fn run(args: TtsrArgs, env: &Env) -> Result<Exit, FolderProblem> {
     match args.command {
         TtsrCommand::List { cwd } => list(&FolderSetup::new(&RunArgs { cwd, ..RunArgs::default() }, env)?),
         TtsrCommand::Test { rule, file } => test(&FolderSetup::new(&RunArgs::default(), env)?, &rule, &file),
     }
 }
 
-fn list(setup: &FolderSetup) -> Result<Exit, Problem> {
+fn list(setup: &FolderSetup) -> Result<Exit, FolderProblem> {
     let buckets = setup.rules();
     warn(&buckets.warnings);
     let mut text = String::new();
@@ -92,7 +92,7 @@ fn described(rule: &Rule) -> String {
     text
 }
 
-fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, Problem> {
+fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, FolderProblem> {
     let rule = named(setup, rule)?;
     let buckets = bucket(std::slice::from_ref(&rule), &RuleSettings::default());
     warn(&buckets.warnings);
@@ -119,7 +119,7 @@ fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, Problem> {
 }
 
 /// A file's rule, or the one of this name.
-fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, Problem> {
+fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, FolderProblem> {
     let path = setup.cwd.join(wanted);
     if path.is_file() {
         return Ok(rule_in(&path, &read(&path)?));
@@ -130,7 +130,7 @@ fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, Problem> {
     })
 }
 
-fn read(path: &Path) -> Result<String, Problem> {
+fn read(path: &Path) -> Result<String, FolderProblem> {
     let unreadable = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > MAX_FILE {
@@ -160,7 +160,7 @@ fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
 }
 
 /// Every answer in the file, on whatever branch, by the number of its line.
-fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, Problem> {
+fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, FolderProblem> {
     let mut found = Vec::new();
     let mut answers = 0;
     let mut listener = StreamListener::new(cwd.to_owned());

@@ -32,7 +32,7 @@ pub use prompt_parts::AskedPrompt;
 use trust::FolderTrust;
 
 /// A sentence for the user; nothing was done.
-pub type Problem = String;
+pub type FolderProblem = String;
 
 /// Warnings about rules that are told when a session starts.
 const MOST_RULE_WARNINGS: usize = 20;
@@ -64,7 +64,7 @@ pub struct FolderSetup {
 }
 
 impl FolderSetup {
-    pub fn new(args: &RunArgs, env: &Env) -> Result<Self, Problem> {
+    pub fn new(args: &RunArgs, env: &Env) -> Result<Self, FolderProblem> {
         if args.tools.trust {
             trust::refuse_children(env)?;
         }
@@ -135,7 +135,7 @@ impl FolderSetup {
     }
 
     /// The settings of a folder, with what was wrong in its files.
-    pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), Problem> {
+    pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), FolderProblem> {
         let told = |error: ConfigError| error.to_string();
         let _part = startup::part("settings");
         let stored = || older_settings::stored(&dirs.agent);
@@ -150,7 +150,7 @@ impl FolderSetup {
     }
 
     /// A setup that reads nothing of the user's and writes nothing but the given folder.
-    pub fn isolated(args: &RunArgs, env: &Env, folder: &Path) -> Result<Self, Problem> {
+    pub fn isolated(args: &RunArgs, env: &Env, folder: &Path) -> Result<Self, FolderProblem> {
         let home = folder.display().to_string();
         let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
         let env: Env = kept.chain([(vars::HOME.name, home.as_str())]).collect();
@@ -163,8 +163,8 @@ impl FolderSetup {
         self.catalogue.get_or_init(|| self.places().discovered())
     }
 
-    fn places(&self) -> Discovery {
-        Discovery {
+    fn places(&self) -> FolderDiscovery {
+        FolderDiscovery {
             dirs: self.dirs.clone(),
             cwd: self.cwd.clone(),
             choices: Choices::read(&self.settings, &self.dirs.home).with_environment(&self.env, &self.dirs.home),
@@ -215,7 +215,7 @@ impl FolderSetup {
     }
 
     /// What the flags ask of the system prompt, with the files that they name.
-    pub fn asked_prompt(&self, args: &PromptArgs) -> Result<AskedPrompt, Problem> {
+    pub fn asked_prompt(&self, args: &PromptArgs) -> Result<AskedPrompt, FolderProblem> {
         if self.has_no_prompt() {
             return Ok(AskedPrompt::default());
         }
@@ -231,7 +231,7 @@ impl FolderSetup {
         asked: AskedPrompt,
         session: &SessionHeader,
         tools: &[Arc<dyn AnyTool>],
-    ) -> Result<SystemPrompt, Problem> {
+    ) -> Result<SystemPrompt, FolderProblem> {
         if self.has_no_prompt() {
             return Ok("".into());
         }
@@ -271,7 +271,7 @@ impl FolderSetup {
     }
 
     /// The value itself, or the content of the file it names.
-    fn text_or_file(&self, value: &str, started_in: Option<&Path>) -> Result<String, Problem> {
+    fn text_or_file(&self, value: &str, started_in: Option<&Path>) -> Result<String, FolderProblem> {
         let here = self.cwd.join(value);
         // A session that was moved, or that is of another folder, has the prompt that was named at the start.
         let there = started_in.map(|folder| folder.join(value)).filter(|path| !here.is_file() && path.is_file());
@@ -285,13 +285,13 @@ impl FolderSetup {
 }
 
 /// Where discovery looks, and for what.
-struct Discovery {
+struct FolderDiscovery {
     dirs: Dirs,
     cwd: PathBuf,
     choices: Choices,
 }
 
-impl Discovery {
+impl FolderDiscovery {
     fn discovered(&self) -> Catalogue {
         discover_chosen(&Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd }, &self.choices)
     }
@@ -303,7 +303,7 @@ fn names_a_file(value: &str) -> bool {
     is_path && !value.contains(char::is_whitespace)
 }
 
-fn no_prompt_file(value: &str, path: &Path) -> Problem {
+fn no_prompt_file(value: &str, path: &Path) -> FolderProblem {
     let why = match (path.is_dir(), path.exists()) {
         (true, _) => "is a folder",
         (_, true) => "is no plain file",
@@ -325,13 +325,13 @@ fn loosens(complaint: &Complaint) -> bool {
     complaint.layer != Layer::Project && (guards || meant.starts_with("containment"))
 }
 
-pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
+pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, FolderProblem> {
     let hint = if flag.is_some() { "give `--cwd` a folder that exists" } else { "start omp in a folder that exists" };
     existing_folder(flag, hint)
 }
 
 /// The real path of a folder that the user names, or of the current one.
-pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, Problem> {
+pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, FolderProblem> {
     let folder = match flag {
         // A folder given in full can be used even when the current one is gone.
         Some(flag) if flag.is_absolute() => flag.to_owned(),

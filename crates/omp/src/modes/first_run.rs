@@ -20,7 +20,7 @@ use omp_types::{Env, PROVIDER_KEYS, is_served, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{ModelArgs, RunArgs};
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::modes::plain;
 use crate::modes::run;
 use crate::output::{print, warn};
@@ -60,7 +60,7 @@ impl FirstRun {
         self.dirs.agent.join(".env")
     }
 
-    async fn ended(&self, setup: &FolderSetup, end: SetupEnd) -> Result<Option<Exit>, Problem> {
+    async fn ended(&self, setup: &FolderSetup, end: SetupEnd) -> Result<Option<Exit>, FolderProblem> {
         match end {
             SetupEnd::Demo => run::demo(&setup.env).await.map(Some),
             SetupEnd::Ready => {
@@ -161,7 +161,7 @@ impl SetupHost for FirstRun {
 }
 
 /// `omp setup`.
-pub async fn run(env: &Env) -> Result<Exit, Problem> {
+pub async fn run(env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(&RunArgs::default(), env)?;
     let is_screen = io::stdin().is_terminal() && io::stdout().is_terminal() && env.get(vars::TERM) != Some("dumb");
     let demo = match is_screen {
@@ -172,7 +172,7 @@ pub async fn run(env: &Env) -> Result<Exit, Problem> {
 }
 
 /// Shows the pages on the whole terminal. Something is returned when the demo was chosen, and seen.
-pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, Problem> {
+pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, FolderProblem> {
     let host = FirstRun::of(setup);
     let themes = Themes::load(&setup.dirs.agent.join("themes"));
     let named = |key: &str| setup.settings.get::<String>(key);
@@ -186,7 +186,7 @@ pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, Problem> {
 }
 
 /// Tells the pages in plain lines. Something is returned when the demo was chosen, and seen.
-pub async fn in_text(setup: &FolderSetup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, Problem> {
+pub async fn in_text(setup: &FolderSetup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, FolderProblem> {
     let host = FirstRun::of(setup);
     let io = SetupIo { lines, out: io::stdout(), hide: &hide_typing };
     let end =

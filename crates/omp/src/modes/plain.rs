@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::cli::{OutputMode, RunArgs};
 use crate::folder::trust;
 use crate::folder::unused::Unused;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::modes::attached;
 use crate::modes::file_index::ProjectFiles;
 use crate::modes::first_run::{self, FirstRun};
@@ -35,7 +35,7 @@ pub fn wanted(args: &RunArgs, env: &Env) -> bool {
     args.plain || (is_talk && dumb())
 }
 
-pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, Problem> {
+pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, FolderProblem> {
     let limit = TimeLimit::begin(args.max_time);
     let mut lines = lines();
     if FirstRun::of(&setup).is_due(&setup, &args.model).await {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use omp_config::{Item, ItemKind, ItemSource, Level, Provider, repository_root};
 use omp_llm::Registry;
-use omp_secrets::{FoundSecret, HidingWriter, Key, SecretMode, Veil, load, merge, of_env};
+use omp_secrets::{FoundSecret, HidingWriter, SecretMode, Veil, VeilKey, load, merge, of_env};
 use omp_tools::{ArtifactFile, Artifacts};
 
 use crate::folder::FolderSetup;
@@ -19,13 +19,13 @@ const FILE: &str = "secrets.yml";
 /// With what is wrong in the files. A session that is kept nowhere makes no key, but its
 /// placeholders are the same in every run as well: a recording of it can be played again.
 pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc<Veil>, Vec<String>) {
-    let wanted = Wanted { environment: is_environment_hidden(setup), files: is_enabled(setup) };
+    let wanted = SecretSources { environment: is_environment_hidden(setup), files: is_enabled(setup) };
     let (found, mut warnings) = found(setup, registry, wanted);
     if found.is_empty() {
         return (Arc::default(), warnings);
     }
     let agent = &setup.dirs.agent;
-    let (key, told) = if is_recorded { Key::of_agent(agent) } else { Key::without_writing(agent) };
+    let (key, told) = if is_recorded { VeilKey::of_agent(agent) } else { VeilKey::without_writing(agent) };
     warnings.extend(told);
     let (veil, told) = Veil::new(key, found);
     warnings.extend(told);
@@ -35,8 +35,8 @@ pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc
 /// Knows everything that may be a secret, whatever the settings say: for pages, dumps and logs, which others read. What
 /// is wrong with the files is told by the session.
 pub fn redactor(setup: &FolderSetup, registry: &Registry) -> Arc<Veil> {
-    let (found, _) = found(setup, registry, Wanted { environment: true, files: true });
-    Arc::new(Veil::new(Key::random(), found).0)
+    let (found, _) = found(setup, registry, SecretSources { environment: true, files: true });
+    Arc::new(Veil::new(VeilKey::random(), found).0)
 }
 
 /// A key that the user gives while sessions run.
@@ -85,7 +85,7 @@ impl Artifacts for VeiledArtifacts {
 
 /// Where secrets are looked for, besides the credentials that omp holds.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct SecretSources {
     environment: bool,
     files: bool,
 }
@@ -102,7 +102,7 @@ fn project_file(setup: &FolderSetup) -> PathBuf {
     setup.cwd.join(".omp").join(FILE)
 }
 
-fn found(setup: &FolderSetup, registry: &Registry, wanted: Wanted) -> (Vec<FoundSecret>, Vec<String>) {
+fn found(setup: &FolderSetup, registry: &Registry, wanted: SecretSources) -> (Vec<FoundSecret>, Vec<String>) {
     let held = registry.secrets().iter().filter_map(|key| FoundSecret::held(GIVEN, key)).collect();
     let mut lists = vec![of_env(&setup.env, wanted.environment), held];
     let mut warnings = Vec::new();

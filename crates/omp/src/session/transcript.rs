@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omp_store::{BlobStore, EntryId, LoadedSession, Transcript, TranscriptMessage};
+use omp_store::{BlobStore, EntryId, LoadedSession, StoredTranscript, TranscriptMessage};
 use omp_tools::History;
 use omp_types::{Content, Message, text_of};
 
@@ -50,7 +50,7 @@ impl FileHistory {
 }
 
 /// At most about `most` bytes of it.
-fn text(transcript: &Transcript<'_>, most: usize) -> String {
+fn text(transcript: &StoredTranscript<'_>, most: usize) -> String {
     let mut text = String::new();
     for start in (0..transcript.len()).step_by(PAGE) {
         for one in transcript.read(start..start + PAGE).0 {
@@ -67,7 +67,7 @@ fn text(transcript: &Transcript<'_>, most: usize) -> String {
     text
 }
 
-fn rest(transcript: &Transcript<'_>, next: &TranscriptMessage) -> String {
+fn rest(transcript: &StoredTranscript<'_>, next: &TranscriptMessage) -> String {
     let last = transcript.read(transcript.len().saturating_sub(1)..transcript.len()).0.pop();
     let last = last.map_or_else(|| next.id.clone(), |last| last.id);
     format!("\n\n(the rest is at history://{}..{last})", next.id)

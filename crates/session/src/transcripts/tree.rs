@@ -46,7 +46,7 @@ pub(crate) fn tree(session: &LoadedSession, leaf: Option<&EntryId>) -> Vec<TreeN
 }
 
 /// The same for entries that were read already, with another choice of them.
-pub(crate) fn tree_of(entries: &[omp_store::TreeNode], filter: TreeFilter) -> Vec<TreeNode> {
+pub(crate) fn tree_of(entries: &[omp_store::EntryNode], filter: TreeFilter) -> Vec<TreeNode> {
     let rows = shown(entries, filter, "");
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     let mut roots = Vec::new();

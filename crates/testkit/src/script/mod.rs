@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 pub use fault::{After, Fault, FaultKind, FaultStatus, Framing, Moment, Split};
 pub use text::{Generated, Text};
-pub use turn::{Arguments, Call, Stop, Thinking, TokenCounts, Turn};
+pub use turn::{Call, ScriptedArguments, Stop, Thinking, TokenCounts, Turn};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -19,12 +19,12 @@ const MAX_BODY: usize = 4 << 20;
 const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
-pub struct Capture {
+pub struct CaptureFile {
     file: Option<File>,
     bytes: usize,
 }
 
-impl Capture {
+impl CaptureFile {
     pub fn new(port: u16) -> Self {
         let file = folder().and_then(|folder| {
             let name = format!("{}-{port}.jsonl", std::process::id());

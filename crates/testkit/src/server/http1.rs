@@ -69,9 +69,9 @@ async fn read_head(socket: &mut TcpStream, buffer: &mut BytesMut) -> io::Result<
     }
 }
 
-type Head = (String, String, Vec<(String, String)>);
+type RequestHead = (String, String, Vec<(String, String)>);
 
-fn parse_head(head: &[u8]) -> io::Result<Head> {
+fn parse_head(head: &[u8]) -> io::Result<RequestHead> {
     let text = std::str::from_utf8(head).map_err(|_| bad("the head of the request is not UTF-8"))?;
     let mut lines = text.split("\r\n");
     let mut first = lines.next().unwrap_or_default().split(' ');

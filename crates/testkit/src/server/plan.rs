@@ -10,7 +10,7 @@ use crate::wire::{self, Frames, SseEvent, Wire, WireContext};
 #[derive(Debug, PartialEq)]
 pub enum ResponseStep {
     /// A whole response with its length, after which the connection can be used again.
-    Whole(Response),
+    Whole(PlannedResponse),
     /// The head of a chunked event stream.
     Head(StreamHead),
     Body(Vec<u8>),
@@ -28,7 +28,7 @@ pub enum ResponseStep {
 }
 
 #[derive(Debug, PartialEq)]
-pub struct Response {
+pub struct PlannedResponse {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct StreamHead {
     pub split: Option<Split>,
 }
 
-impl Response {
+impl PlannedResponse {
     pub fn json(status: u16, body: &Value) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
@@ -56,11 +56,11 @@ pub fn plan(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Wire
     match fault {
         Some(FaultKind::Status(status)) => vec![ResponseStep::Whole(status_response(status, cx))],
         Some(FaultKind::ContextOverflow) => {
-            vec![ResponseStep::Whole(Response::json(400, &wire::overflow_body(cx.wire)))]
+            vec![ResponseStep::Whole(PlannedResponse::json(400, &wire::overflow_body(cx.wire)))]
         }
-        Some(FaultKind::WholeJson) => vec![ResponseStep::Whole(Response::json(200, &wire::whole(turn, cx)))],
+        Some(FaultKind::WholeJson) => vec![ResponseStep::Whole(PlannedResponse::json(200, &wire::whole(turn, cx)))],
         Some(FaultKind::Html) => {
-            vec![ResponseStep::Whole(Response::new(200, "text/html; charset=utf-8", PORTAL.to_owned()))]
+            vec![ResponseStep::Whole(PlannedResponse::new(200, "text/html; charset=utf-8", PORTAL.to_owned()))]
         }
         _ => stream(turn, fault, framing, cx),
     }
@@ -68,10 +68,10 @@ pub fn plan(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Wire
 
 const PORTAL: &str = "<!doctype html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n";
 
-fn status_response(status: &FaultStatus, cx: &WireContext) -> Response {
+fn status_response(status: &FaultStatus, cx: &WireContext) -> PlannedResponse {
     let mut response = match &status.body {
-        Some(body) => Response::new(status.code, "text/plain", body.clone()),
-        None => Response::json(status.code, &wire::error_body(cx.wire, status.code)),
+        Some(body) => PlannedResponse::new(status.code, "text/plain", body.clone()),
+        None => PlannedResponse::json(status.code, &wire::error_body(cx.wire, status.code)),
     };
     response.headers.extend(status.retry_after.iter().map(|value| ("retry-after".to_owned(), value.clone())));
     for (name, value) in &status.headers {
@@ -213,10 +213,10 @@ fn paced(events: Vec<Vec<u8>>, delay: Option<Duration>) -> impl Iterator<Item = 
         .flat_map(move |event| [Some(ResponseStep::Body(event)), delay.map(ResponseStep::Pause)].into_iter().flatten())
 }
 
-type Events = Vec<Vec<u8>>;
+type EventBytes = Vec<Vec<u8>>;
 
 /// The events before and after a moment. One that lies across it is cut in two.
-fn cut(mut events: Events, moment: Moment) -> (Events, Events) {
+fn cut(mut events: EventBytes, moment: Moment) -> (EventBytes, EventBytes) {
     match moment {
         Moment::BeforeHeaders | Moment::AfterHeaders => (Vec::new(), events),
         Moment::AfterEvents(count) => {
@@ -247,8 +247,9 @@ mod tests {
     fn check_cut(moment: Moment, expect: &[&[&str]]) {
         let events = ["aaaa", "bbbb", "cc"].iter().map(|event| event.as_bytes().to_vec()).collect();
         let (before, rest) = cut(events, moment);
-        let text =
-            |events: &Events| events.iter().map(|event| String::from_utf8(event.clone()).unwrap()).collect::<Vec<_>>();
+        let text = |events: &EventBytes| {
+            events.iter().map(|event| String::from_utf8(event.clone()).unwrap()).collect::<Vec<_>>()
+        };
         assert_eq!([text(&before), text(&rest)], [expect[0], expect[1]]);
     }
 

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::{ServiceRefusal, schemas};
 
 type Checked = Result<(), ServiceRefusal>;
-type Body = Map<String, Value>;
+type JsonBody = Map<String, Value>;
 
-pub fn anthropic(body: &Body) -> Checked {
+pub fn anthropic(body: &JsonBody) -> Checked {
     text(body, "model")?;
     let limit = body.get("max_tokens").and_then(Value::as_u64).filter(|limit| *limit > 0);
     let limit = limit.ok_or_else(|| ServiceRefusal::bad("max_tokens: Field required"))?;
@@ -84,7 +84,7 @@ fn anthropic_block(at: usize, block: &Value, ids: &mut HashSet<String>) -> Check
     }
 }
 
-pub fn completions(body: &Body) -> Checked {
+pub fn completions(body: &JsonBody) -> Checked {
     text(body, "model")?;
     let tools = list(body, "tools");
     names(tools.iter().map(|tool| &tool["function"]["name"]), 64, "tools")?;
@@ -126,7 +126,7 @@ pub fn completions(body: &Body) -> Checked {
     Ok(())
 }
 
-pub fn responses(body: &Body) -> Checked {
+pub fn responses(body: &JsonBody) -> Checked {
     text(body, "model")?;
     let tools = list(body, "tools");
     names(tools.iter().map(|tool| &tool["name"]), 64, "tools")?;
@@ -164,7 +164,7 @@ pub fn responses(body: &Body) -> Checked {
     Ok(())
 }
 
-pub fn google(body: &Body) -> Checked {
+pub fn google(body: &JsonBody) -> Checked {
     const TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
     let body = &in_camel_case(body);
     let declarations: Vec<&Value> = list(body, "tools")
@@ -201,7 +201,7 @@ pub fn google(body: &Body) -> Checked {
 }
 
 /// The service takes both spellings of its fields, and its own SDK sends both.
-fn in_camel_case(fields: &Body) -> Body {
+fn in_camel_case(fields: &JsonBody) -> JsonBody {
     let camel = |key: &str| {
         let mut words = key.split('_');
         let first = words.next().unwrap_or_default().to_owned();
@@ -226,18 +226,18 @@ fn in_camel_case(fields: &Body) -> Body {
     fields.iter().map(|(key, child)| (camel(key), value(key, child))).collect()
 }
 
-fn text(body: &Body, key: &str) -> Checked {
+fn text(body: &JsonBody, key: &str) -> Checked {
     match body.get(key).and_then(Value::as_str) {
         Some(text) if !text.is_empty() => Ok(()),
         _ => Err(ServiceRefusal::new(422, format!("{key}: Field required"))),
     }
 }
 
-fn list<'a>(body: &'a Body, key: &str) -> &'a [Value] {
+fn list<'a>(body: &'a JsonBody, key: &str) -> &'a [Value] {
     body.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn filled<'a>(body: &'a Body, key: &str) -> Result<&'a [Value], ServiceRefusal> {
+fn filled<'a>(body: &'a JsonBody, key: &str) -> Result<&'a [Value], ServiceRefusal> {
     match list(body, key) {
         [] => Err(ServiceRefusal::bad(format!("{key}: at least one is required"))),
         items => Ok(items),

@@ -6,7 +6,7 @@ use super::{Frames, SseEvent, WireContext};
 use crate::script::{Stop, Text, Thinking, Turn};
 
 pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
-    let mut out = Blocks { list: vec![message_start(turn, cx)], index: 0 };
+    let mut out = BlockEvents { list: vec![message_start(turn, cx)], index: 0 };
     if let Some(thinking) = &turn.thinking {
         out.thinking(thinking, cx);
     }
@@ -71,12 +71,12 @@ fn stop_reason(stop: &Stop) -> &str {
     }
 }
 
-struct Blocks {
+struct BlockEvents {
     list: Vec<SseEvent>,
     index: usize,
 }
 
-impl Blocks {
+impl BlockEvents {
     fn thinking(&mut self, thinking: &Thinking, cx: &WireContext) {
         self.start(json!({"type": "thinking", "thinking": "", "signature": ""}));
         for chunk in thinking.text.chunks() {

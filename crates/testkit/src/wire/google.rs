@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Frames, SseEvent, WireContext};
-use crate::script::{Arguments, Call, Stop, Thinking, Turn};
+use crate::script::{Call, ScriptedArguments, Stop, Thinking, Turn};
 
 pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
     let mut parts = Vec::new();
@@ -42,8 +42,8 @@ fn call_part(call: &Call) -> Option<Value> {
 
 fn whole_arguments(call: &Call) -> Option<Map<String, Value>> {
     match &call.arguments {
-        Arguments::Object(map) => Some(map.clone()),
-        Arguments::Raw(pieces) => serde_json::from_str(&pieces.concat()).ok(),
+        ScriptedArguments::Object(map) => Some(map.clone()),
+        ScriptedArguments::Raw(pieces) => serde_json::from_str(&pieces.concat()).ok(),
     }
 }
 

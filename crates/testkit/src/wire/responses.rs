@@ -7,7 +7,7 @@ use super::{Frames, SseEvent, WireContext};
 use crate::script::{Call, Stop, Text, Thinking, Turn};
 
 pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
-    let mut out = Items { list: Vec::new(), output: Vec::new() };
+    let mut out = ItemEvents { list: Vec::new(), output: Vec::new() };
     out.push(json!({"type": "response.created", "response": response(cx, "in_progress", json!({}))}));
     out.push(json!({"type": "response.in_progress", "response": response(cx, "in_progress", json!({}))}));
     if let Some(thinking) = &turn.thinking {
@@ -74,12 +74,12 @@ fn response(cx: &WireContext, status: &str, changes: Value) -> Value {
     response
 }
 
-struct Items {
+struct ItemEvents {
     list: Vec<SseEvent>,
     output: Vec<Value>,
 }
 
-impl Items {
+impl ItemEvents {
     fn push(&mut self, mut event: Value) {
         if let Value::Object(body) = &mut event {
             body.insert("sequence_number".into(), self.list.len().into());

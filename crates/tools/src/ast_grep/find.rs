@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use omp_agent::ToolError;
-use omp_syntax::{Query, QueryError, SearchLimits};
+use omp_syntax::{QueryError, SearchLimits, SyntaxQuery};
 use omp_workspace::{StopCheck, Tag, TextFile};
 
 use super::AstGrepParams;
-use super::sources::{Looked, PerLanguage, Source, Sources, no_sources, timed_out};
+use super::sources::{PerLanguage, SearchedFiles, SourceFile, SourceFiles, no_sources, timed_out};
 use crate::files::Files;
-use crate::search::scope::Scope;
+use crate::search::scope::SearchScope;
 
 /// All matches of a call.
 pub struct StructuralMatches {
@@ -44,15 +44,15 @@ impl StructuralMatches {
     }
 }
 
-type Queries = Vec<(String, PerLanguage<Query, QueryError>)>;
+type Queries = Vec<(String, PerLanguage<SyntaxQuery, QueryError>)>;
 
 pub fn find(
     params: &AstGrepParams,
-    scope: &Scope,
+    scope: &SearchScope,
     files: &Files,
     stop: StopCheck<'_>,
 ) -> Result<StructuralMatches, ToolError> {
-    let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
+    let sources = SourceFiles::find(scope, params.lang.as_deref(), files, stop)?;
     let queries: Queries = params.pat.iter().map(|pattern| (pattern.clone(), PerLanguage::new())).collect();
     let looked = sources.each(files, stop, |path, source| in_file(path, &source, params, &queries));
     if stop() {
@@ -64,12 +64,12 @@ pub fn find(
     assemble(looked, &queries, sources.notes, files)
 }
 
-fn in_file(path: &Path, source: &Source, params: &AstGrepParams, queries: &Queries) -> Option<FileFound> {
+fn in_file(path: &Path, source: &SourceFile, params: &AstGrepParams, queries: &Queries) -> Option<FileFound> {
     let strictness = params.strictness.map(Into::into).unwrap_or_default();
     let mut matches = Vec::new();
     let (mut cut, mut problems) = (false, Vec::new());
     for (pattern, per_language) in queries {
-        let make = || Query::new(pattern, source.language, strictness, params.sel.as_deref());
+        let make = || SyntaxQuery::new(pattern, source.language, strictness, params.sel.as_deref());
         let Some(query) = per_language.get(source.language, make) else { continue };
         if !query.may_match(&source.text) {
             continue;
@@ -92,7 +92,7 @@ fn in_file(path: &Path, source: &Source, params: &AstGrepParams, queries: &Queri
 
 /// Patterns that are wrong in every language that was met end the call; the others are told about.
 fn assemble(
-    looked: Looked<FileFound>,
+    looked: SearchedFiles<FileFound>,
     queries: &Queries,
     notes: Vec<String>,
     files: &Files,

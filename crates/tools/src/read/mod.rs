@@ -116,7 +116,7 @@ impl Tool for Read {
             return text::show(extract, found.selector, &self.options);
         }
         let urls = self.urls.clone();
-        let reader = Reader {
+        let reader = ReadCall {
             files: self.files.for_call(&cx.call_id),
             options: self.options.clone(),
             cancel: cx.cancel.clone(),
@@ -137,13 +137,13 @@ impl Tool for Read {
 }
 
 /// One call.
-struct Reader {
+struct ReadCall {
     files: Arc<Files>,
     options: ReadOptions,
     cancel: CancellationToken,
 }
 
-impl Reader {
+impl ReadCall {
     fn typed(&self, typed: &str) -> Result<Output<Details>, ToolError> {
         let bare = typed.trim().trim_matches(['"', '\'', '`']);
         if bare.starts_with("http://") || bare.starts_with("https://") {
@@ -196,13 +196,13 @@ impl Reader {
             return cells;
         }
         match content::of(&path.display, &content::head_of(&self.files, path)?, &selector)? {
-            content::Content::Picture(kind) => {
+            content::ContentKind::Picture(kind) => {
                 image::show(path, content::whole(&self.files, path, omp_pictures::MAX_FILE_BYTES)?, kind, &self.options)
             }
-            content::Content::Document(format) => {
+            content::ContentKind::Document(format) => {
                 document::show(self, path, content::whole(&self.files, path, document::MAX_BYTES)?, format, selector)
             }
-            content::Content::Text => text::read(self, path, selector),
+            content::ContentKind::Text => text::read(self, path, selector),
         }
     }
 }

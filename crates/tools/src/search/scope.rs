@@ -12,7 +12,7 @@ use crate::files::Files;
 
 /// The targets of one call.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope {
+pub(crate) struct SearchScope {
     pub targets: Vec<PathTarget>,
     /// As typed.
     pub missing: Vec<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Scope {
 /// Paths in one call; each costs a look at every file.
 const MAX_TARGETS: usize = 200;
 
-impl Scope {
+impl SearchScope {
     /// Missing paths are an error only when nothing else is left; `empty` is what is said of empty ones.
     pub(crate) fn parse(typed: &[String], empty: &str, paths: &PathResolver) -> Result<Self, ToolError> {
         if typed.is_empty() || typed.iter().any(|path| path.trim().is_empty()) {

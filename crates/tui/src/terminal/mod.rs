@@ -26,7 +26,7 @@ pub use announce::Notification;
 pub use capabilities::{Capabilities, ImageProtocol, Multiplexer, NotifyBy, TerminalId};
 pub use env::TerminalEnv;
 pub use probe::Capability;
-use shared::{Shared, TerminalPhase};
+use shared::{SharedTerminal, TerminalPhase};
 pub use system::window_size;
 
 use crate::image::{CellSize, ImageWay};
@@ -68,7 +68,7 @@ pub enum Signal {
 }
 
 pub struct Terminal {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTerminal>,
     events: UnboundedReceiver<TermEvent>,
     reader: Option<JoinHandle<()>>,
     signals: system::Signals,
@@ -86,7 +86,7 @@ impl Terminal {
     fn open_on(tty: system::Tty, options: TerminalOptions) -> io::Result<Terminal> {
         let (sender, events) = unbounded_channel();
         let (waker, wake) = system::waker()?;
-        let shared = Arc::new(Shared::new(tty, waker, sender, &options.env));
+        let shared = Arc::new(SharedTerminal::new(tty, waker, sender, &options.env));
         restore_in_a_panic(&shared);
         let signals = system::Signals::listen(&shared)?;
         shared.begin(&options)?;
@@ -210,7 +210,7 @@ impl Drop for Terminal {
 /// The message of a panic has to be readable, so the terminal is handed back before it is printed. Only a panic of the
 /// thread that opened the terminal, or of its reader, is the end: others are somebody's business who goes on, and their
 /// messages must not get into the picture.
-fn restore_in_a_panic(shared: &Arc<Shared>) {
+fn restore_in_a_panic(shared: &Arc<SharedTerminal>) {
     let shared = Arc::downgrade(shared);
     let owner = std::thread::current().id();
     let print = std::panic::take_hook();

@@ -12,7 +12,7 @@ use super::env::TerminalEnv;
 use super::modes::{AFTER_A_FRAME, ALL_OFF, Modes, TerminalMode};
 use super::probe::{Capability, Probe, Prober};
 use super::{TermEvent, TerminalOptions, system};
-use crate::input::{Decoded, Reply};
+use crate::input::{Decoded, TerminalReply};
 use crate::screen::Size;
 use crate::theme::Rgb;
 
@@ -38,7 +38,7 @@ pub enum TerminalPhase {
     Ended,
 }
 
-pub struct Shared {
+pub struct SharedTerminal {
     pub tty: system::Tty,
     pub waker: system::Waker,
     events: UnboundedSender<TermEvent>,
@@ -46,7 +46,7 @@ pub struct Shared {
     /// Changed only while `state` is locked.
     phase: AtomicU8,
     rows_below: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<TerminalFacts>,
     /// The prober may have got its last answer.
     answered: Condvar,
     /// Held while bytes are written, so that no sequence is cut by another.
@@ -54,7 +54,7 @@ pub struct Shared {
     fallback: Size,
 }
 
-struct State {
+struct TerminalFacts {
     modes: Modes,
     prober: Prober,
     asked: Instant,
@@ -67,10 +67,10 @@ struct State {
     left_on: bool,
 }
 
-impl Shared {
+impl SharedTerminal {
     pub fn new(tty: system::Tty, waker: system::Waker, events: UnboundedSender<TermEvent>, env: &TerminalEnv) -> Self {
         let fallback = env.size();
-        let state = State {
+        let state = TerminalFacts {
             modes: Modes::default(),
             prober: Prober::default(),
             asked: Instant::now(),
@@ -121,13 +121,13 @@ impl Shared {
         for decoded in decoded {
             match decoded {
                 Decoded::Input(input) => self.send(TermEvent::Input(input)),
-                Decoded::Reply(Reply::Size { width, height }) => self.resized(Size { width, height }),
+                Decoded::Reply(TerminalReply::Size { width, height }) => self.resized(Size { width, height }),
                 Decoded::Reply(reply) => self.learn(reply),
             }
         }
     }
 
-    fn learn(&self, reply: Reply) {
+    fn learn(&self, reply: TerminalReply) {
         let mut state = self.lock();
         for capability in state.prober.reply(reply) {
             let mut out = Vec::new();
@@ -152,7 +152,7 @@ impl Shared {
     pub fn wait_for_answers(&self) {
         let state = self.lock();
         if self.phase() == TerminalPhase::Active && state.asked.elapsed() < ANSWERS_TAKE {
-            let waits = |state: &mut State| state.prober.is_waiting();
+            let waits = |state: &mut TerminalFacts| state.prober.is_waiting();
             drop(self.answered.wait_timeout_while(state, END_WAITS, waits));
         }
     }
@@ -168,7 +168,7 @@ impl Shared {
         self.leave_as(&mut state, next);
     }
 
-    fn leave_as(&self, state: &mut State, next: TerminalPhase) {
+    fn leave_as(&self, state: &mut TerminalFacts, next: TerminalPhase) {
         let was = self.phase();
         if was == TerminalPhase::Ended {
             return;
@@ -329,12 +329,12 @@ impl Shared {
         self.tty.write_all(bytes)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TerminalFacts> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl TerminalFacts {
     /// Takes over what the terminal said, and what it is told because of that.
     fn learn(&mut self, capability: &Capability, out: &mut Vec<u8>) {
         self.capabilities.learn(capability);

@@ -31,8 +31,8 @@ pub use select_list::{ListChoice, SelectList};
 pub use settings_list::{Setting, SettingChange, SettingKind, SettingsList};
 pub use spacer::Spacer;
 pub use tab_bar::TabBar;
-pub use text::Text;
+pub use text::TextWidget;
 pub use tree_list::{TreeList, TreeListNode};
-pub use window::Window;
+pub use window::ListWindow;
 
 pub(crate) use list_row::{ListRow, column, one_line};

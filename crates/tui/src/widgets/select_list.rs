@@ -2,7 +2,7 @@
 
 use omp_stdx::display_width;
 
-use super::{Fuzzy, InputLine, ListRow, RankedMatch, Window, one_line};
+use super::{Fuzzy, InputLine, ListRow, ListWindow, RankedMatch, one_line};
 use crate::component::{Component, Reaction, Space};
 use crate::input::Input;
 use crate::line::Line;
@@ -24,7 +24,7 @@ pub struct ListChoice {
 pub struct SelectList {
     choices: Vec<ListChoice>,
     found: Vec<RankedMatch>,
-    window: Window,
+    window: ListWindow,
     filter: String,
     filter_line: Option<InputLine>,
     max_rows: Option<usize>,
@@ -124,7 +124,7 @@ impl SelectList {
     fn search(&mut self) {
         let entries = self.choices.iter().map(|choice| (choice.label.as_str(), choice.detail.as_str()));
         self.found = Fuzzy::new(&self.filter).filter(entries);
-        self.window = Window::default();
+        self.window = ListWindow::default();
     }
 
     fn rows(&self, space: &Space<'_>) -> usize {

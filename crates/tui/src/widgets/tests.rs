@@ -378,7 +378,7 @@ fn a_box_has_a_title_and_moves_the_cursor() {
     ");
     press(&mut boxed, "c");
     assert_eq!(rows(&mut boxed, 5), ["abc▏"], "no border where there is no room");
-    let mut text = Boxed::new(Text::new("some words\nthat wrap").token(Token::Muted));
+    let mut text = Boxed::new(TextWidget::new("some words\nthat wrap").token(Token::Muted));
     assert_snapshot!(screen(&mut text, 12), @"
     ╭──────────╮
     │ some     │
@@ -423,7 +423,7 @@ fn a_secret_shows_as_dots_and_cannot_be_yanked_later() {
 #[test]
 fn space_is_empty() {
     assert_eq!(rows(&mut Spacer(2), 5), ["", ""]);
-    assert_eq!(rows(&mut Text::new("a b"), 1), ["a", "b"]);
+    assert_eq!(rows(&mut TextWidget::new("a b"), 1), ["a", "b"]);
 }
 
 const KEYS: &[&str] = &[

@@ -4,7 +4,7 @@
 use omp_stdx::display_width;
 
 use super::list_row::list_sign;
-use super::{Fuzzy, ListRow, Window, one_line};
+use super::{Fuzzy, ListRow, ListWindow, one_line};
 use crate::component::{Component, Reaction, Space};
 use crate::input::{Input, Key, KeyCode, Mods};
 use crate::line::Line;
@@ -34,7 +34,7 @@ pub struct TreeList {
     /// Nothing is folded while there is a filter.
     filtering: bool,
     rows: Vec<TreeRow>,
-    window: Window,
+    window: ListWindow,
     max_rows: Option<usize>,
     indent_chains: bool,
     empty: String,

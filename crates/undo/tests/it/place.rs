@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use omp_undo::{Call, Options, TreeChange, Undo};
+use omp_undo::{Call, TreeChange, Undo, UndoOptions};
 
 pub struct Place {
     pub root: tempfile::TempDir,
     pub undo: Undo,
 }
 
-pub fn options(root: &Path) -> Options {
-    Options {
+pub fn options(root: &Path) -> UndoOptions {
+    UndoOptions {
         store: root.join("store"),
         workspace: root.join("workspace"),
         session: "s1".to_owned(),
@@ -31,7 +31,7 @@ impl Place {
         Self::with(|_| {})
     }
 
-    pub fn with(change: impl FnOnce(&mut Options)) -> Self {
+    pub fn with(change: impl FnOnce(&mut UndoOptions)) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("workspace")).unwrap();
         let mut options = options(root.path());

@@ -42,7 +42,7 @@ const MAX_MATCHES: usize = 1000;
 /// left out, what is hidden is not. Without a query the outermost entries come first.
 pub fn fuzzy_files(scans: &ScanCache, root: &Path, query: &str, limit: usize, stop: StopCheck<'_>) -> FuzzyFound {
     let query: String = query.trim().chars().take(MAX_QUERY).collect();
-    let lookup = Lookup { scans, root, query: &query, limit: limit.min(MAX_MATCHES) };
+    let lookup = FuzzyLookup { scans, root, query: &query, limit: limit.min(MAX_MATCHES) };
     let found = lookup.run(false, stop);
     if found.total == 0 && !query.is_empty() && found.report.worth_a_recheck(scans) {
         return lookup.run(true, stop);
@@ -50,14 +50,14 @@ pub fn fuzzy_files(scans: &ScanCache, root: &Path, query: &str, limit: usize, st
     found
 }
 
-struct Lookup<'a> {
+struct FuzzyLookup<'a> {
     scans: &'a ScanCache,
     root: &'a Path,
     query: &'a str,
     limit: usize,
 }
 
-impl Lookup<'_> {
+impl FuzzyLookup<'_> {
     fn run(&self, fresh: bool, stop: StopCheck<'_>) -> FuzzyFound {
         if !self.root.is_dir() {
             return FuzzyFound::default();

@@ -11,7 +11,7 @@ use ignore::IncrementalIgnore;
 
 use super::ScanKey;
 use super::parallel::rules;
-use super::progress::Progress;
+use super::progress::ScanProgress;
 use super::scan::{Met, ScanEntry, Visit};
 use crate::walk::StopCheck;
 
@@ -20,7 +20,7 @@ use crate::walk::StopCheck;
 pub(super) const ENORMOUS: u64 = 1024 * 1024;
 
 /// Walks what was set aside, and all that is below it.
-pub(super) fn walk(root: &Path, key: &ScanKey, all: &Progress, stop: StopCheck<'_>, visit: &Visit<'_>) {
+pub(super) fn walk(root: &Path, key: &ScanKey, all: &ScanProgress, stop: StopCheck<'_>, visit: &Visit<'_>) {
     let folders = all.take_aside();
     if folders.is_empty() {
         return;
@@ -51,7 +51,7 @@ pub(super) fn walk(root: &Path, key: &ScanKey, all: &Progress, stop: StopCheck<'
 }
 
 struct Walker<'a, 'v> {
-    all: &'a Progress,
+    all: &'a ScanProgress,
     rules: IncrementalIgnore,
     visit: &'a Visit<'v>,
     visitor: Box<dyn FnMut(&Met<'_>) + Send + 'v>,

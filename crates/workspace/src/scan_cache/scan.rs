@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
 use super::ScanKey;
-use super::progress::{Finished, Limits, Progress};
+use super::progress::{FinishedScan, ScanLimits, ScanProgress};
 use super::{aside, parallel};
 use crate::walk::{StopCheck, WalkReport, threads};
 
@@ -37,11 +37,11 @@ impl ScanEntry {
 
 /// An entry as a visitor meets it.
 pub struct Met<'a> {
-    place: Place<'a>,
+    place: MetPath<'a>,
     pub(crate) entry: &'a ScanEntry,
 }
 
-enum Place<'a> {
+enum MetPath<'a> {
     Known(&'a Path),
     /// Put together when it is wanted; most entries of a kept scan are only looked at.
     Below(&'a Path),
@@ -49,13 +49,13 @@ enum Place<'a> {
 
 impl<'a> Met<'a> {
     pub(crate) fn at(path: &'a Path, entry: &'a ScanEntry) -> Self {
-        Self { place: Place::Known(path), entry }
+        Self { place: MetPath::Known(path), entry }
     }
 
     pub fn path(&self) -> Cow<'a, Path> {
         match self.place {
-            Place::Known(path) => Cow::Borrowed(path),
-            Place::Below(root) => Cow::Owned(root.join(&self.entry.relative)),
+            MetPath::Known(path) => Cow::Borrowed(path),
+            MetPath::Below(root) => Cow::Owned(root.join(&self.entry.relative)),
         }
     }
 
@@ -84,7 +84,7 @@ pub(crate) struct Visit<'a> {
 
 /// Everything below a folder, in no particular order.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct FolderScan {
     entries: Vec<ScanEntry>,
     unreadable: usize,
 }
@@ -94,7 +94,7 @@ const CHUNK: usize = 128;
 /// Entries between two questions whether to stop.
 const QUICK_STEP: usize = 16;
 
-impl Scan {
+impl FolderScan {
     pub(super) fn new(entries: Vec<ScanEntry>, unreadable: usize) -> Self {
         Self { entries, unreadable }
     }
@@ -107,16 +107,16 @@ impl Scan {
     pub(super) fn walk(
         root: &Path,
         key: &ScanKey,
-        limits: Limits,
+        limits: ScanLimits,
         stop: StopCheck<'_>,
         visit: &Visit<'_>,
     ) -> (Option<Self>, WalkReport) {
-        let all = Arc::new(Progress::new(root, limits, !visit.slow));
+        let all = Arc::new(ScanProgress::new(root, limits, !visit.slow));
         if !all.sets_aside(root, root.metadata().ok()) {
             parallel::walk(root, key, &all, stop, visit);
         }
         aside::walk(root, key, &all, stop, visit);
-        let Finished { scan, met, report, whole } = all.finish();
+        let FinishedScan { scan, met, report, whole } = all.finish();
         let rest = scan.replay_from(met, root, stop, visit);
         let report = WalkReport { stopped: report.stopped || rest.stopped, ..report };
         ((whole && !report.stopped).then_some(scan), report)
@@ -162,7 +162,7 @@ pub(super) fn meet_all(
             return false;
         }
         for entry in few.iter().filter(|entry| (visit.wants)(entry)) {
-            visitor(&Met { place: Place::Below(root), entry });
+            visitor(&Met { place: MetPath::Below(root), entry });
         }
     }
     true

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
 use super::{PageRequest, Pattern, search_file, searcher};
-use crate::reach::Reach;
+use crate::reach::FileReach;
 use crate::snapshot::Tag;
 use crate::text_file::{Eol, TextFile};
 use crate::walk::StopCheck;
@@ -42,7 +42,7 @@ const MAX_LINES_PER_MATCH: usize = 100;
 /// Reads `path` again for its matches `range`. A file that has changed or gone since it was counted gives fewer.
 pub(super) fn collect(
     pattern: &Pattern,
-    (path, reach): (&Path, &Reach),
+    (path, reach): (&Path, &FileReach),
     matches: u64,
     range: Range<u64>,
     request: &PageRequest,

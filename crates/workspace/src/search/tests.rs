@@ -28,14 +28,14 @@ fn walk(folder: &Path, targets: &[&str]) -> Walk {
     Walk { targets, hidden: true, gitignore: true }
 }
 
-fn find(folder: &Path, pattern: &str, targets: &[&str], request: PageRequest) -> (Page, MatchedFiles) {
+fn find(folder: &Path, pattern: &str, targets: &[&str], request: PageRequest) -> (MatchPage, MatchedFiles) {
     let pattern = Pattern::new(pattern, false).unwrap();
     let found = MatchedFiles::count(&pattern, &walk(folder, targets), &ScanCache::default(), NEVER);
     (found.page(&pattern, &request, NEVER), found)
 }
 
 /// `a.rs 1* 2 | b.rs 4*`: stars are matches.
-fn show(folder: &Path, page: &Page) -> String {
+fn show(folder: &Path, page: &MatchPage) -> String {
     let line = |line: &HitLine| format!(" {}{}", line.number, if line.is_match { "*" } else { "" });
     let file = |file: &FileHits| {
         let name = file.path.strip_prefix(folder).unwrap().display().to_string();

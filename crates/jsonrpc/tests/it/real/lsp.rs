@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use omp_jsonrpc::{Child, Error, OutgoingCall, Polite, Protocol, ShutdownLimits};
+use omp_jsonrpc::{Error, OutgoingCall, Polite, Protocol, ServerProcess, ShutdownLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -22,13 +22,13 @@ fn answer(method: &str, params: &Value) -> Option<Value> {
 }
 
 /// With the file open; and its address.
-async fn start(folder: &Path, client: &Client) -> (Child, String) {
+async fn start(folder: &Path, client: &Client) -> (ServerProcess, String) {
     let folder = folder.canonicalize().unwrap();
     std::fs::write(folder.join("a.py"), SOURCE).unwrap();
     let root = format!("file://{}", folder.display());
     let script = installed(SERVER, "node_modules/pyright/langserver.index.js");
     let spawn = program(Path::new("node"), &folder).arg(script).arg("--stdio");
-    let child = Child::start("pyright", spawn, Protocol::lsp(), Arc::new(client.clone())).unwrap();
+    let child = ServerProcess::start("pyright", spawn, Protocol::lsp(), Arc::new(client.clone())).unwrap();
     let hello = json!({
         "processId": std::process::id(),
         "rootUri": root,

@@ -15,7 +15,7 @@ use omp_headless::Exit;
 use omp_types::Env;
 
 use crate::cli::RunArgs;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print, print_quoted};
 use report::{DoctorReport, Finding};
 
@@ -39,7 +39,7 @@ pub struct DoctorArgs {
     json: bool,
 }
 
-pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
+pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
     let mut report = DoctorReport::default();
     report.extend(settings(&setup));

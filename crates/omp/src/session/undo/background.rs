@@ -11,12 +11,12 @@ const PAUSE: Duration = Duration::from_millis(3);
 
 /// One thread at most, which ends with this.
 #[derive(Default)]
-pub struct Background {
+pub struct UndoThread {
     stop: StopFlag,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Background {
+impl UndoThread {
     /// Begins, where nobody does it yet.
     pub fn go_on(&self, undo: &Arc<Undo>) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,7 +35,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for UndoThread {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {

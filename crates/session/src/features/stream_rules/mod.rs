@@ -17,7 +17,7 @@ use futures_util::future::{BoxFuture, ready};
 use omp_agent::{AgentEvent, Stop, ToolOutcome};
 use omp_compaction::TreeMove;
 use omp_config::Rule;
-use omp_rules::{ContextMode, Hit, Repeat, RuleSettings, StreamListener, ViolationOrigin, Watch};
+use omp_rules::{ContextMode, Hit, RuleRepeat, RuleSettings, StreamListener, ViolationOrigin, Watch};
 use omp_store::{Context, EntryId};
 use omp_types::{AssistantMessage, Content, Message, StreamEvent, Transcript};
 use serde_json::{Value, json};
@@ -266,8 +266,8 @@ impl Watching {
             || self.answer.by_call.iter().any(|(_, waiting)| waiting.contains(&rule));
         let is_due = match (self.told.get(&known.name), self.rules.settings.repeat) {
             (None, _) => true,
-            (Some(_), Repeat::Once) => false,
-            (Some(told), Repeat::AfterGap(gap)) => self.turn.saturating_sub(*told) >= gap,
+            (Some(_), RuleRepeat::Once) => false,
+            (Some(told), RuleRepeat::AfterGap(gap)) => self.turn.saturating_sub(*told) >= gap,
         };
         is_due && !waits
     }

@@ -10,8 +10,8 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal as UnixSig
 use nix::unistd::getpid;
 
 use super::{Wake, wake};
-use crate::input::Decoder;
-use crate::terminal::shared::{Shared, TerminalPhase};
+use crate::input::InputDecoder;
+use crate::terminal::shared::{SharedTerminal, TerminalPhase};
 use crate::terminal::{Signal, TermEvent};
 
 /// Who was told to end, and has not, is not asked again.
@@ -24,10 +24,10 @@ const LOOKS_EVERY: Duration = Duration::from_millis(100);
 const TOLD_WITHIN: Duration = Duration::from_millis(200);
 
 /// Until the terminal is dropped.
-pub fn read(shared: &Shared, wake: &Wake) {
-    let mut reader = Reader {
+pub fn read(shared: &SharedTerminal, wake: &Wake) {
+    let mut reader = TerminalReader {
         shared,
-        decoder: Decoder::default(),
+        decoder: InputDecoder::default(),
         closed: false,
         end_at: None,
         stop_at: None,
@@ -37,9 +37,9 @@ pub fn read(shared: &Shared, wake: &Wake) {
     while reader.turn(wake).is_some() {}
 }
 
-struct Reader<'a> {
-    shared: &'a Shared,
-    decoder: Decoder,
+struct TerminalReader<'a> {
+    shared: &'a SharedTerminal,
+    decoder: InputDecoder,
     closed: bool,
     /// The terminal is ended then, if nobody else did it.
     end_at: Option<Instant>,
@@ -51,7 +51,7 @@ struct Reader<'a> {
     found_out: Option<Instant>,
 }
 
-impl Reader<'_> {
+impl TerminalReader<'_> {
     /// `None` when it is to stop.
     fn turn(&mut self, wake: &Wake) -> Option<()> {
         self.decoder.expect_replies(self.shared.expects_answers_until());
@@ -117,7 +117,7 @@ impl Reader<'_> {
         }
         if self.shared.phase() != TerminalPhase::Active {
             // What was begun is not ended by bytes that come after somebody else has read.
-            self.decoder = Decoder::default();
+            self.decoder = InputDecoder::default();
         }
         if self.shared.phase() == TerminalPhase::Suspended {
             self.check_at.get_or_insert(Instant::now() + STOPS_WITHIN);
