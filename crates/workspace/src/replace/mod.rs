@@ -137,7 +137,11 @@ fn find(file: &TextFile, edit: &TextEdit, rules: EditRules) -> Result<ReplacedTe
             });
         }
         lines => {
-            return Err(ReplaceProblem::Ambiguous { rung: MatchRung::Exact, lines: lines.to_vec(), all_would_do: true });
+            return Err(ReplaceProblem::Ambiguous {
+                rung: MatchRung::Exact,
+                lines: lines.to_vec(),
+                all_would_do: true,
+            });
         }
     }
     let old = block_lines(&edit.old_text);
