@@ -34,7 +34,7 @@ pub struct QueueModes {
 /// Waiting messages beyond this are refused.
 pub const MAX_QUEUED: usize = 256;
 
-/// Both queues and their modes, shared between the loop and whoever feeds it.
+/// Both queues and their modes, shared between the loop and the session that fills them.
 #[derive(Clone, Default)]
 pub struct Queues {
     inner: Arc<Mutex<QueuedMessages>>,

@@ -61,7 +61,7 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// What a call would change, all of it, for whoever is asked about it.
+    /// Everything that a call would change, for the approval question.
     fn outlook(&self, _plan: &Self::Plan) -> Option<View> {
         None
     }
@@ -120,7 +120,7 @@ pub enum ToolRole {
 /// A call as far as its arguments have arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivingCall<'a> {
-    /// The same for every look at one call, and another one for every call of a session.
+    /// Unique within the session; does not change while the arguments arrive.
     pub id: &'a str,
     pub arguments: &'a Value,
     /// Nothing more will come.

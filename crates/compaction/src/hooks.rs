@@ -56,7 +56,7 @@ pub struct Compacting {
     pub preserve_data: Option<Value>,
 }
 
-/// The same for moves within the session's tree.
+/// Hooks around moves within the session's tree.
 pub trait TreeHooks: Send + Sync {
     /// Before the session goes anywhere, and before the branch that is left is summed up.
     fn before(&self, _plan: &TreePlan<'_>) -> BeforeSummary {

@@ -51,7 +51,7 @@ impl ApprovalRules {
         Self { list: Vec::new(), places, map: None }
     }
 
-    /// The same for calls that cannot write what the map denies.
+    /// Sets the access map under which calls run: what it denies cannot break a rule.
     #[must_use]
     pub fn within(mut self, map: Arc<AccessMap>) -> Self {
         self.map = Some(map);
@@ -152,7 +152,7 @@ impl ApprovalRules {
         self.map.as_deref().is_some_and(|map| rule.is_out_of_reach(map))
     }
 
-    /// Programs that are started by another name: a link to `rm` is `rm` for whoever forbids that.
+    /// The real programs behind links: a link to `rm` counts as `rm`.
     fn behind_links(&self, effects: &[Effect]) -> Vec<Effect> {
         let real = |effect: &Effect| {
             let Effect::Run { words, whole } = effect else { return None };

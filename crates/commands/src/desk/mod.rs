@@ -123,7 +123,7 @@ impl SettingsDesk {
         Ok(saved.map(|()| self.done(&key, &default)))
     }
 
-    /// As it is written there, whatever it is worth.
+    /// Whether the user's settings file has the key, valid or not.
     fn in_users_file(&self, key: &str) -> bool {
         let mut raw = Settings::default();
         raw.load_global(&self.file).is_ok() && raw.get::<Value>(key).is_some()

@@ -25,7 +25,7 @@ impl SkillCommand {
         Self { name: format!("skill:{}", skill.name), description, skill, place }
     }
 
-    /// As it was typed: the name stands before the words, or among them.
+    /// The line as the user typed it, with the skill's name in front unless the line has it already.
     fn typed(&self, line: &str) -> String {
         let named = format!("/{}", self.name);
         match line.split_whitespace().any(|word| word == named) {

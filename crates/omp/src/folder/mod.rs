@@ -103,13 +103,13 @@ impl FolderSetup {
         })
     }
 
-    /// The same for a session that starts at this moment: what was found out is not asked for again.
+    /// A copy for a session that starts now: trust is read again, everything else is reused.
     pub fn again(&self, args: &RunArgs) -> Self {
         // What is trusted may be another by now.
         Self { folder_trust: FolderTrust::of(&args.tools), buckets: Arc::default(), ..self.clone() }
     }
 
-    /// The same with credentials that are for this process alone.
+    /// A copy that keeps these credentials from child processes.
     pub fn keeping_back(&self, secrets: Vec<String>) -> Self {
         Self { env: self.env.clone().keeping_back(secrets), ..self.clone() }
     }
@@ -209,7 +209,7 @@ impl FolderSetup {
         })
     }
 
-    /// The same for the file tools.
+    /// The access map that the file tools obey.
     pub fn access(&self) -> Access {
         self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.workspace.clone())))
     }

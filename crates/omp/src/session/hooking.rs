@@ -35,7 +35,7 @@ pub fn hooks(setup: &FolderSetup) -> (Arc<Hooks>, Vec<String>) {
     (hooks, warnings)
 }
 
-/// Whoever names a file on the command line means all that is in it, wherever it lies.
+/// Hooks of settings files named on the command line. They are trusted wherever they lie: the user named the file.
 fn of_overlays(settings: &Settings) -> Vec<Declared> {
     let mut declared = Vec::new();
     for (path, hooks) in settings.overlays("hooks") {

@@ -66,7 +66,7 @@ fn patience(setup: &FolderSetup) -> Duration {
     Duration::from_millis(setup.settings.get("undo.patienceMs").unwrap_or(2000))
 }
 
-/// The same as the session uses it.
+/// The undo store as the session feature uses it.
 pub fn kept(setup: &FolderSetup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Arc<dyn FilesKept> {
     Arc::new(SessionUndo {
         undo,

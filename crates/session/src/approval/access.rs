@@ -215,7 +215,7 @@ impl Wish {
         }
     }
 
-    /// The same as a rule that forbids.
+    /// The rule that would deny this access.
     fn rule(&self) -> Result<String, String> {
         let glob = |path: &Path| globset::escape(&path.to_string_lossy());
         match self {

@@ -31,7 +31,7 @@ const SOURCE: &str = "hooks";
 /// Hooks that take longer than this are told of.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// Whoever runs hooks.
+/// Runs the hooks of a session.
 pub trait SessionHooks: Send + Sync {
     /// Tells all that want to know of it and waits for them. Dropping the future ends them.
     fn fire<'a>(&'a self, scene: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply>;
@@ -153,7 +153,7 @@ pub struct HookReply {
     pub notices: Vec<String>,
     /// For the model.
     pub context: Vec<String>,
-    /// It must not happen, in words for whoever wanted it.
+    /// Set when the event must not happen: the reason, for the one who asked for it.
     pub blocked: Option<String>,
     /// The run ends here, in words for the user.
     pub halted: Option<String>,
@@ -204,7 +204,7 @@ pub(super) struct Hooks {
 struct HookTurn {
     /// Calls that were allowed to run and have not ended, with what the model is told with their results.
     running: HashMap<String, Vec<String>>,
-    /// The same for the call that is being decided about.
+    /// What the model is told with the result of the call that is being decided about.
     context: Vec<String>,
     halted: Option<String>,
     held: u32,

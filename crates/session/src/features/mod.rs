@@ -270,7 +270,7 @@ impl SessionCx {
         self.control.spawn(work);
     }
 
-    /// The same, where somebody is there to answer questions.
+    /// Spawns work that asks the user; does nothing in a session without one.
     pub fn spawn_asking(&self, asking: impl Future<Output = ()> + Send + 'static) {
         if self.control.attended {
             self.control.spawn(asking);

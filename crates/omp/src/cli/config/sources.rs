@@ -54,7 +54,7 @@ pub fn text(found: &Catalogue, unused: &Unused, home: &Path) -> String {
     out
 }
 
-/// The same for programs.
+/// What was found, as JSON.
 pub fn json(found: &Catalogue, unused: &Unused) -> Value {
     let won = items(found).into_iter().map(|item| {
         json!({

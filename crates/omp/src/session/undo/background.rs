@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use omp_undo::{StopFlag, Undo};
 
-/// Between two pieces of work, so that whoever waits comes first.
+/// Pause between two pieces of work, so that a waiting call gets the lock first.
 const PAUSE: Duration = Duration::from_millis(3);
 
 /// One thread at most, which ends with this.
