@@ -24,7 +24,7 @@ pub trait Tool: Send + Sync + 'static {
     type Params: DeserializeOwned + JsonSchema + Send;
     /// What runs: `Self::Params`, or what was made of them, so that nothing is parsed twice.
     type Plan: Send + Sync;
-    /// For the file and the screen, never for the model.
+    /// Structured results for the session file and the screen; the model does not read them.
     type Details: Serialize + DeserializeOwned + Send;
     const NAME: &'static str;
     /// What the model reads: `include_str!("prompt.md")`.

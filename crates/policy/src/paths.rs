@@ -11,7 +11,7 @@ use omp_types::{AccessMap, ContainMode, folded_path};
 /// Where paths of rules begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RulePlaces {
-    /// With its links followed.
+    /// The workspace with its links followed.
     pub workspace: PathBuf,
     /// Where commands begin, if that is not the workspace but a folder within it.
     pub folder: Option<PathBuf>,
@@ -106,7 +106,7 @@ fn is_outside(base: &Path, map: &AccessMap) -> bool {
     map.mode != ContainMode::Off && !roots.any(|root| is_in(base, root) || is_in(root, base))
 }
 
-/// With the links of what is there followed.
+/// The path with links followed as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     match there {
@@ -147,7 +147,7 @@ impl Placed {
     }
 }
 
-/// Who forbids all that is in a folder means the folder too.
+/// A rule that denies everything in a folder denies the folder too.
 fn folder_of(placed: &Placed) -> String {
     let glob = placed.glob();
     glob.strip_suffix("/**").filter(|folder| !folder.is_empty()).map_or(glob.clone(), str::to_owned)

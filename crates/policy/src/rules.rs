@@ -30,7 +30,7 @@ pub struct ApprovalRules {
 pub struct RuleProblem {
     /// What and why, and a `hint:`.
     pub told: String,
-    /// Without it more could run than the user wanted.
+    /// Ignoring the rule would allow more than the user wanted.
     pub loosens: bool,
 }
 
@@ -222,7 +222,7 @@ pub(super) fn is_free(effect: &Effect) -> bool {
     matches!(effect, Effect::Read(_) | Effect::Follow { .. } | Effect::Use(_))
 }
 
-/// Without `.` and `..`.
+/// The path with `.` and `..` resolved lexically.
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

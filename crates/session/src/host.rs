@@ -122,12 +122,12 @@ pub struct ShellRun {
     pub took: Duration,
     /// Where the shell stands now, where it is known.
     pub working_dir: Option<PathBuf>,
-    /// Of a truncated output.
+    /// Set where the output was truncated.
     pub sizes: Option<OutputSizes>,
 }
 
 impl ShellRun {
-    /// As the session keeps it. The model hears of it with the next prompt, unless it is `excluded`.
+    /// The run as a message of the transcript. The model reads it with the next prompt, unless it is `excluded`.
     pub fn message(&self, ran_by: RanBy, typed: &str, excluded: bool) -> Message {
         let (role, named) = match ran_by {
             RanBy::Shell => ("bashExecution", "command"),

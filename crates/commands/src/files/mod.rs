@@ -42,7 +42,7 @@ pub struct CommandPlace {
     pub shell: Option<String>,
     /// What the user has said of the project's files that run commands.
     pub trust: Arc<TrustDecision>,
-    /// For files that name a model.
+    /// Finds the models that command files name.
     pub models: Arc<dyn ModelDirectory>,
 }
 

@@ -64,7 +64,7 @@ const SHORTEST: usize = 4;
 /// What becomes of a command line.
 #[derive(Debug)]
 enum LineVerdict {
-    /// It is what it was parsed as.
+    /// The line means what it was parsed as.
     Meant,
     Refused(String),
     /// Another subcommand is likely. The question for somebody at a terminal, and the command line it would mean.

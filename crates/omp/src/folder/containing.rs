@@ -31,7 +31,7 @@ pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, e
     if signs { signing(containment, dirs, env) } else { containment }
 }
 
-/// With signatures for commits of the model's commands.
+/// Adds signing of commits that contained commands make.
 #[cfg(unix)]
 fn signing(containment: Containment, dirs: &Dirs, env: &Env) -> Containment {
     let (Some(access), Ok(program)) = (containment.access().cloned(), std::env::current_exe()) else {

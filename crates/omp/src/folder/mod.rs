@@ -36,7 +36,7 @@ pub type FolderProblem = String;
 
 /// Warnings about rules that are told when a session starts.
 const MOST_RULE_WARNINGS: usize = 20;
-/// Of a system prompt that a flag names by its file.
+/// Most bytes of a system prompt file that a flag names.
 const LARGEST_PROMPT_FILE: u64 = 4 << 20;
 
 /// Where sessions take place and what was configured for them. Copies share what was looked up.

@@ -201,7 +201,7 @@ fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, s
     TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style)
 }
 
-/// Of the terminal behind standard error.
+/// Width of the terminal on standard error.
 fn columns() -> Option<usize> {
     const USUAL: usize = 80;
     std::io::stderr().is_terminal().then(|| omp_tui::window_size().map_or(USUAL, |size| size.width))
@@ -211,7 +211,7 @@ fn colors(env: &Env) -> bool {
     std::io::stdout().is_terminal() && env.get(vars::NO_COLOR).is_none()
 }
 
-/// Which model a part of a name or a role stands for: nobody should learn that from a bill.
+/// Says which model a partial name or a role stands for, so that nobody learns it from a bill.
 fn tell_choice(asked_for: Option<&str>, model: &Model) {
     let Some(pattern) = asked_for.map(str::trim).filter(|pattern| !pattern.starts_with("replay")) else { return };
     let name = pattern.rsplit_once(':').filter(|(_, level)| level.parse::<ThinkingLevel>().is_ok());

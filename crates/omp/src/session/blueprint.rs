@@ -135,7 +135,7 @@ struct ModelLine {
     replay: Option<Arc<Replay>>,
 }
 
-/// Who answers in a session.
+/// The model of a session and the way to it.
 struct ChosenLlm {
     model: Arc<Model>,
     thinking: ThinkingLevel,
@@ -264,7 +264,7 @@ impl Blueprint {
         Ok(ModelLine { client, replay })
     }
 
-    /// Who answers, and what must not be told to them; with what the user should know, also where nobody answers.
+    /// Chooses the model and the secrets to hide from it; returns warnings also when no model is found.
     async fn choose(
         &self,
         registry: &mut Registry,

@@ -37,7 +37,7 @@ pub struct Host {
     warnings: Mutex<Warnings>,
     /// Whether a session was made before.
     has_begun: AtomicBool,
-    /// For a session that starts at once.
+    /// The setup that was read at startup, for the first session.
     first: Mutex<Option<FolderSetup>>,
 }
 

@@ -24,7 +24,7 @@ struct OpenRecording {
 }
 
 impl Recordings {
-    /// Who listens to the exchanges. The file is made by the first session.
+    /// The listener that records HTTP exchanges. The first session creates the file.
     pub fn listener(
         &self,
         setup: &FolderSetup,

@@ -16,7 +16,7 @@ use crate::folder::FolderSetup;
 const GIVEN: &str = "a key of models.yml or of a flag";
 const FILE: &str = "secrets.yml";
 
-/// With what is wrong in the files. A session that is kept nowhere makes no key, but its
+/// The veil of a session, and what is wrong in the files of secrets. A session that is kept nowhere makes no key, but its
 /// placeholders are the same in every run as well: a recording of it can be played again.
 pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc<Veil>, Vec<String>) {
     let wanted = SecretSources { environment: is_environment_hidden(setup), files: is_enabled(setup) };

@@ -27,9 +27,9 @@ use background::UndoThread;
 use left_out::UncoveredNotices;
 use looks::{UndoLooks, Waited};
 
-/// Of a workspace. More take more memory than they are worth: about 150 bytes each.
+/// Most entries of a workspace, each about 150 bytes of memory.
 const MOST_ENTRIES: u64 = 600_000;
-/// Of what the user said, for lists.
+/// Longest part of a prompt that lists of turns show.
 const LONGEST_LABEL: usize = 60;
 const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
     hint: start omp in the folder of a project; undo.enabled=false leaves this out";

@@ -26,7 +26,7 @@ const MOST_HELD: u32 = 8;
 const MESSAGE_TYPE: &str = "hook";
 /// The entries that tell what hooks decided about calls.
 const DECISION_ENTRY: &str = "hook_decision";
-/// Who tells the user of it.
+/// The source that notices of hooks name.
 const SOURCE: &str = "hooks";
 /// Hooks that take longer than this are told of.
 const SLOW: Duration = Duration::from_secs(3);
@@ -70,7 +70,7 @@ pub enum HookPoint<'a> {
     BeforeCall {
         call: &'a ToolCall,
     },
-    /// It was run.
+    /// The call has run.
     AfterCall {
         call_id: &'a str,
         tool: &'a str,
@@ -125,7 +125,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Of a session that gives way to this one.
+    /// Why the old session ends when this one is opened.
     pub fn before(wish: &Wish) -> Self {
         match wish {
             Wish::New { .. } => EndReason::Clear,
@@ -135,7 +135,7 @@ impl EndReason {
         }
     }
 
-    /// As Claude Code calls it.
+    /// The name that Claude Code uses.
     pub fn as_str(self) -> &'static str {
         match self {
             EndReason::Clear => "clear",
@@ -157,7 +157,7 @@ pub struct HookReply {
     pub blocked: Option<String>,
     /// The run ends here, in words for the user.
     pub halted: Option<String>,
-    /// Of a call.
+    /// What the hook decides about a call.
     pub permission: Option<HookPermission>,
     /// Other arguments for a call.
     pub amended: Option<Value>,

@@ -29,7 +29,7 @@ const NO_TERMINAL: [&str; 4] =
 const COMPLAINTS_ONLY: &str = "exec \"$0\" -l -i -c \"$1\" 2>&1 >/dev/null";
 /// A login shell of bash reads its profile only.
 const ALSO_BASHRC: &str = "[ -z \"$BASH_VERSION\" ] || [ ! -r ~/.bashrc ] || . ~/.bashrc; :";
-/// Of which the first is read.
+/// Bash reads the first of these that exists.
 const PROFILES: [&str; 3] = [".bash_profile", ".bash_login", ".profile"];
 
 pub async fn check(setup: &FolderSetup) -> Vec<Finding> {

@@ -126,7 +126,7 @@ impl SessionFeature for RulesWatched {
     }
 }
 
-/// Which rules were broken, and told.
+/// The rules being watched, and which of them were broken and reported.
 struct Watching {
     rules: StreamRules,
     cwd: PathBuf,
