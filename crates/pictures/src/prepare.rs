@@ -2,10 +2,11 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::{ResizeOptions, Resizer};
+use fast_image_resize::images::Image;
+use fast_image_resize::{PixelType, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage};
+use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage, RgbaImage};
 
 use crate::kind::Kind;
 
@@ -108,17 +109,20 @@ pub(crate) fn turned((width, height): (u32, u32), orientation: Orientation) -> (
 pub(crate) fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, PictureError> {
     let has_alpha = picture.color().has_alpha();
     let (width, height) = (picture.width(), picture.height());
-    let picture = if has_alpha { picture.into_rgba8().into() } else { DynamicImage::from(picture.into_rgb8()) };
     let longest = width.max(height);
     if longest <= side {
-        return Ok(picture);
+        return Ok(if has_alpha { picture.into_rgba8().into() } else { picture.into_rgb8().into() });
     }
     let shrunk = |length: u32| (u64::from(length) * u64::from(side) / u64::from(longest)).max(1) as u32;
-    let (width, height) = (shrunk(width), shrunk(height));
-    let mut smaller =
-        if has_alpha { DynamicImage::new_rgba8(width, height) } else { DynamicImage::new_rgb8(width, height) };
-    Resizer::new().resize(&picture, &mut smaller, &ResizeOptions::new()).map_err(broken)?;
-    Ok(smaller)
+    let (small_width, small_height) = (shrunk(width), shrunk(height));
+    // Only four channels of eight bits are compiled in: every other pixel type would cost 3 MB of program.
+    let pixels = Image::from_vec_u8(width, height, picture.into_rgba8().into_raw(), PixelType::U8x4).map_err(broken)?;
+    let mut smaller = Image::new(small_width, small_height, PixelType::U8x4);
+    Resizer::new().resize(&pixels, &mut smaller, &ResizeOptions::new().use_alpha(has_alpha)).map_err(broken)?;
+    drop(pixels);
+    let smaller = RgbaImage::from_raw(small_width, small_height, smaller.into_vec()).ok_or(PictureError::TooLarge)?;
+    let smaller = DynamicImage::from(smaller);
+    Ok(if has_alpha { smaller } else { smaller.into_rgb8().into() })
 }
 
 /// Drawings stay exact as long as that fits; photographs, and what does not fit, become JPEG.
