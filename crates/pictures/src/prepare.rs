@@ -2,8 +2,9 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::images::Image;
-use fast_image_resize::{PixelType, ResizeOptions, Resizer};
+use fast_image_resize::images::{Image, TypedImageRef};
+use fast_image_resize::pixels::{U8x3, U8x4};
+use fast_image_resize::{PixelTrait, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage, RgbaImage};
@@ -115,14 +116,23 @@ pub(crate) fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, P
     }
     let shrunk = |length: u32| (u64::from(length) * u64::from(side) / u64::from(longest)).max(1) as u32;
     let (small_width, small_height) = (shrunk(width), shrunk(height));
-    // Only four channels of eight bits are compiled in: every other pixel type would cost 3 MB of program.
-    let pixels = Image::from_vec_u8(width, height, picture.into_rgba8().into_raw(), PixelType::U8x4).map_err(broken)?;
-    let mut smaller = Image::new(small_width, small_height, PixelType::U8x4);
-    Resizer::new().resize(&pixels, &mut smaller, &ResizeOptions::new().use_alpha(has_alpha)).map_err(broken)?;
-    drop(pixels);
-    let smaller = RgbaImage::from_raw(small_width, small_height, smaller.into_vec()).ok_or(PictureError::TooLarge)?;
-    let smaller = DynamicImage::from(smaller);
-    Ok(if has_alpha { smaller } else { smaller.into_rgb8().into() })
+    if has_alpha {
+        let data = resized::<U8x4>((width, height), picture.into_rgba8().as_raw(), (small_width, small_height))?;
+        RgbaImage::from_raw(small_width, small_height, data).map(DynamicImage::from)
+    } else {
+        let data = resized::<U8x3>((width, height), picture.into_rgb8().as_raw(), (small_width, small_height))?;
+        RgbImage::from_raw(small_width, small_height, data).map(DynamicImage::from)
+    }
+    .ok_or(PictureError::TooLarge)
+}
+
+/// Typed, so that the resizer is compiled for two pixel types: `Resizer::resize` takes thirteen, a minute of build time.
+fn resized<P: PixelTrait>(from: (u32, u32), pixels: &[u8], to: (u32, u32)) -> Result<Vec<u8>, PictureError> {
+    let source = TypedImageRef::<P>::from_buffer(from.0, from.1, pixels).map_err(broken)?;
+    let mut smaller = Image::new(to.0, to.1, P::pixel_type());
+    let mut view = smaller.typed_image_mut::<P>().ok_or(PictureError::TooLarge)?;
+    Resizer::new().resize_typed(&source, &mut view, &ResizeOptions::new()).map_err(broken)?;
+    Ok(smaller.into_vec())
 }
 
 /// Drawings stay exact as long as that fits; photographs, and what does not fit, become JPEG.
