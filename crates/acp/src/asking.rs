@@ -9,10 +9,10 @@ use agent_client_protocol::v1::schema::{
     RequestPermissionRequest, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use omp_agent::Choice;
-use omp_session::{Answer, Command, Offer, QuestionKind, RuleLevel};
+use omp_policy::{RuleLevel, RuleOffer};
+use omp_session::{Answer, Command, QuestionKind};
 
 use crate::calls::Calls;
-use crate::card;
 use crate::form;
 use crate::live::{Live, lock};
 use crate::updates::text_block;
@@ -37,7 +37,7 @@ pub enum Asked {
 }
 
 pub enum Meaning {
-    Approval { tool: String, offers: Vec<Offer> },
+    Approval { tool: String, offers: Vec<RuleOffer> },
     Choice { labels: Vec<String>, multi: bool },
 }
 
@@ -55,7 +55,7 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
             let told: Vec<_> = told.chain(lines).map(note).collect();
             let told = (!told.is_empty()).then_some(told);
             let fields = ToolCallUpdateFields::new()
-                .kind(card::kind(&tool))
+                .kind(calls.kind(&tool))
                 .status(ToolCallStatus::Pending)
                 .content(told)
                 .raw_input((*arguments).clone());
@@ -77,7 +77,7 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
 }
 
 /// Where no rule can say it, "always" means the tool in this session; not for what is asked about every time.
-fn approval_options(tool: &str, offers: &[Offer], is_special: bool) -> Vec<PermissionOption> {
+fn approval_options(tool: &str, offers: &[RuleOffer], is_special: bool) -> Vec<PermissionOption> {
     let option = |id: String, name: String, kind| PermissionOption::new(id, name, kind);
     let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
     let always =

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
-    SessionUpdate, ToolCall as ShownCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    SessionUpdate, ToolCall as ShownCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
-use omp_agent::Outcome;
+use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{Session, ToolOutcome, ToolOutput};
 use omp_types::{EditorFiles, PartialJson, ToolCall};
 use omp_view::{Status, View};
@@ -20,9 +20,7 @@ use crate::editor_terminals::Terminals;
 
 /// Between two updates of one call.
 const PACE: Duration = Duration::from_millis(100);
-/// A preview counts arguments as whole when they come again unchanged; so often they are shown once more at their end.
-const LAST_LOOKS: usize = 3;
-/// What `write` replaces is shown up to this size.
+/// What a new content replaces is shown up to this size.
 const MAX_OLD: u64 = 1024 * 1024;
 
 /// The calls of one answer.
@@ -91,8 +89,9 @@ impl Calls {
         }
         call.next_update = now + PACE;
         let arguments = Value::Object(call.arriving.arguments.clone());
-        let view = self.session.preview(&call.name, &arguments)?;
-        Some(call.update(previewed(&view, &arguments, &self.cwd)))
+        let look = ArrivingCall { id: &call.shown_id, arguments: &arguments, is_whole: false };
+        let view = self.session.preview(&call.name, look)?;
+        Some(call.update(previewed(&view, &self.cwd)))
     }
 
     /// Its arguments are whole.
@@ -104,18 +103,20 @@ impl Calls {
             self.open.push(call);
             self.open.len() - 1
         });
-        let view = (0..LAST_LOOKS).fold(None, |_, _| self.session.preview(&whole.name, &arguments));
+        let look = ArrivingCall { id: &self.open[position].shown_id, arguments: &arguments, is_whole: true };
+        let view = self.session.preview(&whole.name, look);
         let running = view.is_none().then(|| self.rendered(&whole.name, &arguments, Outcome::Running)).flatten();
         let fields = match (&view, &running) {
-            (Some(view), _) => previewed(view, &arguments, &self.cwd),
-            (None, Some(view)) => titled(view, &arguments, None, &self.cwd),
+            (Some(view), _) => previewed(view, &self.cwd),
+            (None, Some(view)) => titled(view, &self.cwd),
             (None, None) => ToolCallUpdateFields::new(),
         };
+        let kind = self.kind(&whole.name);
         let call = &mut self.open[position];
         call.id = Some(whole.id.clone());
         call.name.clone_from(&whole.name);
         call.arriving = Arriving::default();
-        call.update(fields.kind(card::kind(&whole.name)).name(whole.name.clone()).raw_input(arguments))
+        call.update(fields.kind(kind).name(whole.name.clone()).raw_input(arguments))
     }
 
     /// It runs, or is about to be asked for.
@@ -129,8 +130,11 @@ impl Calls {
             self.open.push(call);
             updates.push(update);
         }
-        let old_text = if name == "write" { self.old_text(arguments).await } else { None };
-        let fields = view.map(|view| titled(&view, arguments, None, &self.cwd)).unwrap_or_default();
+        let old_text = match view.as_ref().and_then(|view| view.whole_file.as_deref()) {
+            Some(path) => self.old_text(path).await,
+            None => None,
+        };
+        let fields = view.map(|view| titled(&view, &self.cwd)).unwrap_or_default();
         if let Some(call) = self.named(id) {
             call.old_text = old_text;
             updates.push(call.update(fields.status(ToolCallStatus::InProgress)));
@@ -201,7 +205,7 @@ impl Calls {
         // A session that is open may be told again: its old calls must not meet those to come.
         let mut shown = ShownCall::new(format!("past-{}", self.count), title)
             .name(call.name.clone())
-            .kind(card::kind(&call.name))
+            .kind(self.kind(&call.name))
             .raw_input(arguments);
         shown.update(fields);
         SessionUpdate::ToolCall(shown)
@@ -219,8 +223,13 @@ impl Calls {
             in_terminal: false,
             old_text: None,
         };
-        let shown = ShownCall::new(call.shown_id.clone(), title).name(name.to_owned()).kind(card::kind(name));
+        let shown = ShownCall::new(call.shown_id.clone(), title).name(name.to_owned()).kind(self.kind(name));
         (call, SessionUpdate::ToolCall(shown))
+    }
+
+    /// What sort of thing the calls of a tool do.
+    pub fn kind(&self, tool: &str) -> ToolKind {
+        card::kind(self.session.call_kind(tool))
     }
 
     fn named(&mut self, id: &str) -> Option<&mut Call> {
@@ -228,7 +237,7 @@ impl Calls {
     }
 
     fn rendered(&self, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
-        Some(self.session.tools().find(name)?.0.render(arguments, outcome))
+        self.session.view(name, arguments, outcome)
     }
 
     fn ended(
@@ -249,22 +258,19 @@ impl Calls {
         let Some(view) = view else {
             return ToolCallUpdateFields::new().status(status).content(card::output(output));
         };
-        let mut content = match arguments["content"].as_str() {
-            Some(new) if name == "write" && !output.is_error => {
-                let path = arguments["path"].as_str().unwrap_or_default();
-                vec![card::written(self.cwd.join(path), old_text, new)]
-            }
-            _ => card::content(&view, details, &self.cwd),
+        let mut content = match card::whole_file(&view).filter(|_| !output.is_error) {
+            Some((path, new)) => vec![card::written(self.cwd.join(path), old_text, new)],
+            None => card::content(&view, &self.cwd),
         };
         if content.is_empty() || output.is_error {
             content.extend(card::output(output));
         }
-        titled(&view, arguments, details, &self.cwd).status(status).content(content)
+        titled(&view, &self.cwd).status(status).content(content)
     }
 
     /// What a file holds before it is written over.
-    async fn old_text(&self, arguments: &Value) -> Option<String> {
-        let path = self.cwd.join(arguments["path"].as_str()?);
+    async fn old_text(&self, path: &str) -> Option<String> {
+        let path = self.cwd.join(path);
         let metadata = tokio::fs::metadata(&path).await.ok()?;
         if !metadata.is_file() || metadata.len() > MAX_OLD {
             return None;
@@ -298,15 +304,15 @@ impl Call {
     }
 }
 
-fn titled(view: &View, arguments: &Value, details: Option<&Value>, cwd: &Path) -> ToolCallUpdateFields {
-    let locations = card::locations(arguments, details, view, cwd);
+fn titled(view: &View, cwd: &Path) -> ToolCallUpdateFields {
+    let locations = card::locations(view, cwd);
     ToolCallUpdateFields::new()
         .title(card::title(view))
         .locations(Some(locations).filter(|locations| !locations.is_empty()))
 }
 
-fn previewed(view: &View, arguments: &Value, cwd: &Path) -> ToolCallUpdateFields {
-    let content = card::content(view, None, cwd);
+fn previewed(view: &View, cwd: &Path) -> ToolCallUpdateFields {
+    let content = card::content(view, cwd);
     let failed = view.status == Status::Failed;
-    titled(view, arguments, None, cwd).content(Some(content).filter(|content| !content.is_empty() && !failed))
+    titled(view, cwd).content(Some(content).filter(|content| !content.is_empty() && !failed))
 }

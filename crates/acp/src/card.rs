@@ -8,7 +8,7 @@ use agent_client_protocol::v1::schema::{
 };
 use omp_session::ToolOutput;
 use omp_types::{Content, text_of};
-use omp_view::{Block, DiffKind, DiffLine, View};
+use omp_view::{Block, CallKind, DiffKind, DiffLine, View};
 use serde_json::Value;
 
 use crate::updates::text_block;
@@ -17,14 +17,14 @@ use crate::updates::text_block;
 const MAX_TEXT: usize = 32 * 1024;
 const MAX_LOCATIONS: usize = 16;
 
-pub fn kind(tool: &str) -> ToolKind {
-    match tool {
-        "read" => ToolKind::Read,
-        "edit" | "write" | "notebook" | "ast_edit" | "resolve" => ToolKind::Edit,
-        "search" | "find" | "ast_grep" => ToolKind::Search,
-        "bash" | "job" => ToolKind::Execute,
-        "todo" | "checkpoint" | "rewind" | "calc" => ToolKind::Think,
-        _ => ToolKind::Other,
+pub fn kind(kind: CallKind) -> ToolKind {
+    match kind {
+        CallKind::Read => ToolKind::Read,
+        CallKind::Edit => ToolKind::Edit,
+        CallKind::Search => ToolKind::Search,
+        CallKind::Execute => ToolKind::Execute,
+        CallKind::Think => ToolKind::Think,
+        CallKind::Other => ToolKind::Other,
     }
 }
 
@@ -34,70 +34,41 @@ pub fn title(view: &View) -> String {
     if view.notes.is_empty() { title.to_owned() } else { format!("{title} ({})", view.notes.join(", ")) }
 }
 
-/// Where a call works. `details` are those of the finished call.
-pub fn locations(arguments: &Value, details: Option<&Value>, view: &View, cwd: &Path) -> Vec<ToolCallLocation> {
-    let source = details.and_then(|details| details["meta"]["source"]["value"].as_str());
-    let line = details.and_then(|details| details["firstChangedLine"].as_u64()).or_else(|| first_change(view));
-    let named = ["path", "file_path", "notebook_path"].iter().filter_map(|key| arguments[key].as_str());
-    let listed = arguments["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
+/// Where a call works.
+pub fn locations(view: &View, cwd: &Path) -> Vec<ToolCallLocation> {
     let mut found: Vec<ToolCallLocation> = Vec::new();
-    for typed in source.into_iter().chain(named).chain(listed).chain(edited(view)) {
-        let Some((path, chosen)) = place(typed, cwd) else { continue };
+    for file in &view.files {
+        let path = cwd.join(&file.path);
         if found.len() < MAX_LOCATIONS && !found.iter().any(|known| known.path == path) {
-            let line = chosen.or(line.filter(|_| found.is_empty())).and_then(|line| u32::try_from(line).ok());
+            let line = file.line.and_then(|line| u32::try_from(line).ok());
             found.push(ToolCallLocation::new(path).line(line));
         }
     }
     found
 }
 
-fn first_change(view: &View) -> Option<u64> {
-    view.blocks.iter().find_map(|block| match block {
-        Block::Diff(lines) => {
-            let changed = lines.iter().find(|line| matches!(line.kind, DiffKind::Added | DiffKind::Removed));
-            changed.map(|line| line.line as u64)
-        }
-        _ => None,
-    })
-}
-
-/// The file an edit names in its title.
-fn edited(view: &View) -> Option<&str> {
-    let named = view.title.strip_prefix("edit ")?;
-    Some(named.split_once(" and ").map_or(named, |(first, _)| first))
-}
-
-/// A path in full, without the lines that `read` takes behind it. `None` for globs and addresses.
-fn place(typed: &str, cwd: &Path) -> Option<(PathBuf, Option<u64>)> {
-    let typed = typed.trim();
-    if typed.is_empty() || typed.contains("://") || typed.contains(['*', '?', '[', '{', '~']) {
-        return None;
-    }
-    let (path, line) = match typed.rsplit_once(':') {
-        Some((path, lines)) if !path.is_empty() && !cwd.join(typed).exists() => {
-            let digits: String = lines.chars().take_while(char::is_ascii_digit).collect();
-            (path, digits.parse().ok())
-        }
-        _ => (typed, None),
-    };
-    Some((cwd.join(path), line))
-}
-
 /// What a view shows, diffs as diffs.
-pub fn content(view: &View, details: Option<&Value>, cwd: &Path) -> Vec<ToolCallContent> {
+pub fn content(view: &View, cwd: &Path) -> Vec<ToolCallContent> {
     let mut parts = Vec::new();
-    let source = details.and_then(|details| details["meta"]["source"]["value"].as_str());
-    let mut file = source.or_else(|| edited(view)).map(|path| cwd.join(path));
-    let mut blocks = view.blocks.iter().peekable();
-    while let Some(block) = blocks.next() {
+    for block in &view.blocks {
         match block {
-            // A text right above a diff names its file.
-            Block::Text(path) if matches!(blocks.peek(), Some(Block::Diff(_))) => file = Some(cwd.join(path)),
-            Block::Diff(lines) => parts.extend(diffs(lines, file.as_deref().unwrap_or(cwd))),
+            Block::Diff(diff) => {
+                let path = diff.path.as_ref().map_or_else(|| cwd.to_owned(), |path| cwd.join(path));
+                parts.extend(diffs(&diff.lines, &path));
+            }
             other => parts.push(shown(block_content(other))),
         }
     }
     parts
+}
+
+/// The text that a file is to hold, where the view is that of a file that is written whole.
+pub fn whole_file(view: &View) -> Option<(&str, &str)> {
+    let path = view.whole_file.as_deref()?;
+    view.blocks.iter().find_map(|block| match block {
+        Block::Code { text, .. } => Some((path, text.as_str())),
+        _ => None,
+    })
 }
 
 /// What a finished call says where its view shows nothing.

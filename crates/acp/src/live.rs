@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     UnstructuredCommandInput,
 };
 use agent_client_protocol::{Error, ErrorCode};
-use omp_session::{Answer, Called, Command, RunEnd, Safeguards, Session, SlashCommands, SlashReply, TodoBoard, Wish};
+use omp_session::{Answer, Called, Command, RunEnd, Safeguards, Session, SlashReply, TodoBoard, Wish};
 use omp_types::{Content, ErrorKind, text_of};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -33,7 +33,6 @@ pub struct Live {
     pub decided: Mutex<HashMap<String, Answer>>,
     /// The session ends.
     pub closed: CancellationToken,
-    pub commands: SlashCommands,
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
     turns: Turns,
@@ -67,7 +66,6 @@ impl Live {
         session: Session,
         cwd: PathBuf,
         updates: Updates,
-        commands: SlashCommands,
         todos: Option<Arc<dyn TodoBoard>>,
         safeguards: Safeguards,
     ) -> Self {
@@ -78,7 +76,6 @@ impl Live {
             updates,
             decided: Mutex::default(),
             closed: CancellationToken::new(),
-            commands,
             todos,
             safeguards,
             turns: Turns::default(),
@@ -121,7 +118,8 @@ impl Live {
 
     pub async fn tell_commands(&self) {
         // Sessions are begun and opened by the editor.
-        let offered = self.commands.iter().filter(|command| !command.switches_session()).map(|command| {
+        let commands = self.session.commands();
+        let offered = commands.iter().filter(|command| !command.switches_session()).map(|command| {
             let input = command.arguments().map(UnstructuredCommandInput::new).map(AvailableCommandInput::Unstructured);
             AvailableCommand::new(command.name(), command.description()).input(input)
         });
@@ -157,7 +155,7 @@ impl Ticket {
             reply = self.obey(content) => reply?,
         };
         let command = match reply {
-            SlashReply::Prompt(content) => Command::Prompt(content),
+            SlashReply::Prompt(prompt) => Command::Prompt(prompt),
             SlashReply::Retry => Command::Retry,
             SlashReply::Text(text) | SlashReply::Copy(text) => {
                 live.updates.message(text).await;
@@ -181,16 +179,16 @@ impl Ticket {
     /// Runs the command that the prompt calls. A prompt that calls none is its own reply.
     async fn obey(&self, content: Vec<Content>) -> Result<SlashReply, Error> {
         let typed = text_of(&content);
-        let (command, arguments) = match self.live.commands.read(&typed, &[]) {
+        let (command, arguments) = match self.live.session.commands().read(&typed, &[]) {
             Called::Command(command, arguments) => (command, arguments),
             Called::Refused(why) => return Err(Error::new(ErrorCode::INVALID_PARAMS, why)),
-            Called::Message => return Ok(SlashReply::Prompt(content)),
+            Called::Message => return Ok(SlashReply::Prompt(content.into())),
         };
         let reply = command.run(arguments, &self.live.session).await;
         match reply.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {
-            SlashReply::Prompt(mut prompt) => {
-                prompt.extend(content.into_iter().filter(|block| matches!(block, Content::Image(_))));
-                Ok(SlashReply::Prompt(prompt))
+            SlashReply::Prompt(prompt) => {
+                let pictures = content.into_iter().filter(|block| matches!(block, Content::Image(_)));
+                Ok(SlashReply::Prompt(prompt.with(pictures)))
             }
             text => Ok(text),
         }

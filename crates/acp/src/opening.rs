@@ -117,7 +117,7 @@ impl Server {
             ..Editor::default()
         };
         let opened = self.host.open_in(editor, wish).await.map_err(|problem| self.not_opened(problem))?;
-        let OpenSession { session, actor, header, commands, todos, safeguards, warnings, .. } = opened;
+        let OpenSession { session, actor, header, todos, safeguards, warnings, .. } = opened;
         let updates =
             Updates { id: SessionId::new(header.id.as_str()), connection, capabilities, flow: self.flow.clone() };
         if let Some(terminals) = &terminals {
@@ -126,7 +126,7 @@ impl Server {
         let events = session.events();
         let cwd = PathBuf::from(&header.cwd);
         let mut calls = Calls::new(session.clone(), cwd.clone()).with_files(open_files).with_terminals(terminals);
-        let live = Arc::new(Live::new(session, cwd, updates, commands, todos, safeguards));
+        let live = Arc::new(Live::new(session, cwd, updates, todos, safeguards));
         files.iter().for_each(|files| files.begin(live.updates.id.clone(), live.closed.clone()));
         if told_again {
             tell_again(&live, &mut calls).await;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use agent_client_protocol::v1::schema::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode, SessionModeState,
 };
-use omp_session::{ApprovalMode, Snapshot};
+use omp_policy::ApprovalMode;
+use omp_session::Snapshot;
 use omp_types::{Model, ThinkingLevel};
 
 pub const MODE: &str = "mode";

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agent_client_protocol::v1::schema::{Cost, NoticeSeverity, SessionInfoUpdate, SessionUpdate, UsageUpdate};
-use omp_session::{AgentEvent, Compacted, CompactionReason, RunEnd, SessionEvent, ToldRetries};
+use omp_compaction::{Compacted, CompactionReason};
+use omp_session::{AgentEvent, RunEnd, SessionEvent, ToldRetries};
 use omp_types::{Content, Message, StopReason, StreamEvent};
 use tokio::sync::mpsc;
 
@@ -68,6 +69,7 @@ impl Pump {
                     asking::request(&self.live, &self.calls, question.kind),
                 ));
             }
+            SessionEvent::CommandsChanged => self.live.tell_commands().await,
             SessionEvent::Renamed { title } => {
                 let update = SessionInfoUpdate::new().title(title);
                 self.live.updates.send(SessionUpdate::SessionInfoUpdate(update)).await;
@@ -100,6 +102,7 @@ impl Pump {
             | SessionEvent::Refused(_)
             | SessionEvent::CompactionStart { .. }
             | SessionEvent::Dismissed { .. }
+            | SessionEvent::Queued { .. }
             | SessionEvent::Moved => {}
         }
     }

@@ -13,10 +13,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::{AgentEvent, ToolOutcome};
+use crate::plan::{AnyPlan, CheckedCall};
 use crate::progress::{Board, Progress};
-use crate::run::{Decision, LoopConfig, Port, Stop};
-use crate::schema::check_arguments;
-use crate::tool::{AnyTool, Concurrency, ToolCx, ToolError, ToolOutput};
+use crate::run::{LoopConfig, Port, Stop};
+use crate::tool::{Concurrency, ToolCx, ToolError, ToolOutput};
 
 const ABORTED: &str = "Aborted by the user.";
 const ABORTED_MIDWAY: &str = "Aborted by the user; the output above is what there was until then.";
@@ -167,7 +167,7 @@ enum Ended {
     CutOff,
 }
 
-type CallFuture = BoxFuture<'static, Ended>;
+type CallFuture<'c> = BoxFuture<'c, Ended>;
 
 /// What is left of a call that was cut off: its newest partial output, and that it is not all.
 fn cut_off(partial: Option<ToolOutput>) -> ToolOutput {
@@ -184,13 +184,13 @@ fn cut_off(partial: Option<ToolOutput>) -> ToolOutput {
 }
 
 /// Everything that can refuse a call; what is left is the call itself, ready to be polled.
-async fn begin<P: Port>(
-    config: &LoopConfig,
+async fn begin<'c, P: Port>(
+    config: &'c LoopConfig,
     answer: &AssistantMessage,
     call: &ToolCall,
     progress: Progress,
     port: &mut P,
-) -> Result<(Arc<Value>, CallFuture), String> {
+) -> Result<(Arc<Value>, CallFuture<'c>), String> {
     if config.cancel.is_cancelled() {
         return Err(ABORTED.to_owned());
     }
@@ -201,37 +201,28 @@ async fn begin<P: Port>(
     if let Some(raw) = &call.invalid_arguments {
         return Err(invalid_json(&call.name, raw, answer.stop_reason));
     }
-    let meant = port.meant(call);
-    let call = meant.as_ref().unwrap_or(call);
-    let mut arguments = checked(&call.name, schema, Value::Object(call.arguments.clone()))?;
-    let decision = tokio::select! {
+    let meant = port.meant(call).unwrap_or_else(|| call.clone());
+    let checked = CheckedCall::new(meant, &**tool, schema).map_err(|invalid| invalid.to_string())?;
+    let planned = tokio::select! {
         biased;
-        () = config.cancel.cancelled() => Decision::Refuse(ABORTED.to_owned()),
-        decision = AssertUnwindSafe(port.before_call(call, &**tool)).catch_unwind() => {
-            decision.unwrap_or_else(|panic| Decision::Refuse(bug(&call.name, &*panic)))
+        () = config.cancel.cancelled() => Err(ABORTED.to_owned()),
+        planned = AssertUnwindSafe(port.before_call(checked)).catch_unwind() => {
+            planned.unwrap_or_else(|panic| Err(bug(&call.name, &*panic)))
         }
     };
-    match decision {
-        Decision::Run => {}
-        Decision::Amend(amended) => arguments = checked(&call.name, schema, amended)?,
-        Decision::Refuse(reason) => return Err(reason),
-    }
-    let cx = ToolCx {
-        call_id: call.id.clone(),
-        cancel: config.cancel.child_token(),
-        progress,
-        questions: config.questions.clone(),
-    };
-    let run = guarded(tool.clone(), arguments.clone(), cx);
-    Ok((Arc::new(arguments), until_aborted(run, config.cancel.clone(), tool.abort_grace())))
+    let (call_id, arguments, plan) = planned?.into_parts();
+    let cancel = config.cancel.child_token();
+    let cx = ToolCx { call_id, cancel, progress, questions: config.questions.clone() };
+    let run = guarded(tool.name().into_owned(), plan, cx);
+    Ok((arguments, until_aborted(run, config.cancel.clone(), tool.abort_grace())))
 }
 
 /// The call, dropped `grace` after an abort.
-fn until_aborted(
-    run: BoxFuture<'static, Result<ToolOutput, ToolError>>,
+fn until_aborted<'c>(
+    run: BoxFuture<'c, Result<ToolOutput, ToolError>>,
     cancel: CancellationToken,
     grace: Duration,
-) -> CallFuture {
+) -> CallFuture<'c> {
     async move {
         let aborted = async {
             cancel.cancelled().await;
@@ -269,22 +260,13 @@ fn invalid_json(name: &str, raw: &str, stop_reason: StopReason) -> String {
     )
 }
 
-fn checked(name: &str, schema: &Value, mut arguments: Value) -> Result<Value, String> {
-    match check_arguments(schema, &mut arguments) {
-        Ok(()) => Ok(arguments),
-        Err(problems) => {
-            let list = problems.iter().map(|problem| format!("\n- {problem}")).collect::<String>();
-            Err(format!("Invalid arguments for `{name}`; nothing was run:{list}"))
-        }
-    }
-}
-
 /// The call, with a panic turned into a reply.
-fn guarded(tool: Arc<dyn AnyTool>, arguments: Value, cx: ToolCx) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+fn guarded<'c>(tool: String, plan: Box<dyn AnyPlan + 'c>, cx: ToolCx) -> BoxFuture<'c, Result<ToolOutput, ToolError>> {
     async move {
-        match AssertUnwindSafe(tool.run(arguments, &cx)).catch_unwind().await {
+        // A tool may panic before its future exists.
+        match AssertUnwindSafe(async { plan.run(cx).await }).catch_unwind().await {
             Ok(result) => result,
-            Err(panic) => Err(ToolError::Reply(bug(&tool.name(), &*panic))),
+            Err(panic) => Err(ToolError::Reply(bug(&tool, &*panic))),
         }
     }
     .boxed()

@@ -5,6 +5,7 @@
 
 mod calls;
 mod event;
+mod plan;
 mod progress;
 mod queue;
 mod run;
@@ -12,11 +13,12 @@ mod schema;
 mod tool;
 
 pub use event::{AgentEvent, ToolOutcome};
+pub use plan::{AnyPlan, CheckedCall, InvalidArguments, Planned, PlannedCall, plan_of};
 pub use progress::Progress;
 pub use queue::{InterruptMode, MAX_QUEUED, QueueMode, QueueModes, Queues};
-pub use run::{Decision, LoopConfig, Port, RunEnd, Stop, run};
+pub use run::{LoopConfig, Port, RunEnd, Stop, run};
 pub use schema::{SchemaProblem, check_arguments};
 pub use tool::{
-    AnyTool, Approval, Choice, ChoiceOption, Concurrency, Effect, Outcome, Output, Questions, Tier, Tool, ToolCx,
-    ToolError, ToolOutput, ToolSet,
+    AnyTool, Approval, ArrivingCall, Choice, ChoiceOption, Concurrency, Effect, Outcome, Output, Questions, Tier, Tool,
+    ToolCx, ToolError, ToolOutput, ToolRole, ToolSet,
 };

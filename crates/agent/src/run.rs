@@ -10,13 +10,13 @@ use omp_types::{
     AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, StopReason, Terms, ThinkingLevel,
     ToolCall, ToolResultMessage, Transcript,
 };
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::run_calls;
 use crate::event::{AgentEvent, ToolOutcome};
+use crate::plan::{CheckedCall, PlannedCall};
 use crate::queue::Queues;
-use crate::tool::{AnyTool, Questions, ToolSet};
+use crate::tool::{Questions, ToolSet};
 
 /// What one run needs. Cheap to clone.
 #[derive(Clone)]
@@ -48,8 +48,11 @@ pub trait Port: Send {
         None
     }
 
-    /// Arguments are already valid. What is amended is checked again.
-    fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> impl Future<Output = Decision> + Send;
+    /// Gives back the plan of a call that may run; it runs as it was planned. An error is what the model reads instead.
+    fn before_call<'t>(
+        &mut self,
+        call: CheckedCall<'t>,
+    ) -> impl Future<Output = Result<PlannedCall<'t>, String>> + Send;
 
     /// May change what the model and the file will see of a call.
     fn after_call(&mut self, outcome: &mut ToolOutcome) -> impl Future<Output = ()> + Send;
@@ -91,16 +94,6 @@ pub trait Port: Send {
     fn before_finish(&mut self) -> impl Future<Output = Option<Arc<Message>>> + Send {
         async { None }
     }
-}
-
-/// The verdict on one call.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Decision {
-    Run,
-    /// Run with other arguments.
-    Amend(Value),
-    /// Do not run; the text is what the model reads.
-    Refuse(String),
 }
 
 /// Why the watcher cannot go on, such as a full disk. Ends the run.

@@ -8,27 +8,34 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_types::{Content, ToolSpec};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::plan::{AnyPlan, Planned};
 use crate::progress::Progress;
 
 /// A tool as its author writes it. Dependencies are fields of the implementor; the call is a parameter.
 pub trait Tool: Send + Sync + 'static {
     /// Field docs become the schema's descriptions.
     type Params: DeserializeOwned + JsonSchema + Send;
+    /// What runs: `Self::Params`, or what was made of them, so that nothing is parsed twice.
+    type Plan: Send + Sync;
     /// For the file and the screen, never for the model.
     type Details: Serialize + DeserializeOwned + Send;
     const NAME: &'static str;
     /// What the model reads: `include_str!("prompt.md")`.
     const PROMPT: &'static str;
+    /// What sort of thing its calls do, as front ends show it.
+    const KIND: CallKind = CallKind::Other;
+    /// What a session needs it for besides.
+    const ROLE: Option<ToolRole> = None;
 
-    /// Decided from the arguments, before anything runs.
-    fn approval(&self, params: &Self::Params) -> Approval;
+    /// Decided from the arguments, once and before anything runs: what the call does.
+    fn plan(&self, params: Self::Params) -> Planned<Self::Plan>;
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
@@ -42,7 +49,7 @@ pub trait Tool: Send + Sync + 'static {
 
     fn run(
         &self,
-        params: Self::Params,
+        plan: Self::Plan,
         cx: &ToolCx,
     ) -> impl Future<Output = Result<Output<Self::Details>, ToolError>> + Send;
 
@@ -50,13 +57,13 @@ pub trait Tool: Send + Sync + 'static {
     fn render(params: &Self::Params, outcome: Outcome<&Self::Details>) -> View;
 
     /// What a call would do, shown while its arguments are still arriving: any of them may be missing or half there.
-    fn preview(&self, _partial: &Value) -> Option<View> {
+    fn preview(&self, _call: &ArrivingCall<'_>) -> Option<View> {
         None
     }
 
-    /// What a call with these arguments would do, all of it, for whoever is asked about the call.
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        self.preview(arguments)
+    /// What a call would change, all of it, for whoever is asked about it.
+    fn outlook(&self, _plan: &Self::Plan) -> Option<View> {
+        None
     }
 
     /// A resumed session hands back the details of this tool's last successful call, so that state can go on.
@@ -69,29 +76,55 @@ pub trait AnyTool: Send + Sync {
     fn description(&self) -> Cow<'_, str>;
     /// JSON Schema of the arguments.
     fn parameters(&self) -> Value;
-    fn approval(&self, arguments: &Value) -> Approval;
+    /// Looks at arguments that fit the schema. An error is what the model reads.
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String>;
     fn concurrency(&self) -> Concurrency;
+
+    /// See [`Tool::KIND`].
+    fn kind(&self) -> CallKind {
+        CallKind::Other
+    }
+
+    /// See [`Tool::ROLE`].
+    fn role(&self) -> Option<ToolRole> {
+        None
+    }
 
     /// See [`Tool::abort_grace`].
     fn abort_grace(&self) -> Duration {
         Duration::ZERO
     }
 
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View;
 
     /// See [`Tool::preview`].
-    fn preview(&self, _partial: &Value) -> Option<View> {
+    fn preview(&self, _call: &ArrivingCall<'_>) -> Option<View> {
         None
-    }
-
-    /// See [`Tool::outlook`].
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        self.preview(arguments)
     }
 
     /// See [`Tool::restore`].
     fn restore(&self, _last: &Value) {}
+}
+
+/// What a session needs a tool for, so that nobody has to know its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolRole {
+    /// Begins an exploration.
+    Checkpoint,
+    /// Ends an exploration with its report.
+    Rewind,
+    /// Keeps the list of tasks.
+    TaskList,
+}
+
+/// A call as far as its arguments have arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrivingCall<'a> {
+    /// The same for every look at one call, and another one for every call of a session.
+    pub id: &'a str,
+    pub arguments: &'a Value,
+    /// Nothing more will come.
+    pub is_whole: bool,
 }
 
 /// What a tool may touch while it runs. It never gets the session.
@@ -306,6 +339,21 @@ impl ToolSet {
         self.specs.iter().map(|spec| spec.name.as_str())
     }
 
+    /// How a call of a tool looks. `None` for one that is not there.
+    pub fn view(&self, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
+        Some(self.find(name)?.0.render(arguments, outcome))
+    }
+
+    /// What sort of thing the calls of a tool do.
+    pub fn kind(&self, name: &str) -> CallKind {
+        self.find(name).map_or(CallKind::Other, |(tool, _)| tool.kind())
+    }
+
+    /// What the session needs a tool for.
+    pub fn role(&self, name: &str) -> Option<ToolRole> {
+        self.find(name)?.0.role()
+    }
+
     /// A tool and the schema of its arguments.
     pub fn find(&self, name: &str) -> Option<(&Arc<dyn AnyTool>, &Value)> {
         let position = self.specs.iter().position(|spec| spec.name == name)?;
@@ -334,26 +382,78 @@ impl<T: Tool> AnyTool for T {
         crate::schema::schema_of::<T::Params>()
     }
 
-    fn approval(&self, arguments: &Value) -> Approval {
-        match serde_json::from_value(arguments.clone()) {
-            Ok(params) => Tool::approval(self, &params),
-            Err(_) => Tier::Exec.into(),
-        }
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        let params = serde_path_to_error::deserialize(&*arguments)
+            .map_err(|error| format!("Invalid arguments for `{}`: {error}", T::NAME))?;
+        let Planned { approval, plan } = Tool::plan(self, params);
+        Ok(Box::new(ToolPlan { tool: self, approval, plan }))
     }
 
     fn concurrency(&self) -> Concurrency {
         Tool::concurrency(self)
     }
 
+    fn kind(&self) -> CallKind {
+        T::KIND
+    }
+
+    fn role(&self) -> Option<ToolRole> {
+        T::ROLE
+    }
+
     fn abort_grace(&self) -> Duration {
         Tool::abort_grace(self)
     }
 
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
+        let kind = T::KIND;
+        let Ok(params) = T::Params::deserialize(arguments) else {
+            return View { kind, ..View::new(T::NAME, omp_view::Status::Failed) };
+        };
+        let view = match outcome {
+            Outcome::Running => T::render(&params, Outcome::Running),
+            Outcome::Failed => T::render(&params, Outcome::Failed),
+            Outcome::Done { details, is_error } => match T::Details::deserialize(details) {
+                Ok(details) => T::render(&params, Outcome::Done { details: &details, is_error }),
+                Err(_) => T::render(&params, Outcome::Failed),
+            },
+        };
+        View { kind, ..view }
+    }
+
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        Some(View { kind: T::KIND, ..Tool::preview(self, call)? })
+    }
+
+    fn restore(&self, last: &Value) {
+        if let Ok(details) = serde_json::from_value(last.clone()) {
+            Tool::restore(self, details);
+        }
+    }
+}
+
+/// The plan of a typed tool.
+struct ToolPlan<'t, T: Tool> {
+    tool: &'t T,
+    approval: Approval,
+    plan: T::Plan,
+}
+
+impl<T: Tool> AnyPlan for ToolPlan<'_, T> {
+    fn approval(&self) -> &Approval {
+        &self.approval
+    }
+
+    fn preview(&self) -> Option<View> {
+        Some(View { kind: T::KIND, ..self.tool.outlook(&self.plan)? })
+    }
+
+    fn run<'a>(self: Box<Self>, cx: ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
+    where
+        Self: 'a,
+    {
         async move {
-            let params = serde_path_to_error::deserialize(arguments)
-                .map_err(|error| ToolError::Reply(format!("Invalid arguments for `{}`: {error}", T::NAME)))?;
-            let output = Tool::run(self, params, cx).await?;
+            let output = self.tool.run(self.plan, &cx).await?;
             let details = serde_json::to_value(&output.details).map_err(|error| {
                 ToolError::Fatal(format!("`{}` made details that cannot be saved: {error}", T::NAME))
             })?;
@@ -361,33 +461,5 @@ impl<T: Tool> AnyTool for T {
             Ok(ToolOutput { content: output.content, details, is_error: output.is_error, useless: output.useless })
         }
         .boxed()
-    }
-
-    fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
-        let Ok(params) = serde_json::from_value::<T::Params>(arguments.clone()) else {
-            return View::new(T::NAME, omp_view::Status::Failed);
-        };
-        match outcome {
-            Outcome::Running => T::render(&params, Outcome::Running),
-            Outcome::Failed => T::render(&params, Outcome::Failed),
-            Outcome::Done { details, is_error } => match serde_json::from_value::<T::Details>(details.clone()) {
-                Ok(details) => T::render(&params, Outcome::Done { details: &details, is_error }),
-                Err(_) => T::render(&params, Outcome::Failed),
-            },
-        }
-    }
-
-    fn preview(&self, partial: &Value) -> Option<View> {
-        Tool::preview(self, partial)
-    }
-
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        Tool::outlook(self, arguments)
-    }
-
-    fn restore(&self, last: &Value) {
-        if let Ok(details) = serde_json::from_value(last.clone()) {
-            Tool::restore(self, details);
-        }
     }
 }

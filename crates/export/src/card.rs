@@ -62,7 +62,12 @@ fn draw(html: &mut Html, pictures: &mut Pictures, block: &Block) {
             html.pre(text);
         }
         Block::Code { text, first_line: Some(first), .. } => numbered(html, text, *first),
-        Block::Diff(lines) => diff(html, lines),
+        Block::Diff(changes) => {
+            if let Some(path) = changes.heading() {
+                html.pre_text(path);
+            }
+            diff(html, &changes.lines);
+        }
         Block::Lines { lines, hidden } => listed(html, lines, *hidden),
         Block::Table { header, rows } => table(html, header, rows),
         Block::Image { mime_type, data } => pictures.draw(html, mime_type, data),
@@ -182,6 +187,8 @@ impl Room {
 mod tests {
     use omp_store::BlobStore;
 
+    use omp_view::Diff;
+
     use super::*;
 
     fn drawn(block: Block) -> String {
@@ -212,11 +219,11 @@ mod tests {
             "<pre>&lt;/pre&gt;&lt;script&gt;x</pre>",
         );
         check(
-            Block::Diff(vec![
+            Block::Diff(Diff::new(vec![
                 line(DiffKind::Removed, 1, "<a>"),
                 line(DiffKind::Added, 1, "b"),
                 line(DiffKind::Gap, 0, ""),
-            ]),
+            ])),
             "<pre class=\"diff\"><span class=\"del\"><span class=\"n\">1</span>-&lt;a&gt;\n</span>\
              <span class=\"add\"><span class=\"n\">1</span>+b\n</span>\
              <span class=\"gap\"><span class=\"n\"></span> …\n</span></pre>",
@@ -237,7 +244,8 @@ mod tests {
         let shown = drawn(Block::Lines { lines: vec!["x".into(); MOST_LINES + 5], hidden: 2 });
         assert!(shown.ends_with("<p class=\"cut\">7 more</p>"));
         let huge = "x".repeat(LONGEST_TEXT + 1);
-        let shown = drawn(Block::Diff(vec![line(DiffKind::Added, 1, &huge), line(DiffKind::Added, 2, "after")]));
+        let shown =
+            drawn(Block::Diff(Diff::new(vec![line(DiffKind::Added, 1, &huge), line(DiffKind::Added, 2, "after")])));
         assert!(shown.ends_with("<p class=\"cut\">2 more</p>") && shown.len() < 200);
     }
 }

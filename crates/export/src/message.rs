@@ -6,7 +6,7 @@ use omp_types::{
     AssistantMessage, Content, CustomMessage, Message, OtherMessage, StopReason, ToolCall, ToolResultMessage,
     UserMessage, text_of,
 };
-use omp_view::{Block, Status, View};
+use omp_view::{Block, Diff, Status, View};
 use serde_json::Value;
 
 use crate::card::{Behind, card};
@@ -170,7 +170,7 @@ impl Scribe<'_> {
         }
         let diff = result.and_then(|result| result.details.as_ref()?.get("diff")?.as_str());
         if let Some(diff) = diff.filter(|diff| view.blocks.is_empty() && !diff.is_empty()) {
-            view = view.block(Block::Diff(diff_lines(diff)));
+            view = view.block(Block::Diff(Diff::new(diff_lines(diff))));
         }
         let told = text_of(content);
         if view.shows_output() && !told.is_empty() {
@@ -184,8 +184,7 @@ impl Scribe<'_> {
 
 impl Scribe<'_> {
     fn drawn(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
-        let found = self.drawing.iter().filter_map(|tools| tools.find(tool));
-        let mut views = found.map(|(tool, _)| tool.render(arguments, outcome));
+        let mut views = self.drawing.iter().filter_map(|tools| tools.view(tool, arguments, outcome));
         let first = views.next()?;
         if first.blocks.is_empty() {
             let better = views.find(|view| !view.blocks.is_empty());

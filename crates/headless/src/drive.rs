@@ -4,10 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{
-    Called, Command, EndReason, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply,
-    TimeLimit, Wish,
+    Called, Command, OpenSession, Prompt, RunEnd, Session, SessionEvent, SessionHost, SessionSwitch, SlashReply,
+    SwitchedSession, TimeLimit, Wish,
 };
-use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
+use omp_types::{Content, Editor, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 
@@ -47,7 +47,6 @@ pub struct Limits {
 pub struct Driven {
     pub session: Session,
     pub actor: JoinHandle<()>,
-    pub commands: SlashCommands,
 }
 
 impl Driven {
@@ -61,8 +60,8 @@ impl Driven {
 
 impl From<OpenSession> for Driven {
     fn from(opened: OpenSession) -> Self {
-        let OpenSession { session, actor, commands, .. } = opened;
-        Self { session, actor, commands }
+        let OpenSession { session, actor, .. } = opened;
+        Self { session, actor }
     }
 }
 
@@ -106,7 +105,7 @@ async fn converse(
     for prompt in prompts {
         let Some(driven) = slot.as_ref() else { break };
         let events = next_events.get_or_insert_with(|| driven.session.events());
-        let command = match obey(&driven.session, &driven.commands, prompt).await {
+        let command = match obey(&driven.session, prompt).await {
             Ok(SlashReply::Prompt(prompt)) => Command::Prompt(prompt),
             Ok(SlashReply::Retry) => Command::Retry,
             Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
@@ -149,15 +148,15 @@ async fn switch(
     presenter: &mut dyn Presenter,
 ) -> io::Result<Result<(), String>> {
     let Some(host) = host else { return Ok(Err("there is no other session to go to here".to_owned())) };
-    // A file that somebody has open is not moved.
-    let before = if matches!(wish, Wish::Move { .. }) { slot.take() } else { None };
+    let switch = SessionSwitch::new(wish, None);
+    let before = if switch.lets_go_first() { slot.take() } else { None };
     if let Err(problem) = ended(before).await {
         return Ok(Err(problem));
     }
-    let ends = EndReason::before(&wish);
-    let opened = match host.open(wish).await {
-        Ok(opened) => opened,
-        Err(problem) => return Ok(Err(problem)),
+    let SwitchedSession { opened, ends } = match switch.open(host, Editor::default()).await {
+        Ok(switched) => switched,
+        // The run ends, so nothing has to be taken up again.
+        Err(failed) => return Ok(Err(failed.problem)),
     };
     slot.iter().for_each(|old| old.session.ends_by(ends));
     presenter.switched(&opened)?;
@@ -171,15 +170,15 @@ async fn ended(old: Option<Driven>) -> Result<(), String> {
 
 /// Runs the command that a prompt calls. A prompt that calls none is its own reply. What was typed is the last text; what is
 /// attached stays where it is.
-async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Content>) -> Result<SlashReply, String> {
+async fn obey(session: &Session, mut prompt: Vec<Content>) -> Result<SlashReply, String> {
     let Some(at) = prompt.iter().rposition(|block| matches!(block, Content::Text(_))) else {
-        return Ok(SlashReply::Prompt(prompt));
+        return Ok(SlashReply::Prompt(prompt.into()));
     };
     let typed = prompt[at].as_text().unwrap_or_default().to_owned();
-    let (command, arguments) = match commands.read(&typed, &[]) {
+    let (command, arguments) = match session.commands().read(&typed, &[]) {
         Called::Command(command, arguments) => (command, arguments),
         Called::Refused(why) => return Err(why),
-        Called::Message => return Ok(SlashReply::Prompt(joined(prompt))),
+        Called::Message => return Ok(SlashReply::Prompt(joined(prompt).into())),
     };
     if prompt.len() > 1 && !command.takes_attachments() {
         return Err(format!(
@@ -189,8 +188,8 @@ async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Conte
     }
     Ok(match command.run(arguments, session).await? {
         SlashReply::Prompt(made) => {
-            prompt.splice(at..=at, made);
-            SlashReply::Prompt(prompt)
+            prompt.splice(at..=at, made.content);
+            SlashReply::Prompt(Prompt { content: prompt, prepared: made.prepared })
         }
         other => other,
     })

@@ -4,24 +4,25 @@
 
 use std::path::Path;
 
-use omp_session::{Effect, Places, Rule, RuleLevel, RuleSource};
+use omp_policy::{ApprovalRule, RuleLevel, RulePlaces, RuleSource};
+use omp_session::Effect;
 use serde_json::Value;
 
 /// Why a text is no such rule.
 pub(crate) fn problem(text: &str) -> Option<String> {
-    rule(text, &Places::default()).err()
+    rule(text, &RulePlaces::default()).err()
 }
 
 /// Whether the hook is for a call, as it is told of it.
 pub(crate) fn fits(text: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> bool {
-    let Ok(rule) = rule(text, &Places::new(cwd, home)) else { return true };
+    let Ok(rule) = rule(text, &RulePlaces::new(cwd, home)) else { return true };
     let tool = input["omp_tool"].as_str().unwrap_or_default();
     rule.may_concern(tool, &effects(tool, &input["tool_input"]))
 }
 
-fn rule(text: &str, places: &Places) -> Result<Rule, String> {
+fn rule(text: &str, places: &RulePlaces) -> Result<ApprovalRule, String> {
     // Read widely, as one that forbids.
-    Rule::parse(RuleLevel::Deny, RuleSource::User, text, places)
+    ApprovalRule::parse(RuleLevel::Deny, RuleSource::User, text, places)
 }
 
 fn effects(tool: &str, input: &Value) -> Vec<Effect> {

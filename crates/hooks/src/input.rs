@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use omp_session::{ApprovalMode, HookPoint, HookScene, StartSource};
+use omp_policy::ApprovalMode;
+use omp_session::{HookPoint, HookScene, StartSource};
 use serde_json::{Value, json};
 
 use crate::event::Event;

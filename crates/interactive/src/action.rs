@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_session::{Answer, ApprovalMode, BranchNote, EntryId, Wish};
+use omp_compaction::BranchNote;
+use omp_policy::ApprovalMode;
+use omp_session::{Answer, EntryId, Wish};
 use omp_types::{Model, ThinkingLevel};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
-//! Which key opens which provider, answered without any I/O.
+//! Which credential opens which provider. Keys are known without any I/O; a [`CredentialSource`] may take its time.
 //!
-//! Order: what the user did meanwhile (`/login`, `/logout`), the key given for this run (`--api-key`), `models.yml`, the
-//! provider's environment variables. What `models.yml` says of a provider is said of one address, often a proxy; a key of
+//! Order: what the user did meanwhile (`/login`, `/logout`), the key given for this run (`--api-key`), the source of
+//! credentials, `models.yml`, the provider's environment variables. What `models.yml` says of a provider is said of one address, often a proxy; a key of
 //! the environment is the vendor's own and must not go there. Keys are never shown: every type here that holds one
 //! prints dots instead.
 
@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::BoxFuture;
 use omp_types::{Env, ErrorKind, Model, ModelError, PROVIDER_KEYS, vars};
 
 /// What is sent to prove who we are.
@@ -32,12 +33,26 @@ impl fmt::Debug for Credential {
     }
 }
 
+/// Credentials that take time to get, such as OAuth tokens that are refreshed when they have run out.
+pub trait CredentialSource: Send + Sync {
+    /// What is to be sent to this provider, asked inside the future that opens each request. `None` where the source has
+    /// nothing for it.
+    fn credential<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Option<Result<Credential, ModelError>>>;
+
+    /// The same as far as it is known without waiting; it may have run out.
+    fn known(&self, provider: &str) -> Option<Credential>;
+
+    /// Every secret that it holds, to be hidden wherever text goes.
+    fn secrets(&self) -> Vec<String>;
+}
+
 /// The keys known to this run.
 #[derive(Clone, Default)]
 pub struct Auth {
     env: Env,
     runtime: BTreeMap<String, String>,
     configured: BTreeMap<String, ProviderAuth>,
+    source: Option<Arc<dyn CredentialSource>>,
     meanwhile: Arc<Mutex<BTreeMap<String, Meanwhile>>>,
 }
 
@@ -66,6 +81,7 @@ pub struct ProviderAuth {
 enum Source<'a> {
     Login,
     Flag,
+    Account,
     File { provider: &'a str, variable: Option<&'a str> },
     Variable(&'static str),
     Nothing,
@@ -76,6 +92,7 @@ impl fmt::Display for Source<'_> {
         match self {
             Source::Login => f.write_str("the key given with /login"),
             Source::Flag => f.write_str("--api-key"),
+            Source::Account => f.write_str("the account that is logged in"),
             Source::File { provider, variable: None } => write!(f, "models.yml (providers.{provider}.apiKey)"),
             Source::File { provider, variable: Some(name) } => {
                 write!(f, "{name} in the environment, named by models.yml (providers.{provider}.apiKey)")
@@ -104,7 +121,8 @@ impl Auth {
             Meanwhile::Given(key) => Some(key.clone()),
             Meanwhile::Forgotten => None,
         });
-        self.runtime.values().cloned().chain(configured).chain(given).collect()
+        let held = self.source.iter().flat_map(|source| source.secrets());
+        self.runtime.values().cloned().chain(configured).chain(given).chain(held).collect()
     }
 
     /// The key given for this run; it goes to this provider and to no other.
@@ -114,6 +132,11 @@ impl Auth {
 
     pub fn configure(&mut self, provider: &str, auth: ProviderAuth) {
         self.configured.insert(provider.to_owned(), auth);
+    }
+
+    /// Where credentials come from that are no keys.
+    pub fn with_source(self, source: Arc<dyn CredentialSource>) -> Self {
+        Self { source: Some(source), ..self }
     }
 
     /// A key that the user gives while sessions run: they all have it from their next request on.
@@ -134,7 +157,19 @@ impl Auth {
         self.key_for(provider).is_some()
     }
 
-    pub fn credential(&self, model: &Model) -> Result<Credential, ModelError> {
+    /// What is sent with a request. A source of credentials may refresh its own before.
+    pub async fn credential(&self, model: &Model) -> Result<Credential, ModelError> {
+        let provider = &model.provider;
+        if let Some(source) = self.source.as_ref().filter(|_| self.given(provider).is_none())
+            && let Some(found) = source.credential(provider).await
+        {
+            return found;
+        }
+        self.known_credential(model)
+    }
+
+    /// The same without waiting; it may have run out.
+    pub(crate) fn known_credential(&self, model: &Model) -> Result<Credential, ModelError> {
         self.key_for(&model.provider).ok_or_else(|| self.missing(&model.provider))
     }
 
@@ -149,16 +184,15 @@ impl Auth {
     }
 
     fn found(&self, provider: &str) -> Option<(Credential, Source<'_>)> {
+        if let Some(given) = self.given(provider) {
+            return Some(given);
+        }
+        if let Some(known) = self.source.as_ref().and_then(|source| source.known(provider)) {
+            return Some((known, Source::Account));
+        }
         let configured = self.configured.get(provider);
         let wants_bearer = configured.is_some_and(|auth| auth.bearer);
         let key = |key: &str| key_credential(provider, key, wants_bearer);
-        let meanwhile = self.meanwhile().get(provider).cloned();
-        if let Some(Meanwhile::Given(given)) = &meanwhile {
-            return Some((key(given), Source::Login));
-        }
-        if let Some(given) = self.runtime.get(provider) {
-            return Some((key(given), Source::Flag));
-        }
         if let Some((name, ProviderAuth { key: Some(written), .. })) = self.configured.get_key_value(provider) {
             let found = self.env.lookup(written);
             let variable = found.map(|_| written.as_str());
@@ -167,13 +201,23 @@ impl Auth {
         if configured.is_some_and(|auth| auth.keyless && !auth.discovered) {
             return Some((Credential::None, Source::Nothing));
         }
-        if meanwhile.is_none()
+        if !self.meanwhile().contains_key(provider)
             && let Some((name, found)) = self.env_key(provider)
         {
             let credential = key_credential(provider, found, wants_bearer || is_token_variable(name));
             return Some((credential, Source::Variable(name)));
         }
         configured.filter(|auth| auth.keyless).map(|_| (Credential::None, Source::Nothing))
+    }
+
+    /// The key that the user gave for this run, whatever else there is.
+    fn given(&self, provider: &str) -> Option<(Credential, Source<'_>)> {
+        let wants_bearer = self.configured.get(provider).is_some_and(|auth| auth.bearer);
+        let key = |key: &str| key_credential(provider, key, wants_bearer);
+        if let Some(Meanwhile::Given(given)) = self.meanwhile().get(provider) {
+            return Some((key(given), Source::Login));
+        }
+        self.runtime.get(provider).map(|given| (key(given), Source::Flag))
     }
 
     /// The variable that holds the provider's key, if one is set.

@@ -20,7 +20,7 @@ mod stream;
 mod watchdog;
 mod wire;
 
-pub use auth::{Auth, Credential};
+pub use auth::{Auth, Credential, CredentialSource};
 pub use discovery::{Discovered, discover};
 pub use models_file::{ModelsFile, ModelsFileProblem};
 pub use providers::Providers;

@@ -3,12 +3,12 @@
 use omp_http::Client;
 use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, Shortening, vars};
 
-use crate::auth::{Auth, Credential};
+use crate::auth::Auth;
 use crate::errors;
 use crate::prepared::Preparation;
 use crate::recording;
 use crate::shorten::shorten;
-use crate::stream::WireStream;
+use crate::stream::{ReadyCall, WireStream};
 use crate::watchdog::{WatchdogSettings, Watchdogs};
 use crate::wire::{BETA_HEADER, Call, INTERLEAVED_BETA, Wire, compact, wire_for};
 
@@ -32,12 +32,20 @@ impl Providers {
         Self { watchdogs, ..self }
     }
 
-    fn open(&self, request: &Request) -> Result<WireStream, ModelError> {
-        let model = &request.model;
-        let wire = wire_for(&model.api).ok_or_else(|| unsupported(model))?;
-        let credential = self.auth.credential(model)?;
-        let stream = self.start(wire, &self.preparation.of(request), &credential)?;
-        Ok(stream.with_key_from(self.key_source(model)))
+    /// The request as it is sent, with a credential that is good now.
+    async fn call(self, wire: &'static dyn Wire, request: Request) -> Result<ReadyCall, ModelError> {
+        let credential = self.auth.credential(&request.model).await?;
+        let request = self.preparation.of(&request);
+        let mut call = wire.encode(&request, &credential)?;
+        if self.auth.env().flag(vars::PI_NO_INTERLEAVED_THINKING) {
+            drop_beta(&mut call, INTERLEAVED_BETA);
+        }
+        let key_source = self.key_source(&request.model);
+        let mut client = self.client.with_patience(self.watchdogs.patience(&request.model));
+        if client.is_heard() {
+            client = client.about(recording::about(&request));
+        }
+        Ok(ReadyCall { client, call, key_source })
     }
 
     /// Where what proves who we are comes from; a header that the user has set goes instead of the key.
@@ -49,29 +57,19 @@ impl Providers {
             None => self.auth.source(&model.provider),
         }
     }
-
-    fn start(&self, wire: &dyn Wire, request: &Request, credential: &Credential) -> Result<WireStream, ModelError> {
-        let mut call = wire.encode(request, credential)?;
-        if self.auth.env().flag(vars::PI_NO_INTERLEAVED_THINKING) {
-            drop_beta(&mut call, INTERLEAVED_BETA);
-        }
-        let decoder = wire.decoder(request.model.clone());
-        let mut client = self.client.clone().with_patience(self.watchdogs.patience(&request.model));
-        if client.is_heard() {
-            client = client.about(recording::about(request));
-        }
-        Ok(WireStream::new(client, call, decoder, request.model.clone()))
-    }
 }
 
 impl Llm for Providers {
     fn stream(&self, request: Request) -> Box<dyn ModelStream> {
-        let stream = self.open(&request);
-        Box::new(stream.unwrap_or_else(|error| WireStream::failed(&request.model, error)))
+        let model = request.model.clone();
+        let Some(wire) = wire_for(&model.api) else {
+            return Box::new(WireStream::failed(&model, unsupported(&model)));
+        };
+        Box::new(WireStream::new(self.clone().call(wire, request), wire.decoder(model.clone()), model))
     }
 
     fn written(&self, request: &Request) -> Option<serde_json::Value> {
-        let credential = self.auth.credential(&request.model).ok()?;
+        let credential = self.auth.known_credential(&request.model).ok()?;
         let call = wire_for(&request.model.api)?.encode(&self.preparation.of(request), &credential).ok()?;
         serde_json::from_slice(&call.body).ok()
     }
@@ -82,11 +80,12 @@ impl Llm for Providers {
             return None;
         }
         let client = self.client.clone().with_patience(self.watchdogs.patience(&model));
-        let request = self.preparation.of(request);
-        let call = self.auth.credential(&model).and_then(|credential| compact::encode(&request, &credential));
-        let source = self.key_source(&model);
+        let request = self.preparation.of(request).into_owned();
+        let providers = self.clone();
         Some(Box::pin(async move {
-            shorten(client, call?, model).await.map_err(|mut error| {
+            let credential = providers.auth.credential(&model).await?;
+            let source = providers.key_source(&model);
+            shorten(client, compact::encode(&request, &credential)?, model).await.map_err(|mut error| {
                 errors::name_key(&mut error, source.as_deref());
                 error
             })

@@ -31,7 +31,23 @@ const QUOTE_LIMIT: usize = 512;
 /// How long a server may take to explain a refusal.
 const EXPLANATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-type Opening = Pin<Box<dyn Future<Output = Result<BodyStream, ModelError>> + Send>>;
+type Opening = Pin<Box<dyn Future<Output = Opened> + Send>>;
+
+/// A request that is ready to be sent.
+pub(crate) struct ReadyCall {
+    pub client: Client,
+    pub call: Call,
+    /// Where the key comes from, for errors about keys.
+    pub key_source: Option<String>,
+}
+
+/// What came of sending it.
+struct Opened {
+    body: Result<BodyStream, ModelError>,
+    secrets: Vec<String>,
+    key_source: Option<String>,
+    sent: Instant,
+}
 
 pub(crate) struct WireStream {
     model: Arc<Model>,
@@ -66,25 +82,24 @@ struct Received {
 }
 
 impl WireStream {
-    pub fn new(client: Client, call: Call, decoder: Box<dyn Decoder>, model: Arc<Model>) -> Self {
-        let secrets = secrets(&call.headers);
-        let state = State::Opening(Box::pin(open(client, call, model.clone())));
+    /// `ready` makes the request when the stream is polled for the first time.
+    pub fn new(
+        ready: impl Future<Output = Result<ReadyCall, ModelError>> + Send + 'static,
+        decoder: Box<dyn Decoder>,
+        model: Arc<Model>,
+    ) -> Self {
         Self {
             answer: MessageBuilder::new(&model),
             decoder: Some(decoder),
-            state,
+            state: State::Opening(Box::pin(open(ready, model.clone()))),
             events: SseDecoder::new(),
-            secrets,
+            secrets: Vec::new(),
             started: Instant::now(),
             ttft: None,
             received: Received::default(),
             key_source: None,
             model,
         }
-    }
-
-    pub fn with_key_from(self, source: Option<String>) -> Self {
-        Self { key_source: source, ..self }
     }
 
     /// A stream that has nothing to tell but why there is none.
@@ -108,13 +123,17 @@ impl WireStream {
     /// Does one piece of work: ready when there may be something new to tell.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
-            State::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
-                Ok(mut body) => {
-                    body.watch_progress();
-                    self.state = State::Reading(body);
+            State::Opening(opening) => {
+                let opened = ready!(opening.as_mut().poll(cx));
+                (self.secrets, self.key_source, self.started) = (opened.secrets, opened.key_source, opened.sent);
+                match opened.body {
+                    Ok(mut body) => {
+                        body.watch_progress();
+                        self.state = State::Reading(body);
+                    }
+                    Err(error) => self.fail(error),
                 }
-                Err(error) => self.fail(error),
-            },
+            }
             State::Reading(_) => return self.read(cx),
             State::Over => self.fail(errors::protocol(&self.model, "it ended without an end")),
         }
@@ -298,8 +317,19 @@ impl ModelStream for WireStream {
     }
 }
 
-/// Sends the request. Only a success that looks like a stream is let through.
-async fn open(client: Client, call: Call, model: Arc<Model>) -> Result<BodyStream, ModelError> {
+/// Makes the request and sends it.
+async fn open(ready: impl Future<Output = Result<ReadyCall, ModelError>>, model: Arc<Model>) -> Opened {
+    match ready.await {
+        Err(error) => Opened { body: Err(error), secrets: Vec::new(), key_source: None, sent: Instant::now() },
+        Ok(ReadyCall { client, call, key_source }) => {
+            let (secrets, sent) = (secrets(&call.headers), Instant::now());
+            Opened { body: send(client, call, model).await, secrets, key_source, sent }
+        }
+    }
+}
+
+/// Only a success that looks like a stream is let through.
+async fn send(client: Client, call: Call, model: Arc<Model>) -> Result<BodyStream, ModelError> {
     let sent = client.post_stream(&call.url, &call.headers, call.body).await;
     let response = sent.map_err(|error| errors::transport(&model, &error))?;
     let StreamingResponse { status, headers, body } = response;

@@ -1,58 +1,13 @@
 //! The binary: reads arguments and the environment, puts the parts together, returns the exit code.
 
-mod attached;
 mod cli;
-mod commands;
-mod compacting;
-mod compose;
-mod config_cli;
-mod containing;
-mod context_cli;
-mod demo;
-mod displaced_rules;
-mod doctor;
-mod faces;
-mod file_commands;
-mod file_index;
-mod first_run;
-mod first_word;
-mod hooking;
-mod host;
-mod interactive;
-mod nested_context;
-mod older_settings;
-mod outside;
-mod plain;
+mod folder;
+mod modes;
+mod output;
 mod private_file;
-mod prompt_history;
-mod prompt_parts;
-#[cfg(test)]
-mod prompt_size;
-mod recordings;
-mod redraws;
-mod rule_file;
-mod run;
-mod secrets;
-mod sessions;
-mod sessions_cli;
-mod sessions_export;
-mod sessions_import;
-mod set_aside_news;
-mod settings_list;
+mod session;
 mod signals;
-mod sources_cli;
 mod startup;
-mod titles;
-mod transcript;
-mod trust;
-mod trust_cli;
-mod ttsr_cli;
-mod typed_line;
-mod undo;
-mod unused;
-mod usage_error;
-mod user_shell;
-mod write_log;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -61,9 +16,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::CommandFactory;
-use cli::{Cli, Subcommands};
+use cli::{Cli, Subcommands, config, context, doctor, faces, first_word, sessions, trust, ttsr, usage_error};
+use modes::{first_run, run};
 use omp_headless::Exit;
 use omp_types::Env;
+use output::complain;
 
 fn main() -> ExitCode {
     let began = Instant::now();
@@ -102,13 +59,13 @@ fn main() -> ExitCode {
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
-        Some(Subcommands::Context(args)) => runtime.block_on(context_cli::run(args, &env)),
+        Some(Subcommands::Context(args)) => runtime.block_on(context::run(args, &env)),
         Some(Subcommands::Doctor(args)) => runtime.block_on(doctor::run(&args, &env)),
-        Some(Subcommands::Ttsr(args)) => ttsr_cli::run(args, &env),
+        Some(Subcommands::Ttsr(args)) => ttsr::run(args, &env),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
-        Some(Subcommands::Config(args)) => config_cli::run(args, &env),
-        Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
-        Some(Subcommands::Trust(args)) => trust_cli::run(args, &env),
+        Some(Subcommands::Config(args)) => config::run(args, &env),
+        Some(Subcommands::Sessions(args)) => sessions::run(args, &env),
+        Some(Subcommands::Trust(args)) => trust::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
     // A search that was cancelled may still be winding down; nobody waits for it.
@@ -136,7 +93,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 
 fn environment(folder: Option<&Path>) -> Env {
     // A folder that cannot be used is told of later.
-    let project = compose::working_folder(folder).ok();
+    let project = folder::working_folder(folder).ok();
     omp_config::load_environment(variables(), project.as_deref())
 }
 
@@ -157,10 +114,4 @@ fn written(text: &[u8]) -> Exit {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Success,
         Err(_) => Exit::Failed,
     }
-}
-
-fn complain(problem: &str, exit: Exit) -> Exit {
-    // With standard error gone there is nobody left to tell; the exit code still does.
-    let _ = writeln!(std::io::stderr(), "omp: {}", omp_stdx::sanitize::strip_control(problem));
-    exit
 }

@@ -38,7 +38,7 @@ fn stream(rules: StreamRules) -> Duration {
         let (session, _actor) = Session::open(options(rules));
         let mut events = session.events();
         let start = Instant::now();
-        session.send(Command::Prompt(vec![Content::text("write")])).await.expect("a session");
+        session.send(Command::Prompt(vec![Content::text("write")].into())).await.expect("a session");
         let mut pieces = 0;
         loop {
             match events.recv().await.expect("an event") {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_session::{AgentEvent, Command, Recorder, Session, SessionEvent, SessionOptions, ToolOutcome};
 use omp_types::{
     Api, AssistantMessage, Content, InputKind, Llm, Message, MessageBuilder, Model, ModelStream, Prices, Request,
@@ -38,12 +38,13 @@ struct AddDetails {
 
 impl Tool for Add {
     type Params = AddParams;
+    type Plan = AddParams;
     type Details = AddDetails;
     const NAME: &'static str = "add";
     const PROMPT: &'static str = "Adds two numbers.";
 
-    fn approval(&self, _: &AddParams) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: AddParams) -> Planned<AddParams> {
+        Planned::new(Tier::Read, params)
     }
 
     async fn run(&self, params: AddParams, _: &ToolCx) -> Result<Output<AddDetails>, ToolError> {
@@ -126,7 +127,7 @@ pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>>
         ..SessionOptions::new(Arc::new(Pretender), Arc::new(model()), Recorder::nowhere(Path::new(".")))
     });
     let mut events = session.events();
-    session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")])).await?;
+    session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")].into())).await?;
     while let Some(event) = events.recv().await {
         match event {
             SessionEvent::Agent(AgentEvent::ToolStart { name, arguments, .. }) => {

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, ToolSet, run};
-use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
+use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, run};
+use omp_compaction::Compactor;
+use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Loans;
 use crate::approvals::Approvals;
-use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::features::{AskedAloud, StartSource, Woken, ask_to_overwrite};
 use crate::history;
-use crate::inbox::{Inbox, as_prompt, meanwhile};
+use crate::inbox::{Inbox, meanwhile};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
+use crate::plan::PLAN_FILE;
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
 use crate::retry::RetryPolicy;
@@ -31,7 +32,7 @@ pub(crate) struct Actor {
     pub(crate) control: Arc<Control>,
     pub(crate) models: Models,
     pub(crate) transcript: Transcript,
-    pub(crate) upkeep: Upkeep,
+    pub(crate) upkeep: Compactor,
     pub(crate) guard: Guard,
     pub(crate) woken: Woken,
     /// How the session began.
@@ -63,7 +64,7 @@ impl Actor {
         let mut resumed = options.resumed;
         let mut recorder = options.recorder;
         recorder.resume(resumed.mode.as_deref(), options.veil.clone());
-        let upkeep = Upkeep::new(options.compaction, compaction::notes_in(&resumed.blanked));
+        let upkeep = Compactor::new(options.compaction, PLAN_FILE, &resumed.blanked);
         let spending = Spending::after(&resumed.messages);
         let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
@@ -92,7 +93,7 @@ impl Actor {
             llm: options.llm,
             cache: options.cache,
             recorder,
-            tools: ToolSet::new(options.tools.clone()),
+            tools: options.tools.clone(),
             snapshot,
             auto_retry,
             policy: options.policy,
@@ -106,7 +107,7 @@ impl Actor {
             commands,
         }));
         control.resume(&resumed);
-        let transcript = upkeep.rebuilt(&control, std::mem::take(&mut resumed.messages));
+        let transcript = upkeep.reblanked(control.as_sent(history::prepare(std::mem::take(&mut resumed.messages))));
         restore(&options.tools, &transcript);
         control.set_messages(transcript.messages());
         control.change(|snapshot| snapshot.message_count = transcript.len());
@@ -137,7 +138,7 @@ impl Actor {
         let control = self.control.clone();
         control.begin();
         inbox.hearing(&control, Box::pin(control.start(self.begun))).await;
-        inbox.postpone(control.queues.clear().into_iter().filter_map(as_prompt));
+        inbox.postpone(control.unqueue().into_iter().map(Command::Prompt));
     }
 
     async fn obey(&mut self, command: Command, inbox: &mut Inbox) {
@@ -149,9 +150,10 @@ impl Actor {
                     self.prompt(news, inbox).await;
                 }
             }
-            Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
+            Command::Prompt(prompt) | Command::Steer(prompt) | Command::FollowUp(prompt) => {
                 self.woken.told();
-                self.prompt(vec![Arc::new(Message::User(UserMessage::new(content)))], inbox).await;
+                let message = self.control.standing().prepared.message(&prompt);
+                self.prompt(vec![message], inbox).await;
             }
             Command::Retry => {
                 self.woken.told();
@@ -169,8 +171,9 @@ impl Actor {
             Command::GoTo { leaf, note, reply } => drop(reply.send(self.go_to(leaf, note, inbox).await)),
             Command::SetModel(model) => self.set_model(model),
             Command::SetThinking(level) => self.set_thinking(level),
-            Command::SetTools(tools) => {
-                self.control.set_tools(ToolSet::new(tools));
+            Command::SetTools { source, tools } => {
+                restore(&tools, &self.transcript);
+                self.control.set_tools(&source, tools);
                 self.publish(false);
             }
             // The same whether something runs or not. A new command has to say where it belongs.
@@ -207,9 +210,9 @@ impl Actor {
         let since = inbox.put_off(&control);
         control.end_prompt().await;
         control.set_deaf(false);
-        let mut undelivered = control.queues.clear();
+        let mut undelivered = control.unqueue();
         if end == RunEnd::Finished {
-            inbox.postpone(undelivered.drain(..).filter_map(as_prompt));
+            inbox.postpone(undelivered.drain(..).map(Command::Prompt));
         }
         inbox.postpone(since);
         self.publish(false);
@@ -252,7 +255,7 @@ impl Actor {
         let mut end = self.work_once(said, cancel.clone()).await;
         while self.goes_on(&end, &cancel) {
             // Time may have run out, or the user may have ended it, since.
-            let Some(again) = self.control.standing().again(Instant::now()) else { break };
+            let Some(again) = self.control.standing().say_again(Instant::now()) else { break };
             let said = vec![again];
             self.control.standing().said(&said);
             end = self.work_once(said, cancel.clone()).await;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use omp_agent::{Queues, ToolSet};
+use omp_agent::{AnyTool, Queues, ToolSet};
+use omp_policy::{ApprovalMode, Policy};
 use omp_secrets::Veil;
 use omp_store::{Custom, TitleSource};
 use omp_types::{AssistantMessage, CacheRetention, Llm, Message};
@@ -18,10 +19,12 @@ use crate::event::{SessionEvent, Snapshot};
 use crate::features::{SessionFeature, Waking};
 use crate::outlet::Outlet;
 use crate::plan;
-use crate::policy::{ApprovalMode, Policy};
+use crate::prepared::Prompt;
 use crate::prompt::{LookAround, SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
 use crate::secrets;
+use crate::slash::{SlashCommand, SlashCommands};
+use crate::sources::{OWN_SOURCE, Sources};
 use crate::spending::{RequestParts, Spending};
 use crate::standing::Standing;
 use crate::{Closed, Command};
@@ -43,7 +46,8 @@ pub(crate) struct Control {
     pub cache: CacheRetention,
     standing: Mutex<Standing>,
     recorder: Mutex<Recorder>,
-    tools: Mutex<ToolSet>,
+    tools: Mutex<Tools>,
+    slash: Mutex<Sources<Arc<dyn SlashCommand>>>,
     messages: Mutex<Vec<Arc<Message>>>,
     next_turn: Mutex<VecDeque<Arc<Message>>>,
     cancel: Mutex<Cancel>,
@@ -82,7 +86,7 @@ pub(crate) struct Parts {
     pub llm: Arc<dyn Llm>,
     pub cache: CacheRetention,
     pub recorder: Recorder,
-    pub tools: ToolSet,
+    pub tools: Vec<Arc<dyn AnyTool>>,
     pub snapshot: Snapshot,
     pub auto_retry: bool,
     pub policy: Policy,
@@ -111,7 +115,8 @@ impl Control {
             cache: parts.cache,
             standing: Mutex::new(parts.standing),
             recorder: Mutex::new(parts.recorder),
-            tools: Mutex::new(parts.tools),
+            tools: Mutex::new(Tools::new(parts.tools)),
+            slash: Mutex::default(),
             messages: Mutex::default(),
             next_turn: Mutex::default(),
             cancel: Mutex::default(),
@@ -204,11 +209,26 @@ impl Control {
     }
 
     pub fn tools(&self) -> ToolSet {
-        lock(&self.tools).clone()
+        lock(&self.tools).joined.clone()
     }
 
-    pub fn set_tools(&self, tools: ToolSet) {
-        *lock(&self.tools) = tools;
+    pub fn set_tools(&self, source: &str, tools: Vec<Arc<dyn AnyTool>>) {
+        let left_out = lock(&self.tools).set(source, tools);
+        if !left_out.is_empty() {
+            let names = left_out.join("`, `");
+            self.tell(format!("tools of {source} are left out, as their names are taken: `{names}`"));
+        }
+    }
+
+    pub fn commands(&self) -> SlashCommands {
+        let commands = lock(&self.slash);
+        let (commands, _) = commands.by_name(|command| command.name().to_owned());
+        SlashCommands::new(commands.into_iter().cloned().collect())
+    }
+
+    pub fn set_commands(&self, source: &str, commands: Vec<Arc<dyn SlashCommand>>) {
+        lock(&self.slash).set(source, commands);
+        self.outlet.offer(SessionEvent::CommandsChanged);
     }
 
     pub fn messages(&self) -> Vec<Arc<Message>> {
@@ -352,6 +372,46 @@ impl Control {
 
     pub fn change(&self, change: impl FnOnce(&mut Snapshot)) {
         self.snapshot.send_modify(|snapshot| change(Arc::make_mut(snapshot)));
+    }
+
+    /// Lets a prompt wait for the running work. It is given back where too many wait.
+    pub fn queue(&self, prompt: Prompt, push: impl FnOnce(&Queues, Arc<Message>) -> bool) -> Option<Prompt> {
+        let message = self.standing().prepared.message(&prompt);
+        if !push(&self.queues, message.clone()) {
+            return self.standing().prepared.prompt(&message);
+        }
+        self.change(|snapshot| snapshot.queued = self.queues.len());
+        self.outlet.offer(SessionEvent::Queued { waiting: self.queues.len() });
+        None
+    }
+
+    /// Takes back what waits: none of it will be delivered.
+    pub fn unqueue(&self) -> Vec<Prompt> {
+        let waited = self.queues.clear();
+        let mut standing = self.standing();
+        waited.iter().filter_map(|message| standing.prepared.prompt(message)).collect()
+    }
+}
+
+/// The tools of all sources.
+struct Tools {
+    sources: Sources<Arc<dyn AnyTool>>,
+    joined: ToolSet,
+}
+
+impl Tools {
+    fn new(own: Vec<Arc<dyn AnyTool>>) -> Self {
+        let mut tools = Self { sources: Sources::default(), joined: ToolSet::default() };
+        tools.set(OWN_SOURCE, own);
+        tools
+    }
+
+    /// Gives back the names of this source that others have already.
+    fn set(&mut self, source: &str, tools: Vec<Arc<dyn AnyTool>>) -> Vec<String> {
+        self.sources.set(source, tools);
+        let (kept, left_out) = self.sources.by_name(|tool| tool.name().into_owned());
+        self.joined = ToolSet::new(kept.into_iter().cloned().collect());
+        left_out.into_iter().filter(|(of, _)| *of == source).map(|(_, name)| name).collect()
     }
 }
 

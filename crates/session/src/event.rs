@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{AgentEvent, QueueModes, RunEnd};
+use omp_compaction::{Compacted, CompactionReason, CompactionStrategy};
+use omp_policy::ApprovalMode;
 use omp_types::{Message, Model, ThinkingLevel, Usage};
 use serde_json::Value;
 
-use crate::compaction::{Compacted, CompactionReason, CompactionStrategy};
 use crate::desk::Question;
 use crate::features::{JobEnded, Quarantined, RulesFired};
-use crate::policy::ApprovalMode;
+use crate::prepared::Prompt;
 use crate::refused::Refused;
 use crate::spending::{Account, Spent};
 
@@ -42,6 +43,10 @@ pub enum SessionEvent {
     Question(Question),
     /// A call was not run: it needs a yes, and nobody can be asked. Its result says the same to the model.
     Refused(Refused),
+    /// A prompt waits for the running work; so many do now.
+    Queued {
+        waiting: usize,
+    },
     /// A job in the background has ended; the model hears of it with its next request.
     JobEnded(JobEnded),
     /// The provider refused something, which is left out of what is sent from now on.
@@ -74,6 +79,8 @@ pub enum SessionEvent {
     Dismissed {
         id: u64,
     },
+    /// A source of slash commands has brought others: [`crate::Session::commands`].
+    CommandsChanged,
     /// The session has a new title.
     Renamed {
         title: String,
@@ -83,8 +90,8 @@ pub enum SessionEvent {
     /// A prompt has been worked off, for good or ill.
     Idle {
         end: RunEnd,
-        /// Messages that were queued for a run that failed or was aborted.
-        undelivered: Vec<Arc<Message>>,
+        /// Prompts that were queued for a run that failed or was aborted.
+        undelivered: Vec<Prompt>,
     },
 }
 

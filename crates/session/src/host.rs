@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Safeguards, Session, SessionHeader, SlashCommands};
+use crate::{Safeguards, Session, SessionFactory, SessionHeader};
 
 pub trait SessionHost: Send + Sync {
     /// Makes the session that is wished for and starts it. A problem is a sentence for the user; nothing was changed.
@@ -75,13 +75,14 @@ pub struct OpenSession {
     /// Ends when the last handle is dropped; joining it waits until the session's processes are gone.
     pub actor: JoinHandle<()>,
     pub header: SessionHeader,
-    pub commands: SlashCommands,
     pub shell: Arc<dyn UserShell>,
     /// Runs what the user types after `$`. `None` where there is no Python to be offered.
     pub python: Option<Arc<dyn UserShell>>,
     /// `None` where the todo tool is off.
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
+    /// Makes further sessions from what this one was made of. `None` where the host makes none.
+    pub factory: Option<Arc<dyn SessionFactory>>,
     /// Things the user should know.
     pub warnings: Vec<String>,
 }

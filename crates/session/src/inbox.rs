@@ -1,9 +1,8 @@
 //! Commands that come while something runs: what can be done at once is done, the rest waits.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use omp_types::{Content, Message, UserMessage};
+use omp_agent::Queues;
 use tokio::sync::mpsc;
 
 use crate::control::Control;
@@ -79,7 +78,6 @@ impl Inbox {
 
 /// Handles a command while a prompt runs; what must wait for its end is given back.
 pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> {
-    let message = |content: Vec<Content>| Arc::new(Message::User(UserMessage::new(content)));
     match command {
         Command::Abort => control.abort(),
         Command::AbortRetry => control.abort_retry(),
@@ -96,16 +94,8 @@ pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> 
         Command::Handoff { reply, .. } => {
             drop(reply.send(Err("Cannot hand off while a response is in progress".to_owned())));
         }
-        Command::Steer(content) => {
-            if !control.queues.steer(message(content.clone())) {
-                return Some(Command::Prompt(content));
-            }
-        }
-        Command::FollowUp(content) => {
-            if !control.queues.follow_up(message(content.clone())) {
-                return Some(Command::Prompt(content));
-            }
-        }
+        Command::Steer(prompt) => return control.queue(prompt, Queues::steer).map(Command::Prompt),
+        Command::FollowUp(prompt) => return control.queue(prompt, Queues::follow_up).map(Command::Prompt),
         Command::Compact { .. } => {
             // It takes the place of work; hooks that only hear of the session's start are let finish.
             let snapshot = control.snapshot();
@@ -123,16 +113,8 @@ pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> 
         | Command::EditSummary { .. }
         | Command::SetModel(_)
         | Command::SetThinking(_)
-        | Command::SetTools(_)) => return Some(later),
+        | Command::SetTools { .. }) => return Some(later),
     }
     control.change(|snapshot| snapshot.modes = control.queues.modes());
     None
-}
-
-/// A message that came too late for the run it was meant for.
-pub(crate) fn as_prompt(message: Arc<Message>) -> Option<Command> {
-    match &*message {
-        Message::User(user) => Some(Command::Prompt(user.content.clone())),
-        _ => None,
-    }
 }

@@ -1,74 +1,59 @@
 //! The session: commands in, events out. Everything a front end needs and nothing of how it is drawn.
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes the
-//! file, `policy` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is told,
-//! `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of [`SessionFeature`]s. It
-//! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
+//! file, `approvals` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is
+//! told, `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of
+//! [`SessionFeature`]s. It knows neither providers nor tools; both are handed in. Who needs more than one session holds a
+//! [`SessionHost`].
 
-mod access;
 mod actor;
-mod approvals;
-mod aside;
-mod branch_points;
-mod compaction;
+mod approval;
 mod control;
-mod conversation;
-mod desk;
 mod event;
+mod factory;
 mod features;
 mod file_commands;
-mod history;
 mod host;
 mod inbox;
-mod levels;
-mod maintenance;
 mod outlet;
-mod pictures;
 mod plan;
-mod policy;
 mod port;
 mod prepared;
 mod prompt;
-mod queue_modes;
-mod recorder;
-mod refused;
-mod resumed;
-mod retry;
-mod run_end;
-mod safeguards;
-mod secrets;
+mod record;
+mod runs;
 mod settings;
 mod slash;
+mod sources;
 mod spending;
-mod standing;
-mod stats;
-mod stripped;
-mod time_limit;
-mod transcript;
-mod tree;
+mod switch;
+mod transcripts;
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
+use omp_compaction::{BranchNote, Compacted, CompactionOptions};
+use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel};
 use omp_secrets::Veil;
 use omp_store::Custom;
-use omp_types::{Access, AccessMap, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
-use omp_view::View;
+use omp_types::{Access, AccessMap, CacheRetention, Llm, Message, Model, ServiceTier, ThinkingLevel};
+use omp_view::{CallKind, View};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+// Modules are known by their own names, whichever folder they lie in.
+use approval::{access, approvals, desk, refused, safeguards};
 use control::Control;
+use record::{recorder, resumed, secrets, stripped};
+use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
+use transcripts::{branch_points, conversation, history, stats, tree};
 
 pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;
-pub use compaction::{
-    BLANKED_ENTRY, BeforeSummary, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks,
-    CompactionLimits, CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy,
-    IdleCompaction, RemoteSummary, Survived, TreeHooks, TreeMove, TreePlan, compaction_summary,
-};
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
+pub use factory::{SessionFactory, SubSession};
 pub use features::{
     BackgroundJobs, CallSeen, EndReason, FilesInTheWay, FilesKept, Heard, HookPermission, HookPoint, HookReply,
     HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,
@@ -78,11 +63,9 @@ pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
+pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
-pub use policy::{
-    ApprovalMode, EditedRules, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy,
-};
-pub use prepared::{CallLimit, Prepared};
+pub use prepared::{CallLimit, Prepared, Prompt};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
     PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
@@ -96,6 +79,7 @@ pub use retry::{RetryPolicy, ToldRetries};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};
+pub use sources::OWN_SOURCE;
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
     SPENDING_SETTINGS, Spent, TurnSpent, cached_percent, cost_line,
@@ -103,6 +87,7 @@ pub use spending::{
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use stripped::STRIPPED;
+pub use switch::{SessionSwitch, SwitchFailed, SwitchedSession};
 pub use time_limit::TimeLimit;
 pub use tree::{TreeError, TreeNode, tree_text};
 
@@ -182,11 +167,11 @@ impl SessionOptions {
 
 pub enum Command {
     /// Starts a run, or waits for the running one to end.
-    Prompt(Vec<Content>),
+    Prompt(Prompt),
     /// Interrupts the running work with a message; starts a run when idle.
-    Steer(Vec<Content>),
+    Steer(Prompt),
     /// Delivered when the running work is done; starts a run when idle.
-    FollowUp(Vec<Content>),
+    FollowUp(Prompt),
     /// Delivered together with the next prompt, before it.
     NextTurn(Arc<Message>),
     /// Becomes part of the conversation without asking for an answer, after the running work.
@@ -217,8 +202,12 @@ pub enum Command {
     SetApprovalMode(ApprovalMode),
     /// From the next call on. In plan mode the model looks around and writes a plan; it changes nothing else.
     SetPlanMode(bool),
-    /// From the next prompt on.
-    SetTools(Vec<Arc<dyn AnyTool>>),
+    /// What a source of tools brings now, in place of what it brought before, from the next prompt on. The session's own
+    /// are those of [`OWN_SOURCE`]; a name that another source has already is left out, and the user is told.
+    SetTools {
+        source: String,
+        tools: Vec<Arc<dyn AnyTool>>,
+    },
     /// Shortens the conversation; a run that goes on is aborted first. The answer is what is left, or a sentence.
     Compact {
         instructions: Option<String>,
@@ -240,18 +229,6 @@ pub enum Command {
         note: BranchNote,
         reply: oneshot::Sender<Result<(), GoToError>>,
     },
-}
-
-/// What is told of the branch that is left.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BranchNote {
-    /// Nothing, or a summary where `branchSummary.enabled` is on.
-    #[default]
-    AsSet,
-    /// Nothing, whatever is set.
-    Nothing,
-    /// A model sums it up, by these words where there are some.
-    Summary(Option<String>),
 }
 
 /// Why the session stays where it is.
@@ -341,6 +318,11 @@ impl Session {
         self.control.outlet.subscribe()
     }
 
+    /// The same for somebody the session does not wait for: who reads too slowly loses events, and is told how many.
+    pub fn observe(&self) -> Observer {
+        self.control.outlet.observe()
+    }
+
     /// The state as of now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.control.snapshot()
@@ -383,6 +365,16 @@ impl Session {
         self.control.tools()
     }
 
+    /// The slash commands of all sources, as of now. [`SessionEvent::CommandsChanged`] tells when they are others.
+    pub fn commands(&self) -> SlashCommands {
+        self.control.commands()
+    }
+
+    /// What a source of slash commands brings now, in place of what it brought before.
+    pub fn set_commands(&self, source: &str, commands: Vec<Arc<dyn SlashCommand>>) {
+        self.control.set_commands(source, commands);
+    }
+
     pub fn system_prompt(&self) -> Arc<str> {
         self.control.told.system()
     }
@@ -392,9 +384,19 @@ impl Session {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
     }
 
+    /// How a call looks. `None` for a tool that is not there.
+    pub fn view(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
+        self.control.tools().view(tool, arguments, outcome)
+    }
+
+    /// What sort of thing the calls of a tool do.
+    pub fn call_kind(&self, tool: &str) -> CallKind {
+        self.control.tools().kind(tool)
+    }
+
     /// What a call would do, as far as its arguments have arrived.
-    pub fn preview(&self, tool: &str, partial: &Value) -> Option<View> {
-        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, partial)
+    pub fn preview(&self, tool: &str, call: ArrivingCall<'_>) -> Option<View> {
+        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, call)
     }
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.
@@ -412,7 +414,7 @@ impl Session {
     /// Whether going on from another entry leaves something behind that is not on the way to it.
     pub fn leaves_branch(&self, leaf: Option<&EntryId>) -> Result<bool, String> {
         let Some(source) = self.control.recorder().source() else { return Ok(false) };
-        compaction::abandoned(&source, leaf).map(|left| !left.is_empty())
+        compacting::abandoned(&source, leaf).map(|left| !left.is_empty())
     }
 
     /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.
@@ -431,7 +433,7 @@ impl Session {
 
     /// What the model is told of what was taken out; `None` when nothing was.
     pub fn summary(&self) -> Option<String> {
-        compaction::summary_in(&self.control.messages())
+        omp_compaction::summary_in(&self.control.messages())
     }
 
     /// Puts other words in the place of the summary.
@@ -455,11 +457,6 @@ impl Session {
     /// The first answer to the next prompt has to call this tool.
     pub fn force_tool(&self, tool: Option<&str>) {
         self.control.standing().force(tool);
-    }
-
-    /// What a prompt stands for that a command gives back, and what holds while it is worked on.
-    pub fn prepare(&self, prepared: Prepared) {
-        self.control.standing().prepared.add(prepared);
     }
 
     /// Why it will end, for hooks that hear of the end. Said before the last handle is dropped.
@@ -499,8 +496,8 @@ impl Session {
     }
 
     /// Takes the waiting messages back: none of them will be delivered.
-    pub fn unqueue(&self) -> Vec<Arc<Message>> {
-        self.control.queues.clear()
+    pub fn unqueue(&self) -> Vec<Prompt> {
+        self.control.unqueue()
     }
 
     /// Whether there is a question that was not answered, so that [`Command::Retry`] has something to ask.
@@ -543,7 +540,7 @@ impl Session {
     }
 
     /// The rules on what calls do, as they hold now.
-    pub fn rules(&self) -> Vec<Rule> {
+    pub fn rules(&self) -> Vec<ApprovalRule> {
         self.control.policy().rules.iter().cloned().collect()
     }
 

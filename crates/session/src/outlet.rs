@@ -1,10 +1,10 @@
-//! Hands every event to every subscriber, in order, waiting for slow ones.
+//! Hands every event to every subscriber, in order. Front ends are waited for; observers lose what they do not read in time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_agent::AgentEvent;
 use omp_secrets::Veil;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 
 use crate::event::SessionEvent;
 use crate::secrets;
@@ -12,12 +12,42 @@ use crate::secrets;
 /// Events a subscriber may lag behind before the session waits for it.
 const MAX_LAG: usize = 256;
 
+/// Events an observer may lag behind before it loses the oldest.
+const MAX_KEPT: usize = 1024;
+
 #[derive(Default)]
 pub(crate) struct Outlet {
     subscribers: Mutex<Vec<mpsc::Sender<SessionEvent>>>,
+    /// Made for the first observer.
+    observers: Mutex<Option<broadcast::Sender<SessionEvent>>>,
     /// Nobody is told a secret.
     veil: Arc<Veil>,
     run: Mutex<RunTold>,
+}
+
+/// Events of a session for somebody it never waits for, such as a viewer over a slow line.
+pub struct Observer {
+    events: broadcast::Receiver<SessionEvent>,
+}
+
+/// What an observer hears.
+#[derive(Clone, Debug)]
+pub enum Observed {
+    Event(Box<SessionEvent>),
+    /// So many events were lost here: the observer read too slowly. The snapshot and the messages of the session tell how
+    /// things stand now.
+    Lost(u64),
+}
+
+impl Observer {
+    /// `None` when the session has ended.
+    pub async fn next(&mut self) -> Option<Observed> {
+        match self.events.recv().await {
+            Ok(event) => Some(Observed::Event(Box::new(event))),
+            Err(broadcast::error::RecvError::Lagged(lost)) => Some(Observed::Lost(lost)),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
 }
 
 /// What subscribers have been told of the current prompt.
@@ -31,13 +61,25 @@ pub(crate) struct RunTold {
 
 impl Outlet {
     pub fn new(veil: Arc<Veil>) -> Self {
-        Self { subscribers: Mutex::default(), veil, run: Mutex::default() }
+        Self { veil, ..Self::default() }
     }
 
     pub fn subscribe(&self) -> mpsc::Receiver<SessionEvent> {
         let (sender, receiver) = mpsc::channel(MAX_LAG);
         self.lock().push(sender);
         receiver
+    }
+
+    pub fn observe(&self) -> Observer {
+        let mut observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = observers.get_or_insert_with(|| broadcast::channel(MAX_KEPT).0);
+        Observer { events: sender.subscribe() }
+    }
+
+    fn show_observers(&self, event: &SessionEvent) {
+        let mut observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner);
+        // With the last observer goes what is kept for them.
+        observers.take_if(|sender| sender.send(event.clone()).is_err());
     }
 
     /// A prompt begins, of which nothing has been told.
@@ -60,6 +102,7 @@ impl Outlet {
             _ => {}
         }
         let event = secrets::hide_event(&self.veil, event);
+        self.show_observers(&event);
         let subscribers = self.lock().clone();
         let mut gone = false;
         if let Some((last, others)) = subscribers.split_last() {
@@ -76,6 +119,7 @@ impl Outlet {
     /// Tells those who have room for it, without waiting: for news that can also be read from the snapshot.
     pub fn offer(&self, event: SessionEvent) {
         let event = secrets::hide_event(&self.veil, event);
+        self.show_observers(&event);
         for subscriber in &*self.lock() {
             let _ = subscriber.try_send(event.clone());
         }

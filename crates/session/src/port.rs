@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, Tier, ToolOutcome};
+use omp_agent::{AgentEvent, CheckedCall, PlannedCall, Port, RunEnd, Stop, Tier, ToolOutcome};
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
-use serde_json::Value;
 
 use crate::access::Loans;
 use crate::approvals;
@@ -73,28 +72,25 @@ impl Port for SessionPort<'_> {
         saved
     }
 
-    async fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> Decision {
-        let word = self.control.before_call(call, tool).await;
+    async fn before_call<'t>(&mut self, mut call: CheckedCall<'t>) -> Result<PlannedCall<'t>, String> {
+        let word = self.control.before_call(&mut call).await;
         if let Some(refusal) = word.refusal {
-            return Decision::Refuse(refusal);
+            return Err(refusal);
         }
-        // Whatever runs is what is judged.
-        let amended = word.amended;
-        let call = amended.as_ref().unwrap_or(call);
-        let refusal = self.control.standing().prepared.refusal(call);
+        let refusal = self.control.standing().prepared.refusal(call.call());
         if let Some(reason) = refusal {
-            approvals::refused(self.control, call, "the command that is carried out");
-            return Decision::Refuse(reason);
+            approvals::refused(self.control, call.call(), "the command that is carried out");
+            return Err(reason);
         }
-        let decision = approvals::decide(self.control, call, tool, word.permission.as_ref(), &mut self.loans).await;
-        if matches!(decision, Decision::Refuse(_)) {
-            return decision;
-        }
-        if tool.approval(&Value::Object(call.arguments.clone())).tier != Tier::Read {
+        approvals::access_made(self.control).await;
+        let planned = call.plan()?;
+        approvals::decide(self.control, &planned, word.permission.as_ref(), &mut self.loans).await?;
+        let call = planned.call();
+        if planned.approval().tier != Tier::Read {
             self.control.before_change(&call.id, &call.name).await;
         }
         self.control.call_runs(call);
-        amended.map_or(Decision::Run, |call| Decision::Amend(Value::Object(call.arguments)))
+        Ok(planned)
     }
 
     fn meant(&mut self, call: &ToolCall) -> Option<ToolCall> {
@@ -104,7 +100,8 @@ impl Port for SessionPort<'_> {
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.loans.remove(&outcome.call_id);
         stripped::strip(&mut outcome.output);
-        secrets::take_in_outcome(&self.control.veil, outcome);
+        let kind = self.control.tools().kind(&outcome.name);
+        secrets::take_in_outcome(&self.control.veil, kind, outcome);
         let said = self.control.after_call(outcome).await;
         self.said.extend(said.into_iter().map(Said::into_message));
         // What hooks made of the call's files, such as a formatter, is the call's as well.

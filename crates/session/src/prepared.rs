@@ -1,31 +1,67 @@
-//! Prompts that a command has made of what was typed: what the user wrote, and what holds while they are worked on.
-//!
-//! A front end is given the text of a prompt and sends it like any other, now or later. What belongs to it waits here and
-//! is found again by that text.
+//! Prompts: what is said to the model, and what holds while a prompt that a command made is worked on.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+use omp_agent::MAX_QUEUED;
 use omp_store::Custom;
-use omp_types::{Content, Message, Model, ThinkingLevel, ToolCall};
+use omp_types::{Content, Message, Model, ThinkingLevel, ToolCall, UserMessage, text_of};
 use serde_json::{Value, json};
 
 /// The entry before a message that tells what was typed; the message is what became of it.
 pub(crate) const TYPED_ENTRY: &str = "slash_command";
-/// Prompts that may wait to be said; the oldest gives way.
-const MAX_WAITING: usize = 64;
+/// Prompts that may wait to be delivered: as many as both queues hold, and the one that runs. The oldest gives way.
+const MAX_WAITING: usize = 2 * MAX_QUEUED + 1;
 
 /// Why a call must not run, in words for the model.
 pub type CallLimit = Arc<dyn Fn(&ToolCall) -> Option<String> + Send + Sync>;
 
-/// A prompt that stands for what was typed.
+/// What is said to the model, with what a command prepared for it.
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    pub content: Vec<Content>,
+    /// Where it stands for something else that was typed.
+    pub prepared: Option<Arc<Prepared>>,
+}
+
+impl Prompt {
+    pub fn text(text: impl Into<String>) -> Self {
+        vec![Content::text(text)].into()
+    }
+
+    /// Puts more blocks behind what is there.
+    pub fn with(mut self, more: impl IntoIterator<Item = Content>) -> Self {
+        self.content.extend(more);
+        self
+    }
+
+    /// As the user wrote it: the text and what was attached to it.
+    pub fn typed(&self) -> (String, &[Content]) {
+        match &self.prepared {
+            Some(prepared) => (prepared.typed.clone(), self.content.get(prepared.blocks..).unwrap_or_default()),
+            None => (text_of(&self.content), &self.content),
+        }
+    }
+
+    pub(crate) fn message(&self) -> Arc<Message> {
+        Arc::new(Message::User(UserMessage::new(self.content.clone())))
+    }
+}
+
+impl From<Vec<Content>> for Prompt {
+    fn from(content: Vec<Content>) -> Self {
+        Self { content, prepared: None }
+    }
+}
+
+/// What belongs to a prompt that stands for what was typed.
 #[derive(Clone)]
 pub struct Prepared {
-    /// As it is sent: one block of the message.
-    pub text: String,
     /// As the user wrote it.
     pub typed: String,
+    /// How many blocks of the prompt were made of that; the user attached the rest.
+    pub blocks: usize,
     /// The file it was made of.
     pub path: String,
     /// Who answers it, in place of the session's model.
@@ -35,11 +71,6 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    fn is_in(&self, message: &Message) -> bool {
-        let Message::User(user) = message else { return false };
-        user.content.iter().filter_map(Content::as_text).any(|text| text == self.text)
-    }
-
     fn entry(&self) -> Custom {
         let data = json!({"typed": self.typed, "path": self.path});
         Custom { custom_type: TYPED_ENTRY.to_owned(), data: Some(data) }
@@ -58,65 +89,81 @@ pub(crate) fn typed_in(entry: &Value) -> Option<&str> {
     entry["data"]["typed"].as_str().filter(|typed| is_it && !typed.trim().is_empty())
 }
 
+/// Messages that were made of prepared prompts, each with what belongs to it.
 #[derive(Debug, Default)]
 pub(crate) struct Preparations {
-    waiting: VecDeque<Prepared>,
-    /// Those that were said in the running prompt, or in the last one.
-    said: Vec<Prepared>,
+    waiting: VecDeque<(Arc<Message>, Arc<Prepared>)>,
+    /// Those that were delivered in the running prompt, or in the last one.
+    delivered: Vec<Arc<Prepared>>,
 }
 
 impl Preparations {
-    pub fn add(&mut self, prepared: Prepared) {
-        self.waiting.retain(|known| known.text != prepared.text);
-        if self.waiting.len() >= MAX_WAITING {
-            self.waiting.pop_front();
+    /// The message of a prompt, which is delivered now or later.
+    pub fn message(&mut self, prompt: &Prompt) -> Arc<Message> {
+        let message = prompt.message();
+        if let Some(prepared) = &prompt.prepared {
+            if self.waiting.len() >= MAX_WAITING {
+                self.waiting.pop_front();
+            }
+            self.waiting.push_back((message.clone(), prepared.clone()));
         }
-        self.waiting.push_back(prepared);
+        message
+    }
+
+    /// The prompt of a message that is not delivered after all.
+    pub fn prompt(&mut self, message: &Arc<Message>) -> Option<Prompt> {
+        let prepared = self.take(message);
+        match &**message {
+            Message::User(user) => Some(Prompt { content: user.content.clone(), prepared }),
+            _ => None,
+        }
+    }
+
+    /// What belongs to a message that waits.
+    pub fn of(&self, message: &Arc<Message>) -> Option<&Arc<Prepared>> {
+        self.waiting.iter().find(|(waiting, _)| Arc::ptr_eq(waiting, message)).map(|(_, prepared)| prepared)
     }
 
     /// A prompt begins: who answers it, where that is not the session's model. Nothing said means that the last one is
     /// asked again, and what held for it holds.
     pub fn begin(&mut self, messages: &[Arc<Message>]) -> Option<(Arc<Model>, Option<ThinkingLevel>)> {
         if messages.is_empty() {
-            return self.said.first().and_then(|prepared| prepared.model.clone());
+            return self.delivered.first().and_then(|prepared| prepared.model.clone());
         }
-        self.said.clear();
-        let first = self.waiting.iter().find(|prepared| messages.iter().any(|message| prepared.is_in(message)))?;
-        first.model.clone()
+        self.delivered.clear();
+        messages.iter().find_map(|message| self.of(message)).and_then(|prepared| prepared.model.clone())
     }
 
     /// A message is told to the model: what is to be written before it. Its limits count from now on.
-    pub fn delivered(&mut self, message: &Message) -> Option<Custom> {
-        if let Some(again) = self.said.iter().find(|prepared| prepared.is_in(message)) {
-            return Some(again.entry());
-        }
-        let at = self.waiting.iter().position(|prepared| prepared.is_in(message))?;
-        let prepared = self.waiting.remove(at)?;
+    pub fn delivered(&mut self, message: &Arc<Message>) -> Option<Custom> {
+        let prepared = self.take(message)?;
         let entry = prepared.entry();
-        self.said.push(prepared);
+        if !self.delivered.iter().any(|known| Arc::ptr_eq(known, &prepared)) {
+            self.delivered.push(prepared);
+        }
         Some(entry)
     }
 
     pub fn refusal(&self, call: &ToolCall) -> Option<String> {
-        self.said.iter().filter_map(|prepared| prepared.limit.as_ref()).find_map(|limit| limit(call))
+        self.delivered.iter().filter_map(|prepared| prepared.limit.as_ref()).find_map(|limit| limit(call))
+    }
+
+    fn take(&mut self, message: &Arc<Message>) -> Option<Arc<Prepared>> {
+        let at = self.waiting.iter().position(|(waiting, _)| Arc::ptr_eq(waiting, message))?;
+        self.waiting.remove(at).map(|(_, prepared)| prepared)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use omp_types::UserMessage;
-
     use super::*;
 
-    fn prepared(text: &str, allowed: Option<&'static str>) -> Prepared {
+    fn prompt(text: &str, allowed: Option<&'static str>) -> Prompt {
         let limit = allowed.map(|name| {
             Arc::new(move |call: &ToolCall| (call.name != name).then(|| format!("only {name}"))) as CallLimit
         });
-        Prepared { text: text.into(), typed: format!("/{text}"), path: "x.md".into(), model: None, limit }
-    }
-
-    fn said(text: &str) -> Arc<Message> {
-        Arc::new(Message::User(UserMessage::new(vec![Content::text("attached"), Content::text(text)])))
+        let prepared = Prepared { typed: format!("/{text}"), blocks: 1, path: "x.md".into(), model: None, limit };
+        Prompt { prepared: Some(Arc::new(prepared)), ..Prompt::text(text) }
     }
 
     fn refusal(preparations: &Preparations, tool: &str) -> Option<String> {
@@ -132,37 +179,55 @@ mod tests {
     #[test]
     fn a_limit_holds_from_the_delivery_to_the_next_prompt() {
         let mut preparations = Preparations::default();
-        preparations.add(prepared("review", Some("read")));
+        let review = prompt("review", Some("read"));
+        let message = preparations.message(&review);
         assert_eq!(refusal(&preparations, "bash"), None, "not said yet");
-        preparations.begin(&[said("something else")]);
-        assert_eq!(typed(preparations.delivered(&said("something else"))), None);
+        // The same words, typed by the user.
+        let other = preparations.message(&Prompt::text("review"));
+        preparations.begin(std::slice::from_ref(&other));
+        assert_eq!(typed(preparations.delivered(&other)), None);
         assert_eq!(refusal(&preparations, "bash"), None);
         // It comes while the other one is worked on.
-        assert_eq!(typed(preparations.delivered(&said("review"))).as_deref(), Some("/review"));
+        assert_eq!(typed(preparations.delivered(&message)).as_deref(), Some("/review"));
         assert_eq!(refusal(&preparations, "bash").as_deref(), Some("only read"));
         assert_eq!(refusal(&preparations, "read"), None);
         // Asked again after a failure, and said again by a loop.
         preparations.begin(&[]);
-        assert_eq!(typed(preparations.delivered(&said("review"))).as_deref(), Some("/review"));
+        let again = preparations.message(&review);
+        assert_eq!(typed(preparations.delivered(&again)).as_deref(), Some("/review"));
         assert_eq!(refusal(&preparations, "bash").as_deref(), Some("only read"));
-        preparations.begin(&[said("next")]);
+        assert_eq!(preparations.delivered.len(), 1);
+        preparations.begin(&[Prompt::text("next").message()]);
         assert_eq!(refusal(&preparations, "bash"), None);
     }
 
     #[test]
     fn every_limit_counts_and_what_waits_is_bounded() {
         let mut preparations = Preparations::default();
-        for number in 0..MAX_WAITING + 1 {
-            preparations.add(prepared(&number.to_string(), Some("read")));
+        let mut first = None;
+        for number in 0..=MAX_WAITING {
+            let message = preparations.message(&prompt(&number.to_string(), Some("read")));
+            first.get_or_insert(message);
         }
-        preparations.add(prepared("1", None));
-        preparations.add(prepared("last", Some("bash")));
         assert_eq!(preparations.waiting.len(), MAX_WAITING);
-        preparations.begin(&[said("3")]);
-        for (text, expect) in [("0", None), ("3", Some("/3")), ("last", Some("/last"))] {
-            assert_eq!(typed(preparations.delivered(&said(text))).as_deref(), expect);
+        assert_eq!(typed(preparations.delivered(&first.unwrap())), None);
+        for allowed in ["read", "bash"] {
+            let message = preparations.message(&prompt(allowed, Some(allowed)));
+            assert_eq!(typed(preparations.delivered(&message)), Some(format!("/{allowed}")));
         }
         assert!(refusal(&preparations, "read").is_some() && refusal(&preparations, "bash").is_some());
+    }
+
+    #[test]
+    fn what_is_not_delivered_comes_back_with_all_that_belongs_to_it() {
+        let mut preparations = Preparations::default();
+        let attached = Content::text("attached");
+        let message = preparations.message(&prompt("review", Some("read")).with([attached.clone()]));
+        let back = preparations.prompt(&message).unwrap();
+        assert_eq!(back.typed(), ("/review".to_owned(), [attached].as_slice()));
+        assert!(back.prepared.is_some_and(|prepared| prepared.limit.is_some()) && preparations.waiting.is_empty());
+        let plain = preparations.message(&Prompt::text("hi"));
+        assert_eq!(preparations.prompt(&plain).unwrap().typed().0, "hi");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The settings of a session: approval, the queues, failed answers.
+//! The settings of a session: the queues, failed answers.
 
 use omp_types::Setting;
-use omp_types::SettingKind::{Bool, List, MapOf, Number, OneOf};
+use omp_types::SettingKind::{Bool, Number, OneOf};
 
 const QUEUES: omp_types::SettingKind = OneOf(&["one-at-a-time", "all"]);
 
@@ -9,19 +9,7 @@ const fn count(most: f64) -> omp_types::SettingKind {
     Number { least: 0.0, most }
 }
 
-/// A project's `tools.approval…` may only be stricter: see [`crate::Policy`].
 pub const SETTINGS: &[Setting] = &[
-    Setting::new(
-        "Approval",
-        "tools.approvalMode",
-        OneOf(&["always-ask", "write", "yolo"]),
-        "\"yolo\"",
-        "what is asked about",
-    ),
-    Setting::new("", "tools.approval", MapOf(&["allow", "prompt", "deny"]), "", "rule for one tool, in every mode"),
-    Setting::new("", "tools.allow", List, "", "calls that run without a question, as `bash(git push *)`").by_user(),
-    Setting::new("", "tools.ask", List, "", "calls that are asked about in every mode"),
-    Setting::new("", "tools.deny", List, "", "calls that never run"),
     Setting::new("Messages", "steeringMode", QUEUES, "\"one-at-a-time\"", "how messages that interrupt are taken"),
     Setting::new("Messages", "followUpMode", QUEUES, "\"one-at-a-time\"", "how messages that wait are taken"),
     Setting::new(

@@ -1,5 +1,5 @@
-//! What omp's tests stand on: a scripted model, a fake provider server with faults, temporary workspaces, a session
-//! around the scripted model, a tmux.
+//! What omp's tests stand on: a scripted model, a fake provider server with faults, temporary workspaces, a
+//! tmux.
 //!
 //! One [`Script`] of [`Turn`]s drives both the [`Server`], which speaks the four wire APIs over loopback and can break
 //! them at any byte, and the in-process [`ScriptedLlm`]. Nothing here ships with omp. See `docs/testkit.md`.
@@ -10,7 +10,6 @@ pub mod prefix;
 mod provider;
 mod script;
 mod server;
-mod session;
 mod strict;
 mod tmux;
 mod wire;
@@ -24,7 +23,6 @@ pub use script::{
     Status, Stop, Text, Thinking, TokenCounts, Turn,
 };
 pub use server::{Counts, RecordedRequest, RequestHook, RequestLog, Server, ServerOptions};
-pub use session::ScriptedSession;
 pub use tmux::Tmux;
 pub use wire::Wire;
 pub use workspace::TempWorkspace;

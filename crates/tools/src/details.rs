@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use omp_view::ViewFile;
 use serde::{Deserialize, Serialize};
+
+use crate::read::split_selector;
 
 /// Where a result came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +21,58 @@ pub struct Source {
     pub value: String,
 }
 
+/// The file that a path names, without the lines or the part of an archive behind it. `None` for patterns and addresses.
+pub(crate) fn typed_file(typed: &str) -> Option<ViewFile> {
+    let typed = typed.trim();
+    if !is_one_file(typed) {
+        return None;
+    }
+    if let Some((path, selector)) = split_selector(typed) {
+        let first = selector.ok().and_then(|selector| selector.ranges.first().map(|(first, _)| *first));
+        return Some(ViewFile::new(path).at(first));
+    }
+    // What follows the letter of a drive is no part of an archive.
+    let whole = typed.rsplit_once(':').filter(|(path, part)| !path.is_empty() && !part.starts_with(['/', '\\']));
+    Some(ViewFile::new(whole.map_or(typed, |(path, _)| path)))
+}
+
+fn is_one_file(path: &str) -> bool {
+    !path.is_empty() && !path.contains("://") && !path.contains(['*', '?', '[', '{', '~'])
+}
+
 impl Meta {
+    /// The file, in full, where it came from one.
+    pub(crate) fn file(&self) -> Option<ViewFile> {
+        let source = self.source.as_ref().filter(|source| is_one_file(&source.value));
+        source.map(|source| ViewFile::new(&source.value))
+    }
+
     pub fn path(path: &Path) -> Self {
         Self { source: Some(Source { kind: "path".into(), value: path.to_string_lossy().into_owned() }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_what_was_typed() {
+        for (typed, expect) in [
+            ("a.rs", Some(("a.rs", None))),
+            ("src/a.rs:10-20", Some(("src/a.rs", Some(10)))),
+            ("a.rs:5+3:raw", Some(("a.rs", Some(5)))),
+            ("a.rs:raw", Some(("a.rs", None))),
+            ("x.zip:inner/b.txt", Some(("x.zip", None))),
+            ("skill://rust", None),
+            ("src/**/*.rs", None),
+            ("~/x", None),
+            (" ", None),
+        ] {
+            let expect = expect.map(|(path, line)| ViewFile::new(path).at(line));
+            assert_eq!(typed_file(typed), expect, "{typed}");
+        }
+        let saved = Meta::path(Path::new("/w/a:5"));
+        assert_eq!(saved.file(), Some(ViewFile::new("/w/a:5")), "a name that is known is not split");
     }
 }

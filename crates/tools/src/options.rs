@@ -1,10 +1,12 @@
 //! What users can set for the tools, read from dotted setting names. Each tool owns its part.
 
+use omp_agent::Tool;
 use omp_syntax::OutlineLimits;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use crate::bash::{BashOptions, MinimizerOptions};
+use crate::{Ask, AstEdit, AstGrep, Bash, Calc, Checkpoint, Find, Job, RenderMermaid, Resolve, Rewind, Search, Todo};
 
 /// The settings of all tools.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,23 +21,23 @@ pub struct ToolOptions {
 }
 
 /// Tools that are there once a setting or `--tools` names them.
-pub const OFF_BY_DEFAULT: [&str; 5] = ["job", "calc", "render_mermaid", "checkpoint", "rewind"];
+pub const OFF_BY_DEFAULT: [&str; 5] = [Job::NAME, Calc::NAME, RenderMermaid::NAME, Checkpoint::NAME, Rewind::NAME];
 
 impl ToolOptions {
     /// Switches a tool on that the user asks for by name, whatever the settings say. Names of no tool change nothing.
     pub fn switch_on(&mut self, tool: &str) {
         match tool {
-            "search" => self.search.enabled = true,
-            "find" => self.find.enabled = true,
-            "ast_grep" => self.structural.ast_grep = true,
-            "ast_edit" | "resolve" => self.structural.ast_edit = true,
-            "bash" => self.bash.enabled = true,
-            "job" => (self.bash.enabled, self.bash.jobs) = (true, true),
-            "todo" => self.side.todo = true,
-            "ask" => self.side.ask = true,
-            "calc" => self.side.calc = true,
-            "render_mermaid" => self.side.render_mermaid = true,
-            "checkpoint" | "rewind" => self.side.checkpoint = true,
+            Search::NAME => self.search.enabled = true,
+            Find::NAME => self.find.enabled = true,
+            AstGrep::NAME => self.structural.ast_grep = true,
+            AstEdit::NAME | Resolve::NAME => self.structural.ast_edit = true,
+            Bash::NAME => self.bash.enabled = true,
+            Job::NAME => (self.bash.enabled, self.bash.jobs) = (true, true),
+            Todo::NAME => self.side.todo = true,
+            Ask::NAME => self.side.ask = true,
+            Calc::NAME => self.side.calc = true,
+            RenderMermaid::NAME => self.side.render_mermaid = true,
+            Checkpoint::NAME | Rewind::NAME => self.side.checkpoint = true,
             _ => {}
         }
     }

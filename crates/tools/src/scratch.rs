@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, Outcome, ToolCx, ToolOutput};
+use omp_agent::{AnyTool, Approval, ArrivingCall, Outcome, ToolCx, ToolError, ToolOutput};
 use omp_view::View;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ impl Scratch {
 
     pub fn call(&self, tool: &dyn AnyTool, arguments: Value) -> Result<ToolOutput, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(tool.run(arguments, &ToolCx::detached("call"))).map_err(|error| error.to_string())
+        runtime.block_on(run(tool, arguments, &ToolCx::detached("call"))).map_err(|error| error.to_string())
     }
 
     /// The text the model gets, errors marked.
@@ -55,4 +55,27 @@ impl Scratch {
         let details = output.details.unwrap_or_default();
         tool.render(&arguments, Outcome::Done { details: &details, is_error: output.is_error })
     }
+}
+
+/// Plans a call and runs it, without anybody who judges it.
+pub async fn run(tool: &dyn AnyTool, arguments: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
+    tool.plan(Arc::new(arguments)).map_err(ToolError::Reply)?.run(cx.clone()).await
+}
+
+pub fn approval(tool: &dyn AnyTool, arguments: &Value) -> Approval {
+    tool.plan(Arc::new(arguments.clone())).unwrap().approval().clone()
+}
+
+pub fn outlook(tool: &dyn AnyTool, arguments: &Value) -> Option<View> {
+    tool.plan(Arc::new(arguments.clone())).unwrap().preview()
+}
+
+/// What is shown of a call whose arguments have arrived so far.
+pub fn arriving(tool: &dyn AnyTool, id: &str, arguments: &Value) -> Option<View> {
+    tool.preview(&ArrivingCall { id, arguments, is_whole: false })
+}
+
+/// What is shown of a call whose arguments are whole.
+pub fn whole(tool: &dyn AnyTool, id: &str, arguments: &Value) -> Option<View> {
+    tool.preview(&ArrivingCall { id, arguments, is_whole: true })
 }

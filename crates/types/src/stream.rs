@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use futures_core::Stream;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::content::{Content, RedactedThinking, TextContent, ThinkingContent, ToolCall};
@@ -72,7 +72,7 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum StreamEvent {
     #[serde(rename = "start")]

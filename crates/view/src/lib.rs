@@ -14,6 +14,57 @@ pub struct View {
     pub blocks: Vec<Block>,
     /// Whether the text of the result is shown below the blocks. Without blocks it always is.
     pub with_output: bool,
+    /// Which rows stay where not all can be shown.
+    pub keep: Keep,
+    /// Where the part of the result's text begins that only the model needs.
+    pub model_only_from: Option<&'static str>,
+    pub kind: CallKind,
+    /// What the call works on, in the words of the title but without the verb.
+    pub subject: Option<String>,
+    /// Files that it works on, as they were typed or in full. Patterns and addresses are none.
+    pub files: Vec<ViewFile>,
+    /// The command line that it runs.
+    pub command: Option<String>,
+    /// The file whose whole new content is the text of the code block.
+    pub whole_file: Option<String>,
+}
+
+/// What sort of thing a call does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallKind {
+    Read,
+    Edit,
+    Search,
+    Execute,
+    /// Nothing outside of the conversation.
+    Think,
+    #[default]
+    Other,
+}
+
+/// Which rows of something long stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    #[default]
+    Head,
+    Tail,
+}
+
+/// A file that a call works on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewFile {
+    pub path: String,
+    pub line: Option<usize>,
+}
+
+impl ViewFile {
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), line: None }
+    }
+
+    pub fn at(self, line: Option<usize>) -> Self {
+        Self { line, ..self }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +87,7 @@ pub enum Block {
         /// Number of the first line, when the lines are numbered.
         first_line: Option<usize>,
     },
-    Diff(Vec<DiffLine>),
+    Diff(Diff),
     /// A list of which only a part may be shown.
     Lines {
         lines: Vec<String>,
@@ -57,6 +108,41 @@ pub enum Block {
         total: Option<u64>,
         label: String,
     },
+}
+
+/// The changes of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// As it was typed or in full.
+    pub path: Option<String>,
+    /// Whether the path stands above the lines: there are several files.
+    pub is_named: bool,
+    pub lines: Vec<DiffLine>,
+}
+
+impl Diff {
+    pub fn new(lines: Vec<DiffLine>) -> Self {
+        Self { lines, ..Self::default() }
+    }
+
+    pub fn of(self, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    pub fn named(self, is_named: bool) -> Self {
+        Self { is_named, ..self }
+    }
+
+    /// What stands above the lines.
+    pub fn heading(&self) -> Option<&str> {
+        self.path.as_deref().filter(|_| self.is_named)
+    }
+
+    /// The line of the first change.
+    pub fn first_change(&self) -> Option<usize> {
+        let changed = self.lines.iter().find(|line| matches!(line.kind, DiffKind::Added | DiffKind::Removed));
+        changed.map(|line| line.line)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +179,21 @@ impl View {
 
     pub fn with_output(mut self) -> Self {
         self.with_output = true;
+        self
+    }
+
+    /// Files that the call works on, each once.
+    pub fn files(mut self, files: impl IntoIterator<Item = ViewFile>) -> Self {
+        for file in files {
+            if !self.files.iter().any(|known| known.path == file.path) {
+                self.files.push(file);
+            }
+        }
+        self
+    }
+
+    pub fn subject(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
         self
     }
 

@@ -12,6 +12,9 @@ const PATH: &str = "xtask/layers.toml";
 const MAP: &str = "ARCHITECTURE.md";
 /// What tests may use whatever their layer.
 const TEST_KIT: &str = "omp-testkit";
+/// What tests may use above the session.
+const SESSION_TEST_KIT: &str = "omp-session-testkit";
+const SESSION: &str = "omp-session";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,7 +89,9 @@ fn broken<'a>(layers: &Layers, manifest: &'a Manifest) -> Vec<(&'a str, String)>
     let mut found = Vec::new();
     for (name, in_tests) in ordinary.chain(for_tests) {
         let homes = layers.only_in.get(name);
-        if layers.layer.get(name).is_some_and(|other| !may_use(*own, *other)) && !(in_tests && name == TEST_KIT) {
+        if layers.layer.get(name).is_some_and(|other| !may_use(*own, *other))
+            && !(in_tests && may_test_with(layers, *own, name))
+        {
             found.push((name.as_str(), format!("`{name}` is not in a lower layer than `{}`", manifest.name)));
         } else if !in_tests && banned.is_some_and(|banned| banned.contains(name)) {
             found.push((name.as_str(), format!("`{}` must not know `{name}`", manifest.name)));
@@ -105,6 +110,11 @@ fn may_use(own: Layer, other: Layer) -> bool {
     }
 }
 
+fn may_test_with(layers: &Layers, own: Layer, name: &str) -> bool {
+    let is_above_session = || layers.layer.get(SESSION).is_some_and(|session| may_use(own, *session));
+    name == TEST_KIT || name == SESSION_TEST_KIT && is_above_session()
+}
+
 fn violation(path: &str, line: usize, what: String, hint: &'static str) -> Violation {
     Violation { path: path.to_owned(), line, rule: "layer", what, hint }
 }
@@ -114,15 +124,16 @@ mod tests {
     use super::*;
 
     const LAYERS: &str = "[layer]\nomp-low = 0\nomp-mid = 1\nomp-top = 2\nomp-testkit = \"dev\"\n\
+                          omp-session = 1\nomp-session-testkit = \"dev\"\n\
                           [must_not_know]\nomp-top = [\"omp-low\"]\n[only_in]\nheavy = [\"omp-low\"]\n";
 
     fn found(name: &str, rest: &str) -> Vec<String> {
-        let mut files: BTreeMap<String, String> = ["low", "mid", "top", "testkit"]
+        let mut files: BTreeMap<String, String> = ["low", "mid", "top", "session", "testkit", "session-testkit"]
             .map(|name| (format!("crates/{name}/Cargo.toml"), format!("[package]\nname = \"omp-{name}\"\n")))
             .into();
         files.insert(format!("crates/{name}/Cargo.toml"), format!("[package]\nname = \"omp-{name}\"\n{rest}"));
         files.insert(PATH.to_owned(), LAYERS.to_owned());
-        files.insert(MAP.to_owned(), "**0 — `low`.** **1 — `mid`.** **2 — `top`.**".to_owned());
+        files.insert(MAP.to_owned(), "**0 — `low`.** **1 — `mid`.** **1 — `session`.** **2 — `top`.**".to_owned());
         check(&Workspace::of(files)).into_iter().map(|v| format!("{}:{} {}", v.path, v.line, v.what)).collect()
     }
 
@@ -132,6 +143,12 @@ mod tests {
             ("mid", "[dependencies]\nomp-low = \"1\"\n", None),
             ("mid", "[dev-dependencies]\nomp-testkit = \"1\"\nheavy = \"1\"\n", None),
             ("top", "[dev-dependencies]\nomp-low = \"1\"\n", None),
+            ("top", "[dev-dependencies]\nomp-session-testkit = \"1\"\n", None),
+            (
+                "mid",
+                "[dev-dependencies]\nomp-session-testkit = \"1\"\n",
+                Some(":4 `omp-session-testkit` is not in a lower layer than `omp-mid`"),
+            ),
             ("low", "[dependencies]\nheavy = \"1\"\n", None),
             ("low", "[dependencies]\nomp-mid = \"1\"\n", Some(":4 `omp-mid` is not in a lower layer than `omp-low`")),
             (

@@ -25,6 +25,7 @@ mod rust;
 mod scan;
 mod sizes;
 mod structs;
+mod tool_names;
 mod workspace;
 
 use std::fmt;
@@ -69,6 +70,7 @@ const RULES: &[Check] = &[
     prompts::check,
     sizes::check,
     structs::check,
+    tool_names::check,
 ];
 
 pub fn run(root: &Path, _args: &[String]) -> Result<String, String> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_session::ApprovalMode;
+use omp_policy::ApprovalMode;
 use omp_testkit::Turn;
 use serde_json::{Value, json};
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{
-    ApprovalMode, BudgetLimits, OpenSession, Policy, Session, SessionHost, SessionListing, ShellRun, UserShell, Wish,
-};
-use omp_testkit::{Reply, ScriptedLlm, ScriptedSession, TempWorkspace, mock_model};
+use omp_policy::{ApprovalMode, Policy};
+use omp_session::{BudgetLimits, OpenSession, Session, SessionHost, SessionListing, ShellRun, UserShell, Wish};
+use omp_session_testkit::ScriptedSession;
+use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_tools::Toolbox;
 use omp_types::{Editor, Model};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Commands in the terminals of a client, which the tests play by hand.
 #![cfg(unix)]
 
-use omp_session::ApprovalMode;
+use omp_policy::ApprovalMode;
 use omp_testkit::Turn;
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 //! Golden transcripts: what an integrator can rely on, to the letter.
 
-use omp_session::{ApprovalMode, BudgetLimits};
+use omp_policy::ApprovalMode;
+use omp_session::BudgetLimits;
 use omp_testkit::{Reply, Stop, Turn};
 use omp_types::{ErrorKind, ModelError};
 use serde_json::json;

@@ -6,13 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Approval, Concurrency, Outcome, Tier, ToolCx, ToolError, ToolOutput};
+use omp_agent::{
+    AnyPlan, AnyTool, Approval, Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolOutput,
+    plan_of,
+};
 use omp_types::Content;
 use omp_view::View;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-type Body = fn(Value, &ToolCx) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+type Body = fn(Arc<Value>, ToolCx) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
 struct Plain {
     name: &'static str,
@@ -31,15 +36,16 @@ pub fn all_tools() -> Vec<Arc<dyn AnyTool>> {
         shared("forever", |_, _| std::future::pending().boxed()),
         shared("progress", progress),
         Arc::new(Meeting::new()),
+        Arc::new(Count::default()),
         Arc::new(Plain { name: "alone", concurrency: Concurrency::Exclusive, body: echo }),
     ]
 }
 
-fn echo(arguments: Value, _cx: &ToolCx) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+fn echo(arguments: Arc<Value>, _cx: ToolCx) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
     async move { Ok(text(arguments["text"].as_str().unwrap_or_default())) }.boxed()
 }
 
-fn progress(_arguments: Value, cx: &ToolCx) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+fn progress(_arguments: Arc<Value>, cx: ToolCx) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
     async move {
         cx.progress.text("half");
         tokio::task::yield_now().await;
@@ -66,16 +72,12 @@ impl AnyTool for Plain {
         json!({"type": "object", "properties": {"text": {"type": "string"}}})
     }
 
-    fn approval(&self, _arguments: &Value) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        Ok(plan_of(Tier::Read, move |cx| (self.body)(arguments, cx)))
     }
 
     fn concurrency(&self) -> Concurrency {
         self.concurrency
-    }
-
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        (self.body)(arguments, cx)
     }
 
     fn render(&self, _arguments: &Value, _outcome: Outcome<&Value>) -> View {
@@ -108,16 +110,12 @@ impl AnyTool for Meeting {
         json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
     }
 
-    fn approval(&self, _arguments: &Value) -> Approval {
-        Tier::Read.into()
-    }
-
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
 
-    fn run<'a>(&'a self, arguments: Value, _cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        let run = async move {
             let arrived = self.order.fetch_add(1, Ordering::SeqCst);
             self.barrier.wait().await;
             if arrived == 0 {
@@ -126,11 +124,48 @@ impl AnyTool for Meeting {
                 }
             }
             Ok(text(arguments["text"].as_str().unwrap_or_default()))
-        }
-        .boxed()
+        };
+        Ok(plan_of(Tier::Read, move |_| run.boxed()))
     }
 
     fn render(&self, _arguments: &Value, _outcome: Outcome<&Value>) -> View {
+        View::default()
+    }
+}
+
+/// Counts how often it plans, and tells with which plan it runs.
+#[derive(Default)]
+struct Count {
+    planned: AtomicUsize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct CountParams {
+    text: String,
+}
+
+impl Tool for Count {
+    type Params = CountParams;
+    type Plan = String;
+    type Details = ();
+    const NAME: &'static str = "count";
+    const PROMPT: &'static str = "for tests";
+
+    fn plan(&self, params: CountParams) -> Planned<String> {
+        let number = self.planned.fetch_add(1, Ordering::SeqCst) + 1;
+        let plan = format!("plan {number}: {}", params.text);
+        Planned::new(Approval { reason: Some(plan.clone()), ..Tier::Read.into() }, plan)
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Exclusive
+    }
+
+    async fn run(&self, plan: String, _cx: &ToolCx) -> Result<Output<()>, ToolError> {
+        Ok(Output::text(format!("ran {plan}"), ()))
+    }
+
+    fn render(_params: &CountParams, _outcome: Outcome<&()>) -> View {
         View::default()
     }
 }

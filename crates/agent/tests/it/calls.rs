@@ -1,11 +1,11 @@
 //! Calls: order, concurrency, refusals, broken arguments, panics.
 
 use insta::assert_snapshot;
-use omp_agent::{Decision, RunEnd};
+use omp_agent::RunEnd;
 use omp_testkit::{Call, Turn};
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::stage::{Decision, Stage};
 
 /// Runs one answer with calls, then a closing one, and returns the results as the model sees them.
 async fn results(turn: Turn) -> String {
@@ -59,7 +59,7 @@ async fn exclusive_calls_run_alone() {
 
 #[tokio::test]
 async fn every_way_a_call_can_fail_is_answered() {
-    assert_snapshot!(results(Turn::call("nope", json!({}))).await, @"result of nope (error): There is no tool `nope`. Available tools: echo, secret, fail, fatal, panic, forever, progress, meet, alone.");
+    assert_snapshot!(results(Turn::call("nope", json!({}))).await, @"result of nope (error): There is no tool `nope`. Available tools: echo, secret, fail, fatal, panic, forever, progress, meet, count, alone.");
     assert_snapshot!(results(Turn::call("meet", json!({"text": 5}))).await, @"result of meet (error): Invalid arguments for `meet`; nothing was run:");
     assert_snapshot!(results(Turn::call("fail", json!({}))).await, @"result of fail (error): no such thing");
     assert_snapshot!(results(Turn::call("panic", json!({}))).await, @"result of panic (error): `panic` failed inside omp: oops. This is a bug in omp, not in the call.");
@@ -113,6 +113,34 @@ async fn the_port_can_refuse_amend_and_rewrite() {
     result of echo (error): Invalid arguments for `echo`; nothing was run:
     - text: expected string, got number
     result of secret: [hidden]
+    answer (Stop): done
+    ");
+}
+
+#[tokio::test]
+async fn a_call_is_planned_once_and_what_was_judged_runs() {
+    let turn = Turn::call("count", json!({"text": "first"}))
+        .and_call("count", json!({"text": "amend"}))
+        .and_call("count", json!({"text": "refuse"}))
+        .and_call("count", json!({"text": 5}))
+        .and_call("count", json!({"text": "last"}));
+    let mut stage = Stage::new([turn, Turn::text("done")]);
+    stage.port.decide = Some(|call| match call.arguments["text"].as_str() {
+        Some("amend") => Decision::Amend(json!({"text": "amended"})),
+        Some("refuse") => Decision::Refuse("not allowed".into()),
+        _ => Decision::Run,
+    });
+    stage.prompt("go").await;
+    assert_eq!(stage.port.judged, ["plan 1: first", "plan 2: amended", "plan 3: last"]);
+    assert_snapshot!(stage.conversation(), @"
+    user: go
+    answer (ToolUse):  → count, count, count, count, count
+    result of count: ran plan 1: first
+    result of count: ran plan 2: amended
+    result of count (error): not allowed
+    result of count (error): Invalid arguments for `count`; nothing was run:
+    - text: expected string, got number
+    result of count: ran plan 3: last
     answer (Stop): done
     ");
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, AnyTool, Decision, LoopConfig, Port, Queues, RunEnd, Stop, ToolOutcome, ToolSet, run};
+use omp_agent::{
+    AgentEvent, CheckedCall, LoopConfig, PlannedCall, Port, Queues, RunEnd, Stop, ToolOutcome, ToolSet, run,
+};
 use omp_testkit::{Reply, ScriptedLlm, mock_model};
 use omp_types::{
     AssistantMessage, CacheRetention, Content, Message, StreamEvent, ThinkingLevel, ToolCall, Transcript, UserMessage,
     text_of,
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::bench_tools::all_tools;
@@ -29,12 +32,22 @@ pub struct Notes {
     pub on_line: Option<OnLine>,
     /// Decides about calls by name.
     pub decide: Option<fn(&ToolCall) -> Decision>,
+    /// The reasons that the plans of calls gave.
+    pub judged: Vec<String>,
     /// Ends the run when a line starts with this.
     pub stop_at: Option<&'static str>,
     /// Wants no more of an answer that has this in its text.
     pub cut_at: Option<&'static str>,
     /// Ends the run instead of a request whose transcript is longer than this.
     pub most_messages: Option<usize>,
+}
+
+/// What becomes of a call.
+pub enum Decision {
+    Run,
+    /// Run with other arguments.
+    Amend(Value),
+    Refuse(String),
 }
 
 impl Stage {
@@ -106,8 +119,16 @@ impl Port for Notes {
         Ok(())
     }
 
-    async fn before_call(&mut self, call: &ToolCall, _tool: &dyn AnyTool) -> Decision {
-        self.decide.map_or(Decision::Run, |decide| decide(call))
+    async fn before_call<'t>(&mut self, mut call: CheckedCall<'t>) -> Result<PlannedCall<'t>, String> {
+        let decision = self.decide.map_or(Decision::Run, |decide| decide(call.call()));
+        match decision {
+            Decision::Run => {}
+            Decision::Amend(arguments) => call.amend(arguments).map_err(|invalid| invalid.to_string())?,
+            Decision::Refuse(reason) => return Err(reason),
+        }
+        let planned = call.plan()?;
+        self.judged.extend(planned.approval().reason.clone());
+        Ok(planned)
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {

@@ -127,11 +127,14 @@ pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) -> Vec<PathBuf> {
     let is_opened = |path: &PathBuf| opened.iter().any(|(folder, _)| folder == path);
     let held = opened.iter().flat_map(|(_, held)| held).filter(|path| !is_opened(path) && !map.links.contains(path));
     // As long as the folders are guarded, which says what of it is lent.
-    let held: Vec<PathBuf> = held.filter(|path| !is_lent(path, map)).cloned().collect();
+    let held = held.filter(|path| !is_lent(path, map)).cloned();
+    // A mount at a link would be one at what it leads to: the link itself is put back.
+    let (links, held): (Vec<PathBuf>, Vec<PathBuf>) = held.partition(|path| path.is_symlink());
     let kept = opened.iter().map(|(folder, _)| folder.join(INSIDE)).collect();
     let map = Arc::make_mut(map);
     map.guarded.retain(|guard| !is_opened(guard));
     map.guarded.extend(held);
+    map.links.extend(links);
     kept
 }
 

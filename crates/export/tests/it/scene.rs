@@ -1,14 +1,14 @@
 //! Sessions that were written by somebody who means ill, and the pages they become.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Approval, Concurrency, Outcome, Tier, ToolCx, ToolError, ToolOutput, ToolSet};
+use omp_agent::{AnyPlan, AnyTool, Concurrency, Outcome, Tier, ToolOutput, ToolSet, plan_of};
 use omp_export::{ExportError, ExportOptions, Told, export};
 use omp_store::{BlobStore, EntryId};
 use omp_types::{Env, Secrets};
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
 use serde_json::{Value, json};
 
 /// Markup that would tell the test that it ran.
@@ -144,16 +144,12 @@ impl AnyTool for Painter {
         json!({"type": "object", "description": EVIL})
     }
 
-    fn approval(&self, _: &Value) -> Approval {
-        Tier::Read.into()
-    }
-
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
 
-    fn run<'a>(&'a self, _: Value, _: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async { Ok(ToolOutput::default()) }.boxed()
+    fn plan(&self, _: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        Ok(plan_of(Tier::Read, |_| async { Ok(ToolOutput::default()) }.boxed()))
     }
 
     fn render(&self, _: &Value, _: Outcome<&Value>) -> View {
@@ -168,7 +164,7 @@ impl AnyTool for Painter {
         let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
         View::new("paint src/main.rs", Status::Done)
             .note("2 lines")
-            .block(Block::Diff(diff))
+            .block(Block::Diff(Diff::new(diff)))
             .block(Block::Code { language: None, text: format!("one\n{EVIL}\nthree"), first_line: Some(40) })
             .block(Block::Table { header: vec!["name".into(), EVIL.into()], rows: vec![vec![EVIL.into(), "1".into()]] })
             .block(Block::Lines { lines: vec![EVIL.into()], hidden: 12 })

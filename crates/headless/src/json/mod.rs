@@ -5,6 +5,7 @@ pub(crate) mod wire;
 use std::io::{self, Write};
 
 use omp_session::{OpenSession, SessionEvent, SessionHeader};
+use omp_wire::EventFrame;
 
 use crate::drive::Presenter;
 
@@ -20,9 +21,9 @@ impl<W: Write + Send> JsonPresenter<W> {
         Self { out, header: Some(header), line: Vec::new() }
     }
 
-    fn frame(&mut self, frame: &wire::Frame<'_>) -> io::Result<()> {
+    fn frame(&mut self, frame: &EventFrame<'_>) -> io::Result<()> {
         if let Some(header) = self.header.take() {
-            self.write(&wire::Header::from(&header))?;
+            self.write(&wire::header(&header))?;
         }
         self.write(frame)
     }
@@ -39,29 +40,28 @@ impl<W: Write + Send> JsonPresenter<W> {
 
 impl<W: Write + Send> Presenter for JsonPresenter<W> {
     fn event(&mut self, event: &SessionEvent) -> io::Result<()> {
-        match wire::Frame::from_event(event) {
+        match wire::event(event) {
             Some(frame) => self.frame(&frame),
             None => Ok(()),
         }
     }
 
     fn reply(&mut self, text: &str) -> io::Result<()> {
-        self.frame(&wire::Frame::CommandReply { text })
+        self.frame(&EventFrame::CommandReply { text: text.into() })
     }
 
     fn switched(&mut self, to: &OpenSession) -> io::Result<()> {
         self.header = None;
-        self.write(&wire::Header::from(&to.header))?;
+        self.write(&wire::header(&to.header))?;
         for message in &to.warnings {
-            let message = message.clone();
-            self.write(&wire::Frame::Notice { level: "warning", message, source: "session" })?;
+            self.write(&wire::warning(message.as_str(), "session"))?;
         }
         Ok(())
     }
 
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()> {
         match problem {
-            Some(problem) => self.frame(&wire::Frame::Error { message: problem }),
+            Some(problem) => self.frame(&EventFrame::Error { message: problem.into() }),
             None => Ok(()),
         }
     }

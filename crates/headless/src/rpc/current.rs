@@ -2,18 +2,19 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omp_session::{OpenSession, Safeguards, Session, SessionHeader, SlashCommands, TodoBoard, UserShell};
+use omp_session::{OpenSession, Safeguards, Session, SessionHeader, TodoBoard, UserShell};
+use omp_wire::AvailableCommand;
 use tokio::task::JoinHandle;
 
 use super::activity::Activity;
 use super::dialogs::Dialogs;
 use super::events::Teller;
+use super::frame;
 use super::output::Output;
 
 pub struct Current {
     pub session: Session,
     pub header: SessionHeader,
-    pub commands: SlashCommands,
     pub shell: Arc<dyn UserShell>,
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
@@ -24,13 +25,13 @@ pub struct Current {
 
 impl Current {
     pub fn new(opened: OpenSession, output: &Output, dialogs: &Arc<Dialogs>) -> Arc<Self> {
-        let OpenSession { session, actor, header, commands, shell, todos, safeguards, .. } = opened;
+        let OpenSession { session, actor, header, shell, todos, safeguards, .. } = opened;
         let events = session.events();
         session.allow_waking();
         let activity = Activity::default();
         activity.reread(&session.messages());
         let tasks = Mutex::new(vec![actor]);
-        let current = Arc::new(Self { session, header, commands, shell, todos, safeguards, activity, tasks });
+        let current = Arc::new(Self { session, header, shell, todos, safeguards, activity, tasks });
         let teller = Teller {
             output: output.clone(),
             dialogs: dialogs.clone(),
@@ -41,6 +42,10 @@ impl Current {
         let telling = tokio::spawn(teller.follow(events));
         current.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(telling);
         current
+    }
+
+    pub fn available_commands(&self) -> Vec<AvailableCommand> {
+        self.session.commands().iter().map(|command| frame::available(&**command)).collect()
     }
 
     /// Ends the running work and waits until it is over.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use omp_agent::Choice;
-use omp_session::{Answer, CallDetails, Offer, Question, QuestionKind, RuleLevel, Session};
-use serde::{Deserialize, Serialize};
+use omp_agent::{ArrivingCall, Choice, Outcome};
+use omp_policy::{RuleLevel, RuleOffer};
+use omp_session::{Answer, CallDetails, Question, QuestionKind, Session};
+use omp_wire::{DialogFrame, DialogMethod, DialogResponse};
 use serde_json::Value;
 
 use super::output::Output;
@@ -51,37 +52,6 @@ enum Stage {
     },
 }
 
-#[derive(Serialize)]
-#[serde(tag = "method", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Method<'a> {
-    Select { title: &'a str, options: Vec<String> },
-    Input { title: &'a str },
-    Cancel { target_id: &'a str },
-}
-
-#[derive(Serialize)]
-struct Ask<'a> {
-    r#type: &'static str,
-    id: &'a str,
-    #[serde(flatten)]
-    method: Method<'a>,
-}
-
-/// What the client says to a dialog.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Response {
-    pub id: String,
-    #[serde(default)]
-    value: Option<Value>,
-    #[serde(default)]
-    confirmed: Option<bool>,
-    #[serde(default)]
-    cancelled: bool,
-    #[serde(default)]
-    timed_out: bool,
-}
-
 /// What comes of a response.
 enum Next {
     Answered(Answer),
@@ -95,24 +65,28 @@ impl Dialogs {
 
     pub fn put(&self, question: &Question, session: &Session) {
         match &question.kind {
-            QuestionKind::Approve { tool, arguments, reason, details, .. } => {
-                let title = approval_title(session, tool, arguments, reason.as_deref(), details);
+            QuestionKind::Approve { call_id, tool, arguments, reason, details } => {
+                let title = approval_title(session, call_id, tool, arguments, reason.as_deref(), details);
                 let always = always_options(&details.offers);
                 let options = [APPROVE, DENY].map(str::to_owned).into_iter();
                 let options = options.chain(always.iter().map(|(label, _)| label.clone())).collect();
-                self.ask(question.id, Stage::Approval { always }, Method::Select { title: &title, options });
+                self.ask(
+                    question.id,
+                    Stage::Approval { always },
+                    DialogMethod::Select { title: title.as_str().into(), options },
+                );
             }
             QuestionKind::Choose(choice) => self.ask_choice(question.id, choice.clone(), Vec::new()),
         }
     }
 
     /// The answer to a question, when the response completes one. Responses to unknown dialogs are ignored.
-    pub fn respond(&self, response: &Response) -> Option<(u64, Answer)> {
+    pub fn respond(&self, response: &DialogResponse) -> Option<(u64, Answer)> {
         let Dialog { question, stage } = self.lock().remove(&response.id)?;
         match next(stage, response) {
             Next::Answered(answer) => return Some((question, answer)),
             Next::Further(Stage::Choice { choice, chosen }) => self.ask_choice(question, choice, chosen),
-            Next::Further(stage) => self.ask(question, stage, Method::Input { title: OTHER }),
+            Next::Further(stage) => self.ask(question, stage, DialogMethod::Input { title: OTHER.into() }),
         }
         None
     }
@@ -129,27 +103,31 @@ impl Dialogs {
     fn dismiss_where(&self, gone: impl Fn(&Dialog) -> bool) {
         let ids: Vec<String> = self.lock().extract_if(|_, dialog| gone(dialog)).map(|(id, _)| id).collect();
         for target_id in &ids {
-            self.send(&self.new_id(), Method::Cancel { target_id });
+            self.send(&self.new_id(), DialogMethod::Cancel { target_id: target_id.into() });
         }
     }
 
     fn ask_choice(&self, question: u64, choice: Choice, chosen: Vec<String>) {
         let title = title_of(&choice);
         if choice.options.is_empty() {
-            return self.ask(question, Stage::Typing { chosen }, Method::Input { title: &title });
+            return self.ask(question, Stage::Typing { chosen }, DialogMethod::Input { title: title.as_str().into() });
         }
         let options = shown_options(&choice, &chosen);
-        self.ask(question, Stage::Choice { choice, chosen }, Method::Select { title: &title, options });
+        self.ask(
+            question,
+            Stage::Choice { choice, chosen },
+            DialogMethod::Select { title: title.as_str().into(), options },
+        );
     }
 
-    fn ask(&self, question: u64, stage: Stage, method: Method<'_>) {
+    fn ask(&self, question: u64, stage: Stage, method: DialogMethod<'_>) {
         let id = self.new_id();
         self.lock().insert(id.clone(), Dialog { question, stage });
         self.send(&id, method);
     }
 
-    fn send(&self, id: &str, method: Method<'_>) {
-        self.output.frame(&Ask { r#type: "extension_ui_request", id, method });
+    fn send(&self, id: &str, method: DialogMethod<'_>) {
+        self.output.frame(&DialogFrame { id: id.into(), method });
     }
 
     fn new_id(&self) -> String {
@@ -161,7 +139,7 @@ impl Dialogs {
     }
 }
 
-fn next(stage: Stage, response: &Response) -> Next {
+fn next(stage: Stage, response: &DialogResponse) -> Next {
     let value = response.value.as_ref().and_then(Value::as_str);
     match stage {
         Stage::Approval { .. } if response.cancelled => Next::Answered(Answer::No),
@@ -230,8 +208,8 @@ fn shown_options(choice: &Choice, chosen: &[String]) -> Vec<String> {
 }
 
 /// Every rule can be allowed; the narrowest can be denied.
-fn always_options(offers: &[Offer]) -> Vec<(String, Answer)> {
-    let option = |words: &str, level: RuleLevel, offer: &Offer| {
+fn always_options(offers: &[RuleOffer]) -> Vec<(String, Answer)> {
+    let option = |words: &str, level: RuleLevel, offer: &RuleOffer| {
         let answer = Answer::Always { level, rules: offer.rules.clone() };
         (format!("{words}: {}", offer.text()), answer)
     };
@@ -242,6 +220,7 @@ fn always_options(offers: &[Offer]) -> Vec<(String, Answer)> {
 /// What the call would do: its effects, its preview, or its arguments.
 fn approval_title(
     session: &Session,
+    call_id: &str,
     tool: &str,
     arguments: &Value,
     reason: Option<&str>,
@@ -257,8 +236,8 @@ fn approval_title(
     for line in &details.lines {
         title.push_str(&format!("\n{line}"));
     }
-    let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
-    let shown = match session.preview(tool, arguments) {
+    let command = session.view(tool, arguments, Outcome::Running).and_then(|view| view.command);
+    let shown = match session.preview(tool, ArrivingCall { id: call_id, arguments, is_whole: true }) {
         Some(view) if !view.blocks.is_empty() => {
             let mut card = Vec::new();
             // Writing to memory cannot fail.
@@ -278,6 +257,7 @@ const MAX_SHOWN: usize = 8000;
 #[cfg(test)]
 mod tests {
     use omp_agent::ChoiceOption;
+    use serde::Deserialize;
 
     use super::*;
 
@@ -289,7 +269,8 @@ mod tests {
     }
 
     fn approval() -> Stage {
-        let offers = [Offer { rules: vec!["bash(ls)".to_owned()] }, Offer { rules: vec!["bash(ls *)".to_owned()] }];
+        let offers =
+            [RuleOffer { rules: vec!["bash(ls)".to_owned()] }, RuleOffer { rules: vec!["bash(ls *)".to_owned()] }];
         Stage::Approval { always: always_options(&offers) }
     }
 
@@ -298,7 +279,7 @@ mod tests {
         for response in responses {
             let mut response: Value = serde_json::from_str(response).unwrap();
             response["id"] = "x".into();
-            match next(stage, &Response::deserialize(&response).unwrap()) {
+            match next(stage, &DialogResponse::deserialize(&response).unwrap()) {
                 Next::Answered(answer) => return assert_eq!(Some(answer), expect, "{responses:?}"),
                 Next::Further(further) => stage = further,
             }

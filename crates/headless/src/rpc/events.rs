@@ -1,16 +1,18 @@
 //! Follows a session and tells the client what happens.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
 use omp_session::{AgentEvent, RunEnd, SessionEvent};
 use omp_types::{Message, StreamEvent};
+use omp_wire::{EventFrame, NewsFrame};
 use tokio::sync::mpsc;
 
 use super::current::Current;
 use super::dialogs::Dialogs;
-use super::frame::{News, Outcome, Response};
+use super::frame::{Outcome, response, warning};
 use super::output::Output;
-use crate::json::wire::Frame;
+use crate::json::wire;
 
 /// Events that are taken from the session at once.
 const BATCH: usize = 256;
@@ -48,10 +50,19 @@ impl Teller {
                 }
             }
             SessionEvent::Dismissed { id } => self.dialogs.dismiss(id),
+            SessionEvent::CommandsChanged => {
+                if let Some(current) = self.current.upgrade() {
+                    let commands = current.available_commands().into();
+                    self.output.frame(&NewsFrame::AvailableCommandsUpdate { commands });
+                }
+            }
             SessionEvent::Renamed { title } => {
                 if let Some(current) = self.current.upgrade() {
                     let session_id = &current.session.snapshot().session_id;
-                    self.output.frame(&News::SessionInfoUpdate { title: &title, session_id });
+                    self.output.frame(&NewsFrame::SessionInfoUpdate {
+                        title: title.as_str().into(),
+                        session_id: session_id.as_str().into(),
+                    });
                 }
             }
             SessionEvent::Moved => {
@@ -63,10 +74,12 @@ impl Teller {
                 if let Some(current) = self.current.upgrade() {
                     current.activity.reread(&current.session.messages());
                 }
-                if let Some(frame) = Frame::from_event(&event) {
+                if let Some(frame) = wire::event(&event) {
                     self.output.frame(&frame);
                 }
             }
+            // Clients ask how many wait.
+            SessionEvent::Queued { .. } => {}
             SessionEvent::Idle { end, undelivered } => self.settle(&end, undelivered.len()),
             SessionEvent::RetryStart { .. }
             | SessionEvent::RetryEnd { .. }
@@ -78,7 +91,7 @@ impl Teller {
             | SessionEvent::JobEnded(_)
             | SessionEvent::Refused(_)
             | SessionEvent::Quarantined(_) => {
-                if let Some(frame) = Frame::from_event(&event) {
+                if let Some(frame) = wire::event(&event) {
                     self.output.frame(&frame);
                 }
             }
@@ -112,8 +125,8 @@ impl Teller {
             }
         }
         let event = SessionEvent::Agent(event);
-        let Some(frame) = Frame::from_event(&event) else { return };
-        if let Frame::ToolExecutionUpdate { tool_call_id, .. } = &frame {
+        let Some(frame) = wire::event(&event) else { return };
+        if let EventFrame::ToolExecutionUpdate { tool_call_id, .. } = &frame {
             return self.output.partial(tool_call_id, &frame);
         }
         let whole = self.output.frame(&frame);
@@ -130,10 +143,14 @@ impl Teller {
             current.activity.ended();
             self.end_told = true;
         }
-        if !self.output.frame_if_short(&Frame::AgentEnd { messages, is_terminal }) {
+        if !self.output.frame_if_short(&EventFrame::AgentEnd { messages: Cow::Borrowed(messages), is_terminal }) {
             let told = self.told.iter().zip(messages).take_while(|(told, message)| told == message).count();
             let messages_left = &messages[told..];
-            self.output.frame(&News::AgentEnd { messages: messages_left, is_terminal, message_count: messages.len() });
+            self.output.frame(&NewsFrame::AgentEnd {
+                messages: Cow::Borrowed(messages_left),
+                is_terminal,
+                message_count: messages.len(),
+            });
         }
         self.told.clear();
     }
@@ -149,7 +166,7 @@ impl Teller {
         match end {
             RunEnd::Fatal(reason) => {
                 let outcome: Outcome = Err(reason.as_str().into());
-                self.output.frame(&Response::new(id.as_ref(), command, &outcome));
+                self.output.frame(&response(id.as_ref(), command, &outcome));
             }
             RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) => self.warn(reason),
             RunEnd::TurnLimit => self.warn("the turn limit is reached before the work was done"),
@@ -165,6 +182,6 @@ impl Teller {
     }
 
     fn warn(&self, message: &str) {
-        self.output.frame(&News::Notice { level: "warning", message, source: "session" });
+        self.output.frame(&warning(message));
     }
 }

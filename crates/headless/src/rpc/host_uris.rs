@@ -1,12 +1,13 @@
 //! Addresses that live in the client: read and written by the model here, answered for there.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use omp_types::{Editor, EditorAddresses, EditorFuture, EditorText, OWN_SCHEMES};
-use serde::{Deserialize, Serialize};
+use omp_wire::{HostUriFrame, HostUriResult, HostUriScheme};
 use tokio::sync::oneshot;
 
 use super::output::Output;
@@ -35,50 +36,10 @@ impl Default for HostUris {
 
 #[derive(Default)]
 struct State {
-    schemes: Vec<Scheme>,
-    asked: HashMap<String, oneshot::Sender<Answer>>,
+    schemes: Vec<HostUriScheme>,
+    asked: HashMap<String, oneshot::Sender<HostUriResult>>,
     /// The client is gone: nothing will be answered.
     closed: bool,
-}
-
-/// A scheme as the client describes it.
-#[derive(Debug, Deserialize)]
-pub struct Scheme {
-    #[serde(default)]
-    scheme: String,
-    #[serde(default)]
-    writable: bool,
-}
-
-/// What the client found, or why it did not.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Answer {
-    id: String,
-    #[serde(default)]
-    content: Option<String>,
-    #[serde(default)]
-    notes: Vec<String>,
-    #[serde(default)]
-    is_error: bool,
-    #[serde(default)]
-    error: Option<String>,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-enum Frame<'a> {
-    HostUriRequest {
-        id: &'a str,
-        operation: &'a str,
-        url: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        content: Option<&'a str>,
-    },
-    HostUriCancel {
-        id: &'a str,
-        target_id: &'a str,
-    },
 }
 
 impl HostUris {
@@ -94,13 +55,13 @@ impl HostUris {
     }
 
     /// Replaces the client's schemes; their names.
-    pub(super) fn set(&self, schemes: Vec<Scheme>) -> Result<Vec<String>, String> {
+    pub(super) fn set(&self, schemes: Vec<HostUriScheme>) -> Result<Vec<String>, String> {
         if schemes.len() > MAX_SCHEMES {
             return Err(format!("RPC hosts may bring {MAX_SCHEMES} URI schemes at most"));
         }
-        let mut kept: Vec<Scheme> = Vec::new();
+        let mut kept: Vec<HostUriScheme> = Vec::new();
         for scheme in schemes {
-            let scheme = scheme.checked()?;
+            let scheme = checked(scheme)?;
             // The last of a name counts, in the place of the first.
             match kept.iter_mut().find(|known| known.scheme == scheme.scheme) {
                 Some(known) => *known = scheme,
@@ -113,7 +74,7 @@ impl HostUris {
     }
 
     /// Answers to unknown questions are ignored: they were taken back.
-    pub(super) fn answered(&self, answer: Answer) {
+    pub(super) fn answered(&self, answer: HostUriResult) {
         if let Some(waiting) = self.lock().asked.remove(&answer.id) {
             // Whoever asked may have been cancelled in this moment.
             drop(waiting.send(answer));
@@ -127,7 +88,7 @@ impl HostUris {
         state.asked.clear();
     }
 
-    async fn ask(&self, operation: &str, url: &str, content: Option<&str>) -> Result<Answer, String> {
+    async fn ask(&self, operation: &str, url: &str, content: Option<&str>) -> Result<HostUriResult, String> {
         let output = self.output.get().ok_or_else(gone)?;
         let id = self.name();
         let (sender, answer) = oneshot::channel();
@@ -139,7 +100,12 @@ impl HostUris {
             state.asked.insert(id.clone(), sender);
         }
         let asked = Asked { host: self, output, id };
-        output.frame(&Frame::HostUriRequest { id: &asked.id, operation, url, content });
+        output.frame(&HostUriFrame::HostUriRequest {
+            id: asked.id.as_str().into(),
+            operation: operation.into(),
+            url: url.into(),
+            content: content.map(Cow::Borrowed),
+        });
         let answer = match tokio::time::timeout(self.patience, answer).await {
             Ok(answer) => answer.map_err(|_| gone())?,
             Err(_) => return Err(format!("the host did not answer for {url} within {:?}", self.patience)),
@@ -181,22 +147,20 @@ impl EditorAddresses for HostUris {
     }
 }
 
-impl Scheme {
-    fn checked(mut self) -> Result<Self, String> {
-        let name = self.scheme.trim().to_ascii_lowercase();
-        if name.is_empty() {
-            return Err("Host URI scheme must be a non-empty string".to_owned());
-        }
-        let fits = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "+.-".contains(char);
-        if !name.starts_with(|first: char| first.is_ascii_lowercase()) || !name.chars().all(fits) {
-            return Err(format!("Host URI scheme contains invalid characters: {}", self.scheme));
-        }
-        if OWN_SCHEMES.contains(&name.as_str()) || RESERVED.contains(&name.as_str()) {
-            return Err(format!("Host URI scheme is reserved by OMP: {name}://"));
-        }
-        self.scheme = name;
-        Ok(self)
+fn checked(mut given: HostUriScheme) -> Result<HostUriScheme, String> {
+    let name = given.scheme.trim().to_ascii_lowercase();
+    if name.is_empty() {
+        return Err("Host URI scheme must be a non-empty string".to_owned());
     }
+    let fits = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "+.-".contains(char);
+    if !name.starts_with(|first: char| first.is_ascii_lowercase()) || !name.chars().all(fits) {
+        return Err(format!("Host URI scheme contains invalid characters: {}", given.scheme));
+    }
+    if OWN_SCHEMES.contains(&name.as_str()) || RESERVED.contains(&name.as_str()) {
+        return Err(format!("Host URI scheme is reserved by OMP: {name}://"));
+    }
+    given.scheme = name;
+    Ok(given)
 }
 
 fn gone() -> String {
@@ -213,7 +177,10 @@ struct Asked<'a> {
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
         if self.host.lock().asked.remove(&self.id).is_some() {
-            self.output.frame(&Frame::HostUriCancel { id: &self.host.name(), target_id: &self.id });
+            self.output.frame(&HostUriFrame::HostUriCancel {
+                id: self.host.name().into(),
+                target_id: self.id.as_str().into(),
+            });
         }
     }
 }
@@ -231,7 +198,7 @@ mod tests {
         assert_eq!(uris.read("db://a").await.unwrap_err(), gone(), "nobody is there yet");
         let output = Output::start(sink).unwrap();
         uris.connect(output.clone());
-        uris.set(vec![Scheme { scheme: "DB".to_owned(), writable: false }]).unwrap();
+        uris.set(vec![HostUriScheme { scheme: "DB".to_owned(), writable: false }]).unwrap();
         assert!(uris.has("db") && !uris.writable("db"));
         let refused = uris.read("db://a").await.unwrap_err();
         assert_eq!(refused, "the host did not answer for db://a within 5ms");

@@ -2,12 +2,10 @@
 //! them.
 
 use base64::Engine;
+use omp_wire::{ChunkFrame, MAX_FRAME, MAX_REASSEMBLED};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Bytes of a line, with its end.
-pub const MAX_FRAME: usize = 1 << 20;
-/// Bytes of a frame that was sent in chunks.
-pub const MAX_REASSEMBLED: usize = 64 << 20;
 const CHUNK: usize = 256 << 10;
 /// What is kept of texts, lists and objects, round by round until the frame fits.
 const ROUNDS: [(usize, usize, usize); 7] = [
@@ -66,7 +64,8 @@ fn chunked(json: &[u8], number: u64) -> Vec<u8> {
     let mut lines = Vec::with_capacity(json.len() / 3 * 4 + count * 128);
     for (index, piece) in pieces.enumerate() {
         let data = base64::engine::general_purpose::STANDARD.encode(piece);
-        let frame = json!({"type": "rpc_chunk", "chunkId": id, "index": index, "count": count, "byteLength": json.len(), "data": data});
+        let chunk_id = id.as_str().into();
+        let frame = ChunkFrame { chunk_id, index, count, byte_length: json.len(), data: data.into() };
         lines.extend(encoded(&frame));
     }
     lines
@@ -136,8 +135,9 @@ fn overflow(frame: &Value) -> Value {
     json!({"type": "rpc_frame_error", "originalType": name("type"), "error": "RPC frame exceeded the transport limit"})
 }
 
-fn encoded(value: &Value) -> Vec<u8> {
-    let mut line = value.to_string().into_bytes();
+fn encoded(value: &impl Serialize) -> Vec<u8> {
+    // Nothing that is written here can fail.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line
 }

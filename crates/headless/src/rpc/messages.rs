@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use omp_types::Message;
+use omp_wire::{MessagesPageReply, MessagesPageRequest, MessagesReply, TextReply};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::current::Current;
@@ -17,22 +17,14 @@ const MAX_PAGE_BYTES: usize = 768 << 10;
 const MAX_CURSOR: usize = 2048;
 
 pub fn get_messages(current: &Current) -> Outcome {
-    data(&json!({"messages": current.session.messages()}))
+    data(&MessagesReply { messages: current.session.messages().into() })
 }
 
 pub fn get_last_assistant_text(current: &Current) -> Outcome {
     let messages = current.session.messages();
     let texts = messages.iter().rev().filter_map(|message| message.as_assistant());
     let text = texts.map(|answer| answer.text().trim().to_owned()).find(|text| !text.is_empty());
-    data(&json!({"text": text}))
-}
-
-#[derive(Deserialize)]
-struct Wanted {
-    #[serde(default)]
-    cursor: Option<String>,
-    #[serde(default)]
-    limit: Option<f64>,
+    data(&TextReply { text })
 }
 
 /// Where the next page begins, and in which conversation. Clients only hand it back.
@@ -47,17 +39,8 @@ struct Cursor {
     offset: usize,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Page {
-    messages: Vec<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
-    total_messages: usize,
-}
-
 pub fn get_messages_page(current: &Current, request: &Request) -> Outcome {
-    let wanted: Wanted = request.fields()?;
+    let wanted: MessagesPageRequest = request.fields()?;
     if current.activity.works() {
         return Err(coded("Cannot page messages while the session is changing", "session_busy"));
     }
@@ -87,7 +70,7 @@ pub fn get_messages_page(current: &Current, request: &Request) -> Outcome {
     let page = page(messages.iter().skip(offset).map(|message| &**message), limit as usize)?;
     let next = offset + page.len();
     let next_cursor = (next < messages.len()).then(|| Cursor { offset: next, ..start }.encode());
-    data(&Page { messages: page, next_cursor, total_messages: messages.len() })
+    data(&MessagesPageReply { messages: page, next_cursor, total_messages: messages.len() })
 }
 
 /// As many messages as fit, at least one.

@@ -29,10 +29,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{OpenSession, SessionHost};
+use omp_wire::ReadyFrame;
 use tokio::sync::mpsc;
 
 use crate::exit::Exit;
-use frame::Ready;
 pub use host_uris::HostUris;
 use input::Request;
 use output::Output;
@@ -66,7 +66,7 @@ where
 {
     let Client { input, output, mut signals, uris } = client;
     let output = Output::start(output)?;
-    output.frame(&Ready::new());
+    output.frame(&ReadyFrame::default());
     uris.connect(output.clone());
     let server = Arc::new(Server::new(host, output.clone(), first, uris));
     let mut requests = input::listen(input)?;

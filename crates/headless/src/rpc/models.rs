@@ -1,33 +1,25 @@
 //! Which model answers, and how hard it thinks. While the model works the change waits for its end.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use omp_session::Command;
 use omp_types::{Model, ThinkingLevel};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use omp_wire::{
+    CycledModelReply, EnabledRequest, FastModeReply, LevelReply, ModelsReply, NewsFrame, SetModelRequest,
+    ThinkingRequest,
+};
+use serde_json::Value;
 
 use super::current::Current;
-use super::frame::{DONE, News, Outcome, data};
+use super::frame::{DONE, Outcome, data};
 use super::input::Request;
 use super::prompting::send;
-use super::queues::{Enabled, settled};
+use super::queues::settled;
 use super::server::Server;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Named {
-    provider: String,
-    model_id: String,
-}
-
-#[derive(Deserialize)]
-struct Level {
-    level: String,
-}
-
 pub async fn set_model(server: &Server, current: &Current, request: &Request) -> Outcome {
-    let Named { provider, model_id } = request.fields()?;
+    let SetModelRequest { provider, model_id } = request.fields()?;
     let found = server.host.models().into_iter().find(|model| model.provider == provider && model.id == model_id);
     let model = found.ok_or_else(|| format!("Model not found: {provider}/{model_id}"))?;
     switch(server, current, &model).await?;
@@ -45,22 +37,22 @@ pub async fn cycle_model(server: &Server, current: &Current) -> Outcome {
     };
     switch(server, current, model).await?;
     let thinking = current.session.snapshot().thinking.as_str();
-    data(&json!({"model": **model, "thinkingLevel": thinking, "isScoped": false}))
+    data(&CycledModelReply { model: Cow::Borrowed(&**model), thinking_level: thinking.into(), is_scoped: false })
 }
 
 pub fn get_available_models(server: &Server) -> Outcome {
-    data(&json!({"models": server.host.models()}))
+    data(&ModelsReply { models: server.host.models() })
 }
 
 async fn switch(server: &Server, current: &Current, model: &Arc<Model>) -> Outcome {
     send(current, Command::SetModel(model.clone())).await?;
     settled(current.session.until(|state| state.running || state.model == *model).await)?;
-    server.output.frame(&News::ModelChanged);
+    server.output.frame(&NewsFrame::ModelChanged);
     DONE
 }
 
 pub async fn set_thinking_level(server: &Server, current: &Current, request: &Request) -> Outcome {
-    let Level { level } = request.fields()?;
+    let ThinkingRequest { level } = request.fields()?;
     think(server, current, level.parse()?).await
 }
 
@@ -70,13 +62,13 @@ pub async fn cycle_thinking_level(server: &Server, current: &Current) -> Outcome
     let after = levels.iter().find(|level| **level > snapshot.thinking).or(levels.first());
     let Some(level) = after.filter(|_| levels.len() > 1) else { return data(&Value::Null) };
     think(server, current, *level).await?;
-    data(&json!({"level": level}))
+    data(&LevelReply { level: *level })
 }
 
 async fn think(server: &Server, current: &Current, level: ThinkingLevel) -> Outcome {
     send(current, Command::SetThinking(level)).await?;
     settled(current.session.until(|state| state.running || state.thinking == level).await)?;
-    server.output.frame(&News::ThinkingLevelChanged { thinking_level: level.as_str() });
+    server.output.frame(&NewsFrame::ThinkingLevelChanged { thinking_level: level.as_str().into() });
     DONE
 }
 
@@ -100,11 +92,11 @@ fn levels_of(model: &Model) -> Vec<ThinkingLevel> {
 
 /// No model here has a faster lane to ask for.
 pub fn set_fast_mode(request: &Request) -> Outcome {
-    let Enabled { enabled } = request.fields()?;
+    let EnabledRequest { enabled } = request.fields()?;
     if enabled {
         return Err("Fast mode is unavailable for the current model.".into());
     }
-    data(&json!({"enabled": false, "active": false}))
+    data(&FastModeReply::default())
 }
 
 #[cfg(test)]

@@ -5,16 +5,17 @@
 //! burst wait a few milliseconds for each other, because a write and a switch of threads for each cost more than they do. Everything else is kept:
 //! first in memory, then in a file without a name. A client that lets even that fill up is told how much it missed.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use omp_types::StreamEvent;
+use omp_wire::{FrameErrorFrame, MessageUpdateFrame};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::frame::{Dropped, Update};
 use super::limit::Encoder;
 use super::spill::Spill;
 
@@ -253,7 +254,9 @@ impl Queue {
         for item in self.items.drain(..) {
             match item {
                 Item::Lines(lines) | Item::Partial { line: lines, .. } => into.extend_from_slice(&lines),
-                Item::Piece(event) => line(into, &Update::new(&event)),
+                Item::Piece(event) => {
+                    line(into, &MessageUpdateFrame { assistant_message_event: Cow::Borrowed(&event) })
+                }
             }
         }
         (self.held, self.pieces) = (0, 0);
@@ -265,11 +268,12 @@ impl Queue {
         if let Err(error) = self.spill.read(into) {
             self.spill = Spill::default();
             self.lost += 1;
-            line(into, &Dropped::new(&format!("frames were lost: {error}")));
+            line(into, &FrameErrorFrame { error: format!("frames were lost: {error}").into() });
         }
         if self.spill.is_empty() && self.lost > 0 {
             let count = std::mem::take(&mut self.lost);
-            line(into, &Dropped::new(&format!("{count} frames were dropped: the reader fell too far behind")));
+            let error = format!("{count} frames were dropped: the reader fell too far behind");
+            line(into, &FrameErrorFrame { error: error.into() });
         }
     }
 }

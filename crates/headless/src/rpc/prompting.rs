@@ -2,76 +2,55 @@
 
 use std::sync::Arc;
 
-use omp_session::{Called, Command, CommandSource, SlashReply};
-use omp_types::{Content, ImageContent};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use omp_session::{Called, Command, CommandSource, Prompt, SlashReply};
+use omp_types::Content;
+use omp_wire::{NewsFrame, PromptReply, PromptRequest, StreamingBehavior};
+use serde_json::Value;
 
 use super::current::Current;
-use super::frame::{DONE, News, Outcome, Refusal, Response, data};
+use super::frame::{DONE, Outcome, Refusal, data, response};
 use super::input::Request;
 use super::server::Server;
 
 const BUSY: &str = "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Said {
-    message: String,
-    #[serde(default)]
-    images: Vec<ImageContent>,
-    #[serde(default)]
-    streaming_behavior: Option<Behavior>,
-}
-
-/// What becomes of a prompt that comes while the model works.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Behavior {
-    Steer,
-    FollowUp,
-}
-
-impl Said {
-    fn content(self) -> Vec<Content> {
-        let images = self.images.into_iter().map(Content::Image);
-        std::iter::once(Content::text(self.message)).chain(images).collect()
-    }
+fn content(said: PromptRequest) -> Vec<Content> {
+    let images = said.images.into_iter().map(Content::Image);
+    std::iter::once(Content::text(said.message)).chain(images).collect()
 }
 
 /// Whether a `prompt` calls a slash command that others need not wait for.
 pub fn takes_long(current: &Current, request: &Request) -> bool {
-    let said: Result<Said, _> = request.fields();
-    said.is_ok_and(|said| current.commands.find(&said.message).is_some_and(|(command, _)| command.takes_long()))
+    let said: Result<PromptRequest, _> = request.fields();
+    said.is_ok_and(|said| {
+        current.session.commands().find(&said.message).is_some_and(|(command, _)| command.takes_long())
+    })
 }
 
 /// The answer to a `prompt`, which the client gets before anything comes of it.
 pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
-    let said: Said = match request.fields() {
+    let said: PromptRequest = match request.fields() {
         Ok(said) => said,
         Err(refusal) => return server.answer(request, Err(refusal)),
     };
     let images = said.images.clone();
     let behavior = said.streaming_behavior;
-    let reply = match current.commands.read(&said.message, &[]) {
-        Called::Message => Ok(SlashReply::Prompt(said.content())),
+    let reply = match current.session.commands().read(&said.message, &[]) {
+        Called::Message => Ok(SlashReply::Prompt(content(said).into())),
         Called::Refused(why) => Err(why),
         Called::Command(command, arguments) => {
             command.run(arguments, &current.session).await.map(|reply| match reply {
-                SlashReply::Prompt(mut content) => {
-                    content.extend(images.into_iter().map(Content::Image));
-                    SlashReply::Prompt(content)
-                }
+                SlashReply::Prompt(prompt) => SlashReply::Prompt(prompt.with(images.into_iter().map(Content::Image))),
                 other => other,
             })
         }
     };
-    let content = match reply {
+    let prompt = match reply {
         Err(problem) => return server.answer(request, Err(problem.into())),
-        Ok(SlashReply::Prompt(content)) => content,
+        Ok(SlashReply::Prompt(prompt)) => prompt,
         Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
-            server.output.frame(&News::CommandOutput { text: &text });
-            return server.answer(request, data(&json!({"agentInvoked": false})));
+            server.output.frame(&NewsFrame::CommandOutput { text: text.as_str().into() });
+            return server.answer(request, data(&PromptReply { agent_invoked: false }));
         }
         Ok(SlashReply::Retry) if current.activity.works() => return server.answer(request, Err(BUSY.into())),
         Ok(SlashReply::Retry) => {
@@ -83,64 +62,63 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
             // The session that ends is waited for, so it must not be held here.
             drop(current);
             let gone_over = server.go_over(wish).await;
-            return server.answer(request, gone_over.and_then(|()| data(&json!({"agentInvoked": false}))));
+            return server.answer(request, gone_over.and_then(|()| data(&PromptReply { agent_invoked: false })));
         }
     };
     server.answer(request, DONE);
     let sent = match behavior {
-        _ if !current.activity.works() => ask(&current, content, request.id.clone(), "prompt").await,
-        Some(Behavior::Steer) => send(&current, Command::Steer(content)).await,
-        Some(Behavior::FollowUp) => send(&current, Command::FollowUp(content)).await,
+        _ if !current.activity.works() => ask(&current, prompt, request.id.clone(), "prompt").await,
+        Some(StreamingBehavior::Steer) => send(&current, Command::Steer(prompt)).await,
+        Some(StreamingBehavior::FollowUp) => send(&current, Command::FollowUp(prompt)).await,
         None => Err(BUSY.into()),
     };
     late(server, request.id.as_ref(), "prompt", sent);
 }
 
 pub async fn steer(current: &Current, request: &Request) -> Outcome {
-    let content = message(current, request.fields()?).await?;
-    send(current, Command::Steer(content)).await
+    let prompt = message(current, request.fields()?).await?;
+    send(current, Command::Steer(prompt)).await
 }
 
 pub async fn follow_up(current: &Current, request: &Request) -> Outcome {
-    let content = message(current, request.fields()?).await?;
-    send(current, Command::FollowUp(content)).await
+    let prompt = message(current, request.fields()?).await?;
+    send(current, Command::FollowUp(prompt)).await
 }
 
 pub async fn abort_and_prompt(server: &Server, current: &Current, request: &Request) {
-    let said: Result<Said, Refusal> = request.fields();
-    let content = match said {
+    let said: Result<PromptRequest, Refusal> = request.fields();
+    let prompt = match said {
         Ok(said) => message(current, said).await,
         Err(refusal) => Err(refusal),
     };
-    let content = match content {
-        Ok(content) => content,
+    let prompt = match prompt {
+        Ok(prompt) => prompt,
         Err(refusal) => return server.answer(request, Err(refusal)),
     };
     current.abort().await;
     server.answer(request, DONE);
-    let sent = ask(current, content, request.id.clone(), "abort_and_prompt").await;
+    let sent = ask(current, prompt, request.id.clone(), "abort_and_prompt").await;
     late(server, request.id.as_ref(), "abort_and_prompt", sent);
 }
 
 /// What goes to the model by itself: a message, or what a file or a skill makes of one. Other commands are for `prompt`.
-async fn message(current: &Current, said: Said) -> Result<Vec<Content>, Refusal> {
-    let (command, arguments) = match current.commands.read(&said.message, &[]) {
-        Called::Message => return Ok(said.content()),
+async fn message(current: &Current, said: PromptRequest) -> Result<Prompt, Refusal> {
+    let (command, arguments) = match current.session.commands().read(&said.message, &[]) {
+        Called::Message => return Ok(content(said).into()),
         Called::Refused(why) => return Err(why.into()),
         Called::Command(command, arguments) => (command, arguments),
     };
     if command.source() != CommandSource::Builtin
-        && let SlashReply::Prompt(mut content) = command.run(arguments, &current.session).await?
+        && let SlashReply::Prompt(prompt) = command.run(arguments, &current.session).await?
     {
-        content.extend(said.images.into_iter().map(Content::Image));
-        return Ok(content);
+        return Ok(prompt.with(said.images.into_iter().map(Content::Image)));
     }
     Err(format!("/{} is no message\nhint: send it with `prompt`", command.name()).into())
 }
 
-async fn ask(current: &Current, content: Vec<Content>, id: Option<Value>, command: &'static str) -> Outcome {
+async fn ask(current: &Current, prompt: Prompt, id: Option<Value>, command: &'static str) -> Outcome {
     current.activity.asked(id, command);
-    send(current, Command::Prompt(content)).await
+    send(current, Command::Prompt(prompt)).await
 }
 
 pub async fn send(current: &Current, command: Command) -> Outcome {
@@ -151,6 +129,6 @@ pub async fn send(current: &Current, command: Command) -> Outcome {
 /// A failure that comes after the acknowledgement.
 fn late(server: &Server, id: Option<&Value>, command: &str, outcome: Outcome) {
     if outcome.is_err() {
-        server.output.frame(&Response::new(id, command, &outcome));
+        server.output.frame(&response(id, command, &outcome));
     }
 }

@@ -2,41 +2,12 @@
 
 use omp_agent::{InterruptMode, QueueMode};
 use omp_session::Command;
-use serde::Deserialize;
+use omp_wire::{EnabledRequest, InterruptModeRequest, InterruptWhen, QueueModeRequest, QueueTaking};
 
 use super::current::Current;
 use super::frame::{DONE, Outcome, Refusal};
 use super::input::Request;
 use super::prompting::send;
-
-#[derive(Deserialize)]
-struct Mode {
-    mode: Taking,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Taking {
-    All,
-    OneAtATime,
-}
-
-#[derive(Deserialize)]
-struct Interrupt {
-    mode: When,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum When {
-    Immediate,
-    Wait,
-}
-
-#[derive(Deserialize)]
-pub struct Enabled {
-    pub enabled: bool,
-}
 
 pub async fn set_steering_mode(current: &Current, request: &Request) -> Outcome {
     let mode = taken(request)?;
@@ -51,22 +22,22 @@ pub async fn set_follow_up_mode(current: &Current, request: &Request) -> Outcome
 }
 
 pub async fn set_interrupt_mode(current: &Current, request: &Request) -> Outcome {
-    let mode = match request.fields::<Interrupt>()?.mode {
-        When::Immediate => InterruptMode::Immediate,
-        When::Wait => InterruptMode::Wait,
+    let mode = match request.fields::<InterruptModeRequest>()?.mode {
+        InterruptWhen::Immediate => InterruptMode::Immediate,
+        InterruptWhen::Wait => InterruptMode::Wait,
     };
     send(current, Command::SetInterruptMode(mode)).await?;
     settled(current.session.until(|state| state.modes.interrupt == mode).await)
 }
 
 pub async fn set_auto_retry(current: &Current, request: &Request) -> Outcome {
-    let Enabled { enabled } = request.fields()?;
+    let EnabledRequest { enabled } = request.fields()?;
     send(current, Command::SetAutoRetry(enabled)).await?;
     settled(current.session.until(|state| state.auto_retry == enabled).await)
 }
 
 pub async fn set_auto_compaction(current: &Current, request: &Request) -> Outcome {
-    let Enabled { enabled } = request.fields()?;
+    let EnabledRequest { enabled } = request.fields()?;
     send(current, Command::SetAutoCompaction(enabled)).await?;
     settled(current.session.until(|state| state.auto_compaction == enabled).await)
 }
@@ -90,9 +61,9 @@ pub fn interrupt_name(mode: InterruptMode) -> &'static str {
 }
 
 fn taken(request: &Request) -> Result<QueueMode, Refusal> {
-    Ok(match request.fields::<Mode>()?.mode {
-        Taking::All => QueueMode::All,
-        Taking::OneAtATime => QueueMode::OneAtATime,
+    Ok(match request.fields::<QueueModeRequest>()?.mode {
+        QueueTaking::All => QueueMode::All,
+        QueueTaking::OneAtATime => QueueMode::OneAtATime,
     })
 }
 

@@ -4,15 +4,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use omp_session::{Command, EndReason, OpenSession, SessionHost, Wish};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use omp_session::{Command, OpenSession, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, Wish};
+use omp_wire::{
+    CommandsReply, DialogResponse, HostToolResult, LoginRequest, NegotiateRequest, NewsFrame, ProtocolReply,
+    SetHostToolsRequest, SetHostUrisRequest, SubagentMessagesRequest, SubagentSubscriptionRequest, ToolNamesReply,
+    UriSchemesReply,
+};
+use serde_json::json;
 
 use super::current::Current;
-use super::dialogs::{Dialogs, Response as UiResponse};
-use super::frame::{Available, DONE, News, Outcome, Refusal, Response, data};
-use super::host_tools::{Definition, HostTools};
-use super::host_uris::{HostUris, Scheme};
+use super::dialogs::Dialogs;
+use super::frame::{self, DONE, Outcome, Refusal, data, response};
+use super::host_tools::{HOST_SOURCE, HostTools};
+use super::host_uris::HostUris;
 use super::input::{Request, Unreadable};
 use super::output::Output;
 use super::prompting::send;
@@ -54,19 +58,19 @@ impl Server {
     }
 
     pub fn answer(&self, request: &Request, outcome: Outcome) {
-        self.output.frame(&Response::new(request.id.as_ref(), &request.kind, &outcome));
+        self.output.frame(&response(request.id.as_ref(), &request.kind, &outcome));
     }
 
     pub fn complain(&self, Unreadable(problem): &Unreadable) {
         let outcome: Outcome = Err(format!("Failed to parse command: {problem}").into());
-        self.output.frame(&Response::new(None, "parse", &outcome));
+        self.output.frame(&response(None, "parse", &outcome));
     }
 
     /// Frames that answer the session, not command it. They overtake commands that wait. `false` for others.
     pub async fn overtakes(&self, request: &Request) -> bool {
         match request.kind.as_str() {
             "extension_ui_response" => {
-                if let Ok(response) = request.fields::<UiResponse>()
+                if let Ok(response) = request.fields::<DialogResponse>()
                     && let Some((id, answer)) = self.dialogs.respond(&response)
                     && let Ok(current) = self.current()
                 {
@@ -86,7 +90,7 @@ impl Server {
     }
 
     /// A result of another shape is answered as an unknown command, so that the host learns of it.
-    fn reported(&self, request: &Request, take: impl FnOnce(&HostTools, super::host_tools::Reported)) -> bool {
+    fn reported(&self, request: &Request, take: impl FnOnce(&HostTools, HostToolResult)) -> bool {
         match request.fields() {
             Ok(reported) => take(&self.tools, reported),
             Err(refusal) => self.answer(request, Err(refusal)),
@@ -152,7 +156,7 @@ impl Server {
         }
         let Some(outcome) = self.outcome(&current, &request).await else {
             let unknown: Outcome = Err(format!("Unknown command: {}", request.kind).into());
-            self.output.frame(&Response::new(None, &request.kind, &unknown));
+            self.output.frame(&response(None, &request.kind, &unknown));
             return;
         };
         let chunks = request.kind == "negotiate_protocol" && outcome.is_ok();
@@ -183,7 +187,7 @@ impl Server {
             "get_state" => state::get_state(current),
             "get_session_stats" => state::get_session_stats(current),
             "set_todos" => state::set_todos(current, request),
-            "get_available_commands" => data(&json!({"commands": available(current)})),
+            "get_available_commands" => data(&CommandsReply { commands: current.available_commands() }),
             "set_host_tools" => self.set_host_tools(current, request).await,
             "set_host_uri_schemes" => self.set_host_uri_schemes(request),
             "set_model" => models::set_model(self, current, request).await,
@@ -213,32 +217,23 @@ impl Server {
     }
 
     fn set_host_uri_schemes(&self, request: &Request) -> Outcome {
-        #[derive(Deserialize)]
-        struct Schemes {
-            schemes: Vec<Scheme>,
-        }
-        let Schemes { schemes } = request.fields()?;
-        data(&json!({"schemes": self.uris.set(schemes)?}))
+        let SetHostUrisRequest { schemes } = request.fields()?;
+        data(&UriSchemesReply { schemes: self.uris.set(schemes)? })
     }
 
     async fn set_host_tools(&self, current: &Current, request: &Request) -> Outcome {
-        #[derive(Deserialize)]
-        struct Tools {
-            tools: Vec<Definition>,
-        }
-        let Tools { tools } = request.fields()?;
-        let before = self.tools.names();
+        let SetHostToolsRequest { tools } = request.fields()?;
+        let had_some = self.tools.has_any();
         let names = self.tools.set(tools, &current.session.tools())?;
-        self.bring_tools(current, &before).await?;
-        data(&json!({"toolNames": names}))
+        if had_some || self.tools.has_any() {
+            self.bring_tools(current).await?;
+        }
+        data(&ToolNamesReply { tool_names: names })
     }
 
     /// Offers the host's tools to the model, from its next prompt on.
-    async fn bring_tools(&self, current: &Current, before: &[String]) -> Outcome {
-        match self.tools.joined(&current.session.tools(), before) {
-            Some(tools) => send(current, Command::SetTools(tools)).await,
-            None => DONE,
-        }
+    async fn bring_tools(&self, current: &Current) -> Outcome {
+        send(current, Command::SetTools { source: HOST_SOURCE.to_owned(), tools: self.tools.brought() }).await
     }
 
     /// Ends this session and goes on with another. When that cannot be opened this one stays, with its work ended.
@@ -248,24 +243,21 @@ impl Server {
         if let Ok(current) = self.current() {
             current.abort().await;
         }
-        if let Wish::Move { file, .. } = &wish {
-            let before = self.let_go(file.clone()).await?;
-            return self.move_over(wish, before).await;
+        let cwd = self.current().ok().map(|current| PathBuf::from(&current.header.cwd));
+        let switch = SessionSwitch::new(wish, cwd);
+        if switch.lets_go_first() {
+            self.let_go().await?;
         }
-        let ends = EndReason::before(&wish);
-        let opened = self.host.open_in(self.uris.editor(), wish).await?;
-        if let Ok(current) = self.current() {
-            current.session.ends_by(ends);
-        }
-        self.take_up(opened).await
-    }
-
-    /// A session is moved when nobody has its file open. What cannot be moved is taken up again where it was.
-    async fn move_over(&self, wish: Wish, before: Wish) -> Result<(), Refusal> {
-        match self.host.open_in(self.uris.editor(), wish).await {
-            Ok(moved) => self.take_up(moved).await,
-            Err(problem) => {
-                let again = self.host.open_in(self.uris.editor(), before).await;
+        match switch.open(&*self.host, self.uris.editor()).await {
+            Ok(SwitchedSession { opened, ends }) => {
+                if let Ok(current) = self.current() {
+                    current.session.ends_by(ends);
+                }
+                self.take_up(opened).await
+            }
+            Err(SwitchFailed { problem, back: None }) => Err(problem.into()),
+            Err(SwitchFailed { problem, back: Some(back) }) => {
+                let again = self.host.open_in(self.uris.editor(), back).await;
                 let again = again.map_err(|second| format!("{problem}\nand it could not be opened again: {second}"))?;
                 self.take_up(again).await?;
                 Err(problem.into())
@@ -273,14 +265,13 @@ impl Server {
         }
     }
 
-    /// Ends the session of this file, for good. The wish that takes it up again.
-    async fn let_go(&self, file: PathBuf) -> Result<Wish, Refusal> {
+    /// Ends the session for good.
+    async fn let_go(&self) -> Result<(), Refusal> {
         let last = self.slot().take().ok_or(NO_SESSION)?;
-        let cwd = Some(PathBuf::from(&last.header.cwd)).filter(|cwd| cwd.is_dir());
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
         last.retire().await;
-        Ok(Wish::Resume { file, cwd })
+        Ok(())
     }
 
     async fn take_up(&self, mut opened: OpenSession) -> Result<(), Refusal> {
@@ -293,7 +284,9 @@ impl Server {
         if let Some(last) = last {
             last.retire().await;
         }
-        self.bring_tools(&next, &[]).await?;
+        if self.tools.has_any() {
+            self.bring_tools(&next).await?;
+        }
         self.tell_commands();
         self.warn(&warnings);
         Ok(())
@@ -301,32 +294,23 @@ impl Server {
 
     fn tell_commands(&self) {
         if let Ok(current) = self.current() {
-            self.output.frame(&News::AvailableCommandsUpdate { commands: &available(&current) });
+            self.output.frame(&NewsFrame::AvailableCommandsUpdate { commands: current.available_commands().into() });
         }
     }
 
     fn warn(&self, warnings: &[String]) {
         for message in warnings {
-            self.output.frame(&News::Notice { level: "warning", message, source: "session" });
+            self.output.frame(&frame::warning(message));
         }
     }
 }
 
-fn available(current: &Current) -> Vec<Available> {
-    current.commands.iter().map(|command| Available::from(&**command)).collect()
-}
-
 fn negotiate(request: &Request) -> Outcome {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Version {
-        protocol_version: Value,
-    }
-    let Version { protocol_version } = request.fields()?;
+    let NegotiateRequest { protocol_version } = request.fields()?;
     if protocol_version != 2 {
         return Err(format!("Unsupported RPC protocol version: {protocol_version}").into());
     }
-    data(&json!({"protocolVersion": 2}))
+    data(&ProtocolReply { protocol_version: 2 })
 }
 
 /// Commands for what omp does not have yet. The answers are those of a program that has none of it.
@@ -342,11 +326,7 @@ fn absent(request: &Request) -> Option<Outcome> {
 }
 
 fn set_subagent_subscription(request: &Request) -> Outcome {
-    #[derive(Deserialize)]
-    struct Subscription {
-        level: Value,
-    }
-    let Subscription { level } = request.fields()?;
+    let SubagentSubscriptionRequest { level } = request.fields()?;
     match level.as_str() {
         Some("off" | "progress" | "events") => data(&json!({"level": level})),
         _ => {
@@ -357,30 +337,19 @@ fn set_subagent_subscription(request: &Request) -> Outcome {
 }
 
 fn unknown_subagent(request: &Request) -> Refusal {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Which {
-        #[serde(default)]
-        subagent_id: Option<String>,
-        #[serde(default)]
-        session_file: Option<String>,
-    }
     match request.fields() {
         Err(refusal) => refusal,
-        Ok(Which { subagent_id: Some(id), .. }) => format!("Unknown subagent or session file unavailable: {id}").into(),
-        Ok(Which { session_file: Some(_), .. }) => "Unknown subagent session file".into(),
+        Ok(SubagentMessagesRequest { subagent_id: Some(id), .. }) => {
+            format!("Unknown subagent or session file unavailable: {id}").into()
+        }
+        Ok(SubagentMessagesRequest { session_file: Some(_), .. }) => "Unknown subagent session file".into(),
         Ok(_) => "get_subagent_messages requires subagentId or sessionFile".into(),
     }
 }
 
 fn unknown_provider(request: &Request) -> Refusal {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Provider {
-        provider_id: String,
-    }
     match request.fields() {
         Err(refusal) => refusal,
-        Ok(Provider { provider_id }) => format!("Unknown OAuth provider: {provider_id}").into(),
+        Ok(LoginRequest { provider_id }) => format!("Unknown OAuth provider: {provider_id}").into(),
     }
 }

@@ -3,61 +3,33 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use omp_session::{TitleSource, Wish};
-use serde::Deserialize;
-use serde_json::json;
+use omp_session::{BranchPoint, TitleSource, Wish};
+use omp_wire::{
+    BranchMessage, BranchMessagesReply, BranchReply, BranchRequest, CancelledReply, CompactRequest, ExportRequest,
+    NewSessionRequest, PathReply, SessionNameRequest, SwitchSessionRequest,
+};
 
 use super::current::Current;
 use super::frame::{DONE, Outcome, Refusal, data};
 use super::input::Request;
 use super::server::Server;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct New {
-    #[serde(default)]
-    parent_session: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Switch {
-    session_path: PathBuf,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Branch {
-    entry_id: String,
-}
-
-#[derive(Deserialize)]
-struct Name {
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Export {
-    #[serde(default)]
-    output_path: Option<PathBuf>,
-}
+use crate::json::wire;
 
 pub async fn new_session(server: &Arc<Server>, request: &Request) -> Outcome {
-    let New { parent_session } = request.fields()?;
+    let NewSessionRequest { parent_session } = request.fields()?;
     server.go_over(Wish::New { cwd: folder(server), parent: parent_session }).await?;
-    data(&json!({"cancelled": false}))
+    data(&CancelledReply { cancelled: false })
 }
 
 pub async fn switch_session(server: &Arc<Server>, request: &Request) -> Outcome {
-    let Switch { session_path } = request.fields()?;
+    let SwitchSessionRequest { session_path } = request.fields()?;
     let cwd = folder(server);
     let file = cwd.as_ref().map_or_else(|| session_path.clone(), |cwd| cwd.join(&session_path));
     let open = server.current().ok().and_then(|here| here.session.snapshot().file.clone());
     if !open.is_some_and(|open| same(&open, &file)) {
         server.go_over(Wish::Resume { file, cwd }).await?;
     }
-    data(&json!({"cancelled": false}))
+    data(&CancelledReply { cancelled: false })
 }
 
 /// The folder that the work is in, which may not be the host's: a session can be moved.
@@ -71,7 +43,7 @@ fn same(one: &Path, other: &Path) -> bool {
 
 /// A new session up to before a message of the user, whose text is given back.
 pub async fn branch(server: &Arc<Server>, request: &Request) -> Outcome {
-    let Branch { entry_id } = request.fields()?;
+    let BranchRequest { entry_id } = request.fields()?;
     let here = server.current()?;
     let file = here.session.snapshot().file.clone().ok_or("this session is not recorded, so it has no branches")?;
     let points = here.session.branch_points()?;
@@ -79,19 +51,18 @@ pub async fn branch(server: &Arc<Server>, request: &Request) -> Outcome {
     let point = points.into_iter().find(|point| point.entry.as_str() == entry_id);
     let point = point.ok_or("Invalid entry ID for branching")?;
     server.go_over(Wish::Branch { file, leaf: point.parent }).await?;
-    data(&json!({"text": point.text, "cancelled": false}))
+    data(&BranchReply { text: point.text, cancelled: false })
 }
 
 pub async fn get_branch_messages(current: &Current) -> Outcome {
     let session = current.session.clone();
     let points = blocking(move || session.branch_points()).await?;
-    let messages: Vec<_> =
-        points.into_iter().map(|point| json!({"entryId": point.entry.as_str(), "text": point.text})).collect();
-    data(&json!({"messages": messages}))
+    let message = |point: BranchPoint| BranchMessage { entry_id: point.entry.as_str().to_owned(), text: point.text };
+    data(&BranchMessagesReply { messages: points.into_iter().map(message).collect() })
 }
 
 pub fn set_session_name(current: &Current, request: &Request) -> Outcome {
-    let Name { name } = request.fields()?;
+    let SessionNameRequest { name } = request.fields()?;
     if name.trim().is_empty() {
         return Err("Session name cannot be empty".into());
     }
@@ -100,10 +71,10 @@ pub fn set_session_name(current: &Current, request: &Request) -> Outcome {
 }
 
 pub async fn export_html(server: &Server, current: &Current, request: &Request) -> Outcome {
-    let Export { output_path } = request.fields()?;
+    let ExportRequest { output_path } = request.fields()?;
     let (host, session) = (server.host.clone(), current.session.clone());
     let path = blocking(move || host.export(&session, output_path)).await?;
-    data(&json!({"path": path.display().to_string()}))
+    data(&PathReply { path: path.display().to_string() })
 }
 
 /// Work with files, off the thread that does the waiting.
@@ -112,23 +83,16 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + 
     Ok(done?)
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Compact {
-    #[serde(default)]
-    custom_instructions: Option<String>,
-}
-
 pub async fn compact(current: &Current, request: &Request) -> Outcome {
-    let Compact { custom_instructions } = request.fields()?;
+    let CompactRequest { custom_instructions } = request.fields()?;
     let compacted = current.session.compact(custom_instructions).await?;
     current.activity.reread(&current.session.messages());
-    data(&compacted)
+    data(&wire::compaction(&compacted))
 }
 
 /// The document stands in the session; no file is written for it.
 pub async fn handoff(current: &Current, request: &Request) -> Outcome {
-    let Compact { custom_instructions } = request.fields()?;
+    let CompactRequest { custom_instructions } = request.fields()?;
     if current.session.works().await {
         return Err("Cannot hand off while a response is in progress".into());
     }

@@ -1,10 +1,11 @@
 //! `bash` and `abort_bash`: what the user runs beside the model, which hears of it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use omp_session::{Command, OutputSizes, RanBy, ShellRun};
-use serde::{Deserialize, Serialize};
+use omp_wire::{BashReply, BashRequest};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,50 +19,25 @@ pub struct Shells {
     pub running: TaskTracker,
 }
 
-#[derive(Deserialize)]
-pub struct Bash {
-    command: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Ran<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
-    cancelled: bool,
-    working_dir: &'a str,
-    output: &'a str,
-    truncated: bool,
-    total_lines: u64,
-    total_bytes: u64,
-    output_lines: u64,
-    output_bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    artifact_id: Option<&'a str>,
-    /// Ours: what the user is to know besides.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    notices: &'a [String],
-}
-
 impl Shells {
-    pub async fn run(&self, current: &Current, bash: Bash, cancel: CancellationToken) -> Outcome {
+    pub async fn run(&self, current: &Current, bash: BashRequest, cancel: CancellationToken) -> Outcome {
         let ran = current.shell.run(&bash.command, &|_| {}, cancel).await?;
         let message = ran.message(RanBy::Shell, &bash.command, false);
         current.session.send(Command::Append(Arc::new(message))).await.map_err(|error| error.to_string())?;
         let sizes = sizes(&ran);
         let working_dir = ran.working_dir.as_ref().map(|folder| folder.to_string_lossy());
-        data(&Ran {
+        data(&BashReply {
             exit_code: ran.exit_code,
             cancelled: ran.cancelled,
-            working_dir: working_dir.as_deref().unwrap_or(&current.header.cwd),
-            output: &ran.output,
+            working_dir: working_dir.as_deref().unwrap_or(&current.header.cwd).into(),
+            output: ran.output.as_str().into(),
             truncated: ran.truncated,
             total_lines: sizes.total_lines,
             total_bytes: sizes.total_bytes,
             output_lines: sizes.shown_lines,
             output_bytes: sizes.shown_bytes,
-            artifact_id: ran.artifact_id.as_deref(),
-            notices: &ran.notices,
+            artifact_id: ran.artifact_id.as_deref().map(Cow::Borrowed),
+            notices: Cow::Borrowed(&ran.notices),
         })
     }
 

@@ -54,7 +54,11 @@ fn write_block(out: &mut impl Write, block: &Block, palette: Palette) -> io::Res
             let lines = text.lines().enumerate().map(|(index, line)| format!("{}{line}", palette.dim(&number(index))));
             write_lines(out, lines.collect(), 0, palette)
         }
-        Block::Diff(lines) => write_lines(out, lines.iter().map(|line| diff_line(line, palette)).collect(), 0, palette),
+        Block::Diff(diff) => {
+            let heading = diff.heading().map(|path| vec![strip_control(path).into_owned()]);
+            heading.map_or(Ok(()), |path| write_lines(out, path, 0, palette))?;
+            write_lines(out, diff.lines.iter().map(|line| diff_line(line, palette)).collect(), 0, palette)
+        }
         Block::Lines { lines, hidden } => {
             write_lines(out, lines.iter().map(|line| strip_control(line).into_owned()).collect(), *hidden, palette)
         }
@@ -93,6 +97,8 @@ fn diff_line(line: &DiffLine, palette: Palette) -> String {
 
 #[cfg(test)]
 mod tests {
+    use omp_view::Diff;
+
     use super::*;
 
     fn draw(view: &View) -> String {
@@ -118,7 +124,7 @@ mod tests {
     fn diffs_show_both_sides() {
         let line = |kind, line, text: &str| DiffLine { kind, line, text: text.into() };
         let view = View::new("edit a.txt", Status::Failed)
-            .block(Block::Diff(vec![line(DiffKind::Removed, 3, "old"), line(DiffKind::Added, 3, "new")]));
+            .block(Block::Diff(Diff::new(vec![line(DiffKind::Removed, 3, "old"), line(DiffKind::Added, 3, "new")])));
         assert_eq!(draw(&view), "✗ edit a.txt\n     3 - old\n     3 + new\n");
     }
 }

@@ -9,7 +9,8 @@ mod countdown;
 use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
-use omp_session::{AgentEvent, CompactionReason, OpenSession, Refused, SessionEvent, ToldRetries, ToolOutcome};
+use omp_compaction::CompactionReason;
+use omp_session::{AgentEvent, OpenSession, Refused, SessionEvent, ToldRetries, ToolOutcome};
 use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;
@@ -77,12 +78,11 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
     }
 
     fn card(&mut self, outcome: &ToolOutcome) -> io::Result<()> {
-        let Some((tool, _)) = self.tools.find(&outcome.name) else { return Ok(()) };
         let state = match &outcome.output.details {
             Some(details) => Outcome::Done { details, is_error: outcome.output.is_error },
             None => Outcome::Failed,
         };
-        let mut view = tool.render(&outcome.arguments, state);
+        let Some(mut view) = self.tools.view(&outcome.name, &outcome.arguments, state) else { return Ok(()) };
         if view.shows_output() {
             view.blocks.push(Block::Text(omp_types::text_of(&outcome.output.content)));
         }

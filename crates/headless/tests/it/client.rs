@@ -9,12 +9,14 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::AnyTool;
 use omp_headless::{Client, Exit, HostUris, serve};
+use omp_policy::Policy;
 use omp_session::{
-    OpenSession, OutputSizes, Policy, Recorder, Session, SessionHost, ShellRun, SlashCommand, SlashReply, TodoBoard,
-    UserShell, Wish,
+    OpenSession, OutputSizes, Recorder, Session, SessionHost, ShellRun, SlashCommand, SlashReply, TodoBoard, UserShell,
+    Wish,
 };
+use omp_session_testkit::ScriptedSession;
 use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter, SessionsDir};
-use omp_testkit::{Reply, ScriptedLlm, ScriptedSession, TempWorkspace, mock_model};
+use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_types::{Content, Editor, Message, Model};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -138,7 +140,7 @@ impl SlashCommand for Echo {
             return async move { Ok(SlashReply::Switch(Wish::Move { file, cwd: cwd.into() })) }.boxed();
         }
         let reply = match arguments {
-            "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")])),
+            "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")].into())),
             "fail" => Err("it failed".to_owned()),
             "again" => Ok(SlashReply::Retry),
             "elsewhere" => Ok(SlashReply::Switch(Wish::New { cwd: None, parent: None })),

@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Approval, Choice, ChoiceOption, Concurrency, Outcome, Tier, ToolCx, ToolError, ToolOutput};
-use omp_session::{ApprovalMode, Policy};
+use omp_agent::{AnyPlan, AnyTool, Choice, ChoiceOption, Concurrency, Outcome, Tier, ToolCx, ToolOutput, plan_of};
+use omp_policy::{ApprovalMode, Policy};
 use omp_testkit::Turn;
 use omp_types::Content;
 use omp_view::View;
@@ -30,16 +28,13 @@ impl AnyTool for Paint {
         json!({"type": "object"})
     }
 
-    fn approval(&self, arguments: &Value) -> Approval {
-        if arguments.get("ask").is_some() { Tier::Read.into() } else { Tier::Exec.into() }
-    }
-
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
 
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        let tier = if arguments.get("ask").is_some() { Tier::Read } else { Tier::Exec };
+        let run = async move |cx: ToolCx| {
             let mut text = "painted".to_owned();
             if arguments.get("ask").is_some() {
                 let option =
@@ -55,12 +50,12 @@ impl AnyTool for Paint {
                 text = format!("{answer:?}");
             }
             Ok(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() })
-        }
-        .boxed()
+        };
+        Ok(plan_of(tier, move |cx| Box::pin(async move { run(cx).await })))
     }
 
-    fn render(&self, _: &Value, _: Outcome<&Value>) -> View {
-        View::default()
+    fn render(&self, arguments: &Value, _: Outcome<&Value>) -> View {
+        View { command: arguments["command"].as_str().map(str::to_owned), ..View::default() }
     }
 }
 

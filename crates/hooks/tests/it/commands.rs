@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use omp_config::{Declared, ItemSource, Level, Provider};
 use omp_contain::Containment;
 use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
-use omp_session::{ApprovalMode, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
+use omp_policy::ApprovalMode;
+use omp_session::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 use omp_types::{Env, ToolCall};
 use serde_json::{Value, json};
 

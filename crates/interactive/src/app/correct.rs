@@ -1,6 +1,6 @@
 //! `/compact edit`: the summary in a dialog, or in the user's own editor.
 
-use omp_session::Compacted;
+use omp_compaction::Compacted;
 
 use super::screen::Dirty;
 use super::{News, Running};

@@ -1,6 +1,7 @@
 //! Going on from another entry of the tree, and what is told there of the branch that is left.
 
-use omp_session::{BranchNote, Command, GoToError};
+use omp_compaction::BranchNote;
+use omp_session::{Command, GoToError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

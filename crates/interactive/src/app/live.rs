@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, Contained, EndReason, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands,
-    TodoBoard, UserShell, Wish, stats,
+    AgentEvent, Command, Contained, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SessionSwitch, SwitchFailed,
+    SwitchedSession, TodoBoard, UserShell, Wish, stats,
 };
-use omp_types::Message;
+use omp_types::{Editor, Message};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -23,19 +23,14 @@ use crate::transcript::{Past, Scribe, Tone};
 
 /// What came of a wish.
 pub struct Opened {
-    pub result: Result<OpenSession, String>,
+    pub result: Result<SwitchedSession, SwitchFailed>,
     /// Another conversation was shown before.
     pub switched: bool,
-    /// The file to go back to when the session was let go of and the wish could not be met.
-    pub back: Option<PathBuf>,
-    /// Why the other one ends.
-    pub ends: EndReason,
 }
 
 pub struct Live {
     pub session: Session,
     actor: JoinHandle<()>,
-    pub commands: SlashCommands,
     pub shell: Arc<dyn UserShell>,
     pub python: Option<Arc<dyn UserShell>>,
     todos: Option<Arc<dyn TodoBoard>>,
@@ -108,38 +103,36 @@ impl Live {
 
 impl Running {
     pub fn open(&mut self, wish: Wish, switched: bool) {
-        self.work.opening = true;
-        let (host, ends) = (self.around.host.clone(), EndReason::before(&wish));
-        self.beside(async move {
-            let result = host.open(wish).await;
-            News::Opened(Box::new(Opened { result, switched, back: None, ends }))
-        });
+        self.begin_opening(SessionSwitch::new(wish, None), switched);
     }
 
-    /// Goes on with another session. A session that is moved has to be let go of before.
+    /// Goes on with another session.
     pub async fn switch(&mut self, wish: Wish) {
-        let Wish::Move { file, .. } = &wish else { return self.open(wish, true) };
-        let back = Some(file.clone());
-        if let Some(live) = self.live.take() {
+        let switch = SessionSwitch::new(wish, self.live.as_ref().map(|live| live.folder.clone()));
+        if let Some(live) = self.live.take_if(|_| switch.lets_go_first()) {
             live.close().await;
         }
+        self.begin_opening(switch, true);
+    }
+
+    fn begin_opening(&mut self, switch: SessionSwitch, switched: bool) {
         self.work.opening = true;
         let host = self.around.host.clone();
         self.beside(async move {
-            let result = host.open(wish).await;
-            News::Opened(Box::new(Opened { result, switched: true, back, ends: EndReason::Other }))
+            let result = switch.open(&*host, Editor::default()).await;
+            News::Opened(Box::new(Opened { result, switched }))
         });
     }
 
     pub async fn opened(&mut self, opened: Opened) {
         self.work.opening = false;
         self.screen.mark(Dirty::Now);
-        let open = match opened.result {
-            Ok(open) => open,
-            Err(problem) => {
+        let SwitchedSession { opened: open, ends } = match opened.result {
+            Ok(switched) => switched,
+            Err(SwitchFailed { problem, back }) => {
                 self.note(Tone::Error, &problem);
-                match opened.back {
-                    Some(file) => self.open(Wish::Resume { file, cwd: None }, true),
+                match back {
+                    Some(back) => self.open(back, true),
                     None if self.live.is_none() => {
                         self.go(Leave::Failed);
                         if let Some(left) = &mut self.leave {
@@ -152,14 +145,14 @@ impl Running {
             }
         };
         if let Some(old) = self.live.take() {
-            old.session.ends_by(opened.ends);
+            old.session.ends_by(ends);
             tokio::spawn(old.close());
         }
         self.take_up(open, opened.switched);
     }
 
     fn take_up(&mut self, open: OpenSession, switched: bool) {
-        let OpenSession { session, actor, header, commands, shell, python, todos, safeguards, warnings } = open;
+        let OpenSession { session, actor, header, shell, python, todos, safeguards, warnings, .. } = open;
         self.questions.clear();
         self.close_question(None);
         self.work.working = None;
@@ -175,7 +168,6 @@ impl Running {
             events: session.events(),
             session,
             actor,
-            commands,
             shell,
             python,
             todos,
@@ -279,6 +271,7 @@ impl Running {
             SessionEvent::Question(question) => self.asked(question),
             SessionEvent::Dismissed { id } => self.close_question(Some(id)),
             SessionEvent::Renamed { .. } => self.set_title(),
+            SessionEvent::CommandsChanged => self.offer_commands(),
             SessionEvent::Moved => {
                 live.context = context_of(&live.session);
                 live.look_at_todos();
@@ -290,7 +283,9 @@ impl Running {
                 working.compacting = true;
             }
             SessionEvent::CompactionEnd { .. } => self.compacted(),
-            SessionEvent::AgentEnd { .. }
+            // Whatever waits is drawn from the snapshot.
+            SessionEvent::Queued { .. }
+            | SessionEvent::AgentEnd { .. }
             | SessionEvent::Spent(_)
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
@@ -333,7 +328,7 @@ impl Running {
         }
     }
 
-    fn idle(&mut self, end: &RunEnd, undelivered: &[Arc<Message>]) {
+    fn idle(&mut self, end: &RunEnd, undelivered: &[omp_session::Prompt]) {
         let took = self.work.working.take().map(|working| working.since.elapsed());
         if let Some(live) = &mut self.live {
             live.look_at_todos();
@@ -343,7 +338,7 @@ impl Running {
         if planned && *end == RunEnd::Finished && self.dialog.is_none() && self.prompt.is_empty() {
             self.show_dialog(Box::new(PlanDialog::default()));
         }
-        self.give_back(undelivered.iter().map(|message| Submission::of(message.content())).collect());
+        self.give_back(undelivered.iter().map(Submission::of).collect());
         if took.is_some_and(|took| self.is_worth_a_call(end, took)) && !self.presses.focused {
             let how = match end {
                 RunEnd::Finished => "done",

@@ -263,7 +263,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 impl Running {
     fn begin(&mut self, wish: Wish, prompts: Vec<Vec<Content>>, choose: bool, warnings: Vec<String>) {
         self.tell_all(&warnings);
-        self.work.waiting = prompts.iter().map(|content| Submission::of(content)).collect();
+        self.work.waiting = prompts.into_iter().map(|content| Submission::of(&content.into())).collect();
         self.tty.set_title("omp");
         self.paint();
         self.open(wish, false);

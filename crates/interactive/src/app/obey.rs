@@ -188,7 +188,7 @@ impl Running {
         if back.is_empty() {
             return self.hint("no message waits");
         }
-        self.give_back(back.iter().map(|message| Submission::of(message.content())).collect());
+        self.give_back(back.iter().map(Submission::of).collect());
     }
 
     async fn cycle_thinking(&mut self) {

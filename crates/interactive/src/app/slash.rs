@@ -85,9 +85,9 @@ impl Running {
                 }
             }
             Ok(SlashReply::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
-            Ok(SlashReply::Prompt(mut content)) => {
-                content.extend(typed.images.into_iter().map(Content::Image));
-                self.prompt_with(content).await;
+            Ok(SlashReply::Prompt(prompt)) => {
+                let prompt = prompt.with(typed.images.into_iter().map(Content::Image));
+                self.command(Command::Prompt(prompt)).await;
             }
             Ok(SlashReply::Retry) => self.command(Command::Retry).await,
             Ok(SlashReply::Switch(wish)) => self.switch(wish).await,
@@ -99,9 +99,5 @@ impl Running {
         if let Some(live) = &mut self.live {
             live.look_at_todos();
         }
-    }
-
-    async fn prompt_with(&mut self, content: Vec<Content>) {
-        self.command(Command::Prompt(content)).await;
     }
 }

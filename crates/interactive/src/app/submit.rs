@@ -45,7 +45,7 @@ impl Running {
             }
         }
         let own: Vec<&str> = OWN.iter().map(|(name, _)| *name).collect();
-        let commands = self.live.as_ref().map(|live| live.commands.clone()).unwrap_or_default();
+        let commands = self.live.as_ref().map(|live| live.session.commands()).unwrap_or_default();
         match typed(&text, &commands, &own) {
             Typed::Run { ran_by, command, excluded } if self.run_shell(ran_by, command, excluded) => {}
             Typed::Run { .. } | Typed::Nothing if submission.images.is_empty() => self.give_back(vec![submission]),
@@ -60,28 +60,13 @@ impl Running {
         let (content, problems) = submission.content(&*self.around.outside.clone()).await;
         self.tell_all(&problems);
         let snapshot = self.live.as_ref().map(|live| live.session.snapshot());
-        let (running, waiting) = snapshot.map_or((false, 0), |snapshot| (snapshot.running, snapshot.queued));
+        let running = snapshot.is_some_and(|snapshot| snapshot.running);
         self.command(match (running, when) {
-            (true, When::Now) => Command::Steer(content),
-            (_, When::After) => Command::FollowUp(content),
-            (false, When::Now) => Command::Prompt(content),
+            (true, When::Now) => Command::Steer(content.into()),
+            (_, When::After) => Command::FollowUp(content.into()),
+            (false, When::Now) => Command::Prompt(content.into()),
         })
         .await;
-        if running {
-            self.until_queued(waiting).await;
-        }
-    }
-
-    /// No event tells that a message waits, so the session is given the time to put it there.
-    async fn until_queued(&self, before: usize) {
-        let Some(live) = &self.live else { return };
-        for _ in 0..32 {
-            let snapshot = live.session.snapshot();
-            if snapshot.queued > before || !snapshot.running {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
     }
 
     /// Nothing is run that was not named.
@@ -133,6 +118,6 @@ impl Running {
             description: (*description).to_owned(),
             ..CommandInfo::default()
         };
-        self.prompt.set_commands(&live.commands, OWN.iter().map(own).collect());
+        self.prompt.set_commands(&live.session.commands(), OWN.iter().map(own).collect());
     }
 }

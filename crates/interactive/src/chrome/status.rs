@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omp_session::ApprovalMode;
+use omp_policy::ApprovalMode;
 use omp_stdx::{format, sanitize};
 use omp_tui::{Line, Space, Style, Token};
 use omp_types::ThinkingLevel;

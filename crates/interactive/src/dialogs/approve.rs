@@ -4,7 +4,8 @@ mod editing;
 
 use std::sync::Arc;
 
-use omp_session::{Answer, CallDetails, Offer, RuleLevel};
+use omp_policy::{RuleLevel, RuleOffer};
+use omp_session::{Answer, CallDetails};
 use omp_stdx::display_width;
 use omp_stdx::sanitize::on_one_line;
 use omp_tui::text::clip;
@@ -52,7 +53,7 @@ pub struct ApproveDialog {
     /// What to do instead, while it is typed.
     instead: Option<Field>,
     /// What "always" can mean: as it was offered, then as the user has written it.
-    offers: Vec<Offer>,
+    offers: Vec<RuleOffer>,
     /// Which of them it means.
     scope: usize,
     editing: Option<Editing>,
@@ -105,7 +106,7 @@ impl ApproveDialog {
         Step::Close(Some(Action::Answer { id: self.approval.id, answer }))
     }
 
-    fn offer(&self) -> Option<&Offer> {
+    fn offer(&self) -> Option<&RuleOffer> {
         self.offers.get(self.scope)
     }
 
@@ -113,7 +114,7 @@ impl ApproveDialog {
     fn options(&self) -> Vec<(String, &'static str)> {
         let fixed = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
         let mut options: Vec<_> = fixed.map(|(option, key)| (option.to_owned(), key)).into();
-        if let Some(rule) = self.offer().map(Offer::text) {
+        if let Some(rule) = self.offer().map(RuleOffer::text) {
             options.push((format!("4. Always allow: {}", on_one_line(&rule)), "a"));
             options.push((format!("5. Always deny: {}", on_one_line(&rule)), "d"));
         }
@@ -326,7 +327,7 @@ impl ApproveDialog {
             Some(view) => view_rows(view, inner),
             None => argument_rows(&self.approval.arguments, inner),
         });
-        if let Some(rule) = self.offer().map(Offer::text).filter(|_| with_rule) {
+        if let Some(rule) = self.offer().map(RuleOffer::text).filter(|_| with_rule) {
             rows.extend(line(&format!("always: {rule}"), text));
         }
         rows
@@ -337,7 +338,7 @@ impl ApproveDialog {
     fn rule_rows(&self, space: &Space<'_>) -> Option<Vec<Line>> {
         let options = self.options();
         let is_cut = options.get(ALLOW).is_some_and(|(option, _)| display_width::width(option) + 5 > space.width);
-        let Some(rule) = self.offer().map(Offer::text).filter(|_| is_cut) else { return Some(Vec::new()) };
+        let Some(rule) = self.offer().map(RuleOffer::text).filter(|_| is_cut) else { return Some(Vec::new()) };
         let inner = space.narrower(RULE_INDENT.len());
         let rows = wrapped(&on_one_line(&rule), inner.width, space.theme.fg(Token::Muted));
         let rows = indented(rows, RULE_INDENT, Style::PLAIN);

@@ -1,6 +1,6 @@
 //! Whether a branch that is left is summed up where the session goes on, and by which words.
 
-use omp_session::BranchNote;
+use omp_compaction::BranchNote;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Window};
 
 use super::field::Field;

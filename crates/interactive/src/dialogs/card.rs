@@ -29,7 +29,10 @@ fn block_rows(block: &Block, space: &Space<'_>) -> Vec<Line> {
             let rows = highlight(&visible(text), language.as_deref(), space.theme);
             rows.iter().flat_map(|row| split(row, space.width)).collect()
         }
-        Block::Diff(lines) => draw_diff(lines, space),
+        Block::Diff(diff) => {
+            let heading = diff.heading().map(|path| wrapped(&visible(path), space.width, plain));
+            heading.into_iter().flatten().chain(draw_diff(&diff.lines, space)).collect()
+        }
         Block::Lines { lines, hidden } => {
             let mut rows: Vec<_> = lines.iter().flat_map(|line| wrapped(&visible(line), space.width, plain)).collect();
             if *hidden > 0 {

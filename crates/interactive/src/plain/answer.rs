@@ -1,6 +1,7 @@
 //! What a typed line answers to a question with numbered options.
 
-use omp_session::{Answer, Offer, Question, QuestionKind, RuleLevel};
+use omp_policy::{RuleLevel, RuleOffer};
+use omp_session::{Answer, Question, QuestionKind};
 
 /// How the line that is awaited is asked for.
 pub fn invitation(question: &Question) -> &'static str {
@@ -42,13 +43,13 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
 }
 
 /// `no, use make` or the number of a rule.
-fn said_more(line: &str, offers: &[Offer]) -> Option<Answer> {
+fn said_more(line: &str, offers: &[RuleOffer]) -> Option<Answer> {
     if let Some(rest) = line.get(..2).filter(|no| no.eq_ignore_ascii_case("no")).and_then(|_| line.get(2..)) {
         let words = rest.strip_prefix([',', ' ', ':'])?.trim();
         return (!words.is_empty()).then(|| Answer::Text(words.to_owned()));
     }
     let at = line.parse::<usize>().ok()?.checked_sub(3)?;
-    let always = |level: RuleLevel, offer: &Offer| Answer::Always { level, rules: offer.rules.clone() };
+    let always = |level: RuleLevel, offer: &RuleOffer| Answer::Always { level, rules: offer.rules.clone() };
     match offers.get(at) {
         Some(offer) => Some(always(RuleLevel::Allow, offer)),
         None if at == offers.len() => offers.first().map(|offer| always(RuleLevel::Deny, offer)),
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn numbers_and_words_answer() {
         let approve = |offers: &[&str]| {
-            let offers = offers.iter().map(|rule| Offer { rules: vec![(*rule).to_owned()] }).collect();
+            let offers = offers.iter().map(|rule| RuleOffer { rules: vec![(*rule).to_owned()] }).collect();
             let details = Arc::new(CallDetails { offers, ..CallDetails::default() });
             let (call_id, tool, arguments) = ("c".into(), "bash".into(), Arc::default());
             Question { id: 1, kind: QuestionKind::Approve { call_id, tool, arguments, reason: None, details } }

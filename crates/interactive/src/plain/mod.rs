@@ -11,12 +11,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::Outcome;
+use omp_agent::{ArrivingCall, Outcome};
+use omp_compaction::CompactionReason;
 use omp_session::{
-    AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SlashReply, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    AgentEvent, Answer, Command, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
+    SessionHost, SessionSwitch, SlashReply, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
-use omp_types::{Content, StreamEvent};
+use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -215,7 +216,7 @@ impl<W: Write> Plain<W> {
             if let [Content::Text(line)] = prompt.as_slice() {
                 return self.obey(&line.text, signals).await;
             }
-            self.ask(Command::Prompt(prompt)).await;
+            self.ask(Command::Prompt(prompt.into())).await;
         } else if self.input.closed {
             return Ok(Some(PlainEnd::Left));
         } else {
@@ -274,7 +275,7 @@ impl<W: Write> Plain<W> {
         if self.input.attended && !text.starts_with(' ') {
             self.prompt.history.keep(text.trim());
         }
-        match typed(text, &current.commands, &["exit", "quit"]) {
+        match typed(text, &current.session.commands(), &["exit", "quit"]) {
             Typed::Nothing => {}
             Typed::Leave => return Ok(Some(PlainEnd::Left)),
             Typed::Refused(why) => self.problem(&why)?,
@@ -285,7 +286,7 @@ impl<W: Write> Plain<W> {
                 for problem in problems {
                     self.problem(&problem)?;
                 }
-                self.converse(content).await?;
+                self.converse(content.into()).await?;
             }
             Typed::Command { command, arguments } if command.asks() => {
                 let (session, arguments) = (current.session.clone(), arguments.to_owned());
@@ -312,7 +313,7 @@ impl<W: Write> Plain<W> {
                         None => self.teller.say(&text)?,
                     }
                 }
-                Ok(SlashReply::Prompt(content)) => self.converse(content).await?,
+                Ok(SlashReply::Prompt(prompt)) => self.converse(prompt).await?,
                 Ok(SlashReply::Retry | SlashReply::Switch(_)) if self.work.running => {
                     self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;
                 }
@@ -323,12 +324,12 @@ impl<W: Write> Plain<W> {
         Ok(None)
     }
 
-    async fn converse(&mut self, content: Vec<Content>) -> io::Result<()> {
+    async fn converse(&mut self, prompt: omp_session::Prompt) -> io::Result<()> {
         if !self.work.running {
-            self.ask(Command::Prompt(content)).await;
+            self.ask(Command::Prompt(prompt)).await;
             return Ok(());
         }
-        self.send(Command::Steer(content)).await;
+        self.send(Command::Steer(prompt)).await;
         self.teller.say("Sent; the model reads it at its next step.")
     }
 
@@ -394,13 +395,12 @@ impl<W: Write> Plain<W> {
 
     /// Goes on with another session; without one there is nothing to go on with.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
-        // A file that somebody has open is not moved.
-        if matches!(wish, Wish::Move { .. }) {
+        let switch = SessionSwitch::new(wish, None);
+        if switch.lets_go_first() {
             self.let_go().await;
         }
-        let ends = EndReason::before(&wish);
-        match self.host.open(wish).await {
-            Ok(opened) => {
+        match switch.open(&*self.host, Editor::default()).await {
+            Ok(SwitchedSession { opened, ends }) => {
                 self.ends_by(ends);
                 self.let_go().await;
                 self.events = opened.session.events();
@@ -409,8 +409,8 @@ impl<W: Write> Plain<W> {
                 self.greet()?;
                 Ok(None)
             }
-            Err(problem) => {
-                self.problem(&problem)?;
+            Err(failed) => {
+                self.problem(&failed.problem)?;
                 Ok(self.current.is_none().then_some(PlainEnd::Failed))
             }
         }
@@ -451,7 +451,7 @@ impl<W: Write> Plain<W> {
             SessionEvent::Refused(_) => Ok(()),
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
-                    QuestionKind::Approve { tool, arguments, .. } => self.preview(tool, arguments),
+                    QuestionKind::Approve { call_id, tool, arguments, .. } => self.preview(call_id, tool, arguments),
                     QuestionKind::Choose(_) => None,
                 };
                 self.teller.end_answer()?;
@@ -491,12 +491,15 @@ impl<W: Write> Plain<W> {
                 self.teller.end_answer()?;
                 self.work = Work::default();
                 self.ended(end)?;
-                for message in undelivered {
-                    self.teller.say(&format!("Not delivered: {}", omp_types::text_of(message.content())))?;
+                for prompt in undelivered {
+                    self.teller.say(&format!("Not delivered: {}", prompt.typed().0))?;
                 }
                 Ok(())
             }
-            SessionEvent::AgentEnd { .. } | SessionEvent::Renamed { .. } => Ok(()),
+            SessionEvent::AgentEnd { .. }
+            | SessionEvent::Renamed { .. }
+            | SessionEvent::Queued { .. }
+            | SessionEvent::CommandsChanged => Ok(()),
         }
     }
 
@@ -505,7 +508,7 @@ impl<W: Write> Plain<W> {
             AgentEvent::MessageUpdate { event: StreamEvent::TextDelta { delta, .. } } => self.teller.stream(&delta),
             AgentEvent::MessageEnd { .. } => self.teller.end_answer(),
             AgentEvent::ToolStart { call_id, name, arguments } => {
-                let view = self.preview(&name, &arguments);
+                let view = self.preview(&call_id, &name, &arguments);
                 let title = view.map_or(name, |view| words::clean(&view.title));
                 self.work.calls.push((call_id, title));
                 Ok(())
@@ -518,12 +521,10 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    fn preview(&self, tool: &str, arguments: &Value) -> Option<View> {
+    fn preview(&self, id: &str, tool: &str, arguments: &Value) -> Option<View> {
         let session = &self.current.as_ref()?.session;
-        session.preview(tool, arguments).or_else(|| {
-            let tools = session.tools();
-            Some(tools.find(tool)?.0.render(arguments, Outcome::Running))
-        })
+        let preview = session.preview(tool, ArrivingCall { id, arguments, is_whole: true });
+        preview.or_else(|| session.view(tool, arguments, Outcome::Running))
     }
 
     fn card(&self, done: &ToolOutcome) -> View {
@@ -531,8 +532,8 @@ impl<W: Write> Plain<W> {
             Some(details) => Outcome::Done { details, is_error: done.output.is_error },
             None => Outcome::Failed,
         };
-        let tools = self.current.as_ref().map(|current| current.session.tools());
-        let view = tools.and_then(|tools| Some(tools.find(&done.name)?.0.render(&done.arguments, state)));
+        let session = self.current.as_ref().map(|current| &current.session);
+        let view = session.and_then(|session| session.view(&done.name, &done.arguments, state));
         let mut view = view.unwrap_or_else(|| View::new(done.name.clone(), Status::Failed));
         if view.shows_output() && view.status == Status::Failed {
             view.blocks.push(omp_view::Block::Text(omp_types::text_of(&done.output.content)));

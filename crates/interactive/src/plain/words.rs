@@ -27,7 +27,7 @@ fn block_lines(block: &Block) -> Vec<String> {
         // Code is there for the model; who wants to hear it asks for it.
         Block::Code { text, .. } => vec![format!("Text of {}.", plural(text.lines().count(), "line", "lines"))],
         Block::Lines { lines, hidden } => shortened(lines.iter().map(|line| clean(line)).collect(), *hidden),
-        Block::Diff(lines) => diff_lines(lines),
+        Block::Diff(diff) => diff.heading().map(clean).into_iter().chain(diff_lines(&diff.lines)).collect(),
         Block::Table { header, rows } => shortened(rows.iter().map(|row| table_row(header, row)).collect(), 0),
         Block::Image { mime_type, .. } => vec![format!("A picture, {mime_type}.")],
         Block::Progress { done, total: Some(total), label } => vec![format!("{}: {done} of {total}.", clean(label))],
@@ -101,6 +101,8 @@ pub fn clean(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use omp_view::Diff;
+
     use super::*;
 
     #[track_caller]
@@ -113,11 +115,11 @@ mod tests {
         let line = |kind, line, text: &str| DiffLine { kind, line, text: text.into() };
         check(View::new("read a.txt", Status::Done).note("3 lines"), &["Tool: read a.txt, done, 3 lines."]);
         check(
-            View::new("edit a.txt", Status::Done).block(Block::Diff(vec![
+            View::new("edit a.txt", Status::Done).block(Block::Diff(Diff::new(vec![
                 line(DiffKind::Kept, 2, "same"),
                 line(DiffKind::Removed, 3, "old\x1b[2J"),
                 line(DiffKind::Added, 3, "new"),
-            ])),
+            ]))),
             &["Tool: edit a.txt, done.", "1 line added, 1 removed.", "Removed line 3: old", "Added line 3: new"],
         );
         check(

@@ -1,6 +1,6 @@
 //! What was written, as it is sent.
 
-use omp_types::{Content, ImageContent, text_of};
+use omp_types::{Content, ImageContent};
 
 use super::files::named_pictures;
 use super::outside::Outside;
@@ -24,12 +24,13 @@ impl Submission {
     }
 
     /// What was sent, to be changed or sent again.
-    pub fn of(content: &[Content]) -> Self {
-        let pictures = content.iter().filter_map(|block| match block {
+    pub fn of(prompt: &omp_session::Prompt) -> Self {
+        let (text, attached) = prompt.typed();
+        let pictures = attached.iter().filter_map(|block| match block {
             Content::Image(image) => Some(image.clone()),
             _ => None,
         });
-        Self { text: text_of(content), images: pictures.collect(), attachments: Vec::new() }
+        Self { text, images: pictures.collect(), attachments: Vec::new() }
     }
 
     /// What the model is sent: the text, with the names of files as they were typed, and all pictures. What cannot be

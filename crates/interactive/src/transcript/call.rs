@@ -1,25 +1,23 @@
 //! A tool call: from the first letter of its arguments to what came of it.
 
-use omp_agent::Outcome;
+use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{Session, ToolOutput};
 use omp_tui::{Line, Space, Token};
 use omp_types::{Content, PartialJson, text_of};
-use omp_view::{Block as Part, Status, View};
+use omp_view::{Block as Part, Keep, Status, View};
 use serde_json::{Map, Value};
 
 use super::Block;
-use super::card::{self, Keep};
+use super::card;
 use super::gallery::{Gallery, Hung, version_of};
 
-/// A preview counts arguments as whole when they come again unchanged; so often they are shown once more at their end.
-const LAST_LOOKS: usize = 3;
 /// Bytes of a running command's output that are looked at for its last rows.
 const TAIL: usize = 4 * 1024;
-/// Where what a command printed ends.
-const TIME_TOLD: &str = "\n\nWall time: ";
 
 /// Draws itself from the view that its tool makes of it.
 pub struct Call {
+    /// Tells it from the other calls of the session while its arguments arrive.
+    id: String,
     pub name: String,
     arguments: Map<String, Value>,
     partial: PartialJson,
@@ -42,8 +40,9 @@ enum State {
 }
 
 impl Call {
-    pub fn new(name: &str) -> Self {
+    pub fn new(id: String, name: &str) -> Self {
         Self {
+            id,
             name: name.to_owned(),
             arguments: Map::new(),
             partial: PartialJson::default(),
@@ -69,7 +68,8 @@ impl Call {
             return;
         }
         let arguments = Value::Object(self.arguments.clone());
-        if let Some(view) = session.preview(&self.name, &arguments).filter(|view| view.status != Status::Failed) {
+        let look = ArrivingCall { id: &self.id, arguments: &arguments, is_whole: false };
+        if let Some(view) = session.preview(&self.name, look).filter(|view| view.status != Status::Failed) {
             self.show(View { status: Status::Running, ..view });
         }
     }
@@ -80,7 +80,7 @@ impl Call {
         self.arguments.clone_from(arguments);
         self.stale = false;
         let arguments = Value::Object(arguments.clone());
-        let preview = (0..LAST_LOOKS).fold(None, |_, _| session.preview(name, &arguments));
+        let preview = session.preview(name, ArrivingCall { id: &self.id, arguments: &arguments, is_whole: true });
         let view = preview.filter(|view| view.status != Status::Failed);
         if let Some(view) = view.or_else(|| rendered(session, name, &arguments, Outcome::Running)) {
             self.show(View { status: Status::Running, ..view });
@@ -121,8 +121,7 @@ impl Call {
         let mut view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
         if view.shows_output() || output.details.is_none() && output.is_error {
             self.said = text_of(&output.content);
-            // The title tells how long it took; the model is told below the output.
-            if let Some(end) = self.said.rfind(TIME_TOLD) {
+            if let Some(end) = view.model_only_from.and_then(|mark| self.said.rfind(mark)) {
                 self.said.truncate(end);
             }
         }
@@ -159,8 +158,7 @@ impl Call {
 
     /// What is below the title.
     pub fn body(&self, space: &Space<'_>) -> Vec<Line> {
-        // What a command prints ends with what matters.
-        let keep = if self.name == "bash" { Keep::Tail } else { Keep::Head };
+        let keep = self.view.keep;
         let mut rows = card::body(&self.view, space, self.expanded, keep);
         if !self.said.trim().is_empty() {
             let (token, keep) = match (self.view.status, self.state) {
@@ -226,5 +224,5 @@ fn pictures(view: &mut View, output: &ToolOutput, gallery: &Gallery) -> Vec<Hung
 }
 
 fn rendered(session: &Session, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
-    Some(session.tools().find(name)?.0.render(arguments, outcome))
+    session.view(name, arguments, outcome)
 }

@@ -5,20 +5,13 @@ use omp_tui::diff::draw_diff;
 use omp_tui::highlight::highlight;
 use omp_tui::text::{clip, from_ansi, wrap_text};
 use omp_tui::{Line, Space, Span, Style, Token};
-use omp_view::{Block, Status, View};
+use omp_view::{Block, Keep, Status, View};
 
 /// Rows of one block while not everything is shown.
 const SHORT: usize = 8;
 const SHORT_DIFF: usize = 24;
 /// Rows of one block that are ever shown.
 const LONG: usize = 2_000;
-
-/// Which rows of a long block stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    Head,
-    Tail,
-}
 
 pub fn title(view: &View, space: &Space<'_>) -> Line {
     let theme = space.theme;
@@ -79,10 +72,14 @@ fn block_rows(block: &Block, space: &Space<'_>, expanded: bool, keep: Keep) -> V
             let rows = code(&text, language.as_deref(), *first_line, space);
             cut(rows, most, 0, space, keep)
         }
-        Block::Diff(lines) => {
+        Block::Diff(diff) => {
+            let heading = diff.heading().map(|path| Block::Text(path.to_owned()));
+            let mut rows: Vec<Line> = heading.iter().flat_map(|path| block_rows(path, space, expanded, keep)).collect();
             let most = if expanded { LONG } else { SHORT_DIFF };
-            let hidden = lines.len().saturating_sub(LONG);
-            cut(draw_diff(&lines[..lines.len() - hidden], space), most, hidden, space, Keep::Head)
+            let hidden = diff.lines.len().saturating_sub(LONG);
+            let drawn = draw_diff(&diff.lines[..diff.lines.len() - hidden], space);
+            rows.extend(cut(drawn, most, hidden, space, Keep::Head));
+            rows
         }
         Block::Lines { lines, hidden } => {
             let rows = lines.iter().flat_map(|line| printed(line, plain, space.width)).collect();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use omp_session::{RanBy, Session, TTSR_INJECTION, ToolOutput};
 use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessage, text_of};
+use omp_view::CallKind;
 use serde_json::Value;
 
 use super::call::Call;
@@ -105,7 +106,7 @@ impl Teller<'_> {
             Message::Assistant(answer) => self.answer(answer),
             Message::ToolResult(_) => {}
             Message::Custom(custom) => {
-                if let Some((summary, short)) = omp_session::compaction_summary(message) {
+                if let Some((summary, short)) = omp_compaction::compaction_summary(message) {
                     self.end_reads();
                     self.log.push(Compacted::new(&summary, short.as_deref()));
                 } else if custom.display {
@@ -144,7 +145,7 @@ impl Teller<'_> {
                     self.log.push(Thought::over(&thinking.thinking, self.thoughts.clone()));
                 }
                 Content::ToolCall(call) => {
-                    let mut past = Call::new(&call.name);
+                    let mut past = Call::new(call.id.clone(), &call.name);
                     past.arrived(&call.name, &call.arguments, self.session);
                     match self.results.get(call.id.as_str()) {
                         Some(result) => {
@@ -161,7 +162,7 @@ impl Teller<'_> {
     }
 
     fn call(&mut self, call: Call) {
-        if call.name != "read" {
+        if self.session.call_kind(&call.name) != CallKind::Read {
             self.end_reads();
             return self.log.push(call);
         }

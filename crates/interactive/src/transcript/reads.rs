@@ -42,7 +42,7 @@ impl Block for Reads {
             let call = call.borrow();
             let mut view = call.view().clone();
             if !alone {
-                view.title = view.title.strip_prefix("read ").unwrap_or(&view.title).to_owned();
+                view.title = view.subject.take().unwrap_or(view.title);
             }
             let title = card::title(&view, space);
             rows.push(if alone { title } else { clip(card::indented(vec![title]).remove(0), space.width) });

@@ -4,8 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use omp_session::{AgentEvent, CompactionReason, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
+use omp_compaction::CompactionReason;
+use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
+use omp_view::CallKind;
 
 use super::call::Call;
 use super::compacted::Compacted;
@@ -56,6 +58,8 @@ pub struct Scribe {
     prose: HashMap<usize, Rc<RefCell<Prose>>>,
     thinking: HashMap<usize, Rc<RefCell<Thought>>>,
     arriving: HashMap<usize, Rc<RefCell<Call>>>,
+    /// How many calls there were: providers may use an id again, and tell it late.
+    announced: u64,
     /// Calls whose arguments are whole, by their id.
     calls: HashMap<String, Rc<RefCell<Call>>>,
     reads: Option<Rc<RefCell<Reads>>>,
@@ -77,6 +81,7 @@ impl Scribe {
             prose: HashMap::new(),
             thinking: HashMap::new(),
             arriving: HashMap::new(),
+            announced: 0,
             calls: HashMap::new(),
             reads: None,
             retrying: None,
@@ -129,6 +134,8 @@ impl Scribe {
             | SessionEvent::Question(_)
             | SessionEvent::Refused(_)
             | SessionEvent::Dismissed { .. }
+            | SessionEvent::Queued { .. }
+            | SessionEvent::CommandsChanged
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved => {}
         }
@@ -303,8 +310,9 @@ impl Scribe {
 
     /// A block for a call; files that are read share one.
     fn announce(&mut self, log: &mut Log, name: &str) -> Rc<RefCell<Call>> {
-        let call = Rc::new(RefCell::new(Call::new(name)));
-        if name == "read" {
+        self.announced += 1;
+        let call = Rc::new(RefCell::new(Call::new(format!("announced-{}", self.announced), name)));
+        if self.session.call_kind(name) == CallKind::Read {
             let reads = self.reads.get_or_insert_with(|| {
                 let reads = Rc::new(RefCell::new(Reads::default()));
                 log.push(reads.clone());

@@ -4,9 +4,10 @@ use omp_session::{RanBy, ShellRun};
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
+use omp_view::Keep;
 
 use super::Block;
-use super::card::{self, Keep};
+use super::card;
 
 /// Bytes of the output of a running command that are kept for its last rows.
 const TAIL: usize = 4 * 1024;

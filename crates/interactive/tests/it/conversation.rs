@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use omp_interactive::Leave;
-use omp_session::ApprovalMode;
+use omp_policy::ApprovalMode;
 use omp_testkit::{Gate, Reply, ScriptedLlm, TokenCounts, Turn};
 use omp_types::{ErrorKind, ModelError};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Questions in the place of the editor: may this run, and what the model asks.
 
-use omp_session::ApprovalMode;
+use omp_policy::ApprovalMode;
 use omp_testkit::Turn;
 use omp_types::{Message, text_of};
 use serde_json::json;

@@ -15,7 +15,8 @@ use futures_util::future::LocalBoxFuture;
 use omp_interactive::{
     App, CostLines, Habits, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent,
 };
-use omp_session::{ApprovalMode, TimeLimit, Wish};
+use omp_policy::ApprovalMode;
+use omp_session::{TimeLimit, Wish};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace};
 use omp_tui::{CellSize, ImageWay, Input, Key, Profile, Size, Theme};
 use omp_types::Message;

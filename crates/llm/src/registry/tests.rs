@@ -153,7 +153,7 @@ fn keys_of_the_file_open_its_providers() {
          c: {baseUrl: http://x, apiKey: NOT_SET, api: openai-completions, models: [{id: m}]}\n",
         &[("MY_KEY", "secret")],
     );
-    let credential = |name: &str| registry.auth().credential(&model(&registry, name)).unwrap();
+    let credential = |name: &str| registry.auth().known_credential(&model(&registry, name)).unwrap();
     assert_eq!(credential("a/m"), Credential::Bearer("secret".into()));
     assert_eq!(credential("b/m"), Credential::None);
     assert_eq!(credential("c/m"), Credential::ApiKey("NOT_SET".into()));

@@ -19,7 +19,7 @@ use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, Thinkin
 
 use crate::auth::Credential;
 use crate::providers::unsupported;
-use crate::stream::WireStream;
+use crate::stream::{ReadyCall, WireStream};
 use crate::wire::{Call, Wire, wire_for};
 use conversation::Conversation;
 use index::{Index, Indexed};
@@ -130,7 +130,8 @@ impl Replay {
             let request = Request { model: exchange.model.clone(), ..request.clone() };
             client = client.about(crate::recording::about(&request));
         }
-        Ok(WireStream::new(client, call, wire.decoder(exchange.model.clone()), exchange.model.clone()))
+        let ready = std::future::ready(Ok(ReadyCall { client, call, key_source: None }));
+        Ok(WireStream::new(ready, wire.decoder(exchange.model.clone()), exchange.model.clone()))
     }
 
     /// The exchange that answers this request: the next one, or the next that says the same.

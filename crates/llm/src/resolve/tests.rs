@@ -313,7 +313,7 @@ fn the_key_of_the_command_line_goes_to_the_named_provider() {
     let mut registry = given();
     let choice = InitialChoice { model: Some("openai/gpt-5.4".into()), ..InitialChoice::default() };
     let found = registry.initial(&choice).unwrap();
-    assert_eq!(registry.auth().credential(&found.model).unwrap(), crate::auth::Credential::ApiKey("run".into()));
+    assert_eq!(registry.auth().known_credential(&found.model).unwrap(), crate::auth::Credential::ApiKey("run".into()));
     check(&registry, "sonnet", "NoKey");
     check_initial(
         given(),

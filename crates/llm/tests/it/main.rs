@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
 mod anthropic;
+mod credentials;
 mod faults;
 mod server;
 mod talk;

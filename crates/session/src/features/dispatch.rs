@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, AnyTool, RunEnd, Stop, ToolOutcome};
+use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome};
+use omp_compaction::TreeMove;
 use omp_store::Context;
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
 
 use super::{EndReason, Heard, Said, SessionCx, StartSource, Word};
-use crate::compaction::TreeMove;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::recorder::RecorderError;
@@ -115,16 +115,14 @@ impl Control {
     }
 
     /// Each feature hears of what the ones before it made of the call.
-    pub async fn before_call(self: &Arc<Self>, call: &ToolCall, tool: &dyn AnyTool) -> Word {
+    pub async fn before_call(self: &Arc<Self>, call: &mut CheckedCall<'_>) -> Word {
         let cx = self.cx();
         let mut all = Word::default();
         for feature in &self.features {
-            let call = all.amended.as_ref().unwrap_or(call);
-            let word = feature.before_call(&cx, call, tool).await;
+            let word = feature.before_call(&cx, call).await;
             if word.refusal.is_some() {
                 return word;
             }
-            all.amended = word.amended.or(all.amended);
             all.permission = word.permission.or(all.permission);
         }
         all

@@ -8,18 +8,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use omp_agent::{AnyTool, RunEnd, Stop, ToolOutcome};
+use omp_agent::{CheckedCall, RunEnd, Stop, ToolOutcome, ToolRole};
+use omp_compaction::TreeMove;
 use omp_store::{Context, EntryId};
-use omp_types::{ToolCall, Transcript};
+use omp_types::Transcript;
 use serde_json::{Value, json};
 
 use super::{Said, SessionCx, SessionFeature, Word, hidden};
 use crate::approvals;
-use crate::compaction::TreeMove;
 use crate::recorder::{Recorder, RecorderError};
-
-const CHECKPOINT: &str = "checkpoint";
-const REWIND: &str = "rewind";
 
 const REPORT_FOLLOWS: &str = "The exploration that began at the checkpoint is over and its steps are no longer shown. \
     Do not repeat it and do not call `rewind` again; go on from its report:";
@@ -38,16 +35,16 @@ impl Exploration {
 }
 
 impl SessionFeature for Exploration {
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a ToolCall, _tool: &'a dyn AnyTool) -> BoxFuture<'a, Word> {
-        let refusal = self.active().refusal(&call.name);
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
+        let refusal = self.active().refusal(call.role());
         if refusal.is_some() {
-            approvals::refused(&cx.control, call, "exploration");
+            approvals::refused(&cx.control, call.call(), "exploration");
         }
         ready(refusal.map(Word::refuse).unwrap_or_default()).boxed()
     }
 
-    fn after_call<'a>(&'a self, _cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
-        self.active().note(outcome);
+    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        self.active().note(outcome, cx.tool_role(&outcome.name));
         ready(None).boxed()
     }
 
@@ -85,6 +82,7 @@ struct Active {
 
 struct Checkpoint {
     call_id: String,
+    tool: String,
     started_at: Value,
     /// Known when the turn of the checkpoint is over.
     place: Option<Place>,
@@ -98,11 +96,11 @@ struct Place(Option<EntryId>);
 
 impl Active {
     /// Why a call cannot be made now, for the model.
-    fn refusal(&self, tool: &str) -> Option<&'static str> {
+    fn refusal(&self, role: Option<ToolRole>) -> Option<&'static str> {
         let exploring = self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.report.is_none());
-        match tool {
-            CHECKPOINT if self.checkpoint.is_some() => Some("Checkpoint already active."),
-            REWIND if !exploring => Some(
+        match role {
+            Some(ToolRole::Checkpoint) if self.checkpoint.is_some() => Some("Checkpoint already active."),
+            Some(ToolRole::Rewind) if !exploring => Some(
                 "No active checkpoint. After a rewind its report stands in the conversation: go on from there, or call \
                  `checkpoint` before another exploration.",
             ),
@@ -111,21 +109,22 @@ impl Active {
     }
 
     /// Looks at a finished call.
-    fn note(&mut self, outcome: &ToolOutcome) {
+    fn note(&mut self, outcome: &ToolOutcome, role: Option<ToolRole>) {
         let details = outcome.output.details.as_ref();
         let detail = |name: &str| details.and_then(|details| details.get(name)).cloned().unwrap_or_default();
-        match (outcome.name.as_str(), &mut self.checkpoint) {
+        match (role, &mut self.checkpoint) {
             _ if outcome.output.is_error => {}
-            (CHECKPOINT, active) => {
+            (Some(ToolRole::Checkpoint), active) => {
                 *active = Some(Checkpoint {
                     call_id: outcome.call_id.clone(),
+                    tool: outcome.name.clone(),
                     started_at: detail("startedAt"),
                     place: None,
                     report: None,
                     reminders: 0,
                 });
             }
-            (REWIND, Some(active)) => active.report = detail("report").as_str().map(str::to_owned),
+            (Some(ToolRole::Rewind), Some(active)) => active.report = detail("report").as_str().map(str::to_owned),
             _ => {}
         }
     }
@@ -137,7 +136,7 @@ impl Active {
         let Some(report) = active.report.take() else { return Ok(()) };
         // Providers may give two calls one id, so the name counts as well.
         let found = transcript.rewind_to(|result| {
-            result.tool_call_id == active.call_id && result.tool_name == CHECKPOINT && !result.is_error
+            result.tool_call_id == active.call_id && result.tool_name == active.tool && !result.is_error
         });
         let details = json!({"startedAt": active.started_at, "report": report});
         let report = hidden("rewind-report", format!("{REPORT_FOLLOWS}\n\n{report}"), Some(details));

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, RunEnd, ToolOutcome, ToolOutput, check_arguments};
+use omp_agent::{CheckedCall, RunEnd, ToolOutcome, ToolOutput};
+use omp_policy::ApprovalMode;
 use omp_store::Custom;
 use omp_types::{Content, Message, ToolCall, text_of};
 use serde_json::{Value, json};
@@ -18,7 +19,6 @@ use super::notified::WAITING;
 use super::{Heard, Said, SessionCx, SessionFeature, Word, hidden};
 use crate::control::Control;
 use crate::host::Wish;
-use crate::policy::ApprovalMode;
 
 /// How often hooks may keep one prompt from ending.
 const MOST_HELD: u32 = 8;
@@ -253,7 +253,8 @@ impl Hooks {
         context.into_iter().for_each(|message| cx.say_with_next_prompt(message));
     }
 
-    async fn said_to_call(&self, cx: &SessionCx, call: &ToolCall, tool: &dyn AnyTool) -> Word {
+    async fn said_to_call(&self, cx: &SessionCx, checked: &mut CheckedCall<'_>) -> Word {
+        let call = checked.call();
         let point = HookPoint::BeforeCall { call };
         let reply = match self.wants(&point) {
             true => {
@@ -277,17 +278,21 @@ impl Hooks {
         }
         self.turn().context = reply.context;
         let permission = reply.permission;
-        let Some(arguments) = reply.amended else { return Word { permission, ..Word::default() } };
-        let amended = match amended(call, tool, arguments) {
-            Ok(amended) => amended,
-            Err(why) => {
-                decided(json!({"decision": "refused", "reason": why}));
-                return Word::refuse(why);
-            }
-        };
-        decided(json!({"decision": "amended", "arguments": amended.arguments}));
+        let Some(arguments) = reply.amended else { return Word { permission, refusal: None } };
+        let amended = checked.amend(arguments);
+        let call = checked.call();
+        if let Err(invalid) = amended {
+            let why = format!(
+                "`{}` was not run: a hook of the user changed its arguments to ones that are not valid: {}",
+                call.name,
+                invalid.problems.join("; ")
+            );
+            note_decision(cx, call, json!({"decision": "refused", "reason": why}));
+            return Word::refuse(why);
+        }
+        note_decision(cx, call, json!({"decision": "amended", "arguments": call.arguments}));
         cx.notice(SOURCE, format!("a hook changed the arguments of `{}`", call.name)).await;
-        Word { amended: Some(amended), permission, refusal: None }
+        Word { permission, refusal: None }
     }
 
     /// Adds what hooks say of a call that was run to what the model reads of it.
@@ -413,8 +418,8 @@ impl SessionFeature for Hooks {
         self.turn().halted.take().map(|why| format!("a hook has stopped the work: {why}"))
     }
 
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a ToolCall, tool: &'a dyn AnyTool) -> BoxFuture<'a, Word> {
-        self.said_to_call(cx, call, tool).boxed()
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
+        self.said_to_call(cx, call).boxed()
     }
 
     fn call_runs(&self, call: &ToolCall) {
@@ -473,22 +478,6 @@ async fn fire_set(set: &dyn SessionHooks, cx: &SessionCx, scene: &HookScene, poi
             cx.notice(SOURCE, format!("waiting for {named}")).await;
             work.await
         }
-    }
-}
-
-/// The call with a hook's arguments, which must be valid ones.
-fn amended(call: &ToolCall, tool: &dyn AnyTool, mut arguments: Value) -> Result<ToolCall, String> {
-    let problems = match check_arguments(&tool.parameters(), &mut arguments) {
-        Ok(()) => Vec::new(),
-        Err(problems) => problems.iter().map(ToString::to_string).collect(),
-    };
-    match arguments {
-        Value::Object(arguments) if problems.is_empty() => Ok(ToolCall { arguments, ..call.clone() }),
-        _ => Err(format!(
-            "`{}` was not run: a hook of the user changed its arguments to ones that are not valid: {}",
-            call.name,
-            if problems.is_empty() { "not an object".to_owned() } else { problems.join("; ") }
-        )),
     }
 }
 

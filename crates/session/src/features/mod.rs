@@ -20,12 +20,12 @@ mod undo;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, ready};
-use omp_agent::{AgentEvent, AnyTool, RunEnd, Stop, ToolOutcome};
+use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome, ToolRole};
+use omp_compaction::TreeMove;
 use omp_store::{Context, Custom};
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
 
-use crate::compaction::TreeMove;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::recorder::{Recorder, RecorderError};
@@ -118,8 +118,8 @@ pub trait SessionFeature: Send + Sync {
         None
     }
 
-    /// The model wants to call a tool; the arguments are valid. Asked before the user is.
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a ToolCall, tool: &'a dyn AnyTool) -> BoxFuture<'a, Word> {
+    /// The model wants to call a tool; the arguments are valid and may be amended. Asked before the user is.
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
         Box::pin(ready(Word::default()))
     }
 
@@ -223,8 +223,6 @@ pub type Heard = Result<Vec<Arc<Message>>, String>;
 pub struct Word {
     /// It does not run; the model reads this.
     pub refusal: Option<String>,
-    /// Runs in its place; its arguments are valid.
-    pub amended: Option<ToolCall>,
     /// What is wanted of its approval.
     pub permission: Option<HookPermission>,
 }
@@ -245,6 +243,11 @@ impl SessionCx {
     /// Keeps data beside the conversation that the model does not see.
     pub fn note(&self, custom: Custom) -> Result<(), RecorderError> {
         self.control.recorder().note(custom)
+    }
+
+    /// What the session needs a tool for.
+    pub fn tool_role(&self, tool: &str) -> Option<ToolRole> {
+        self.control.tools().role(tool)
     }
 
     /// Tells the user something that stops nothing, and waits for slow readers.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{Choice, ChoiceOption};
+use omp_compaction::TreeMove;
 use omp_store::{Context, Custom, EntryId};
 use omp_types::{Message, text_of};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{SessionCx, SessionFeature};
-use crate::compaction::TreeMove;
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use omp_agent::{Approval, Tier};
+use omp_policy::{ApprovalMode, Policy, Verdict};
 use omp_types::Message;
 
 use crate::features::hidden;
-use crate::policy::{ApprovalMode, Policy, Verdict};
 
 /// Where the plan is written.
 pub const PLAN_FILE: &str = "local://PLAN.md";
@@ -50,7 +50,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::policy::{ToolPolicy, VerdictKind};
+    use omp_policy::{ToolPolicy, VerdictKind};
 
     #[track_caller]
     fn check(rules: &[(&str, ToolPolicy)], tier: Tier, expect: &str) {

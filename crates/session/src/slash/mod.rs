@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use omp_stdx::nearest::likely;
-use omp_types::Content;
 
-use crate::{Session, Wish};
+use crate::{Prompt, Session, Wish};
 pub use missing::{MISSING as MISSING_COMMANDS, TERMINAL_ONLY};
 
 /// What is longer was pasted: a skill that is named in it is none that the user calls.
@@ -83,14 +82,14 @@ impl CommandSource {
 }
 
 /// What comes of a command.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum SlashReply {
     /// Shown to the user; the model is not asked.
     Text(String),
     /// Put on the clipboard where somebody sits at a terminal, shown like [`SlashReply::Text`] elsewhere.
     Copy(String),
     /// Sent to the model in place of what was typed.
-    Prompt(Vec<Content>),
+    Prompt(Prompt),
     /// What was said last is asked again: [`crate::Command::Retry`].
     Retry,
     /// The front end goes on with the session that its host makes of this, and lets go of the old one: before, where

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use omp_agent::{Approval, Effect, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
-use omp_session::{Answer, Command, QuestionKind, RuleKeeper, RuleLevel, SessionEvent};
+use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolOutput};
+use omp_policy::RuleLevel;
+use omp_session::{Answer, Command, QuestionKind, RuleKeeper, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::{Access, AccessMap, Content, Touch};
 use omp_view::View;
@@ -27,12 +28,13 @@ struct Details {}
 
 impl Tool for Put {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "put";
     const PROMPT: &'static str = "Puts it there.";
 
-    fn approval(&self, params: &Params) -> Approval {
-        Approval { effects: vec![Effect::Write(params.path.clone())], ..Tier::Write.into() }
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Approval { effects: vec![Effect::Write(params.path.clone())], ..Tier::Write.into() }, params)
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
@@ -89,7 +91,7 @@ async fn ran(path: &str, attended: bool, answer: fn(Vec<String>) -> Answer) -> R
         options.rule_keeper = Some(kept.clone());
         options.access = access.clone();
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let (session, mut asked) = (stage.session.clone(), Vec::new());
     let (lines, _) = stage
         .until_idle(|event| {
@@ -162,7 +164,7 @@ async fn what_was_lent_ends_with_an_abort() {
         options.attended = true;
         options.access = access.clone();
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     let mut lent = false;
     let watched = access.clone();

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
-use omp_session::{Answer, ApprovalMode, Command, Policy, RunEnd, SessionEvent, ToolPolicy};
+use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_policy::{ApprovalMode, Policy, ToolPolicy};
+use omp_session::{Answer, Command, RunEnd, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::Content;
 use omp_view::View;
@@ -29,12 +30,13 @@ pub struct Details {}
 
 impl Tool for Note {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "note";
     const PROMPT: &'static str = "Takes a note.";
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Write.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Write, params)
     }
 
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
@@ -58,7 +60,7 @@ fn ask() -> Policy {
 #[tokio::test]
 async fn without_a_human_a_call_that_needs_approval_is_refused() {
     let mut stage = Stage::with(script(), |options| options.policy = ask());
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let mut refused = Vec::new();
     let (lines, end) = stage
         .until_idle(|event| {
@@ -93,7 +95,7 @@ async fn a_human_decides_by_answering_the_question() {
             options.policy = ask();
             options.attended = true;
         });
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         let session = stage.session.clone();
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = asked.clone();
@@ -117,7 +119,7 @@ async fn an_abort_ends_the_wait_for_an_answer() {
         options.policy = ask();
         options.attended = true;
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     let (lines, end) = stage
         .until_idle(move |event| {

@@ -26,7 +26,7 @@ async fn several_options_are_chosen_by_one_answer() {
             options.tools = vec![Arc::new(Ask { timeout: None })];
             options.attended = true;
         });
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         let session = stage.session.clone();
         let (lines, _) = stage
             .until_idle(move |event| {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use omp_session::{
-    BeforeSummary, BranchNote, Command, Compacting, CompactionHooks, CompactionPlan, CompactionReason,
-    CompactionStrategy, IdleCompaction, Prepared, RemoteSummary, RunEnd, SessionEvent, SessionOptions,
+use omp_compaction::{
+    BeforeSummary, BranchNote, Compacting, CompactionHooks, CompactionPlan, CompactionReason, CompactionStrategy,
+    IdleCompaction, RemoteSummary,
 };
+use omp_session::{Command, Prepared, Prompt, RunEnd, SessionEvent, SessionOptions};
 use omp_testkit::{Reply, ScriptedLlm, Stop, TokenCounts, Turn, mock_model};
 use omp_types::{Api, AssistantMessage, Content, ErrorKind, Message, Model, ModelError, UserMessage, text_of};
 use serde_json::{Value, json};
@@ -87,14 +88,11 @@ async fn by_hand_the_older_part_becomes_a_summary_and_the_rest_stays() {
 async fn a_command_outlives_a_compaction_as_it_was_typed() {
     let replies = [answers(6), vec![said("SUMMARY"), said("short one"), said("after")]].concat();
     let mut stage = Stage::with(turns(replies), small);
-    stage.session.prepare(Prepared {
-        text: "Review src by fifty rules.".to_owned(),
-        typed: "/review src".to_owned(),
-        path: "review.md".to_owned(),
-        model: None,
-        limit: None,
-    });
-    stage.prompt("Review src by fifty rules.").await;
+    let prepared =
+        Prepared { typed: "/review src".to_owned(), blocks: 1, path: "review.md".to_owned(), model: None, limit: None };
+    let prompt = Prompt { prepared: Some(Arc::new(prepared)), ..Prompt::text("Review src by fifty rules.") };
+    stage.send(Command::Prompt(prompt)).await;
+    stage.until_idle(|_| {}).await;
     talk(&mut stage, 5).await;
     stage.session.compact(None).await.unwrap();
     stage.prompt("go on").await;
@@ -165,7 +163,7 @@ async fn an_overflow_is_recovered_from_and_the_prompt_tried_again() {
         [answers(6), vec![overflow(), said("SUMMARY"), said("PREFIX"), said("short"), said("made it")]].concat();
     let mut stage = Stage::with(turns(replies), small);
     talk(&mut stage, 6).await;
-    stage.send(Command::Prompt(vec![Content::text("go on")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go on")].into())).await;
     let mut seen = Vec::new();
     let (lines, end) = stage
         .until_idle(|event| match event {
@@ -185,7 +183,7 @@ async fn an_overflow_is_recovered_from_and_the_prompt_tried_again() {
 #[tokio::test]
 async fn an_overflow_that_cannot_be_helped_is_told() {
     let mut stage = Stage::with(turns([overflow()]), small);
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let mut errors = Vec::new();
     let (_, end) = stage
         .until_idle(|event| {
@@ -216,7 +214,7 @@ async fn an_answer_that_was_cut_off_is_asked_for_again_in_a_shorter_conversation
 async fn a_cut_off_answer_in_a_short_conversation_stands() {
     let cut: Reply = Turn::text("half an ans").stop(Stop::Length).into();
     let mut stage = Stage::with(turns([cut, said("next")]), small);
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let mut compactions = 0;
     let count = |event: &SessionEvent| {
         let is_one = matches!(event, SessionEvent::CompactionStart { .. } | SessionEvent::CompactionEnd { .. });
@@ -235,7 +233,7 @@ async fn the_threshold_compacts_after_an_answer() {
         [answers(5), vec![full.into(), said("SUMMARY"), said("PREFIX"), said("short"), said("after")]].concat();
     let mut stage = Stage::with(turns(replies), small);
     talk(&mut stage, 5).await;
-    stage.send(Command::Prompt(vec![Content::text("fill")])).await;
+    stage.send(Command::Prompt(vec![Content::text("fill")].into())).await;
     let mut reasons = Vec::new();
     let (lines, end) = stage
         .until_idle(|event| {
@@ -342,7 +340,7 @@ async fn compacting_by_hand_aborts_what_runs() {
         let turn = || [Message::User(UserMessage::text("hi")), Message::Assistant(answer.clone())];
         options.resumed = (0..6).flat_map(|_| turn()).collect::<Vec<_>>().into();
     });
-    stage.send(Command::Prompt(vec![Content::text("work")])).await;
+    stage.send(Command::Prompt(vec![Content::text("work")].into())).await;
     stage.llm.until_requests(1).await;
     let session = stage.session.clone();
     let compacting = tokio::spawn(async move { session.compact(None).await });

@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use omp_session::{
-    BeforeSummary, BranchNote, Command, CompactionStrategy, GoToError, RemoteSummary, RunEnd, SessionEvent,
-    SessionOptions, TreeHooks, TreeMove, TreePlan,
-};
+use omp_compaction::{BeforeSummary, BranchNote, CompactionStrategy, RemoteSummary, TreeHooks, TreeMove, TreePlan};
+use omp_session::{Command, GoToError, RunEnd, SessionEvent, SessionOptions};
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
 use omp_types::{ErrorKind, Model, ModelError, text_of};
 use tokio::sync::Notify;

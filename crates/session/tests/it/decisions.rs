@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{Approval, Effect, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_policy::{ApprovalMode, Policy, RuleLevel, ToolPolicy};
 use omp_session::{
-    Answer, ApprovalMode, Command, HookPermission, HookPoint, HookReply, HookScene, Policy, QuestionKind, RuleLevel,
-    SessionEvent, SessionHooks, ToolPolicy,
+    Answer, Command, HookPermission, HookPoint, HookReply, HookScene, QuestionKind, SessionEvent, SessionHooks,
 };
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::{Access, AccessMap, Content};
@@ -20,7 +21,10 @@ use serde_json::{Value, json};
 use crate::stage::{Stage, hooked};
 
 /// Claims to do whatever its arguments say.
-struct Claim;
+#[derive(Default)]
+struct Claim {
+    planned: Arc<AtomicUsize>,
+}
 
 #[derive(Deserialize, JsonSchema)]
 struct Params {
@@ -36,22 +40,25 @@ struct Details {}
 
 impl Tool for Claim {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "claim";
     const PROMPT: &'static str = "Claims.";
 
-    fn approval(&self, params: &Params) -> Approval {
+    fn plan(&self, params: Params) -> Planned<Params> {
+        self.planned.fetch_add(1, Ordering::SeqCst);
         let tier = if params.reads { Tier::Read } else { Tier::Exec };
-        Approval {
+        let approval = Approval {
             reason: params.critical.then(|| "it is dangerous".to_owned()),
             force_prompt: params.critical,
             effects: params.path.clone().map(Effect::Write).into_iter().collect(),
             ..tier.into()
-        }
+        };
+        Planned::new(approval, params)
     }
 
-    async fn run(&self, _params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        Ok(Output::text("claimed", Details {}))
+    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        Ok(Output::text(format!("claimed {:?}", params.path), Details {}))
     }
 
     fn render(_params: &Params, _outcome: Outcome<&Details>) -> View {
@@ -83,7 +90,7 @@ async fn decided(case: Case) -> Vec<String> {
     let llm = ScriptedLlm::new([Turn::call("claim", case.arguments), Turn::text("done")]);
     let attended = case.answer.is_some();
     let mut stage = Stage::with(llm, |options| {
-        options.tools = vec![Arc::new(Claim)];
+        options.tools = vec![Arc::new(Claim::default())];
         options.policy = case.policy;
         options.attended = attended;
         options.access = Access::new(AccessMap { workspace: "/w".into(), ..AccessMap::default() });
@@ -91,7 +98,7 @@ async fn decided(case: Case) -> Vec<String> {
             options.features = hooked(Arc::new(Says(reply)));
         }
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     stage
         .until_idle(move |event| {
@@ -200,6 +207,24 @@ fn of_hooks() {
     ] {
         check(Case { policy, arguments: json!({}), answer: None, hook: Some(hook) }, expect);
     }
+}
+
+#[tokio::test]
+async fn an_amended_call_is_planned_once_judged_and_run_as_amended() {
+    let amended = HookReply { amended: Some(json!({"path": "/w/amended"})), ..HookReply::default() };
+    let claim = Claim::default();
+    let planned = claim.planned.clone();
+    let llm = ScriptedLlm::new([Turn::call("claim", json!({"path": "/srv/typed"})), Turn::text("done")]);
+    let mut stage = Stage::with(llm, |options| {
+        options.tools = vec![Arc::new(claim)];
+        options.access = Access::new(AccessMap { workspace: "/w".into(), ..AccessMap::default() });
+        options.features = hooked(Arc::new(Says(amended)));
+    });
+    let (lines, _) = stage.prompt("go").await;
+    assert!(lines.iter().any(|line| line == "result: claimed Some(\"/w/amended\")"), "{lines:?}");
+    let decided = stage.session.decisions().pop().unwrap();
+    assert_eq!((decided.effects, decided.ran), (vec!["writes: /w/amended".to_owned()], true));
+    assert_eq!(planned.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn an_abort_does_not_wait_for_the_look_after_a_call_and_nothing_is_lost() 
     let looks = Arc::new(Notify::new());
     let llm = ScriptedLlm::new([Turn::call("note", json!({"text": "x"})), Turn::text("done")]);
     let mut stage = Stage::with(llm, |options| options.features = keeping(Endless { looks: looks.clone() }));
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     tokio::spawn(async move {
         looks.notified().await;

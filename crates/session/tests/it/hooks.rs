@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
-    Answer, ApprovalMode, Command, EndReason, HookPermission, HookPoint, HookReply, HookScene, Policy, RunEnd,
-    SessionEvent, SessionHooks, StandardFeatures, StartSource,
+    Answer, Command, EndReason, HookPermission, HookPoint, HookReply, HookScene, RunEnd, SessionEvent, SessionHooks,
+    StandardFeatures, StartSource,
 };
 use omp_testkit::{Gate, ScriptedLlm, Turn};
 use omp_types::Content;
@@ -142,7 +143,7 @@ async fn a_call_that_is_refused_has_no_afterwards() {
 
 #[tokio::test]
 async fn allow_overrules_the_mode_alone() {
-    use omp_session::ToolPolicy::{Deny, Prompt};
+    use omp_policy::ToolPolicy::{Deny, Prompt};
     let ask = || Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() };
     let rule = |rule| Policy { tools: [("note".to_owned(), rule)].into(), ..ask() };
     for (policy, expect) in [
@@ -184,11 +185,11 @@ async fn messages_that_come_during_a_run_are_judged_too() {
         blocked: matches!(point, HookPoint::Prompt { text: "bad" }).then(|| "bad word".to_owned()),
         ..HookReply::default()
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     gate.blocked().await;
-    stage.send(Command::FollowUp(vec![Content::text("bad")])).await;
-    stage.send(Command::FollowUp(vec![Content::text("good")])).await;
-    tokio::task::yield_now().await;
+    stage.send(Command::FollowUp(vec![Content::text("bad")].into())).await;
+    stage.send(Command::FollowUp(vec![Content::text("good")].into())).await;
+    stage.session.until(|now| now.queued == 2).await.unwrap();
     gate.open();
     let mut notices = Vec::new();
     let (lines, end) = stage
@@ -252,7 +253,7 @@ async fn a_question_of_a_tool_is_told() {
         options.attended = true;
         options.features = hooked(spy.clone());
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     stage
         .until_idle(|event| {

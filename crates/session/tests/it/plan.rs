@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_session::{Answer, Command, QuestionKind, RunEnd, SessionEvent};
 use omp_store::{BlobStore, LoadedSession};
 use omp_testkit::{ScriptedLlm, Turn};
@@ -25,12 +25,13 @@ struct Details {}
 
 impl Tool for Run {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "run";
     const PROMPT: &'static str = "Runs.";
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Exec.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Exec, params)
     }
 
     async fn run(&self, _params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
@@ -69,7 +70,7 @@ async fn the_model_is_told_with_the_next_prompt_and_what_changes_is_refused() {
     ]);
     stage.send(Command::SetPlanMode(true)).await;
     stage.session.until(|state| state.plans).await.unwrap();
-    stage.send(Command::Prompt(vec![Content::text("plan it")])).await;
+    stage.send(Command::Prompt(vec![Content::text("plan it")].into())).await;
     let session = stage.session.clone();
     let mut asked = Vec::new();
     let (lines, end) = stage

@@ -22,7 +22,7 @@ fn image(data: &str) -> Content {
 }
 
 fn look_at(data: &str) -> Command {
-    Command::Prompt(vec![Content::text("look"), image(data)])
+    Command::Prompt(vec![Content::text("look"), image(data)].into())
 }
 
 fn images_in(request: &Request) -> Vec<String> {

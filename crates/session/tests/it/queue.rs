@@ -19,11 +19,12 @@ async fn interrupted_by(command: Command) -> Stage {
     let gate = Gate::new();
     let llm = ScriptedLlm::new([Turn::text("first"), Turn::text("second"), Turn::text("third")]).gated(&gate);
     let mut stage = Stage::with(llm, |_| {});
-    stage.send(Command::Prompt(text("go"))).await;
+    stage.send(Command::Prompt(text("go").into())).await;
     gate.blocked().await;
+    let waiting = if matches!(command, Command::Prompt(_)) { 1 } else { 2 };
     stage.send(command).await;
-    stage.send(Command::FollowUp(text("last"))).await;
-    tokio::task::yield_now().await;
+    stage.send(Command::FollowUp(text("last").into())).await;
+    stage.session.until(|now| now.queued == waiting).await.unwrap();
     gate.open();
     let (_, end) = stage.until_idle(|_| {}).await;
     assert_eq!(end, RunEnd::Finished);
@@ -42,13 +43,13 @@ fn prompts_of_request(stage: &Stage, number: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn steering_comes_before_follow_ups() {
-    let stage = interrupted_by(Command::Steer(text("turn left"))).await;
+    let stage = interrupted_by(Command::Steer(text("turn left").into())).await;
     assert_eq!(prompts_of_request(&stage, 3), ["go", "turn left", "last"]);
 }
 
 #[tokio::test]
 async fn a_prompt_waits_for_the_running_one() {
-    let mut stage = interrupted_by(Command::Prompt(text("another"))).await;
+    let mut stage = interrupted_by(Command::Prompt(text("another").into())).await;
     assert_eq!(prompts_of_request(&stage, 2), ["go", "last"]);
     let (_, end) = stage.until_idle(|_| {}).await;
     assert_eq!(end, RunEnd::Finished);
@@ -62,11 +63,11 @@ async fn the_modes_are_the_users_choice() {
     let gate = Gate::new();
     let llm = ScriptedLlm::new([Turn::text("first"), Turn::text("second")]).gated(&gate);
     let mut stage = Stage::with(llm, |options| options.queues = queues_from_settings(&settings));
-    stage.send(Command::Prompt(text("go"))).await;
+    stage.send(Command::Prompt(text("go").into())).await;
     gate.blocked().await;
-    stage.send(Command::FollowUp(text("one"))).await;
-    stage.send(Command::FollowUp(text("two"))).await;
-    tokio::task::yield_now().await;
+    stage.send(Command::FollowUp(text("one").into())).await;
+    stage.send(Command::FollowUp(text("two").into())).await;
+    stage.session.until(|now| now.queued == 2).await.unwrap();
     gate.open();
     stage.until_idle(|_| {}).await;
     assert_eq!(prompts_of_request(&stage, 2), ["go", "one", "two"]);
@@ -75,7 +76,7 @@ async fn the_modes_are_the_users_choice() {
 #[tokio::test]
 async fn steering_an_idle_session_starts_a_run() {
     let mut stage = Stage::new([Turn::text("hello")]);
-    stage.send(Command::Steer(text("hi"))).await;
+    stage.send(Command::Steer(text("hi").into())).await;
     let (lines, _) = stage.until_idle(|_| {}).await;
     assert!(lines.contains(&"answer Stop: hello".to_owned()));
 }
@@ -94,11 +95,11 @@ async fn steering_is_taken_one_at_a_time_or_all_at_once() {
         let llm = ScriptedLlm::new((0..4).map(|number| Turn::text(number.to_string()))).gated(&gate);
         let mut stage = Stage::with(llm, |_| {});
         stage.send(Command::SetSteeringMode(mode)).await;
-        stage.send(Command::Prompt(text("go"))).await;
+        stage.send(Command::Prompt(text("go").into())).await;
         gate.blocked().await;
-        stage.send(Command::Steer(text("one"))).await;
-        stage.send(Command::Steer(text("two"))).await;
-        tokio::task::yield_now().await;
+        stage.send(Command::Steer(text("one").into())).await;
+        stage.send(Command::Steer(text("two").into())).await;
+        stage.session.until(|now| now.queued == 2).await.unwrap();
         let queued = stage.session.queued();
         assert_eq!((queued.0.len(), queued.1.len(), stage.session.snapshot().queued), (2, 0, 2));
         gate.open();
@@ -113,19 +114,16 @@ async fn steering_is_taken_one_at_a_time_or_all_at_once() {
 async fn an_abort_gives_back_what_was_not_delivered() {
     let gate = Gate::new();
     let mut stage = Stage::with(ScriptedLlm::new([Turn::text("first")]).gated(&gate), |_| {});
-    stage.send(Command::Prompt(text("go"))).await;
+    stage.send(Command::Prompt(text("go").into())).await;
     gate.blocked().await;
-    stage.send(Command::FollowUp(text("later"))).await;
-    stage.send(Command::Steer(text("now"))).await;
+    stage.send(Command::FollowUp(text("later").into())).await;
+    stage.send(Command::Steer(text("now").into())).await;
     stage.send(Command::Abort).await;
     let mut given_back = Vec::new();
     let (_, end) = stage
         .until_idle(|event| {
             if let SessionEvent::Idle { undelivered, .. } = event {
-                given_back.extend(undelivered.iter().map(|message| match &**message {
-                    Message::User(user) => omp_types::text_of(&user.content),
-                    other => other.role().to_owned(),
-                }));
+                given_back.extend(undelivered.iter().map(|prompt| prompt.typed().0));
             }
         })
         .await;
@@ -140,15 +138,13 @@ async fn what_is_said_before_a_retry_is_delivered_after_it() {
     let gate = Gate::new();
     let llm = ScriptedLlm::new([busy, Turn::text("one").into(), Turn::text("two").into()]).gated(&gate);
     let mut stage = Stage::with(llm, |_| {});
-    stage.send(Command::Prompt(text("go"))).await;
+    stage.send(Command::Prompt(text("go").into())).await;
     // The failure may pass; the retry, whenever it comes, has to wait for the message.
     gate.blocked().await;
     gate.pass(2);
     while !matches!(stage.events.recv().await.unwrap(), SessionEvent::RetryStart { .. }) {}
-    stage.send(Command::Steer(text("by the way"))).await;
-    while stage.session.snapshot().queued == 0 {
-        tokio::task::yield_now().await;
-    }
+    stage.send(Command::Steer(text("by the way").into())).await;
+    while !matches!(stage.events.recv().await.unwrap(), SessionEvent::Queued { waiting: 1 }) {}
     gate.open();
     let (_, end) = stage.until_idle(|_| {}).await;
     assert_eq!(end, RunEnd::Finished);
@@ -162,13 +158,15 @@ async fn a_full_queue_loses_nothing() {
     let llm = ScriptedLlm::new((0..4).map(|number| Turn::text(number.to_string()))).gated(&gate);
     let mut stage = Stage::with(llm, |_| {});
     stage.send(Command::SetFollowUpMode(QueueMode::All)).await;
-    stage.send(Command::Prompt(text("go"))).await;
+    stage.send(Command::Prompt(text("go").into())).await;
     gate.blocked().await;
     let more = omp_agent::MAX_QUEUED + 2;
     for number in 0..more {
-        stage.send(Command::FollowUp(text(&number.to_string()))).await;
+        stage.send(Command::FollowUp(text(&number.to_string()).into())).await;
     }
-    tokio::task::yield_now().await;
+    // Commands are heard in their order: with this one, all of them were.
+    stage.send(Command::SetAutoRetry(false)).await;
+    stage.session.until(|now| !now.auto_retry && now.queued == omp_agent::MAX_QUEUED).await.unwrap();
     gate.open();
     // The run takes what fits into the queue; the two that do not fit are prompts of their own.
     for _ in 0..3 {

@@ -38,7 +38,7 @@ async fn the_file_has_the_entries_of_the_reference_in_order() {
 async fn a_message_is_in_the_file_before_anybody_hears_of_it() {
     let mut stage = Stage::new([Turn::call("note", json!({"text": "x"})), Turn::text("done")]);
     let file = stage.file.clone();
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let mut checked = 0;
     stage
         .until_idle(|event| {

@@ -63,7 +63,7 @@ async fn an_abort_ends_the_wait_before_a_retry() {
         ..RetryPolicy::default()
     };
     let mut stage = Stage::with(ScriptedLlm::new([fail(ErrorKind::Overloaded)]), |options| options.retry = patient);
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     let (_, end) = stage
         .until_idle(move |event| {

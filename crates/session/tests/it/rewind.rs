@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use omp_agent::AnyTool;
-use omp_session::{AgentEvent, ApprovalMode, Command, Recorder, RunEnd, SessionEvent, ToolPolicy};
+use omp_policy::{ApprovalMode, ToolPolicy};
+use omp_session::{AgentEvent, Command, Recorder, RunEnd, SessionEvent};
 use omp_store::{BlobStore, Context, LoadedSession};
 use omp_testkit::{Call, ScriptedLlm, Turn, mock_model};
 use omp_tools::{Checkpoint, Rewind, ToolOptions, Toolbox};
@@ -60,7 +61,7 @@ async fn the_report_takes_the_place_of_the_exploration() {
     let turns = [note("before"), begin, note("deep"), note("deeper"), rewind("It is in a.rs:3."), Turn::text("done")];
     let mut stage = stage(turns);
     let file = stage.file.clone();
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let mut states = Vec::new();
     let (_, end) = stage
         .until_idle(|event| {
@@ -191,7 +192,7 @@ async fn an_exploration_may_go_on_over_several_prompts() {
     other.id = "other".into();
     stage.send(Command::SetModel(Arc::new(other))).await;
     stage.send(Command::SetThinking(ThinkingLevel::Low)).await;
-    stage.send(Command::Prompt(vec![Content::text("well?")])).await;
+    stage.send(Command::Prompt(vec![Content::text("well?")].into())).await;
     let mut told = Vec::new();
     stage
         .until_idle(|event| {
@@ -216,7 +217,7 @@ async fn an_abort_forgets_the_checkpoint() {
         options.policy.tools.insert("note".into(), ToolPolicy::Prompt);
         options.attended = true;
     });
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let session = stage.session.clone();
     let (_, end) = stage
         .until_idle(|event| {

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_compaction::CompactionStrategy;
+use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
-    AgentEvent, ApprovalMode, Command, CompactionStrategy, HookPoint, HookReply, HookScene, Policy, RetryPolicy,
-    RunEnd, SessionEvent, SessionHooks, SessionOptions,
+    AgentEvent, Command, HookPoint, HookReply, HookScene, RetryPolicy, RunEnd, SessionEvent, SessionHooks,
+    SessionOptions,
 };
 use omp_testkit::{Gate, Reply, ScriptedLlm, Stop, Turn, mock_model};
 use omp_types::{Content, ErrorKind, Model, ModelError};
@@ -45,13 +47,14 @@ struct Nothing {}
 
 impl Tool for Wrong {
     type Params = How;
+    type Plan = How;
     type Details = Nothing;
     const NAME: &'static str = "wrong";
     const PROMPT: &'static str = "Goes wrong.";
 
-    fn approval(&self, params: &How) -> Approval {
+    fn plan(&self, params: How) -> Planned<How> {
         assert!(params.how != "panic when asked about", "a bug in the question");
-        Tier::Read.into()
+        Planned::new(Tier::Read, params)
     }
 
     async fn run(&self, params: How, cx: &ToolCx) -> Result<Output<Nothing>, ToolError> {
@@ -151,7 +154,7 @@ impl Ends {
 /// Runs one prompt and checks how its end was told.
 async fn ends_well(stage: &mut Stage, what: &str) -> RunEnd {
     let mut ends = Ends::default();
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     let watched = stage.until_idle(|event| ends.hear(event));
     let (_, end) = tokio::time::timeout(LIMIT, watched).await.unwrap_or_else(|_| panic!("{what}: no end: {ends:?}"));
     ends.are_right(what);
@@ -275,7 +278,7 @@ async fn a_question_that_nobody_answers_ends_with_the_abort() {
             options.policy = Policy { mode: policy, ..Policy::default() };
         });
         let mut ends = Ends::default();
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         let session = stage.session.clone();
         let (lines, end) = stage
             .until_idle(|event| {
@@ -305,7 +308,7 @@ async fn a_wait_for_a_retry_that_is_given_up_ends_the_run() {
         let llm = ScriptedLlm::new([fail(ErrorKind::Overloaded)]);
         let mut stage = Stage::with(llm, |options| options.retry = patient);
         let mut ends = Ends::default();
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         let session = stage.session.clone();
         stage
             .until_idle(|event| {
@@ -367,7 +370,7 @@ async fn random_runs_end_exactly_once() {
             let what = format!("seed {seed}, prompt {number}, {strategy:?}");
             let (moment, command) = (dice.roll(40), dice.roll(4));
             let (mut ends, mut count) = (Ends::default(), 0);
-            stage.send(Command::Prompt(vec![Content::text("go")])).await;
+            stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
             let session = stage.session.clone();
             let watched = stage.until_idle(|event| {
                 ends.hear(event);
@@ -376,7 +379,7 @@ async fn random_runs_end_exactly_once() {
                     let command = match command {
                         0 => Command::Abort,
                         1 => Command::AbortRetry,
-                        2 => Command::Steer(vec![Content::text("turn left")]),
+                        2 => Command::Steer(vec![Content::text("turn left")].into()),
                         _ => return,
                     };
                     // There is always room: nothing else is sent meanwhile.

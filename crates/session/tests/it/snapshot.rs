@@ -73,7 +73,7 @@ async fn a_prompt_that_has_told_its_end_is_waited_for_and_not_called_work() {
     let llm = ScriptedLlm::new([Turn::text("done")]);
     let mut stage = Stage::with(llm, |options| options.features = keeping(Slow(let_go.clone())));
     assert!(!stage.session.works().await);
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     while !matches!(stage.events.recv().await.unwrap(), SessionEvent::AgentEnd { is_terminal: true, .. }) {}
     assert!(stage.session.snapshot().running);
     let mut works = Box::pin(stage.session.works());
@@ -87,7 +87,7 @@ async fn an_abort_ends_the_wait_for_files() {
     let llm = ScriptedLlm::new([Turn::text("done"), Turn::text("done")]);
     let mut stage = Stage::with(llm, |options| options.features = keeping(Slow(Arc::new(Semaphore::new(0)))));
     for _ in 0..2 {
-        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
         while !matches!(stage.events.recv().await.unwrap(), SessionEvent::AgentEnd { is_terminal: true, .. }) {}
         assert!(stage.session.snapshot().running);
         stage.send(Command::Abort).await;
@@ -100,7 +100,7 @@ async fn an_abort_ends_the_wait_for_files() {
 async fn a_prompt_that_is_being_answered_is_work() {
     let gate = Gate::new();
     let mut stage = Stage::with(ScriptedLlm::new([Turn::text("done")]).gated(&gate), |_| {});
-    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
     gate.blocked().await;
     assert!(stage.session.works().await);
     gate.open();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use omp_session::{
-    Account, BreakCause, BudgetLimits, Command, RunBudget, RunEnd, SessionEvent, SessionFeature, SessionOptions, Spent,
-    StandardFeatures, Titling,
+    Account, BreakCause, BudgetLimits, Command, OWN_SOURCE, RunBudget, RunEnd, SessionEvent, SessionFeature,
+    SessionOptions, Spent, StandardFeatures, Titling,
 };
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
 use omp_types::{
@@ -49,7 +49,7 @@ async fn spent(stage: &mut Stage, command: Command) -> Vec<Spent> {
 }
 
 fn say(text: &str) -> Command {
-    Command::Prompt(vec![Content::text(text)])
+    Command::Prompt(vec![Content::text(text)].into())
 }
 
 fn account(stage: &Stage) -> Arc<Account> {
@@ -136,7 +136,7 @@ async fn another_model_is_named_once_and_coming_back_loses_nothing() {
 async fn other_tools_and_other_thinking_are_named() {
     let mut stage = stage([answer(0, 6000), answer(0, 6000), answer(6000, 0), answer(6000, 0)], |_| {});
     spent(&mut stage, say("one")).await;
-    stage.send(Command::SetTools(Vec::new())).await;
+    stage.send(Command::SetTools { source: OWN_SOURCE.to_owned(), tools: Vec::new() }).await;
     let tools = spent(&mut stage, say("two")).await[0].break_cause.unwrap();
     assert_eq!((tools.cause, tools.tokens), (BreakCause::ToolSet, 6010));
     stage.send(Command::SetThinking(ThinkingLevel::High)).await;
@@ -182,7 +182,7 @@ async fn what_a_provider_refuses_later_is_named() {
         })
     };
     let mut stage = stage([answer(0, 6000).into(), refuse(), Reply::from(answer(6000, 10))], |_| {});
-    spent(&mut stage, Command::Prompt(vec![Content::text("look"), image(crate::quarantine::GREEN)])).await;
+    spent(&mut stage, Command::Prompt(vec![Content::text("look"), image(crate::quarantine::GREEN)].into())).await;
     spent(&mut stage, say("and now?")).await;
     assert_eq!(causes(&stage), [("quarantine", 1)]);
 }

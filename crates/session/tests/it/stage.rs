@@ -63,7 +63,7 @@ impl Stage {
 
     /// Sends a prompt and collects lines until the session is idle.
     pub async fn prompt(&mut self, text: &str) -> (Vec<String>, RunEnd) {
-        self.send(Command::Prompt(vec![Content::text(text)])).await;
+        self.send(Command::Prompt(vec![Content::text(text)].into())).await;
         self.until_idle(|_| {}).await
     }
 

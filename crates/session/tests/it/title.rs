@@ -79,7 +79,7 @@ async fn without_an_answer_or_a_file_there_is_no_title() {
         options.recorder = Recorder::nowhere(std::path::Path::new("/"));
         options.features = with_title(mock_model());
     });
-    unkept.send(Command::Prompt(vec![Content::text("hello")])).await;
+    unkept.send(Command::Prompt(vec![Content::text("hello")].into())).await;
     unkept.until_idle(|_| {}).await;
     unkept.prompt("again").await;
     assert_eq!(unkept.llm.requests().len(), 2);

@@ -43,7 +43,7 @@ fn stage<R: Into<Reply>>(rules: &[Rule], settings: RuleSettings, replies: impl I
 
 /// What a prompt brings: its lines and the rules that fired, with `!` where the answer was stopped.
 async fn prompt(stage: &mut Stage, text: &str) -> (Vec<String>, Vec<String>) {
-    stage.send(omp_session::Command::Prompt(vec![omp_types::Content::text(text)])).await;
+    stage.send(omp_session::Command::Prompt(vec![omp_types::Content::text(text)].into())).await;
     let mut fired = Vec::new();
     let (lines, end) = stage
         .until_idle(|event| {
@@ -262,7 +262,7 @@ async fn another_branch_knows_only_its_own() {
 #[tokio::test]
 async fn the_news_come_before_the_end_of_the_answer() {
     let mut stage = stage(&[rule("r", "foo")], RuleSettings::default(), [note("foo x"), Turn::text("b")]);
-    stage.send(omp_session::Command::Prompt(vec![omp_types::Content::text("hi")])).await;
+    stage.send(omp_session::Command::Prompt(vec![omp_types::Content::text("hi")].into())).await;
     let mut order = Vec::new();
     stage
         .until_idle(|event| match event {

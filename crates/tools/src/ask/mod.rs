@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{
-    Approval, Choice, ChoiceOption, Concurrency, Outcome, Output, Questions, Tier, Tool, ToolCx, ToolError,
+    Choice, ChoiceOption, Concurrency, Outcome, Output, Planned, Questions, Tier, Tool, ToolCx, ToolError,
 };
 use omp_view::{Block, Status, View};
 use schemars::JsonSchema;
@@ -68,12 +68,13 @@ pub struct Answered {
 
 impl Tool for Ask {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "ask";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Read, params)
     }
 
     /// Nobody reads two questions while a third thing scrolls by.

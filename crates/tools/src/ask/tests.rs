@@ -36,10 +36,11 @@ fn ask(timeout: Option<Duration>, questions: Value, answers: &[Option<&[&str]>])
     let user = Arc::new(User { answers: Mutex::new(answers.iter().map(answer).collect()), asked: Mutex::default() });
     let cx = ToolCx { questions: Some(user.clone()), ..ToolCx::detached("call") };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (text, details) = match runtime.block_on(AnyTool::run(&Ask { timeout }, json!({"questions": questions}), &cx)) {
-        Ok(output) => (output.content[0].as_text().unwrap().to_owned(), output.details.unwrap()),
-        Err(error) => (format!("error: {error}"), Value::Null),
-    };
+    let (text, details) =
+        match runtime.block_on(crate::scratch::run(&Ask { timeout }, json!({"questions": questions}), &cx)) {
+            Ok(output) => (output.content[0].as_text().unwrap().to_owned(), output.details.unwrap()),
+            Err(error) => (format!("error: {error}"), Value::Null),
+        };
     let asked = user.asked.lock().unwrap().clone();
     (text, details, asked)
 }

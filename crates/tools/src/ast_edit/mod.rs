@@ -7,12 +7,13 @@ mod text;
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ast_grep::{FileCount, TIME_LIMIT};
+use crate::details::typed_file;
 use crate::files::{Files, scan_approval, write_approval};
 use crate::pending::{PendingAction, PendingActions};
 use crate::search::scope::{Scope, run_with_stop};
@@ -62,13 +63,15 @@ pub struct AstEditDetails {
 
 impl Tool for AstEdit {
     type Params = AstEditParams;
+    type Plan = AstEditParams;
     type Details = AstEditDetails;
     const NAME: &'static str = "ast_edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
     /// A preview writes nothing; `resolve` asks for what its files need.
-    fn approval(&self, params: &AstEditParams) -> Approval {
-        scan_approval(&self.files, &params.paths)
+    fn plan(&self, params: AstEditParams) -> Planned<AstEditParams> {
+        Planned::new(scan_approval(&self.files, &params.paths), params)
     }
 
     fn concurrency(&self) -> Concurrency {
@@ -97,7 +100,7 @@ impl Tool for AstEdit {
     }
 
     fn render(params: &AstEditParams, outcome: Outcome<&AstEditDetails>) -> View {
-        render::view(params, outcome)
+        render::view(params, outcome).files(params.paths.iter().filter_map(|typed| typed_file(typed)))
     }
 }
 

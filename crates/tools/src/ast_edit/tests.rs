@@ -149,7 +149,7 @@ fn writing_outside_the_folder_is_said_before_it_happens() {
     std::fs::write(outside.path().join("x.rs"), A).unwrap();
     let path = outside.path().join("x.rs").display().to_string();
     tools.edit(&[("old($A, $B)", "fresh()")], &[&path]);
-    let approval = omp_agent::AnyTool::approval(&tools.resolve, &json!({"action": "apply", "reason": "so"}));
+    let approval = crate::scratch::approval(&tools.resolve, &json!({"action": "apply", "reason": "so"}));
     assert_eq!(approval.tier, omp_agent::Tier::Write);
     assert!(approval.reason.is_some_and(|reason| reason.contains("outside the workspace")));
 }

@@ -8,12 +8,13 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_syntax::Strictness;
-use omp_view::View;
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::details::typed_file;
 use crate::files::{Files, read_approval, scan_approval};
 use crate::search::scope::{Scope, run_with_stop};
 
@@ -91,15 +92,18 @@ const MAX_CONTEXT: f64 = 20.0;
 
 impl Tool for AstGrep {
     type Params = AstGrepParams;
+    type Plan = AstGrepParams;
     type Details = AstGrepDetails;
     const NAME: &'static str = "ast_grep";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Search;
 
-    fn approval(&self, params: &AstGrepParams) -> Approval {
-        match &params.paths {
+    fn plan(&self, params: AstGrepParams) -> Planned<AstGrepParams> {
+        let approval = match &params.paths {
             Some(paths) => scan_approval(&self.files, paths),
             None => read_approval(&self.files, ["."]),
-        }
+        };
+        Planned::new(approval, params)
     }
 
     async fn run(&self, params: AstGrepParams, cx: &ToolCx) -> Result<Output<AstGrepDetails>, ToolError> {
@@ -118,7 +122,8 @@ impl Tool for AstGrep {
     }
 
     fn render(params: &AstGrepParams, outcome: Outcome<&AstGrepDetails>) -> View {
-        render::view(params, outcome)
+        let files = params.paths.iter().flatten().filter_map(|typed| typed_file(typed));
+        render::view(params, outcome).files(files)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ast_grep` through the eyes of the loop; patterns themselves are tested in `syntax`.
 
-use omp_agent::{AnyTool, Tier};
+use omp_agent::Tier;
 use serde_json::{Value, json};
 
 use super::*;
@@ -154,5 +154,8 @@ fn views() {
     let view = scratch.view(&AstGrep { files: scratch.files.clone() }, json!({"pat": "$A.unwrap()", "paths": ["src"]}));
     assert_eq!(view.title, "ast_grep $A.unwrap()");
     assert_eq!(view.notes, ["in src", "3 matches", "2 files"]);
-    assert_eq!(AnyTool::approval(&AstGrep { files: scratch.files.clone() }, &json!({"pat": "a"})).tier, Tier::Read);
+    assert_eq!(
+        crate::scratch::approval(&AstGrep { files: scratch.files.clone() }, &json!({"pat": "a"})).tier,
+        Tier::Read
+    );
 }

@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use omp_agent::AnyTool;
 use omp_exec::{Child, ChildEnv, Spawn};
 use omp_types::{Access, AccessMap, EditorCommand, EditorExit, EditorFuture, EditorOutput, EditorTerminal};
 use serde_json::{Value, json};
@@ -131,7 +130,7 @@ fn parts_with(folder: &Path, editor: FakeEditor) -> (BashParts, Log) {
 }
 
 async fn says(bash: &Bash, arguments: Value) -> String {
-    match AnyTool::run(bash, arguments, &ToolCx::detached("call")).await {
+    match crate::scratch::run(bash, arguments, &ToolCx::detached("call")).await {
         Err(error) => format!("ERROR {error}"),
         Ok(output) => {
             let text: String = output.content.iter().filter_map(Content::as_text).collect();
@@ -205,7 +204,7 @@ async fn a_cancel_gives_the_terminal_back() {
         }
         cx.cancel.cancel();
     };
-    let (ended, ()) = tokio::join!(AnyTool::run(&bash, command, &cx), stop);
+    let (ended, ()) = tokio::join!(crate::scratch::run(&bash, command, &cx), stop);
     let ended = ended.unwrap();
     let text = omp_types::text_of(&ended.content);
     assert!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use omp_agent::{Approval, Effect, Tier};
+use omp_agent::{Approval, Effect, Planned, Tier};
 use omp_exec::{Containment, Rung};
 use omp_shell::{Command, Danger, Redirect, RedirectKind, Script, Severity, Stand, Word, Written};
 use omp_types::{Access, ContainMode, NetworkMode};
@@ -21,11 +21,11 @@ pub(super) struct LeftInShell {
 }
 
 impl LeftInShell {
-    pub(super) fn note(&self, command: &str) {
+    pub(super) fn note(&self, defined: &[String]) {
         const MOST: usize = 1_000;
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let room = MOST.saturating_sub(names.len());
-        names.extend(omp_shell::read(command).defined.into_iter().take(room));
+        names.extend(defined.iter().take(room).cloned());
     }
 
     fn is_among<'a>(&self, mut words: impl Iterator<Item = &'a Word>) -> Option<String> {
@@ -45,31 +45,45 @@ pub(super) struct Setting<'a> {
     pub is_contained: bool,
 }
 
-pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
+/// A command line that was read, with what it was judged by.
+pub struct CommandPlan {
+    pub(super) params: BashParams,
+    /// Functions and aliases that it defines.
+    pub(super) defined: Vec<String>,
+    /// Everything that it is known to write to.
+    pub(super) writes: Vec<Target>,
+}
+
+pub(super) fn plan(params: BashParams, setting: &Setting<'_>) -> Planned<CommandPlan> {
     let Setting { files, shell_folder, left, containment, .. } = *setting;
     let script = omp_shell::read(&params.command);
     let critical = script.critical(|danger| is_harmless(danger, containment));
     let mut effects = commands(&script);
-    let folders = Folders::of(params, files, shell_folder, &script);
-    effects.extend(script.commands.iter().enumerate().flat_map(|(at, command)| folders.redirected(at, command)));
-    effects.extend(script.commands.iter().enumerate().flat_map(|(at, command)| folders.written(at, command)));
+    let folders = Folders::of(&params, files, shell_folder, &script);
+    let opened = script.commands.iter().enumerate();
+    let redirected: Vec<Effect> = opened.clone().flat_map(|(at, command)| folders.redirected(at, command)).collect();
+    let written: Vec<Effect> = opened.flat_map(|(at, command)| folders.written(at, command)).collect();
+    let writes = writes(&redirected, &written, &params, &folders.shell);
+    effects.extend(redirected);
+    effects.extend(written);
     effects.extend(through_new_links(&script, &folders));
-    effects.extend(asked_for(params, &folders.shell));
-    effects.extend(services(params, containment));
+    effects.extend(asked_for(&params, &folders.shell));
+    effects.extend(services(&params, containment));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
-    effects.extend(environment(params));
+    effects.extend(environment(&params));
     let programs = script.commands.iter().filter_map(|command| command.words.first());
     let shadowed = left.is_among(programs);
     effects.extend(shadowed.map(|name| Effect::Unknown(format!("what `{name}` is: an earlier command defined it"))));
     let mut seen = BTreeSet::new();
     effects.retain(|effect| seen.insert(format!("{effect:?}")));
-    Approval {
+    let approval = Approval {
         force_prompt: critical.is_some_and(|found| found.severity == Severity::Critical),
         reason: critical.map(|found| found.reason.to_owned()),
         effects,
         is_contained: setting.is_contained,
         ..Tier::Exec.into()
-    }
+    };
+    Planned::new(approval, CommandPlan { params, defined: script.defined.into_iter().collect(), writes })
 }
 
 /// A file that is written to, or a folder to write in.
@@ -81,19 +95,13 @@ pub(super) struct Target {
     pub by_program: bool,
 }
 
-/// Everything that the call is known to write to.
-pub(super) fn writes(params: &BashParams, files: &Files, shell_folder: &Path) -> Vec<Target> {
-    let script = omp_shell::read(&params.command);
-    let folders = Folders::of(params, files, shell_folder, &script);
-    let commands = || script.commands.iter().enumerate();
-    let redirected = commands().flat_map(|(at, command)| folders.redirected(at, command));
-    let written = commands().flat_map(|(at, command)| folders.written(at, command));
-    let effects = redirected.map(|effect| (effect, false)).chain(written.map(|effect| (effect, true)));
+fn writes(redirected: &[Effect], written: &[Effect], params: &BashParams, shell: &Folder<'_>) -> Vec<Target> {
+    let effects = redirected.iter().map(|effect| (effect, false)).chain(written.iter().map(|effect| (effect, true)));
     let known = effects.filter_map(|(effect, by_program)| match effect {
-        Effect::Write(path) => Some(Target { path, is_folder: false, by_program }),
+        Effect::Write(path) => Some(Target { path: path.clone(), is_folder: false, by_program }),
         _ => None,
     });
-    let asked = params.write.iter().filter_map(|typed| folders.shell.named(typed).map(|path| (path, typed)));
+    let asked = params.write.iter().filter_map(|typed| shell.named(typed).map(|path| (path, typed)));
     let asked = asked.map(|(path, typed)| Target { path, is_folder: typed.ends_with('/'), by_program: false });
     known.chain(asked).collect()
 }

@@ -2,7 +2,10 @@
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
+use omp_agent::Tool;
 use serde::{Deserialize, Serialize};
+
+use crate::{Find, HashlineEdit, Read, Search, Write};
 
 /// A command that matches is refused where `tool` is offered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,14 +23,22 @@ pub(crate) fn default_rules() -> Vec<InterceptRule> {
         message: message.into(),
     };
     vec![
-        rule(r"^\s*(cat|head|tail|less|more)\s+[^<|>]+$", "read", "`read` shows files, with line numbers."),
-        rule(r"^\s*(?:[ef]?grep|rg)\b(?:\s|$)", "search", "`search` looks through files and minds .gitignore."),
-        rule(r"^\s*(?:fd|find)\b.*\s-(?:i?name|i?path|type)\b", "find", "`find` lists files by pattern."),
-        rule(r"^\s*sed\b.*\s(?:-[nEerz]*i|--in-place\b)", "edit", "`edit` changes files and shows what it changed."),
-        rule(r"^\s*perl\b.*\s-\w*i\w*\b", "edit", "`edit` changes files and shows what it changed."),
-        rule(r"^\s*g?awk\b.*\binplace\b", "edit", "`edit` changes files and shows what it changed."),
-        rule(r#"^\s*(echo|printf)\s+("[^"]*"|'[^']*'|[^"'|>])*>{1,2}\s*[^&|>/\s]"#, "write", "`write` makes files."),
-        rule(r"^\s*cat\s*(>\s*\S+\s*)?<<.*", "write", "`write` makes files."),
+        rule(r"^\s*(cat|head|tail|less|more)\s+[^<|>]+$", Read::NAME, "`read` shows files, with line numbers."),
+        rule(r"^\s*(?:[ef]?grep|rg)\b(?:\s|$)", Search::NAME, "`search` looks through files and minds .gitignore."),
+        rule(r"^\s*(?:fd|find)\b.*\s-(?:i?name|i?path|type)\b", Find::NAME, "`find` lists files by pattern."),
+        rule(
+            r"^\s*sed\b.*\s(?:-[nEerz]*i|--in-place\b)",
+            HashlineEdit::NAME,
+            "`edit` changes files and shows what it changed.",
+        ),
+        rule(r"^\s*perl\b.*\s-\w*i\w*\b", HashlineEdit::NAME, "`edit` changes files and shows what it changed."),
+        rule(r"^\s*g?awk\b.*\binplace\b", HashlineEdit::NAME, "`edit` changes files and shows what it changed."),
+        rule(
+            r#"^\s*(echo|printf)\s+("[^"]*"|'[^']*'|[^"'|>])*>{1,2}\s*[^&|>/\s]"#,
+            Write::NAME,
+            "`write` makes files.",
+        ),
+        rule(r"^\s*cat\s*(>\s*\S+\s*)?<<.*", Write::NAME, "`write` makes files."),
     ]
 }
 

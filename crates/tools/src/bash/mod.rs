@@ -22,10 +22,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyTool, Approval, Outcome, Output, Tool, ToolCx, ToolError, ToolOutput};
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::{Containment, Reaper};
 use omp_types::{Content, EditorTerminals, Env, SERVICES, Stripped, vars};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -35,11 +35,13 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::job::Jobs;
 use crate::output_sink::Truncation;
+pub use effects::CommandPlan;
 use effects::LeftInShell;
 pub use intercept::InterceptRule;
 pub use network::Reached;
 use offered::OfferedBash;
 pub use options::{BashOptions, MinimizerOptions};
+pub(crate) use render::TIME_TOLD;
 use runner::{Call, Runner};
 pub use user_shell::{UserCommand, UserShell};
 
@@ -203,7 +205,8 @@ impl Bash {
         Arc::new(OfferedBash { bash: self })
     }
 
-    fn call(&self, params: BashParams, id: &str) -> Result<Call, ToolError> {
+    fn call(&self, plan: CommandPlan, id: &str) -> Result<Call, ToolError> {
+        let CommandPlan { params, writes, .. } = plan;
         let options = &self.runner.options;
         let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
         let most =
@@ -217,7 +220,6 @@ impl Bash {
         }
         let mut notices = Vec::new();
         self.check_services(&params.sockets, &mut notices)?;
-        let writes = effects::writes(&params, &self.runner.files, &self.runner.session.cwd());
         let typed = params.command.clone();
         let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
         if let Some(fixed) = fixup::fix(&job.command).filter(|_| options.strip_head_tail) {
@@ -304,11 +306,13 @@ pub(crate) struct Running {
 
 impl Tool for Bash {
     type Params = BashParams;
+    type Plan = CommandPlan;
     type Details = BashDetails;
     const NAME: &'static str = "bash";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Execute;
 
-    fn approval(&self, params: &BashParams) -> Approval {
+    fn plan(&self, params: BashParams) -> Planned<CommandPlan> {
         let setting = effects::Setting {
             files: &self.runner.files,
             shell_folder: &self.runner.session.cwd(),
@@ -316,16 +320,16 @@ impl Tool for Bash {
             containment: &self.runner.containment,
             is_contained: self.runner.is_contained() && !self.runner.uncontained_in_editor,
         };
-        effects::approval(params, &setting)
+        effects::plan(params, &setting)
     }
 
     fn abort_grace(&self) -> Duration {
         ABORT_GRACE
     }
 
-    async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
-        self.left_in_shell.note(&params.command);
-        let mut call = self.call(params, &cx.call_id)?;
+    async fn run(&self, plan: CommandPlan, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
+        self.left_in_shell.note(&plan.defined);
+        let mut call = self.call(plan, &cx.call_id)?;
         let timeout = call.seconds as u64;
         if call.in_background {
             self.jobs.check_room()?;

@@ -4,12 +4,12 @@
 //! The schema of a tool comes from its parameter type; this wrapper is what makes it depend on the session.
 
 use std::borrow::Cow;
-use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyTool, Approval, Concurrency, Outcome, ToolCx, ToolError, ToolOutput};
+use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome};
 use omp_types::SERVICES;
-use omp_view::View;
+use omp_view::{CallKind, View};
 use serde_json::{Value, json};
 
 use super::{Bash, Terminal};
@@ -22,9 +22,6 @@ const ASYNC: &str = "Run as a background job; needs the `job` tool.";
 const WRITE: &str = "Paths outside the workspace, or guarded, that it writes to, folders with `/` at the end";
 const READ: &str = "Hidden paths that it reads";
 const PTY: &str = "Give it a terminal, for programs that need one. Not with `async`.";
-
-/// As [`AnyTool::run`] gives it.
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
 impl AnyTool for OfferedBash {
     fn name(&self) -> Cow<'_, str> {
@@ -55,28 +52,28 @@ impl AnyTool for OfferedBash {
         schema
     }
 
-    fn approval(&self, arguments: &Value) -> Approval {
-        AnyTool::approval(&self.bash, arguments)
+    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
+        AnyTool::plan(&self.bash, arguments)
     }
 
     fn concurrency(&self) -> Concurrency {
         AnyTool::concurrency(&self.bash)
     }
 
-    fn abort_grace(&self) -> Duration {
-        AnyTool::abort_grace(&self.bash)
+    fn kind(&self) -> CallKind {
+        self.bash.kind()
     }
 
-    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> Answer<'a> {
-        AnyTool::run(&self.bash, arguments, cx)
+    fn abort_grace(&self) -> Duration {
+        AnyTool::abort_grace(&self.bash)
     }
 
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
         AnyTool::render(&self.bash, arguments, outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        AnyTool::preview(&self.bash, partial)
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        AnyTool::preview(&self.bash, call)
     }
 
     fn restore(&self, last: &Value) {

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use omp_agent::Outcome;
 use omp_stdx::format;
-use omp_view::{Block, Status, View};
+use omp_view::{Block, Keep, Status, View};
 
 use super::{BashDetails, BashParams};
+
+/// Where what a command printed ends: the title tells how long it took.
+pub(crate) const TIME_TOLD: &str = "\n\nWall time: ";
 
 pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View {
     let (status, details) = match outcome {
@@ -16,7 +19,12 @@ pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View 
         Outcome::Failed => (Status::Failed, None),
     };
     let first_line = params.command.trim().lines().next().unwrap_or_default();
-    let mut view = View::new(format!("$ {first_line}"), status);
+    let mut view = View {
+        keep: Keep::Tail,
+        model_only_from: Some(TIME_TOLD),
+        command: Some(params.command.clone()),
+        ..View::new(format!("$ {first_line}"), status)
+    };
     if let Some(cwd) = &params.cwd {
         view = view.note(format!("in {cwd}"));
     }

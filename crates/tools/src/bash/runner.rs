@@ -19,7 +19,7 @@ use super::missing;
 use super::network;
 use super::process::{InEditor, KEPT_BY_EDITOR};
 use super::run::{self, End, Finished};
-use super::{BashDetails, BashOptions, BashParts, OutputMeta};
+use super::{BashDetails, BashOptions, BashParts, OutputMeta, TIME_TOLD};
 use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::output_sink::{OutputSink, SinkLimits, Summary};
@@ -324,7 +324,7 @@ impl Runner {
             text.truncate(text.trim_end().len());
             text.push_str(&format!("\n\n{}", details.contained.join("\n")));
         }
-        text.push_str(&format!("\n\nWall time: {:.2} seconds", details.wall_time_ms / 1000.0));
+        text.push_str(&format!("{TIME_TOLD}{:.2} seconds", details.wall_time_ms / 1000.0));
         for notice in notices {
             text.push('\n');
             text.push_str(notice);

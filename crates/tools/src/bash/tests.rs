@@ -21,7 +21,7 @@ fn parts_in(folder: &Path) -> BashParts {
 }
 
 async fn call(bash: &Bash, arguments: Value) -> Result<ToolOutput, ToolError> {
-    AnyTool::run(bash, arguments, &ToolCx::detached("call")).await
+    crate::scratch::run(bash, arguments, &ToolCx::detached("call")).await
 }
 
 fn text_of(output: &ToolOutput) -> String {
@@ -137,7 +137,8 @@ async fn cancelling_ends_the_command() {
             cx.cancel.cancel();
             pid
         };
-        let (result, pid) = tokio::join!(bash.run(json!({"command": script, "pty": pty}), &cx), cancel);
+        let (result, pid) =
+            tokio::join!(crate::scratch::run(&*bash, json!({"command": script, "pty": pty}), &cx), cancel);
         let result = result.unwrap();
         let text = omp_types::text_of(&result.content);
         assert!(result.is_error && text.starts_with("begun\n"), "{text}");
@@ -145,7 +146,9 @@ async fn cancelling_ends_the_command() {
         assert_eq!(result.details.unwrap()["aborted"], true);
         assert_eq!(folder.path().join("terminal").exists(), pty);
         let (look, cx) = (json!({"command": format!("kill -0 {pid}")}), ToolCx::detached("look"));
-        let gone = async { while bash.run(look.clone(), &cx).await.is_ok_and(|output| !output.is_error) {} };
+        let gone = async {
+            while crate::scratch::run(&*bash, look.clone(), &cx).await.is_ok_and(|output| !output.is_error) {}
+        };
         tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
     }
 }
@@ -214,9 +217,9 @@ async fn a_gigabyte_takes_bounded_memory() {
 #[test]
 fn approval_asks_for_the_worst() {
     let bash = bash_in(Path::new("/"));
-    let plain = AnyTool::approval(&bash, &json!({"command": "ls"}));
+    let plain = crate::scratch::approval(&bash, &json!({"command": "ls"}));
     assert_eq!((plain.tier, plain.force_prompt), (Tier::Exec, false));
-    let worst = AnyTool::approval(&bash, &json!({"command": "rm -rf /"}));
+    let worst = crate::scratch::approval(&bash, &json!({"command": "rm -rf /"}));
     assert!(worst.force_prompt && worst.reason.is_some());
 }
 
@@ -230,7 +233,7 @@ fn walls_answer_for_what_they_keep() {
         let containment = Containment::new(Access::new(map)).at_most(at_most);
         let is_full = containment.rung() == Some(Rung::Full);
         let bash = Bash::new(BashParts { containment, ..parts_in(folder.path()) });
-        (is_full, AnyTool::approval(&bash, &json!({"command": command})).force_prompt)
+        (is_full, crate::scratch::approval(&bash, &json!({"command": command})).force_prompt)
     };
     let (on, off) = (NetworkMode::On, NetworkMode::Off);
     let (reads, writes) = (ContainMode::ReadOnly, ContainMode::WorkspaceWrite);
@@ -361,7 +364,7 @@ fn approval_tells_what_a_command_does() {
         ),
         (json!({"command": "cat </dev/tcp/host/80"}), vec![run("cat", true), Effect::Connect { host: "host".into() }]),
     ] {
-        assert_eq!(AnyTool::approval(&bash, &arguments).effects, expect, "{arguments}");
+        assert_eq!(crate::scratch::approval(&bash, &arguments).effects, expect, "{arguments}");
     }
 }
 
@@ -370,7 +373,7 @@ async fn names_that_commands_leave_behind_are_not_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let bash = bash_in(folder.path());
     let is_unknown = || {
-        let effects = AnyTool::approval(&bash, &json!({"command": "git status"})).effects;
+        let effects = crate::scratch::approval(&bash, &json!({"command": "git status"})).effects;
         effects.iter().any(|effect| matches!(effect, Effect::Unknown(_)))
     };
     assert!(!is_unknown());
@@ -572,7 +575,7 @@ async fn in_session(folder: &Path, variables: &[(&str, &str)], attended: bool, a
     let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
     let env: Env = base.into_iter().chain(variables.iter().copied()).collect();
     let tool = Bash::new(BashParts::uncontained(folder, env)).into_tool(attended);
-    let output = tool.run(arguments, &ToolCx::detached("call")).await.unwrap();
+    let output = crate::scratch::run(&*tool, arguments, &ToolCx::detached("call")).await.unwrap();
     (tool.parameters()["properties"]["pty"].clone(), text_of(&output))
 }
 
@@ -604,7 +607,7 @@ async fn a_terminal_changes_neither_state_nor_ends() {
     let cx = ToolCx::detached("call");
     let run = async |command: &str, seconds: u32| {
         let arguments = json!({"command": command, "pty": true, "timeout": seconds});
-        let output = tool.run(arguments, &cx).await.unwrap();
+        let output = crate::scratch::run(&*tool, arguments, &cx).await.unwrap();
         (output.is_error, text_of(&output))
     };
     assert!(run("cd sub", 60).await.1.contains("The shell is now in "));

@@ -1,7 +1,7 @@
 //! `calc`: arithmetic that the model need not do in its head.
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Block, Status, View};
+use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_view::{Block, CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,12 +46,14 @@ pub struct Calculated {
 
 impl Tool for Calc {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "calc";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Read, params)
     }
 
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {

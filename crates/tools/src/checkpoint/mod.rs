@@ -4,8 +4,8 @@
 //! the conversation, and it refuses a second checkpoint before the call gets here.
 
 use jiff::Timestamp;
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Status, View};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};
+use omp_view::{CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +26,15 @@ pub struct Details {
 
 impl Tool for Checkpoint {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "checkpoint";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Checkpoint);
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Read, params)
     }
 
     fn concurrency(&self) -> Concurrency {

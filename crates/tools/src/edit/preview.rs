@@ -2,16 +2,18 @@
 //!
 //! It is asked for with every few letters, and each answer costs about as much as the arguments and the files are long.
 //! So every question brings a fixed allowance, and a new answer is made when it is paid for; until then the newest one
-//! is given again. Arguments that stop growing are taken for whole: their answer is made in full, whatever it costs.
+//! is given again. The answer for whole arguments is made in full, whatever it costs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_agent::ArrivingCall;
+use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View, ViewFile};
 use omp_workspace::{FileEdit, TextFile};
 use serde_json::Value;
 
 use super::render::{self, diff_lines};
+use crate::details::typed_file;
 use crate::files::Files;
 
 /// How much of an edit is looked at and shown.
@@ -37,14 +39,6 @@ const ARRIVING: Bounds = Bounds { input: 256 * 1024, files: 2 * 1024 * 1024, lin
 const ASKED: Bounds = Bounds { input: 4 * 1024 * 1024, files: 16 * 1024 * 1024, lines: 20_000, end: End::First };
 /// Bytes that may be worked through for each question.
 const ALLOWANCE: usize = 64 * 1024;
-/// How often the same arguments come again before they count as whole. A closing quote and brace are two, one more is
-/// the escape in front of a line break.
-const SETTLED: usize = 2;
-/// What answers for settled arguments may cost beyond the allowance, in bytes: escaped letters look settled as well.
-/// Each question pays a little of it back.
-const MAX_LENT: usize = 64 * 1024 * 1024;
-const PAID_BACK: usize = ALLOWANCE / 8;
-
 /// The newest preview of one tool.
 #[derive(Default)]
 pub struct Previews {
@@ -53,20 +47,16 @@ pub struct Previews {
 
 #[derive(Default)]
 struct Newest {
+    /// The call it belongs to.
+    call: String,
     view: Option<View>,
     /// The arguments it was made of.
     made_of: Option<u64>,
-    /// Whether that was taken for all there is.
+    /// Whether that was all there is.
     whole: bool,
-    asked: Option<u64>,
-    repeated: usize,
-    /// How the arguments begin and how far they have come: another call begins otherwise, or anew.
-    heads: [String; 3],
-    extent: (usize, usize),
-    /// In bytes: what the answer cost, what is left of the allowances, what went beyond them.
+    /// In bytes: what the answer cost, and what is left of the allowances.
     cost: usize,
     saved: usize,
-    lent: usize,
     #[cfg(test)]
     work: usize,
 }
@@ -86,15 +76,16 @@ impl Previews {
     pub fn view<A: Arrived>(
         &self,
         files: &Files,
-        partial: &Value,
+        call: &ArrivingCall<'_>,
         arrived: impl FnOnce() -> Option<A>,
     ) -> Option<View> {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        newest.forget_other_call(partial);
-        if let Some(whole) = newest.is_due(fingerprint(files, partial)) {
+        newest.forget_other_call(call.id);
+        let asked = fingerprint(files, call.arguments);
+        if newest.is_due(asked, call.is_whole) {
             let arrived = arrived()?;
-            let (view, cost) = made(files, &arrived, whole, &ARRIVING);
-            newest.keep(view, cost, whole);
+            let (view, cost) = made(files, &arrived, call.is_whole, &ARRIVING);
+            newest.keep(view, asked, cost, call.is_whole);
         }
         newest.view.clone()
     }
@@ -107,61 +98,34 @@ impl Previews {
 }
 
 impl Newest {
-    fn forget_other_call(&mut self, partial: &Value) {
-        let (heads, extent) = (heads(partial), extent(partial));
-        let same = self.heads.iter().zip(&heads).all(|(known, now)| now.starts_with(known)) && extent >= self.extent;
-        if !same {
+    fn forget_other_call(&mut self, call: &str) {
+        if self.call != call {
             *self = Self {
-                lent: self.lent,
+                call: call.to_owned(),
                 #[cfg(test)]
                 work: self.work,
                 ..Self::default()
             };
         }
-        (self.heads, self.extent) = (heads, extent);
     }
 
-    /// Whether a new answer is to be made now, and if so, whether of arguments that seem whole.
-    fn is_due(&mut self, asked: u64) -> Option<bool> {
-        self.repeated = if self.asked == Some(asked) { self.repeated + 1 } else { 0 };
-        self.asked = Some(asked);
+    /// Whether a new answer is to be made now.
+    fn is_due(&mut self, asked: u64, whole: bool) -> bool {
         // What is not used is not kept for long: it only has to reach the next answer.
         self.saved = (self.saved + ALLOWANCE).min(self.cost.max(ALLOWANCE));
-        self.lent = self.lent.saturating_sub(PAID_BACK);
-        let settled = self.repeated >= SETTLED;
-        if self.made_of == Some(asked) && (self.whole || !settled) {
-            return None;
+        if self.made_of == Some(asked) && (self.whole || !whole) {
+            return false;
         }
-        let paid = self.saved >= self.cost;
-        let may_lend = settled && self.lent.saturating_add(self.cost) <= MAX_LENT;
-        (paid || may_lend).then_some(settled)
+        whole || self.saved >= self.cost
     }
 
-    fn keep(&mut self, view: View, cost: usize, whole: bool) {
-        self.lent = self.lent.saturating_add(cost.saturating_sub(self.saved));
+    fn keep(&mut self, view: View, asked: u64, cost: usize, whole: bool) {
         self.saved = self.saved.saturating_sub(cost);
-        (self.view, self.made_of, self.whole, self.cost) = (Some(view), self.asked, whole, cost);
+        (self.view, self.made_of, self.whole, self.cost) = (Some(view), Some(asked), whole, cost);
         #[cfg(test)]
         {
             self.work += cost;
         }
-    }
-}
-
-fn heads(partial: &Value) -> [String; 3] {
-    let first = partial.get("edits").and_then(|edits| edits.get(0));
-    let quoted = first.and_then(|edit| edit.get("old_text").or(edit.get("diff")));
-    [partial.get("input"), partial.get("path"), quoted]
-        .map(|text| text.and_then(Value::as_str).unwrap_or_default().chars().take(64).collect())
-}
-
-fn extent(partial: &Value) -> (usize, usize) {
-    let letters = |value: &Value| -> usize {
-        value.as_object().into_iter().flat_map(|fields| fields.values()).filter_map(Value::as_str).map(str::len).sum()
-    };
-    match partial.get("edits").and_then(Value::as_array) {
-        Some(edits) => (edits.len() + 1, edits.last().map_or(0, letters)),
-        None => (0, letters(partial)),
     }
 }
 
@@ -203,25 +167,34 @@ pub fn outlook(files: &Files, arrived: &impl Arrived) -> Option<View> {
 pub fn outlook_of(title: String, edit: &FileEdit) -> Option<View> {
     let size = |file: &Option<TextFile>| file.as_ref().map_or(0, |file| file.bytes().len());
     let is_readable = size(&edit.before).saturating_add(size(&edit.after)) <= ASKED.files;
-    is_readable.then(|| one_file(View::new(title, Status::Running), edit, false, &ASKED))
+    is_readable.then(|| View::new(title, Status::Running).block(one_file(edit, false, &ASKED)))
 }
 
 fn made(files: &Files, arrived: &impl Arrived, whole: bool, bounds: &Bounds) -> (View, usize) {
-    let mut paths = arrived.paths();
-    let view = View::new(render::title(paths.iter().copied()), Status::Running);
+    let paths = render::distinct(arrived.paths());
+    let view = View::new(render::title(&paths), Status::Running);
     let length = arrived.len();
+    let with_files = |view: View| {
+        let mut files: Vec<ViewFile> = paths.iter().filter_map(|path| typed_file(path)).collect();
+        let line = view.blocks.iter().find_map(|block| match block {
+            Block::Diff(diff) => diff.first_change(),
+            _ => None,
+        });
+        files.first_mut().into_iter().for_each(|first| first.line = line);
+        view.files(files)
+    };
     if length > bounds.input {
-        return (view, length);
+        return (with_files(view), length);
     }
-    paths.sort_unstable();
-    paths.dedup();
     let sizes = paths.iter().fold(0usize, |sum, path| sum.saturating_add(size(files, path)));
     let cost = length.saturating_add(sizes);
     if sizes > bounds.files {
-        return (view.block(Block::Text("(too large for a preview)".into())), length);
+        return (with_files(view.block(Block::Text("(too large for a preview)".into()))), length);
     }
     let edits = arrived.plan(whole).unwrap_or_default();
-    (edits.iter().fold(view, |view, edit| one_file(view, edit, edits.len() > 1, bounds)), cost)
+    let several = edits.len() > 1;
+    let view = edits.iter().fold(view, |view, edit| view.block(one_file(edit, several, bounds)));
+    (with_files(view), cost)
 }
 
 fn size(files: &Files, typed: &str) -> usize {
@@ -229,8 +202,9 @@ fn size(files: &Files, typed: &str) -> usize {
     metadata.map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX))
 }
 
-fn one_file(view: View, edit: &FileEdit, named: bool, bounds: &Bounds) -> View {
-    let view = if named { view.block(Block::Text(edit.path.display.clone())) } else { view };
+fn one_file(edit: &FileEdit, is_named: bool, bounds: &Bounds) -> Block {
+    // A path that is shown stands there as people know it.
+    let path = if is_named { edit.path.display.clone() } else { edit.path.absolute.to_string_lossy().into_owned() };
     let (diff, before, after) = edit.diff();
     let mut lines = diff_lines(&diff.unified(&edit.path.display, &before, &after));
     let hidden = lines.len().saturating_sub(bounds.lines);
@@ -240,7 +214,7 @@ fn one_file(view: View, edit: &FileEdit, named: bool, bounds: &Bounds) -> View {
         End::Last => drop(lines.splice(..hidden, [gap(format!("{hidden} lines above"))])),
         End::First => drop(lines.splice(bounds.lines.., [gap(format!("{hidden} more lines"))])),
     }
-    view.block(Block::Diff(lines))
+    Block::Diff(Diff::new(lines).of(path).named(is_named))
 }
 
 /// Without the line that is still growing.

@@ -1,14 +1,19 @@
 //! How an edit looks: the diff, read back from what was saved.
 
 use omp_agent::Outcome;
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
 
 use super::{Details, EditOp};
+use crate::details::typed_file;
 
-pub fn view(title: String, outcome: Outcome<&Details>) -> View {
+/// A call that names these files, the first one first.
+pub fn view<'a>(named: impl IntoIterator<Item = &'a str>, outcome: Outcome<&Details>) -> View {
+    let named = distinct(named);
+    let title = title(&named);
+    let typed = named.iter().filter_map(|path| typed_file(path));
     let Outcome::Done { details, is_error } = outcome else {
         let status = if matches!(outcome, Outcome::Running) { Status::Running } else { Status::Failed };
-        return View::new(title, status);
+        return View::new(title, status).files(typed);
     };
     let lines = diff_lines(&details.diff);
     let count = |kind: DiffKind| lines.iter().filter(|line| line.kind == kind).count();
@@ -17,6 +22,12 @@ pub fn view(title: String, outcome: Outcome<&Details>) -> View {
         count(DiffKind::Added),
         count(DiffKind::Removed)
     ));
+    let source = details.meta.file().or_else(|| named.first().and_then(|path| typed_file(path)));
+    let saved = details.meta.source.as_ref().map(|source| source.value.as_str());
+    let path = saved.or_else(|| named.first().copied()).map(str::to_owned);
+    let diff = Diff { path, ..Diff::new(lines) };
+    let line = details.first_changed_line.or_else(|| diff.first_change());
+    view = view.files(source.map(|file| file.at(line)).into_iter().chain(typed));
     if details.per_file_results.is_empty() {
         match (details.op, &details.moved_to) {
             (EditOp::Create, _) => view = view.note("new"),
@@ -24,23 +35,28 @@ pub fn view(title: String, outcome: Outcome<&Details>) -> View {
             (EditOp::Update, Some(to)) => view = view.note(format!("moved to {to}")),
             (EditOp::Update, None) => {}
         }
-        return view.block(Block::Diff(lines));
+        return view.block(Block::Diff(diff));
     }
     details
         .per_file_results
         .iter()
-        .fold(view, |view, file| view.block(Block::Text(file.path.clone())).block(Block::Diff(diff_lines(&file.diff))))
+        .fold(view, |view, file| view.block(Block::Diff(Diff::new(diff_lines(&file.diff)).of(&file.path).named(true))))
 }
 
-/// `edit a.rs`, or how many more there are.
-pub fn title<'a>(named: impl IntoIterator<Item = &'a str>) -> String {
+/// Each path once, in the order in which they are named.
+pub fn distinct<'a>(named: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut paths: Vec<&str> = Vec::new();
     for path in named {
         if !paths.contains(&path) {
             paths.push(path);
         }
     }
-    match paths[..] {
+    paths
+}
+
+/// `edit a.rs`, or how many more there are.
+pub fn title(paths: &[&str]) -> String {
+    match paths {
         [] => "edit".into(),
         [first] => format!("edit {first}"),
         [first, ..] => format!("edit {first} and {} more", paths.len() - 1),

@@ -1,7 +1,7 @@
 //! `edit` through the eyes of the loop; the language itself is tested in `workspace`.
 
 use omp_agent::AnyTool;
-use omp_view::{Block, DiffKind};
+use omp_view::{Block, Diff, DiffKind};
 use serde_json::json;
 
 use super::*;
@@ -121,7 +121,7 @@ fn errors_are_answers() {
 #[test]
 fn approval_names_the_file_outside() {
     let scratch = Scratch::new(&[]);
-    let approval = |input: &str| AnyTool::approval(&tool(&scratch), &json!({"input": input})).reason;
+    let approval = |input: &str| crate::scratch::approval(&tool(&scratch), &json!({"input": input})).reason;
     assert_eq!(approval("[a]\nBOF↓x"), None);
     assert!(approval("[a]\nBOF↓x\n[/etc/hosts#1234]\n1!").is_some_and(|reason| reason.starts_with("/etc/hosts")));
 }
@@ -132,7 +132,7 @@ fn views() {
     let input = format!("{}\n2:two\n9!", read_header(&scratch, "a"));
     let view = scratch.view(&tool(&scratch), json!({"input": input}));
     assert_eq!((view.title.as_str(), &view.notes[..]), ("edit a", &["+1 -2".to_owned()][..]));
-    let Block::Diff(lines) = &view.blocks[0] else { panic!("{view:?}") };
+    let Block::Diff(Diff { lines, .. }) = &view.blocks[0] else { panic!("{view:?}") };
     let shown: Vec<String> = lines.iter().map(|line| format!("{:?} {} {}", line.kind, line.line, line.text)).collect();
     insta::assert_snapshot!(shown.join("\n"), @"
     Kept 1 1
@@ -150,7 +150,7 @@ fn views() {
     let view = scratch.view(&tool(&scratch), json!({"input": input}));
     assert_eq!((view.title.as_str(), &view.notes[..]), ("edit a and 1 more", &["+0 -2".to_owned()][..]));
     assert!(
-        matches!(&view.blocks[3], Block::Diff(lines) if lines[0].kind == DiffKind::Removed && lines[0].text == "-- a/x")
+        matches!(&view.blocks[1], Block::Diff(Diff { lines, .. }) if lines[0].kind == DiffKind::Removed && lines[0].text == "-- a/x")
     );
 }
 

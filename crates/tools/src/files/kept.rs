@@ -212,7 +212,7 @@ async fn what_is_lent_to_one_call_is_not_lent_to_another() {
     let access = kept.scratch.files.reach().access();
     let loans = [access.lend("one", Touch::Read, &key), access.lend("one", Touch::Write, &outside)];
     let run = async |tool: &dyn AnyTool, call: &str, arguments: Value| {
-        let answer = tool.run(arguments, &ToolCx::detached(call)).await;
+        let answer = crate::scratch::run(tool, arguments, &ToolCx::detached(call)).await;
         answer.map(|output| output.content.iter().filter_map(|content| content.as_text()).collect::<String>())
     };
     let put = |text: &str| json!({"path": outside, "content": text});

@@ -97,9 +97,9 @@ fn check_edit(mode: EditMode, arguments: impl Fn(&str) -> Value) {
     let read = stage.read("a");
     let tag = read.split(['#', ']']).nth(1).unwrap();
     let (tool, arguments) = (stage.edit(mode), arguments(tag));
-    let preview = (0..3).fold(None, |_, _| tool.preview(&arguments)).unwrap();
+    let preview = crate::scratch::whole(&*tool, "call", &arguments).unwrap();
     assert!(
-        matches!(&preview.blocks[..], [Block::Diff(lines)] if lines.iter().any(|line| line.text.contains("zero"))),
+        matches!(&preview.blocks[..], [Block::Diff(diff)] if diff.lines.iter().any(|line| line.text.contains("zero"))),
         "{preview:?}"
     );
     let text = stage.scratch.text(&*tool, arguments.clone());
@@ -204,7 +204,7 @@ fn previews_do_not_ask() {
     let tool = stage.edit(EditMode::Replace);
     let shows = |new: &str| {
         let arguments = json!({"path": "a", "edits": [{"old_text": "one", "new_text": new}]});
-        format!("{:?}", (0..3).fold(None, |_, _| tool.preview(&arguments)).unwrap()).contains("zero")
+        format!("{:?}", crate::scratch::whole(&*tool, new, &arguments).unwrap()).contains("zero")
     };
     assert!(!shows("1"), "nobody has read it yet");
     stage.read("a");

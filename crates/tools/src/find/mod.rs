@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use omp_agent::{Approval, Outcome, Output, Progress, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Progress, Tool, ToolCx, ToolError};
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, to_fit};
-use omp_view::View;
+use omp_view::{CallKind, View};
 use omp_workspace::{Met, Newest, PathResolver};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::details::typed_file;
 use crate::files::{Files, scan_approval};
 use crate::output_sink::MAX_BYTES;
 use crate::search::scope::{Scope, run_with_stop, walk_notes};
@@ -63,12 +64,14 @@ impl Find {
 
 impl Tool for Find {
     type Params = FindParams;
+    type Plan = FindParams;
     type Details = FindDetails;
     const NAME: &'static str = "find";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Search;
 
-    fn approval(&self, params: &FindParams) -> Approval {
-        scan_approval(&self.files, &params.paths)
+    fn plan(&self, params: FindParams) -> Planned<FindParams> {
+        Planned::new(scan_approval(&self.files, &params.paths), params)
     }
 
     async fn run(&self, params: FindParams, cx: &ToolCx) -> Result<Output<FindDetails>, ToolError> {
@@ -95,7 +98,7 @@ impl Tool for Find {
     }
 
     fn render(params: &FindParams, outcome: Outcome<&FindDetails>) -> View {
-        render::view(params, outcome)
+        render::view(params, outcome).files(params.paths.iter().filter_map(|typed| typed_file(typed)))
     }
 }
 

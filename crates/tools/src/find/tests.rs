@@ -25,7 +25,7 @@ fn tree(files: &[&str]) -> tempfile::TempDir {
 
 async fn says(folder: &Path, arguments: Value) -> String {
     let find = Find::new(Arc::new(Files::new(folder, None)));
-    match AnyTool::run(&find, arguments, &ToolCx::detached("call")).await {
+    match crate::scratch::run(&find, arguments, &ToolCx::detached("call")).await {
         Ok(output) => output.content.iter().filter_map(Content::as_text).collect(),
         Err(error) => format!("ERROR {error}"),
     }
@@ -78,7 +78,7 @@ async fn the_card_lists_the_files() {
     let tree = tree(&["a", "b"]);
     let find = Find::new(Arc::new(Files::new(tree.path(), None)));
     let arguments = json!({"paths": ["*"]});
-    let output = AnyTool::run(&find, arguments.clone(), &ToolCx::detached("call")).await.unwrap();
+    let output = crate::scratch::run(&find, arguments.clone(), &ToolCx::detached("call")).await.unwrap();
     let details = output.details.unwrap();
     let view = AnyTool::render(&find, &arguments, Outcome::Done { details: &details, is_error: false });
     assert_eq!((view.title.as_str(), view.notes.join("; ").as_str()), ("find *", "2 files"));
@@ -94,7 +94,8 @@ const STEADY: ScanPolicy = ScanPolicy {
 };
 
 async fn count(files: &Arc<Files>) -> usize {
-    let found = AnyTool::run(&Find::new(files.clone()), json!({"paths": ["*"]}), &ToolCx::detached("call")).await;
+    let found =
+        crate::scratch::run(&Find::new(files.clone()), json!({"paths": ["*"]}), &ToolCx::detached("call")).await;
     found.unwrap().details.unwrap()["fileCount"].as_u64().unwrap() as usize
 }
 
@@ -103,7 +104,7 @@ async fn a_walk_is_shared_until_something_changes() {
     let tree = tree(&["a"]);
     let files = Arc::new(Files::new(tree.path(), None).with_scan_policy(STEADY));
     let search = crate::Search::new(files.clone());
-    AnyTool::run(&search, json!({"pattern": "x"}), &ToolCx::detached("call")).await.unwrap();
+    crate::scratch::run(&search, json!({"pattern": "x"}), &ToolCx::detached("call")).await.unwrap();
     let write = |name: &str| std::fs::write(tree.path().join(name), "").unwrap();
     write("b");
     assert_eq!(count(&files).await, 1, "the walk of the search still serves");
@@ -126,7 +127,7 @@ async fn huge_trees_are_cut_and_that_is_said() {
     let find: Arc<dyn AnyTool> = Arc::new(Find::new(files));
     let calls = [(find, json!({"paths": ["."]})), (search, json!({"pattern": "x"})), (ast_grep, json!({"pat": "x()"}))];
     for (tool, arguments) in calls {
-        let output = tool.run(arguments, &ToolCx::detached("call")).await.unwrap();
+        let output = crate::scratch::run(&*tool, arguments, &ToolCx::detached("call")).await.unwrap();
         let text: String = output.content.iter().filter_map(Content::as_text).collect();
         assert!(text.contains("[Only 4 files and folders were looked at, there are more"), "{text}");
     }
@@ -138,7 +139,7 @@ async fn only_a_list_of_nothing_is_useless() {
     let find = Find::new(Arc::new(Files::new(tree.path(), None)));
     for (paths, useless) in [(json!(["*.none"]), true), (json!(["*.rs"]), false), (json!(["*.none", "gone/*"]), false)]
     {
-        let output = AnyTool::run(&find, json!({"paths": paths}), &ToolCx::detached("call")).await.unwrap();
+        let output = crate::scratch::run(&find, json!({"paths": paths}), &ToolCx::detached("call")).await.unwrap();
         assert_eq!(output.useless, useless, "{paths}");
     }
 }

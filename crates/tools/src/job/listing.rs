@@ -23,7 +23,7 @@ impl JobList for Jobs {
 mod tests {
     use std::sync::Arc;
 
-    use omp_agent::{AnyTool, ToolCx};
+    use omp_agent::ToolCx;
     use omp_types::Env;
     use serde_json::json;
 
@@ -42,13 +42,13 @@ mod tests {
         let bash = Bash::new(BashParts { options: options.clone(), jobs: jobs.clone(), ..parts });
         let cx = ToolCx::detached("call");
         let command = "while [ ! -e go ]; do sleep 0.01; done; echo finished";
-        AnyTool::run(&bash, json!({"command": command, "async": true}), &cx).await.unwrap();
+        crate::scratch::run(&bash, json!({"command": command, "async": true}), &cx).await.unwrap();
         let line = JobLine { id: "bash-1".into(), status: "running".into(), title: command.into() };
         assert_eq!(jobs.list(), [line]);
         assert!(jobs.show("bash-1").unwrap().starts_with("bash-1 [running, "));
         std::fs::write(folder.path().join("go"), "").unwrap();
         let job = Job { jobs: jobs.clone(), poll_wait: options.poll_wait };
-        AnyTool::run(&job, json!({"poll": ["bash-1"]}), &cx).await.unwrap();
+        crate::scratch::run(&job, json!({"poll": ["bash-1"]}), &cx).await.unwrap();
         let shown = jobs.show("bash-1").unwrap();
         assert!(
             shown.starts_with("bash-1 [completed, ") && shown.contains("result:\n") && shown.contains("finished"),

@@ -8,11 +8,13 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_stdx::format;
-use omp_view::{Status, View};
+use omp_view::{CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::bash::TIME_TOLD;
 
 use registry::Shown;
 pub use registry::{EndedJob, Jobs};
@@ -53,12 +55,14 @@ const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
 impl Tool for Job {
     type Params = JobParams;
+    type Plan = JobParams;
     type Details = JobDetails;
     const NAME: &'static str = "job";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Execute;
 
-    fn approval(&self, _params: &JobParams) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: JobParams) -> Planned<JobParams> {
+        Planned::new(Tier::Read, params)
     }
 
     async fn run(&self, params: JobParams, cx: &ToolCx) -> Result<Output<JobDetails>, ToolError> {
@@ -81,7 +85,8 @@ impl Tool for Job {
             _ => "jobs".into(),
         };
         let notes = details.map(|details| details.jobs.as_slice()).unwrap_or_default();
-        notes.iter().map(|job| format!("{} {}", job.id, job.status)).fold(View::new(title, status), View::note)
+        let view = View { model_only_from: Some(TIME_TOLD), ..View::new(title, status) };
+        notes.iter().map(|job| format!("{} {}", job.id, job.status)).fold(view, View::note)
     }
 }
 impl Job {

@@ -20,7 +20,7 @@ fn on() -> BashOptions {
 }
 
 async fn call(tool: &dyn AnyTool, arguments: Value) -> Result<ToolOutput, ToolError> {
-    tool.run(arguments, &ToolCx::detached("call")).await
+    crate::scratch::run(tool, arguments, &ToolCx::detached("call")).await
 }
 
 async fn says(tool: &dyn AnyTool, arguments: Value) -> String {

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::{Block, Status, View};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{Block, CallKind, Status, View};
 use omp_workspace::notebook::{Cell, CellKind, Notebook as Document, NotebookError};
 use omp_workspace::{EditPlan, TextFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blocking::blocking;
-use crate::details::Meta;
+use crate::details::{Meta, typed_file};
 use crate::files::{Files, write_approval};
 
 pub struct Notebook {
@@ -62,12 +62,14 @@ pub struct Details {
 
 impl Tool for Notebook {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "notebook";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
-    fn approval(&self, params: &Params) -> Approval {
-        write_approval(&self.files, [params.notebook_path.as_str()])
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(write_approval(&self.files, [params.notebook_path.as_str()]), params)
     }
 
     fn concurrency(&self) -> Concurrency {
@@ -81,7 +83,11 @@ impl Tool for Notebook {
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
         let title = format!("notebook {} {} cell {}", verb(params.action), params.notebook_path, params.cell_index);
-        match outcome {
+        let source = match outcome {
+            Outcome::Done { details, .. } => details.meta.file(),
+            Outcome::Running | Outcome::Failed => None,
+        };
+        let view = match outcome {
             Outcome::Running => View::new(title, Status::Running),
             Outcome::Failed | Outcome::Done { is_error: true, .. } => View::new(title, Status::Failed),
             Outcome::Done { details, .. } => {
@@ -91,7 +97,8 @@ impl Tool for Notebook {
                     .note(format!("{} cells", details.total_cells))
                     .block(Block::Code { language, text: details.cell_source.concat(), first_line: Some(1) })
             }
-        }
+        };
+        view.files(source.into_iter().chain(typed_file(&params.notebook_path)))
     }
 }
 

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{CallKind, View};
 use omp_workspace::archive::locate_archive;
 use omp_workspace::conflict::ConflictUri;
 use omp_workspace::sqlite::{is_sqlite, locate_database};
@@ -100,12 +100,14 @@ pub struct DisplayContent {
 
 impl Tool for Read {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "read";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Read;
 
-    fn approval(&self, params: &Params) -> Approval {
-        effects::approval(&self.files, &params.path)
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(effects::approval(&self.files, &params.path), params)
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {

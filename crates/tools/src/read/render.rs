@@ -2,17 +2,22 @@
 
 use omp_agent::Outcome;
 use omp_stdx::format::bytes;
-use omp_view::{Block, Status, View};
+use omp_view::{Block, Status, View, ViewFile};
 
 use super::{Details, Params};
+use crate::details::typed_file;
 
 pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
     let title = format!("read {}", params.path);
+    let known = |status, source: Option<ViewFile>| {
+        let files = source.into_iter().chain(typed_file(&params.path));
+        View::new(title, status).subject(params.path.clone()).files(files)
+    };
     let Outcome::Done { details, is_error } = outcome else {
         let status = if matches!(outcome, Outcome::Running) { Status::Running } else { Status::Failed };
-        return View::new(title, status);
+        return known(status, None);
     };
-    let mut view = View::new(title, if is_error { Status::Failed } else { Status::Done });
+    let mut view = known(if is_error { Status::Failed } else { Status::Done }, details.meta.file());
     if let Some(kind) = &details.mime_type {
         return view.note(kind).note(bytes(details.file_size.unwrap_or_default()));
     }

@@ -1,6 +1,6 @@
 //! `render_mermaid`: diagrams as text art.
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_view::{Block, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,12 +27,13 @@ pub struct Details {
 
 impl Tool for RenderMermaid {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "render_mermaid";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Read, params)
     }
 
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {

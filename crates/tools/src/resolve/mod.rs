@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Block, Status, View};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_view::{Block, CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,15 +47,18 @@ pub struct ResolveDetails {
 
 impl Tool for Resolve {
     type Params = ResolveParams;
+    type Plan = ResolveParams;
     type Details = ResolveDetails;
     const NAME: &'static str = "resolve";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
-    fn approval(&self, params: &ResolveParams) -> Approval {
-        match params.action {
+    fn plan(&self, params: ResolveParams) -> Planned<ResolveParams> {
+        let approval = match params.action {
             Decision::Apply => self.pending.approval().unwrap_or_else(|| Tier::Read.into()),
             Decision::Discard => Tier::Read.into(),
-        }
+        };
+        Planned::new(approval, params)
     }
 
     fn concurrency(&self) -> Concurrency {

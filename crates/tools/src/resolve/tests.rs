@@ -1,6 +1,6 @@
 //! `resolve` on its own; together with `ast_edit` it is tested there.
 
-use omp_agent::{AnyTool, ToolOutput};
+use omp_agent::{Approval, ToolOutput};
 use omp_types::Content;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn the_newest_comes_first() {
 #[test]
 fn applying_needs_what_the_preview_needs() {
     let tool = Resolve { pending: Arc::default() };
-    let approval = |action: &str| AnyTool::approval(&tool, &json!({"action": action, "reason": "so"}));
+    let approval = |action: &str| crate::scratch::approval(&tool, &json!({"action": action, "reason": "so"}));
     assert_eq!(approval("apply").tier, Tier::Read);
     tool.pending.push(action("one", None)).unwrap();
     assert_eq!((approval("apply").tier, approval("apply").reason.as_deref()), (Tier::Write, Some("because of one")));

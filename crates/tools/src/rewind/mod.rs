@@ -3,8 +3,8 @@
 //! Like `checkpoint` it changes nothing itself: the session looks at its result and puts the report in the place of the
 //! exploration. Without a checkpoint the session refuses the call.
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
-use omp_view::{Block, Status, View};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};
+use omp_view::{Block, CallKind, Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,12 +25,15 @@ pub struct Details {
 
 impl Tool for Rewind {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "rewind";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Rewind);
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Read, params)
     }
 
     fn concurrency(&self) -> Concurrency {

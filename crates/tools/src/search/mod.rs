@@ -8,12 +8,13 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{CallKind, View};
 use omp_workspace::{Found, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::details::typed_file;
 use crate::files::{Files, read_approval, scan_approval};
 use crate::options::SearchOptions;
 pub(crate) use policy::scan_policy;
@@ -82,15 +83,18 @@ impl Search {
 
 impl Tool for Search {
     type Params = SearchParams;
+    type Plan = SearchParams;
     type Details = SearchDetails;
     const NAME: &'static str = "search";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Search;
 
-    fn approval(&self, params: &SearchParams) -> Approval {
-        match &params.paths {
+    fn plan(&self, params: SearchParams) -> Planned<SearchParams> {
+        let approval = match &params.paths {
             Some(paths) => scan_approval(&self.files, paths),
             None => read_approval(&self.files, ["."]),
-        }
+        };
+        Planned::new(approval, params)
     }
 
     async fn run(&self, params: SearchParams, cx: &ToolCx) -> Result<Output<SearchDetails>, ToolError> {
@@ -118,7 +122,8 @@ impl Tool for Search {
     }
 
     fn render(params: &SearchParams, outcome: Outcome<&SearchDetails>) -> View {
-        render::view(params, outcome)
+        let files = params.paths.iter().flatten().filter_map(|typed| typed_file(typed));
+        render::view(params, outcome).files(files)
     }
 }
 

@@ -21,7 +21,7 @@ fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 async fn call(folder: &Path, arguments: Value) -> Result<ToolOutput, ToolError> {
     let search = Search::new(Arc::new(Files::new(folder, None)));
-    AnyTool::run(&search, arguments, &ToolCx::detached("call")).await
+    crate::scratch::run(&search, arguments, &ToolCx::detached("call")).await
 }
 
 async fn says(folder: &Path, arguments: Value) -> String {
@@ -52,7 +52,9 @@ async fn shown_lines_are_remembered() {
     let content = "one\ntwo needle\nthree\nfour\nfive\nsix\n";
     let tree = tree(&[("a.txt", content)]);
     let files = Arc::new(Files::new(tree.path(), None));
-    AnyTool::run(&Search::new(files.clone()), json!({"pattern": "needle"}), &ToolCx::detached("call")).await.unwrap();
+    crate::scratch::run(&Search::new(files.clone()), json!({"pattern": "needle"}), &ToolCx::detached("call"))
+        .await
+        .unwrap();
     let path = files.resolve("a.txt").unwrap().absolute;
     let Some(Snapshot::Lines(lines)) = files.snapshot(&path, TextFile::parse(content.as_bytes()).tag()) else {
         panic!()

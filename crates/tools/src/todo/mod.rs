@@ -1,7 +1,7 @@
 //! `todo`: the task list of the session, changed by small operations and shown to the user.
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};
+use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,12 +109,15 @@ impl Op {
 
 impl Tool for Todo {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "todo";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Think;
+    const ROLE: Option<ToolRole> = Some(ToolRole::TaskList);
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(Tier::Read, params)
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -200,7 +200,7 @@ fn scratch_files_are_written_and_read() {
         assert!(stage.write(escape, "x").starts_with("error: local:// URL escapes local root"), "{escape}");
     }
     assert_eq!(stage.scratch.get("session/secret.txt"), "no");
-    let approval = omp_agent::AnyTool::approval(&stage.write, &json!({"path": "local://a", "content": ""}));
+    let approval = crate::scratch::approval(&stage.write, &json!({"path": "local://a", "content": ""}));
     assert_eq!(approval.reason, None);
 }
 

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_types::Content;
-use omp_view::{Block, Status, View};
+use omp_view::{Block, CallKind, Status, View};
 use omp_workspace::hashline::strip_prefixes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::blocking::blocking;
-use crate::details::Meta;
+use crate::details::{Meta, typed_file};
 use crate::files::{Files, write_approval};
 use crate::urls::Router;
 
@@ -53,12 +52,14 @@ pub struct Details {
 
 impl Tool for Write {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "write";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
-    fn approval(&self, params: &Params) -> Approval {
-        match Target::of(&self.files, &params.path) {
+    fn plan(&self, params: Params) -> Planned<Params> {
+        let approval = match Target::of(&self.files, &params.path) {
             Ok(Target::Conflict(uri)) => {
                 let paths = conflict::paths(&self.files, &uri);
                 write_approval(&self.files, paths.iter().map(String::as_str))
@@ -67,7 +68,8 @@ impl Tool for Write {
                 write_approval(&self.files, [typed])
             }
             Err(_) => Tier::Write.into(),
-        }
+        };
+        Planned::new(approval, params)
     }
 
     fn concurrency(&self) -> Concurrency {
@@ -85,8 +87,7 @@ impl Tool for Write {
     }
 
     /// What is lost of a file that is there; a new one is its content.
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        let params: Params = serde_json::from_value(arguments.clone()).ok()?;
+    fn outlook(&self, params: &Params) -> Option<View> {
         match Target::of(&self.files, &params.path).ok()? {
             Target::File { typed } => file::outlook(&self.files, typed, &strip_prefixes(&params.content)),
             Target::Conflict(_) | Target::Archive { .. } | Target::Database { .. } => None,
@@ -107,8 +108,17 @@ impl Tool for Write {
                 }
             }
         };
+        let source = match outcome {
+            Outcome::Done { details, .. } => details.meta.file(),
+            Outcome::Running | Outcome::Failed => None,
+        };
+        let view = View { whole_file: Some(params.path.clone()), ..view };
         let language = std::path::Path::new(&params.path).extension().map(|it| it.to_string_lossy().into_owned());
-        view.block(Block::Code { language, text: params.content.clone(), first_line: Some(1) })
+        view.files(source.into_iter().chain(typed_file(&params.path))).block(Block::Code {
+            language,
+            text: params.content.clone(),
+            first_line: Some(1),
+        })
     }
 }
 

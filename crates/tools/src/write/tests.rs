@@ -1,6 +1,5 @@
 //! `write` through the eyes of the loop.
 
-use omp_agent::AnyTool;
 use serde_json::json;
 
 use super::*;
@@ -31,10 +30,11 @@ fn files_are_created_and_replaced() {
 #[test]
 fn whoever_is_asked_sees_what_is_replaced() {
     let scratch = Scratch::new(&[("old", "one\ntwo\nthree\n"), ("blob", "\u{0}x")]);
-    let outlook = |path: &str| AnyTool::outlook(&tool(&scratch), &json!({"path": path, "content": "one\n2\nthree\n"}));
+    let outlook =
+        |path: &str| crate::scratch::outlook(&tool(&scratch), &json!({"path": path, "content": "one\n2\nthree\n"}));
     let view = outlook("old").unwrap();
     assert_eq!(view.title, "write old");
-    let Some(Block::Diff(lines)) = view.blocks.first() else { panic!("no diff: {view:?}") };
+    let Some(Block::Diff(omp_view::Diff { lines, .. })) = view.blocks.first() else { panic!("no diff: {view:?}") };
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts, ["one", "two", "2", "three"]);
     assert_eq!(outlook("new"), None);
@@ -86,7 +86,7 @@ fn scripts_become_executable_and_devices_are_refused() {
 #[test]
 fn approval_tells_when_the_folder_is_left() {
     let scratch = Scratch::new(&[]);
-    let approval = |path: &str| AnyTool::approval(&tool(&scratch), &json!({"path": path, "content": ""}));
+    let approval = |path: &str| crate::scratch::approval(&tool(&scratch), &json!({"path": path, "content": ""}));
     assert_eq!(approval("a/b").reason, None);
     assert!(approval("../x").reason.is_some_and(|reason| reason.contains("outside the workspace")));
     assert_eq!(approval("a").tier, omp_agent::Tier::Write);
@@ -195,7 +195,7 @@ fn all_conflicts() {
         write_text(&Scratch::new(&[]), "conflict://*", "@ours")
             .starts_with("error: `conflict://*` has nothing to resolve")
     );
-    let approval = AnyTool::approval(&tool(&scratch), &json!({"path": "conflict://3", "content": ""}));
+    let approval = crate::scratch::approval(&tool(&scratch), &json!({"path": "conflict://3", "content": ""}));
     assert_eq!((approval.tier, approval.reason), (omp_agent::Tier::Write, None));
 }
 

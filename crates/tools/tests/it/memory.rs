@@ -51,7 +51,8 @@ fn read(folder: &std::path::Path, path: &str) -> (String, usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
-    let output = runtime.block_on(AnyTool::run(&tool, json!({"path": path}), &ToolCx::detached("call"))).unwrap();
+    let plan = AnyTool::plan(&tool, Arc::new(json!({"path": path}))).unwrap();
+    let output = runtime.block_on(plan.run(ToolCx::detached("call"))).unwrap();
     let most = MOST.load(Ordering::Relaxed).saturating_sub(before);
     (output.content.iter().filter_map(|content| content.as_text()).collect(), most)
 }

@@ -396,3 +396,19 @@ async fn what_is_shown_later_opens_no_hidden_folder() {
         check(&world, rung).await.unwrap();
     }
 }
+
+/// A link in a guarded folder makes nothing read-only of what it leads to.
+#[tokio::test]
+async fn a_link_beside_what_may_be_made_guards_only_itself() {
+    let link = ("a/a".to_owned(), Made::Link("work".to_owned()));
+    let world = World {
+        made: vec![("a".to_owned(), Made::Folder), ("work/a".to_owned(), Made::File), link],
+        hidden: Vec::new(),
+        shown: Vec::new(),
+        guarded: vec!["a".to_owned()],
+        writable: vec!["a/b".to_owned()],
+    };
+    for rung in [Rung::Full, Rung::Namespaces, Rung::Landlock] {
+        check(&world, rung).await.unwrap();
+    }
+}

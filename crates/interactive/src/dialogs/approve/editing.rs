@@ -1,6 +1,7 @@
 //! The rules of "always" while the user changes them, one after the other.
 
-use omp_session::{CallDetails, Offer};
+use omp_policy::RuleOffer;
+use omp_session::CallDetails;
 use omp_tui::{Input, Key, KeyCode, Mods, Space, Token};
 
 use super::super::field::Field;
@@ -18,12 +19,12 @@ pub(super) struct Editing {
 pub(super) enum Edited {
     Going,
     Dropped,
-    Done(Offer),
+    Done(RuleOffer),
     Ignored,
 }
 
 impl Editing {
-    pub fn of(offer: &Offer) -> Self {
+    pub fn of(offer: &RuleOffer) -> Self {
         let first = offer.rules.first().map_or("", String::as_str);
         Self { field: Field::with(first), rules: offer.rules.clone(), at: 0, problem: None }
     }
@@ -50,7 +51,7 @@ impl Editing {
         }
         let rules: Vec<String> = self.rules.iter().filter(|rule| !rule.is_empty()).cloned().collect();
         match details.check_edited(&rules) {
-            Ok(()) => Edited::Done(Offer { rules }),
+            Ok(()) => Edited::Done(RuleOffer { rules }),
             Err(problem) => {
                 self.problem = Some(problem);
                 self.at = 0;

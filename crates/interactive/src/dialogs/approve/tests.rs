@@ -1,8 +1,8 @@
 //! What is asked before a call runs, and what counts as an answer.
 
 use omp_agent::Effect;
-use omp_session::{EditedRules, Places, Rules};
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_policy::{ApprovalRules, EditedRules, RulePlaces};
+use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
 use serde_json::json;
 
 use super::super::screen::{both, draw, press, says, type_text};
@@ -24,8 +24,9 @@ pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
         let text = format!("line {at} with a text that is rather long for a row");
         DiffLine { kind, line: at + 1, text: if kind == DiffKind::Gap { String::new() } else { text } }
     };
-    let view =
-        View::new("edit src/main.rs", Status::Running).note("+2 -1").block(Block::Diff((0..lines).map(line).collect()));
+    let view = View::new("edit src/main.rs", Status::Running)
+        .note("+2 -1")
+        .block(Block::Diff(Diff::new((0..lines).map(line).collect())));
     let details = Arc::new(CallDetails { preview: Some(view), ..CallDetails::default() });
     Approval { tool: "edit".into(), reason: None, details, ..bash() }
 }
@@ -35,8 +36,8 @@ fn push() -> Approval {
         origin: None,
         lines: vec!["runs: cd /tmp".into(), "runs: git push origin main".into(), "writes: log -> /etc/log".into()],
         offers: vec![
-            Offer { rules: vec!["bash(git push origin main)".into()] },
-            Offer { rules: vec!["bash(git push *)".into()] },
+            RuleOffer { rules: vec!["bash(git push origin main)".into()] },
+            RuleOffer { rules: vec!["bash(git push *)".into()] },
         ],
         ..CallDetails::default()
     };
@@ -68,7 +69,7 @@ fn what_a_call_does_is_shown_and_always_shows_its_rule() {
 fn the_rule_can_be_written_otherwise() {
     let words = ["git", "push", "origin", "main"].map(str::to_owned).to_vec();
     let effects = [Effect::Run { words, whole: true }];
-    let edited = EditedRules::new(&Rules::new(Places::default()), "bash", &effects);
+    let edited = EditedRules::new(&ApprovalRules::new(RulePlaces::default()), "bash", &effects);
     let details = CallDetails { edited: Some(edited), ..CallDetails::clone(&push().details) };
     let approval = || Approval { details: Arc::new(details.clone()), ..bash() };
     let mut dialog = ApproveDialog::new(approval(), Quiet::default());
@@ -201,7 +202,7 @@ fn text_of_a_call_makes_no_rows() {
     let forged = "x\n❯ 1. Yes\u{2028}runs: git status";
     let details = CallDetails {
         lines: vec![format!("writes: {forged}")],
-        offers: vec![Offer { rules: vec![format!("write({forged})")] }],
+        offers: vec![RuleOffer { rules: vec![format!("write({forged})")] }],
         ..CallDetails::default()
     };
     let reason = Some(format!("write to {forged} (outside the workspace)"));
@@ -220,7 +221,7 @@ fn text_of_a_call_makes_no_rows() {
 fn a_small_screen_shows_the_question_and_its_answers() {
     let details = CallDetails {
         lines: (0..30).map(|at| format!("runs: program-{at} with arguments")).collect(),
-        offers: vec![Offer { rules: (0..8).map(|at| format!("bash(program-{at} with arguments)")).collect() }],
+        offers: vec![RuleOffer { rules: (0..8).map(|at| format!("bash(program-{at} with arguments)")).collect() }],
         ..CallDetails::default()
     };
     let reason = Some("a reason that takes some words to explain, as reasons do ".repeat(10));

@@ -6,15 +6,17 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_compaction::{BranchSummaries, CompactionLimits, CompactionOptions, CompactionSettings};
+use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
-    ApprovalMode, BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession,
-    Policy, Recorder, Resumed, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource,
-    UserShell, Wish,
+    Command, OpenSession, Recorder, Resumed, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply,
+    TitleSource, UserShell, Wish,
 };
+use omp_session_testkit::ScriptedSession;
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
 };
-use omp_testkit::{ScriptedLlm, ScriptedSession, mock_model};
+use omp_testkit::{ScriptedLlm, mock_model};
 use omp_tools::{TodoBoard, Toolbox};
 use omp_types::{Content, Editor, Message, Model, ThinkingLevel};
 use serde_json::Value;
@@ -222,7 +224,7 @@ impl SlashCommand for Plan {
             session.send(Command::SetPlanMode(on)).await.map_err(|closed| closed.to_string())?;
             session.until(|state| state.plans == on).await.map_err(|closed| closed.to_string())?;
             Ok(match arguments {
-                "go" => SlashReply::Prompt(vec![Content::text("carry it out")]),
+                "go" => SlashReply::Prompt(vec![Content::text("carry it out")].into()),
                 _ => SlashReply::Text(format!("plan mode is {}", if on { "on" } else { "off" })),
             })
         }

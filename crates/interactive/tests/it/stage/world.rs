@@ -118,7 +118,12 @@ impl Surroundings for World {
     }
 
     fn setting_list(&self) -> Vec<Setting> {
-        omp_session::SETTINGS.iter().chain(omp_interactive::SETTINGS).copied().collect()
+        omp_policy::POLICY_SETTINGS
+            .iter()
+            .chain(omp_session::SETTINGS)
+            .chain(omp_interactive::SETTINGS)
+            .copied()
+            .collect()
     }
 
     fn settings(&self) -> Result<Stored, String> {

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::{AgentEvent, Stop, ToolOutcome};
+use omp_compaction::TreeMove;
 use omp_config::Rule;
 use omp_rules::{ContextMode, Hit, Listener, Origin, Repeat, RuleSettings, Watch};
 use omp_store::{Context, EntryId};
@@ -22,7 +23,6 @@ use omp_types::{AssistantMessage, Content, Message, StreamEvent, Transcript};
 use serde_json::{Value, json};
 
 use super::{Said, SessionCx, SessionFeature};
-use crate::compaction::TreeMove;
 use crate::event::SessionEvent;
 use crate::recorder::{Recorder, RecorderError};
 use crate::resumed::Resumed;

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{CallKind, View};
 use omp_workspace::patch::{FileOp, PatchOp, parse_envelope, parse_partial_envelope};
-use omp_workspace::{EditRules, FileEdit};
+use omp_workspace::{EditRefused, EditRules, FileEdit};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::patch::{plan, plan_partial};
 use super::preview::{Arrived, Previews, outlook};
@@ -28,6 +27,12 @@ pub struct Params {
     pub input: String,
 }
 
+/// The text, and what it says to do.
+pub struct Patch {
+    input: String,
+    ops: Result<Vec<FileOp>, EditRefused>,
+}
+
 impl ApplyPatchEdit {
     pub fn new(files: Arc<Files>, rules: EditRules) -> Self {
         Self { files, rules, previews: Previews::default() }
@@ -36,40 +41,42 @@ impl ApplyPatchEdit {
 
 impl Tool for ApplyPatchEdit {
     type Params = Params;
+    type Plan = Patch;
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
-    fn approval(&self, params: &Params) -> Approval {
-        let ops = parse_envelope(&params.input).unwrap_or_default();
-        write_approval(&self.files, ops.iter().flat_map(touched))
+    fn plan(&self, params: Params) -> Planned<Patch> {
+        let ops = parse_envelope(&params.input);
+        let approval = write_approval(&self.files, ops.iter().flatten().flat_map(touched));
+        Planned::new(approval, Patch { input: params.input, ops })
     }
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+    async fn run(&self, patch: Patch, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
         let (files, rules) = (self.files.for_call(&cx.call_id), self.rules);
         blocking(move || {
-            let ops = parse_envelope(&params.input).map_err(ToolError::reply)?;
+            let ops = patch.ops.map_err(ToolError::reply)?;
             carry_out(&files, plan(&files, &ops, rules)?)
         })
         .await
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title(named(&params.input)), outcome)
+        render::view(named(&params.input), outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        let input = partial.get("input")?.as_str()?;
-        self.previews.view(&self.files, partial, || Some(Input { tool: self, input }))
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        let input = call.arguments.get("input")?.as_str()?;
+        self.previews.view(&self.files, call, || Some(Input { tool: self, input }))
     }
 
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        let input = arguments.get("input")?.as_str()?;
-        outlook(&self.files, &Input { tool: self, input })
+    fn outlook(&self, patch: &Patch) -> Option<View> {
+        outlook(&self.files, &Input { tool: self, input: &patch.input })
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
-use omp_workspace::hashline::{self, HashlineOptions, HashlinePlanner};
+use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{CallKind, View};
+use omp_workspace::hashline::{self, HashlineError, HashlineOptions, HashlinePlanner};
 use omp_workspace::{FileEdit, FileSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::preview::{Arrived, Previews, outlook, whole_lines};
 use super::{Details, carry_out, render};
@@ -27,6 +26,12 @@ pub struct Params {
     pub input: String,
 }
 
+/// The text, and what it says to do.
+pub struct Sections {
+    input: String,
+    patch: Result<hashline::Patch, HashlineError>,
+}
+
 impl HashlineEdit {
     pub fn new(files: Arc<Files>, options: HashlineOptions) -> Self {
         Self { files, options, previews: Previews::default() }
@@ -35,36 +40,43 @@ impl HashlineEdit {
 
 impl Tool for HashlineEdit {
     type Params = Params;
+    type Plan = Sections;
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
-    fn approval(&self, params: &Params) -> Approval {
-        let patch = hashline::parse(&params.input).unwrap_or_default();
-        write_approval(&self.files, patch.sections.iter().map(|section| section.path.as_str()))
+    fn plan(&self, params: Params) -> Planned<Sections> {
+        let patch = hashline::parse(&params.input);
+        let sections = patch.iter().flat_map(|patch| &patch.sections);
+        let approval = write_approval(&self.files, sections.map(|section| section.path.as_str()));
+        Planned::new(approval, Sections { input: params.input, patch })
     }
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+    async fn run(&self, sections: Sections, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
         let (files, options) = (self.files.for_call(&cx.call_id), self.options);
-        blocking(move || carry_out(&files, plan(&*files, &files, &params.input, options)?)).await
+        blocking(move || {
+            let patch = sections.patch.map_err(ToolError::reply)?;
+            carry_out(&files, plan(&*files, &files, patch, options)?)
+        })
+        .await
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title(named(&params.input)), outcome)
+        render::view(named(&params.input), outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        let input = partial.get("input")?.as_str()?;
-        self.previews.view(&self.files, partial, || Some(Input { tool: self, input }))
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        let input = call.arguments.get("input")?.as_str()?;
+        self.previews.view(&self.files, call, || Some(Input { tool: self, input }))
     }
 
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        let input = arguments.get("input")?.as_str()?;
-        outlook(&self.files, &Input { tool: self, input })
+    fn outlook(&self, sections: &Sections) -> Option<View> {
+        outlook(&self.files, &Input { tool: self, input: &sections.input })
     }
 }
 
@@ -84,7 +96,7 @@ impl Arrived for Input<'_> {
 
     fn plan(&self, _whole: bool) -> Option<Vec<FileEdit>> {
         let files = &*self.tool.files;
-        let plan = |input: &str| plan(&LastKnown(files), files, input, self.tool.options).ok();
+        let plan = |input: &str| plan(&LastKnown(files), files, hashline::parse(input).ok()?, self.tool.options).ok();
         // What stands of the last line may be no operation yet.
         plan(self.input).or_else(|| plan(whole_lines(self.input)))
     }
@@ -93,10 +105,9 @@ impl Arrived for Input<'_> {
 fn plan(
     source: &dyn FileSource,
     files: &Files,
-    input: &str,
+    patch: hashline::Patch,
     options: HashlineOptions,
 ) -> Result<Vec<FileEdit>, ToolError> {
-    let patch = hashline::parse(input).map_err(ToolError::reply)?;
     let seen = |path: &std::path::Path, tag| files.snapshot(path, tag);
     HashlinePlanner { files: source, seen: &seen, options }.plan(patch).map_err(ToolError::reply)
 }

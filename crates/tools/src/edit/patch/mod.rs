@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{CallKind, View};
 use omp_workspace::patch::{FileOp, PatchOp, PatchPlanner, new_file_content, parse_hunks};
 use omp_workspace::{EditRefused, EditRules, FileEdit};
 use schemars::JsonSchema;
@@ -56,13 +56,16 @@ impl PatchEdit {
 
 impl Tool for PatchEdit {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
-    fn approval(&self, params: &Params) -> Approval {
+    fn plan(&self, params: Params) -> Planned<Params> {
         let renames = params.edits.iter().filter_map(|entry| entry.rename.as_deref());
-        write_approval(&self.files, [params.path.as_str()].into_iter().chain(renames))
+        let approval = write_approval(&self.files, [params.path.as_str()].into_iter().chain(renames));
+        Planned::new(approval, params)
     }
 
     fn concurrency(&self) -> Concurrency {
@@ -79,26 +82,40 @@ impl Tool for PatchEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title([params.path.as_str()]), outcome)
+        render::view([params.path.as_str()], outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        let path = partial.get("path")?.as_str()?;
-        let entries = partial.get("edits")?.as_array()?;
-        self.previews.view(&self.files, partial, || Some(Entries { tool: self, path, entries }))
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        let path = call.arguments.get("path")?.as_str()?;
+        let edits = call.arguments.get("edits")?.as_array()?;
+        let entries = || edits.iter().map(ArrivedEntry::of).collect();
+        self.previews.view(&self.files, call, || Some(Entries { tool: self, path, entries: entries() }))
     }
 
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        let path = arguments.get("path")?.as_str()?;
-        let entries = arguments.get("edits")?.as_array()?;
-        outlook(&self.files, &Entries { tool: self, path, entries })
+    fn outlook(&self, params: &Params) -> Option<View> {
+        let entries = params.edits.iter();
+        let entries = entries.map(|entry| ArrivedEntry { op: Some(entry.op), diff: entry.diff.as_deref() }).collect();
+        outlook(&self.files, &Entries { tool: self, path: &params.path, entries })
     }
 }
 
 struct Entries<'a> {
     tool: &'a PatchEdit,
     path: &'a str,
-    entries: &'a [Value],
+    entries: Vec<ArrivedEntry<'a>>,
+}
+
+/// What there is of an [`Entry`].
+struct ArrivedEntry<'a> {
+    op: Option<Op>,
+    diff: Option<&'a str>,
+}
+
+impl<'a> ArrivedEntry<'a> {
+    fn of(partial: &'a Value) -> Self {
+        let op = partial.get("op").and_then(|op| Op::deserialize(op).ok());
+        Self { op, diff: partial.get("diff").and_then(Value::as_str) }
+    }
 }
 
 impl Arrived for Entries<'_> {
@@ -107,7 +124,7 @@ impl Arrived for Entries<'_> {
     }
 
     fn len(&self) -> usize {
-        self.entries.iter().filter_map(|entry| entry.get("diff")?.as_str()).map(str::len).sum()
+        self.entries.iter().filter_map(|entry| entry.diff).map(str::len).sum()
     }
 
     fn plan(&self, whole: bool) -> Option<Vec<FileEdit>> {
@@ -154,15 +171,12 @@ fn operation(entry: &Entry) -> Result<PatchOp, EditRefused> {
 }
 
 /// As much of an entry as is whole. A rename is shown once all of it is there, which only the call itself tells.
-fn arrived(path: &str, entry: &Value, only_whole_lines: bool) -> Option<FileOp> {
-    let diff = || {
-        let diff = entry.get("diff")?.as_str()?;
-        Some(if only_whole_lines { whole_lines(diff) } else { diff })
-    };
-    let op = match entry.get("op")?.as_str()? {
-        "create" => PatchOp::Create { content: new_file_content(diff()?) },
-        "delete" => PatchOp::Delete,
-        "update" => {
+fn arrived(path: &str, entry: &ArrivedEntry<'_>, only_whole_lines: bool) -> Option<FileOp> {
+    let diff = || entry.diff.map(|diff| if only_whole_lines { whole_lines(diff) } else { diff });
+    let op = match entry.op? {
+        Op::Create => PatchOp::Create { content: new_file_content(diff()?) },
+        Op::Delete => PatchOp::Delete,
+        Op::Update => {
             let mut diff = diff()?;
             let hunks = loop {
                 match parse_hunks(diff) {
@@ -172,7 +186,6 @@ fn arrived(path: &str, entry: &Value, only_whole_lines: bool) -> Option<FileOp> 
             };
             PatchOp::Update { hunks, rename: None }
         }
-        _ => return None,
     };
     Some(FileOp { path: path.to_owned(), op })
 }

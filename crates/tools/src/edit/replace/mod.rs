@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
+use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_view::{CallKind, View};
 use omp_workspace::replace::{ReplacePlanner, TextEdit};
 use omp_workspace::{EditRules, FileEdit};
 use schemars::JsonSchema;
@@ -48,12 +48,14 @@ impl ReplaceEdit {
 
 impl Tool for ReplaceEdit {
     type Params = Params;
+    type Plan = Params;
     type Details = Details;
     const NAME: &'static str = "edit";
     const PROMPT: &'static str = include_str!("prompt.md");
+    const KIND: CallKind = CallKind::Edit;
 
-    fn approval(&self, params: &Params) -> Approval {
-        write_approval(&self.files, [params.path.as_str()])
+    fn plan(&self, params: Params) -> Planned<Params> {
+        Planned::new(write_approval(&self.files, [params.path.as_str()]), params)
     }
 
     fn concurrency(&self) -> Concurrency {
@@ -70,26 +72,32 @@ impl Tool for ReplaceEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(render::title([params.path.as_str()]), outcome)
+        render::view([params.path.as_str()], outcome)
     }
 
-    fn preview(&self, partial: &Value) -> Option<View> {
-        let path = partial.get("path")?.as_str()?;
-        let edits = partial.get("edits")?.as_array()?;
-        self.previews.view(&self.files, partial, || Some(Edits { tool: self, path, edits }))
+    fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
+        let path = call.arguments.get("path")?.as_str()?;
+        let edits = call.arguments.get("edits")?.as_array()?;
+        let texts = edits.iter().flat_map(|edit| [edit.get("old_text"), edit.get("new_text")]);
+        let length = || texts.flatten().filter_map(Value::as_str).map(str::len).sum();
+        let arrived = || edits.iter().map_while(arrived).collect();
+        self.previews.view(&self.files, call, || Some(Edits { tool: self, path, edits: arrived(), length: length() }))
     }
 
-    fn outlook(&self, arguments: &Value) -> Option<View> {
-        let path = arguments.get("path")?.as_str()?;
-        let edits = arguments.get("edits")?.as_array()?;
-        outlook(&self.files, &Edits { tool: self, path, edits })
+    fn outlook(&self, params: &Params) -> Option<View> {
+        let length = params.edits.iter().map(|edit| edit.old_text.len() + edit.new_text.len()).sum();
+        let edits = params.edits.iter().cloned().map(TextEdit::from).collect();
+        outlook(&self.files, &Edits { tool: self, path: &params.path, edits, length })
     }
 }
 
 struct Edits<'a> {
     tool: &'a ReplaceEdit,
     path: &'a str,
-    edits: &'a [Value],
+    /// Those whose old text is whole.
+    edits: Vec<TextEdit>,
+    /// Of all texts.
+    length: usize,
 }
 
 impl Arrived for Edits<'_> {
@@ -98,13 +106,12 @@ impl Arrived for Edits<'_> {
     }
 
     fn len(&self) -> usize {
-        let texts = self.edits.iter().flat_map(|edit| [edit.get("old_text"), edit.get("new_text")]);
-        texts.flatten().filter_map(Value::as_str).map(str::len).sum()
+        self.length
     }
 
     fn plan(&self, whole: bool) -> Option<Vec<FileEdit>> {
         let files = &*self.tool.files;
-        let mut edits: Vec<TextEdit> = self.edits.iter().map_while(arrived).collect();
+        let mut edits = self.edits.clone();
         let growing = edits.last_mut().filter(|last| !whole && last.old_text.ends_with('\n'));
         if let Some(last) = growing.filter(|last| !last.new_text.is_empty() && !last.new_text.ends_with('\n')) {
             // Otherwise the line behind it would seem to be drawn up until the newline arrives.

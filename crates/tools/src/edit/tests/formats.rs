@@ -151,11 +151,19 @@ fn approval_shows_where_a_path_really_leads() {
     ] {
         let moved = format!("*** Update File: in/x\n*** Move to: {typed}");
         let reasons = [
-            patch.approval(&wrapped(&format!("*** Add File: {typed}\n+x"))).reason,
-            patch.approval(&wrapped(&moved)).reason,
-            json_patch.approval(&json!({"path": "in/x", "edits": [{"op": "update", "rename": typed}]})).reason,
-            any(EditMode::Replace, &scratch).approval(&replacing(typed, "a", "b")).reason,
-            any(EditMode::Hashline, &scratch).approval(&json!({"input": format!("[{typed}]\nBOF↓x")})).reason,
+            crate::scratch::approval(&*patch, &wrapped(&format!("*** Add File: {typed}\n+x"))).reason,
+            crate::scratch::approval(&*patch, &wrapped(&moved)).reason,
+            crate::scratch::approval(
+                &*json_patch,
+                &json!({"path": "in/x", "edits": [{"op": "update", "rename": typed}]}),
+            )
+            .reason,
+            crate::scratch::approval(&*any(EditMode::Replace, &scratch), &replacing(typed, "a", "b")).reason,
+            crate::scratch::approval(
+                &*any(EditMode::Hashline, &scratch),
+                &json!({"input": format!("[{typed}]\nBOF↓x")}),
+            )
+            .reason,
         ];
         for reason in reasons {
             match &shown {

@@ -201,8 +201,8 @@ fn a_notebook_that_changed_since() {
 fn preview_shows_cells() {
     let scratch = Scratch::new(&[("a.ipynb", FILE)]);
     let input = format!("{}\n6:print(9)\n", read_header(&scratch, "a.ipynb"));
-    let view = AnyTool::preview(&tool(&scratch), &json!({"input": input})).unwrap();
-    let omp_view::Block::Diff(lines) = &view.blocks[0] else { panic!("{view:?}") };
+    let view = crate::scratch::whole(&tool(&scratch), "call", &json!({"input": input})).unwrap();
+    let omp_view::Block::Diff(omp_view::Diff { lines, .. }) = &view.blocks[0] else { panic!("{view:?}") };
     assert!(lines.iter().any(|line| line.text == "print(9)"), "{lines:?}");
     assert_eq!(scratch.get("a.ipynb"), FILE);
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::formats::{any, replacing};
 use super::*;
+use crate::scratch::{arriving, whole};
 
 /// Every beginning of a string argument, as it arrives.
 fn beginnings(text: &str) -> impl Iterator<Item = &str> {
@@ -15,7 +16,7 @@ fn beginnings(text: &str) -> impl Iterator<Item = &str> {
 fn signs(view: &View) -> String {
     let mut out = String::new();
     for block in &view.blocks {
-        let Block::Diff(lines) = block else { continue };
+        let Block::Diff(omp_view::Diff { lines, .. }) = block else { continue };
         for line in lines {
             match line.kind {
                 DiffKind::Added => out.push_str(&format!("+{} ", line.text)),
@@ -33,7 +34,7 @@ fn previewed(mode: EditMode, arguments: impl Fn(&Scratch) -> Vec<Value>) -> Vec<
     let tool = any(mode, &scratch);
     let mut seen: Vec<String> = Vec::new();
     for partial in arguments(&scratch) {
-        let Some(view) = tool.preview(&partial) else { continue };
+        let Some(view) = arriving(&*tool, "call", &partial) else { continue };
         assert_eq!(view.status, Status::Running);
         let shown = signs(&view);
         if seen.last() != Some(&shown) {
@@ -77,14 +78,22 @@ fn whoever_is_asked_sees_all_of_it() {
     let scratch = Scratch::new(&[("a", &lines)]);
     let tool = any(EditMode::Replace, &scratch);
     let call = |new: &str| replacing("a", &lines, new);
-    tool.preview(&call("x"));
+    arriving(&*tool, "call", &call("x"));
     let new: String = (0..1000).map(|at| format!("other {at}\n")).collect();
-    let shown = signs(&tool.outlook(&call(&new)).unwrap());
+    let shown = signs(&crate::scratch::outlook(&*tool, &call(&new)).unwrap());
     assert!(shown.starts_with("-line 0 ") && shown.ends_with("+other 999"), "{shown}");
     assert_eq!(shown.matches(['+', '-']).count(), 2000);
-    assert_eq!(tool.outlook(&replacing("a", "not there", "x")), None, "the arguments say more than nothing");
+    assert_eq!(
+        crate::scratch::outlook(&*tool, &replacing("a", "not there", "x")),
+        None,
+        "the arguments say more than nothing"
+    );
     scratch.put("large", &vec![b'x'; 17 * 1024 * 1024]);
-    assert_eq!(tool.outlook(&replacing("large", "x", "y")), None, "nobody agrees to what is too large to be shown");
+    assert_eq!(
+        crate::scratch::outlook(&*tool, &replacing("large", "x", "y")),
+        None,
+        "nobody agrees to what is too large to be shown"
+    );
 }
 
 #[test]
@@ -104,7 +113,7 @@ fn previews_survive_anything() {
             json!({"path": "", "edits": [{"op": "delete"}]}),
             json!({"input": "x\n".repeat(200_000)}),
         ] {
-            if let Some(view) = tool.preview(&partial) {
+            if let Some(view) = arriving(&*tool, "call", &partial) {
                 assert!(view.title.starts_with("edit"));
             }
         }
@@ -135,14 +144,14 @@ fn realistic(mode: EditMode, scratch: &Scratch) -> Value {
     }
 }
 
-/// Asks with every beginning of the JSON text, and gives the last answer.
+/// Asks with every beginning of the JSON text, and gives the answer for all of it.
 fn streamed(tool: &dyn AnyTool, text: &str) -> Option<View> {
-    let (mut parser, mut root, mut last) = (PartialJson::default(), Map::new(), None);
+    let (mut parser, mut root) = (PartialJson::default(), Map::new());
     for letter in text.chars() {
         parser.push(letter.encode_utf8(&mut [0; 4]), &mut root);
-        last = tool.preview(&Value::Object(root.clone()));
+        arriving(tool, "call", &Value::Object(root.clone()));
     }
-    last
+    whole(tool, "call", &Value::Object(root))
 }
 
 #[test]
@@ -204,7 +213,7 @@ fn the_work_grows_with_the_letters_only() {
 fn files_too_large_are_not_even_read() {
     let scratch = Scratch::new(&[("a", &"some text\n".repeat(300_000))]);
     let tool = any(EditMode::Replace, &scratch);
-    let view = tool.preview(&replacing("a", "x", "y")).unwrap();
+    let view = arriving(&*tool, "call", &replacing("a", "x", "y")).unwrap();
     assert_eq!(view.blocks, [Block::Text("(too large for a preview)".into())]);
 }
 
@@ -214,11 +223,10 @@ fn another_call_is_not_shown_the_one_before() {
     let scratch = Scratch::new(&[("large", &"some text\n".repeat(100_000)), ("small", "x\n")]);
     let tool = any(EditMode::Replace, &scratch);
     let first = replacing("large", "some text\n", "\n");
-    for _ in 0..4 {
-        tool.preview(&first);
-    }
-    let view = tool.preview(&replacing("small", "x\n", "a much longer text than before\n")).unwrap();
+    whole(&*tool, "first", &first);
+    let second = replacing("small", "x\n", "a much longer text than before\n");
+    let view = arriving(&*tool, "second", &second).unwrap();
     assert_eq!((view.title.as_str(), signs(&view).as_str()), ("edit small", "-x +a much longer text than before"));
-    let view = tool.preview(&replacing("small", "x", "y")).unwrap();
+    let view = arriving(&*tool, "third", &replacing("small", "x", "y")).unwrap();
     assert_eq!(signs(&view), "-x +y");
 }

@@ -41,7 +41,7 @@ impl Desk {
 
     async fn call(&self, name: &str, arguments: Value) -> String {
         let tool = self.tools.iter().find(|tool| tool.name() == name).unwrap();
-        let output = tool.run(arguments.clone(), &ToolCx::detached("call")).await;
+        let output = crate::scratch::run(&**tool, arguments.clone(), &ToolCx::detached("call")).await;
         let output = output.unwrap_or_else(|error| panic!("{name} {arguments}: {error}"));
         let text: String = output.content.iter().filter_map(Content::as_text).collect();
         assert!(!output.is_error, "{name} {arguments}: {text}");

@@ -1,0 +1,71 @@
+//! `/changelog`: what is new.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Session, SlashCommand, SlashReply};
+
+const CHANGELOG: &str = include_str!("../../../CHANGELOG.md");
+/// Entries that are shown unless all are asked for.
+const NEWEST: usize = 10;
+
+pub struct ChangelogCommand;
+
+impl SlashCommand for ChangelogCommand {
+    fn name(&self) -> &str {
+        "changelog"
+    }
+
+    fn description(&self) -> &str {
+        "Show what is new in omp"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[full]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            match arguments {
+                "" => Ok(SlashReply::Text(newest(CHANGELOG, NEWEST))),
+                "full" => Ok(SlashReply::Text(CHANGELOG.trim_end().to_owned())),
+                other => Err(format!("there is no `{other}`\nhint: /changelog [full]")),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The first entries with the heading above them, each whole.
+fn newest(changelog: &str, most: usize) -> String {
+    let body = changelog.find("\n## ").map_or(changelog, |at| &changelog[at + 1..]);
+    let is_entry = |line: &str| line.starts_with("- ");
+    let mut seen = 0;
+    let shown = body.lines().take_while(|line| {
+        seen += usize::from(is_entry(line));
+        seen <= most
+    });
+    let mut text = shown.collect::<Vec<_>>().join("\n").trim_end().to_owned();
+    let more = body.lines().filter(|line| is_entry(line)).count().saturating_sub(most);
+    if more > 0 {
+        text.push_str(&format!("\n\n{more} more: /changelog full"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_entries_are_shown_whole() {
+        let log = "# Changelog\n\nWords.\n\n## 2\n\n- a\n  more of a\n- b\n\n## 1\n\n- c\n";
+        for (most, expect) in [
+            (1, "## 2\n\n- a\n  more of a\n\n2 more: /changelog full"),
+            (2, "## 2\n\n- a\n  more of a\n- b\n\n## 1\n\n1 more: /changelog full"),
+            (9, "## 2\n\n- a\n  more of a\n- b\n\n## 1\n\n- c"),
+        ] {
+            assert_eq!(newest(log, most), expect, "{most}");
+        }
+        assert!(newest(CHANGELOG, NEWEST).lines().filter(|line| line.starts_with("- ")).count() == NEWEST);
+    }
+}

@@ -1,0 +1,200 @@
+//! The settings as a person sees and changes them, from a shell (`omp config`) and in a session (`/settings`). What they
+//! mean is known by the crates that declare them; how a file is changed is known by `omp-config`.
+
+mod listing;
+mod told;
+
+use std::path::{Path, PathBuf};
+
+use omp_config::{Known, Layer, Named, RENAMED_SETTINGS, Settings, parse_value, save_setting};
+use omp_types::SettingKind;
+use serde_json::{Value, json};
+
+/// What was done, or why the file could not be written.
+pub type Written = Result<String, String>;
+
+/// The settings of a folder, shown and changed in the user's file.
+pub struct SettingsDesk {
+    pub settings: Settings,
+    /// The user's own.
+    pub file: PathBuf,
+    pub cwd: PathBuf,
+    pub home: PathBuf,
+    /// Answers are JSON.
+    pub json: bool,
+}
+
+impl SettingsDesk {
+    fn known(&self) -> &Known {
+        self.settings.known()
+    }
+
+    /// Today's name of a setting; an error for what is none.
+    pub fn key(&self, key: &str) -> Result<String, String> {
+        let renamed = RENAMED_SETTINGS.iter().find(|(old, _)| *old == key).map(|(_, new)| *new);
+        let key = renamed.unwrap_or(key);
+        match self.known().find(key) {
+            Some(Named::Setting(_) | Named::Entry(_)) => Ok(key.to_owned()),
+            Some(Named::Unused) => Err(format!(
+                "this omp does not use the setting `{key}`\nhint: `omp config list` shows those that it uses"
+            )),
+            None => Err(self.unknown(key)),
+        }
+    }
+
+    fn unknown(&self, key: &str) -> String {
+        let hint = match (self.known().group(key), self.known().nearest(key)) {
+            (Some(inner), _) => format!("it is a group: `omp config get {}`", inner.key),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => "`omp config list` shows every setting".to_owned(),
+        };
+        format!("there is no setting `{key}`\nhint: {hint}")
+    }
+
+    /// The value that counts and where it comes from.
+    fn value(&self, key: &str) -> (Value, ValueOrigin<'_>) {
+        let default = || match self.known().find(key) {
+            Some(Named::Setting(setting)) => setting.default_value(),
+            _ => Value::Null,
+        };
+        match self.settings.get::<Value>(key).filter(|value| !value.is_null()) {
+            Some(value) => {
+                let origin = self.settings.origin(key);
+                (value, ValueOrigin { layer: origin.map(|it| it.layer), file: origin.and_then(|it| it.file) })
+            }
+            None => (default(), ValueOrigin { layer: None, file: None }),
+        }
+    }
+
+    pub fn get(&self, key: &str) -> Result<String, String> {
+        let key = self.key(key)?;
+        let (value, from) = self.value(&key);
+        Ok(match self.json {
+            true => format!("{}\n", self.as_json(&key, &value, &from)),
+            false => format!("{}\n", shown(&value)),
+        })
+    }
+
+    pub fn set(&self, key: &str, text: &str) -> Result<Written, String> {
+        let key = self.key(key)?;
+        let value = self.read(&key, text)?;
+        Ok(save_setting(&self.file, &key, &value).map_err(|error| error.to_string()).map(|()| self.done(&key, &value)))
+    }
+
+    fn read(&self, key: &str, text: &str) -> Result<Value, String> {
+        let kind = match self.known().find(key) {
+            Some(Named::Setting(setting)) => Some(setting.kind),
+            Some(Named::Entry(map)) => map.kind.entry(),
+            _ => None,
+        };
+        let parsed = parse_value(text);
+        let value = match (kind, parsed) {
+            // A word may look like a number, or like the beginning of something else.
+            (Some(SettingKind::Text | SettingKind::OneOf(_)), _) => Value::from(text),
+            (Some(kind), Ok(Value::String(words))) if kind.is_list() => {
+                words.split(',').map(str::trim).filter(|word| !word.is_empty()).map(Value::from).collect()
+            }
+            (_, Ok(value)) => value,
+            (_, Err(problem)) => {
+                return Err(format!("`{text}` is no value: {problem}\nhint: values are YAML; quote those with blanks"));
+            }
+        };
+        match kind.filter(|kind| !kind.accepts(&value)) {
+            Some(kind) => Err(format!("`{text}` is no value for `{key}`\nhint: it must be {}", kind.expected())),
+            None if value.is_null() => {
+                Err(format!("`{key}` needs a value\nhint: `omp config reset {key}` takes it out"))
+            }
+            None => Ok(value),
+        }
+    }
+
+    pub fn reset(&self, key: &str) -> Result<Written, String> {
+        // A name that is none may well be what somebody wants to get rid of.
+        let key = match self.key(key) {
+            Ok(known) if self.in_users_file(&known) || !self.in_users_file(key) => known,
+            Err(problem) if !self.in_users_file(key) => return Err(problem),
+            _ => key.to_owned(),
+        };
+        let saved = save_setting(&self.file, &key, &Value::Null).map_err(|error| error.to_string());
+        let default = match self.known().find(&key) {
+            Some(Named::Setting(setting)) => setting.default_value(),
+            _ => Value::Null,
+        };
+        Ok(saved.map(|()| self.done(&key, &default)))
+    }
+
+    /// As it is written there, whatever it is worth.
+    fn in_users_file(&self, key: &str) -> bool {
+        let mut raw = Settings::default();
+        raw.load_global(&self.file).is_ok() && raw.get::<Value>(key).is_some()
+    }
+
+    /// What counts here nevertheless, where that comes from a stronger layer than the user's file.
+    pub fn stronger(&self, key: &str) -> Option<String> {
+        let (stands, from) = self.value(key);
+        let stronger = from.layer.is_some_and(|layer| layer != Layer::Global);
+        stronger.then(|| format!("here `{key}` is {}, from {}", shown(&stands), self.told_from(&from)))
+    }
+
+    fn done(&self, key: &str, value: &Value) -> String {
+        match self.json {
+            true => format!("{}\n", json!({"key": key, "value": value, "file": self.file})),
+            false => format!("{key} = {} ({})\n", shown(value), self.told(&self.file)),
+        }
+    }
+
+    /// Every file that counts, strongest last.
+    pub fn files(&self) -> String {
+        let mut files = vec![json!({"from": Layer::Global.name(), "path": self.file, "exists": self.file.exists()})];
+        for name in ["settings.json", "config.yml"] {
+            let path = self.cwd.join(".omp").join(name);
+            files.push(json!({"from": Layer::Project.name(), "path": path, "exists": path.exists()}));
+        }
+        let overlays = self.settings.files().filter(|(layer, _)| *layer == Layer::Overlay);
+        files.extend(overlays.map(|(layer, path)| json!({"from": layer.name(), "path": path, "exists": true})));
+        format!("{}\n", Value::Array(files))
+    }
+
+    fn as_json(&self, key: &str, value: &Value, from: &ValueOrigin<'_>) -> Value {
+        let mut told = json!({"key": key, "value": value, "from": from.name()});
+        if let Some(file) = from.file {
+            told["file"] = json!(file);
+        }
+        told
+    }
+
+    fn told_from(&self, from: &ValueOrigin<'_>) -> String {
+        match from.file {
+            Some(file) => format!("{} ({})", from.name(), self.told(file)),
+            None => from.name().to_owned(),
+        }
+    }
+
+    fn told(&self, path: &Path) -> String {
+        if let Ok(rest) = path.strip_prefix(&self.cwd) {
+            return rest.display().to_string();
+        }
+        path.strip_prefix(&self.home).map_or(path.display().to_string(), |rest| format!("~/{}", rest.display()))
+    }
+}
+
+/// Where a value comes from; no layer means the default.
+struct ValueOrigin<'a> {
+    layer: Option<Layer>,
+    file: Option<&'a Path>,
+}
+
+impl ValueOrigin<'_> {
+    fn name(&self) -> &'static str {
+        self.layer.map_or("default", Layer::name)
+    }
+}
+
+/// Text as it is, everything else as JSON, which is YAML too.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

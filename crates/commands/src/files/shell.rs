@@ -1,0 +1,68 @@
+//! The command lines of a template, whose output takes their place.
+
+use std::time::Duration;
+
+use omp_exec::{Captured, ChildEnv, Limits, Shell};
+use omp_session::Arguments;
+use omp_stdx::sanitize::strip_control;
+
+use super::CommandPlace;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of output that are kept.
+const MAX_OUTPUT: usize = 32 << 10;
+
+pub struct Ran {
+    pub text: String,
+    /// For the user.
+    pub note: Option<String>,
+}
+
+/// Runs a line in the working folder. The arguments are the shell's own (`$1`, `$@`, and `$ARGUMENTS` for all of them), so
+/// they are data to it whatever they hold.
+pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> Ran {
+    let shell = match &place.shell {
+        Some(program) => Shell::at(program, &place.env),
+        None => Shell::choose(&place.env),
+    };
+    let env = ChildEnv::unattended(&place.env).set("ARGUMENTS", arguments.line());
+    let containment = place.containment.clone().for_command(line, &[]);
+    let mut spawn = shell.spawn(line, env, &containment).cwd(&place.cwd).limits(Limits::of_commands());
+    // Another shell than a POSIX one would take what follows for a part of the line.
+    if shell.args == ["-c"] {
+        spawn = spawn.args(arguments.words());
+    }
+    match spawn.capture(MAX_OUTPUT, PATIENCE).await {
+        Ok(captured) => told(line, &captured),
+        Err(error) => {
+            let why = error.to_string();
+            Ran {
+                text: format!("[`{line}` could not be run: {why}]"),
+                note: Some(format!("`{line}` could not be run: {why}")),
+            }
+        }
+    }
+}
+
+fn told(line: &str, captured: &Captured) -> Ran {
+    let output = String::from_utf8_lossy(&captured.output);
+    let mut text = strip_control(&output).trim_end().to_owned();
+    let mut marks = Vec::new();
+    if captured.truncated {
+        marks.push(format!("all but the first {} KiB of the output is left out", MAX_OUTPUT >> 10));
+    }
+    match captured.exit {
+        None => marks.push(format!("stopped after {} s", PATIENCE.as_secs())),
+        Some(exit) if exit.code != 0 => marks.push(format!("exit code {}", exit.code)),
+        Some(_) => {}
+    }
+    if marks.is_empty() {
+        return Ran { text, note: None };
+    }
+    let marks = marks.join("; ");
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&format!("[{marks}]"));
+    Ran { text, note: Some(format!("`{line}`: {marks}")) }
+}

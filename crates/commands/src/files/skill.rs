@@ -1,0 +1,84 @@
+//! `/skill:name`: the text of a skill, said by the user rather than looked up by the model.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_config::{Skill, read_again};
+use omp_session::{CommandSource, Session, SlashCommand, SlashReply};
+
+use super::terms::Terms;
+use super::{CommandPlace, Made, level_name, sent};
+
+pub struct SkillCommand {
+    skill: Skill,
+    name: String,
+    description: String,
+    place: Arc<CommandPlace>,
+}
+
+impl SkillCommand {
+    pub fn new(skill: Skill, place: Arc<CommandPlace>) -> Self {
+        let about = if skill.description.is_empty() { "Use this skill" } else { skill.description.as_str() };
+        let about = about.lines().next().unwrap_or_default();
+        let description = format!("{about} ({})", level_name(skill.source.level));
+        Self { name: format!("skill:{}", skill.name), description, skill, place }
+    }
+
+    /// As it was typed: the name stands before the words, or among them.
+    fn typed(&self, line: &str) -> String {
+        let named = format!("/{}", self.name);
+        match line.split_whitespace().any(|word| word == named) {
+            true => line.to_owned(),
+            false => format!("{named} {line}").trim_end().to_owned(),
+        }
+    }
+}
+
+/// What the model is told. Paths of the skill are addresses, so they can be read wherever the folder is; its scripts are
+/// run by their real path.
+fn message(skill: &Skill, body: &str, line: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    let name = &skill.name;
+    let mut text = format!(
+        "I want the skill `{name}` applied. Its instructions follow. Its other files are at `skill://{name}/<path>` for \
+         reading and in `{}` for running.\n\n<skill name=\"{name}\">\n{body}\n</skill>",
+        skill.folder.display()
+    );
+    if !line.is_empty() {
+        text.push_str(&format!("\n\n{line}"));
+    }
+    text
+}
+
+impl SlashCommand for SkillCommand {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[arguments]")
+    }
+
+    fn source(&self) -> CommandSource {
+        CommandSource::Skill
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let line = arguments.trim();
+            let again = read_again(&self.skill.source, &self.place.cwd)
+                .map_err(|problem| format!("/{} cannot be used: {problem}", self.name))?;
+            let terms = Terms::of(&self.name, &again.fields, &self.place, session).await?;
+            let made = Made { text: message(&self.skill, again.body.trim(), line), ..Made::default() };
+            sent(made, self.typed(line), &self.skill.source, terms)
+        }
+        .boxed()
+    }
+}

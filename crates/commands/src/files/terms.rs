@@ -1,0 +1,48 @@
+//! What the front matter of a command or a skill asks for while its prompt is worked on: another model, fewer tools.
+
+use std::sync::Arc;
+
+use omp_session::{CallLimit, Session};
+use omp_types::{Model, ThinkingLevel};
+use serde_json::{Map, Value};
+
+use super::{CommandPlace, allowed};
+use crate::WORKING;
+
+#[derive(Default)]
+pub struct Terms {
+    pub model: Option<(Arc<Model>, Option<ThinkingLevel>)>,
+    pub limit: Option<CallLimit>,
+}
+
+impl Terms {
+    /// `name` is the command's, without the slash. Another model is told to the user; one that cannot be had is an error.
+    pub async fn of(
+        name: &str,
+        fields: &Map<String, Value>,
+        place: &CommandPlace,
+        session: &Session,
+    ) -> Result<Self, String> {
+        let limit = allowed::limit(&format!("/{name}"), fields.get("allowedTools"));
+        let wanted = fields.get("model").and_then(Value::as_str).map(str::trim);
+        let Some(wanted) = wanted.filter(|wanted| !matches!(*wanted, "" | "inherit")) else {
+            return Ok(Self { model: None, limit });
+        };
+        let found = place.models.resolve(wanted).await;
+        let found = found.map_err(|problem| {
+            format!(
+                "/{name} wants the model `{wanted}`, which cannot be used: {problem}\nhint: change `model` in its file"
+            )
+        })?;
+        let now = session.snapshot();
+        let thinking = found.thinking.filter(|level| *level != now.thinking);
+        if found.model.selector() == now.model.selector() && thinking.is_none() {
+            return Ok(Self { model: None, limit });
+        }
+        if session.works().await {
+            return Err(format!("/{name} wants another model, {}: {WORKING}", found.model.selector()));
+        }
+        session.tell(format!("/{name}: {} answers this prompt", found.model.selector()));
+        Ok(Self { model: Some((found.model, thinking)), limit })
+    }
+}

@@ -1,0 +1,109 @@
+//! `/help`, `/tools`, `/jobs` and `/hooks`: what there is.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Session, SlashCommand, SlashCommands, SlashReply};
+
+use crate::Listing;
+
+/// Descriptions stand in one column as long as what is before them is not longer than this.
+const WIDEST_USAGE: usize = 36;
+
+/// Lists the commands it was made of.
+pub struct HelpCommand {
+    /// Sentences about files whose names cannot be called.
+    pub unreachable: Vec<String>,
+}
+
+impl HelpCommand {
+    /// All that can be called now, whichever source brought it.
+    fn text(&self, commands: &SlashCommands) -> String {
+        let usage = |command: &dyn SlashCommand| match command.arguments() {
+            Some(arguments) => format!("/{} {arguments}", command.name()),
+            None => format!("/{}", command.name()),
+        };
+        let mut lines: Vec<(String, String)> =
+            commands.iter().map(|command| (usage(&**command), command.description().to_owned())).collect();
+        lines.sort();
+        let widths = lines.iter().map(|(usage, _)| usage.chars().count());
+        let width = widths.filter(|width| *width <= WIDEST_USAGE).max().unwrap_or_default();
+        let listed = lines.iter().map(|(usage, about)| format!("{usage:width$}  {about}"));
+        let told = self.unreachable.iter().map(|sentence| format!("\n{sentence}"));
+        listed.chain(told).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl SlashCommand for HelpCommand {
+    fn name(&self) -> &str {
+        "help"
+    }
+
+    fn description(&self) -> &str {
+        "List the commands"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move { Ok(SlashReply::Text(self.text(&session.commands()))) }.boxed()
+    }
+}
+
+pub struct ToolsCommand;
+
+impl SlashCommand for ToolsCommand {
+    fn name(&self) -> &str {
+        "tools"
+    }
+
+    fn description(&self) -> &str {
+        "List the tools the model is offered"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let tools = session.tools();
+            let lines = tools.specs().iter().map(|spec| {
+                let about = spec.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                format!("{}: {}", spec.name, about.trim())
+            });
+            let lines: Vec<String> = lines.collect();
+            Ok(SlashReply::Text(if lines.is_empty() { "no tools are offered".to_owned() } else { lines.join("\n") }))
+        }
+        .boxed()
+    }
+}
+
+pub struct HooksCommand {
+    pub hooks: Listing,
+}
+
+impl SlashCommand for HooksCommand {
+    fn name(&self) -> &str {
+        "hooks"
+    }
+
+    fn description(&self) -> &str {
+        "List the hooks, where they come from and whether they run"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move { Ok(SlashReply::Text((self.hooks)())) }.boxed()
+    }
+}
+
+pub struct JobsCommand {
+    pub jobs: Listing,
+}
+
+impl SlashCommand for JobsCommand {
+    fn name(&self) -> &str {
+        "jobs"
+    }
+
+    fn description(&self) -> &str {
+        "List the background commands of this session"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move { Ok(SlashReply::Text((self.jobs)())) }.boxed()
+    }
+}

@@ -1,0 +1,103 @@
+//! `/login` and `/logout`: keys of providers, kept in the agent folder.
+//!
+//! The terminal asks for a key on a page of its own, where nothing of it is shown. Everywhere else what is typed is kept
+//! by others (a client's log, a shell's history), so there the command only says how a key is given.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Session, SlashCommand, SlashReply};
+use omp_types::{PROVIDER_KEYS, is_served};
+
+use crate::{KeyFile, ModelDirectory};
+
+pub struct LoginCommand {
+    pub keys: Arc<dyn KeyFile>,
+}
+
+impl SlashCommand for LoginCommand {
+    fn name(&self) -> &str {
+        "login"
+    }
+
+    fn description(&self) -> &str {
+        "Give the key of a provider"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[provider]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let variable = match arguments {
+                "" => "the provider's variable".to_owned(),
+                name => variables(name)?.join(" or "),
+            };
+            Ok(SlashReply::Text(format!(
+                "a key is given where nobody else sees it: with `omp setup` in a terminal, with /login in omp's own \
+                 terminal, or as {variable} in the environment or in {}",
+                self.keys.shown_path()
+            )))
+        }
+        .boxed()
+    }
+}
+
+fn variables(provider: &str) -> Result<&'static [&'static str], String> {
+    if !is_served(provider) {
+        return Err(format!(
+            "a key of `{provider}` opens nothing yet: omp does not know its login or its API\nhint: \
+             omp --list-models lists what can be used"
+        ));
+    }
+    let known = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
+    known.ok_or_else(|| {
+        format!("there is no provider `{provider}` that takes a key\nhint: omp --list-models lists them")
+    })
+}
+
+pub struct LogoutCommand {
+    pub keys: Arc<dyn KeyFile>,
+    pub models: Arc<dyn ModelDirectory>,
+}
+
+impl SlashCommand for LogoutCommand {
+    fn name(&self) -> &str {
+        "logout"
+    }
+
+    fn description(&self) -> &str {
+        "Take the key of a provider away again"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[provider]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let file = self.keys.shown_path();
+            if arguments.is_empty() {
+                let kept = self.keys.providers();
+                return Ok(SlashReply::Text(match kept.is_empty() {
+                    true => format!("there is no key in {file}"),
+                    false => format!("{file} has keys for: {}\n/logout <provider> takes one away", kept.join(", ")),
+                }));
+            }
+            variables(arguments)?;
+            let dropped = self.keys.drop_key(arguments)?;
+            if dropped.variables.is_empty() {
+                return Err(format!("there is no key for {arguments} in {file}"));
+            }
+            let mut told = format!("{} is gone from {file}", dropped.variables.join(" and "));
+            match dropped.outside {
+                Some(variable) => told.push_str(&format!("; {variable} of your environment still holds a key")),
+                None => self.models.forget_key(arguments).await,
+            }
+            Ok(SlashReply::Text(told))
+        }
+        .boxed()
+    }
+}

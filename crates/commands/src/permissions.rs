@@ -1,0 +1,131 @@
+//! `/permissions`: the rules on what calls do, what was decided in this session, and a rule more or less.
+
+use std::fmt::Write as _;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_policy::{ApprovalRule, RuleLevel};
+use omp_session::{Decided, Session, SlashCommand, SlashReply};
+use omp_stdx::sanitize::strip_control;
+
+/// Decisions that are listed.
+const NEWEST: usize = 30;
+/// Effects of a decision that are listed.
+const MOST_EFFECTS: usize = 10;
+const LONGEST_EFFECT: usize = 200;
+const LEVELS: [RuleLevel; 3] = [RuleLevel::Allow, RuleLevel::Ask, RuleLevel::Deny];
+
+pub struct PermissionsCommand;
+
+impl SlashCommand for PermissionsCommand {
+    fn name(&self) -> &str {
+        "permissions"
+    }
+
+    fn description(&self) -> &str {
+        "List, add or remove rules on what calls may do, and see what was decided"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[allow|ask|deny <rule> | remove <number or rule>]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+            let text = match (word, rest.trim()) {
+                ("", _) => listed(session),
+                ("remove", "") => return Err("which rule?\nhint: /permissions remove <number or rule>".to_owned()),
+                ("remove", which) => removed(session, which)?,
+                (word, rule) => {
+                    let level = LEVELS.into_iter().find(|level| level.as_str() == word).filter(|_| !rule.is_empty());
+                    let level = level.ok_or("what should be done?\nhint: /permissions allow bash(git status *)")?;
+                    session.add_rule(level, rule)?;
+                    format!("{} {rule}: it counts from the next call on and stands in your config.yml.", level.as_str())
+                }
+            };
+            Ok(SlashReply::Text(text))
+        }
+        .boxed()
+    }
+}
+
+fn listed(session: &Session) -> String {
+    let mut text = format!("Approval mode: {}\n", session.snapshot().approval_mode.as_str());
+    let _ = writeln!(text, "Containment: {}", session.access().mode().as_str());
+    let rules = session.rules();
+    if rules.is_empty() {
+        text.push_str("No rules. Add one with: /permissions allow bash(git status *)\n");
+    }
+    for (at, rule) in rules.iter().enumerate() {
+        let _ = writeln!(text, "{}. {rule}", at + 1);
+    }
+    let decisions = session.decisions();
+    if !decisions.is_empty() {
+        text.push_str("Decisions of this session, the newest last:\n");
+    }
+    let skipped = decisions.len().saturating_sub(NEWEST);
+    for decided in decisions.iter().skip(skipped) {
+        let _ = writeln!(text, "- {}", told(decided));
+    }
+    text.trim_end().to_owned()
+}
+
+fn told(decided: &Decided) -> String {
+    let ran = if decided.ran { "ran" } else { "not run" };
+    let what = match effects(decided) {
+        told if told.is_empty() => told,
+        told => format!(" ({told})"),
+    };
+    let answer = decided.answer.as_deref().map(|answer| format!(", answer: {answer}")).unwrap_or_default();
+    let line = format!("{}{what}: {ran}, by {}{answer}", decided.tool, decided.by);
+    strip_control(&line).replace('\n', " ")
+}
+
+/// All that a call did, up to a bound.
+fn effects(decided: &Decided) -> String {
+    let cut = |effect: &String| match effect.char_indices().nth(LONGEST_EFFECT) {
+        Some((at, _)) => format!("{}…", &effect[..at]),
+        None => effect.clone(),
+    };
+    let mut told: Vec<String> = decided.effects.iter().take(MOST_EFFECTS).map(cut).collect();
+    if decided.effects.len() > MOST_EFFECTS {
+        told.push(format!("{} more", decided.effects.len() - MOST_EFFECTS));
+    }
+    told.join("; ")
+}
+
+fn removed(session: &Session, which: &str) -> Result<String, String> {
+    let rules = session.rules();
+    let numbered = which.parse::<usize>().ok().and_then(|number| rules.get(number.wrapping_sub(1)));
+    let is_meant =
+        |rule: &&ApprovalRule| rule.text == which || format!("{} {}", rule.level.as_str(), rule.text) == which;
+    let rule = numbered.or_else(|| rules.iter().find(is_meant));
+    let rule = rule.ok_or_else(|| format!("there is no rule `{which}`\nhint: /permissions lists them"))?;
+    session.remove_rule(rule.level, &rule.text)?;
+    Ok(format!("Removed: {} {}", rule.level.as_str(), rule.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_names_all_that_the_call_does_up_to_a_bound() {
+        let decided = |effects: Vec<String>| Decided {
+            call_id: "c".to_owned(),
+            tool: "bash".to_owned(),
+            effects,
+            verdict: "run",
+            by: "yolo".to_owned(),
+            answer: None,
+            ran: true,
+        };
+        assert_eq!(told(&decided(Vec::new())), "bash: ran, by yolo");
+        let two = vec!["runs: echo x".to_owned(), "writes: b.txt".to_owned()];
+        assert_eq!(told(&decided(two)), "bash (runs: echo x; writes: b.txt): ran, by yolo");
+        let many: Vec<String> = (0..13).map(|at| format!("writes: {at}{}", "x".repeat(300))).collect();
+        let line = told(&decided(many));
+        assert!(line.ends_with("x…; 3 more): ran, by yolo") && line.len() < 2500, "{line}");
+    }
+}

@@ -1,0 +1,60 @@
+//! `/plan`: first a plan, then the work.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Command, PLAN_APPROVED, PLAN_FILE, Session, SlashCommand, SlashReply};
+use omp_types::Content;
+
+pub struct PlanCommand;
+
+impl SlashCommand for PlanCommand {
+    fn name(&self) -> &str {
+        "plan"
+    }
+
+    fn description(&self) -> &str {
+        "Switch plan mode: look and plan, change nothing; `go` carries the plan out"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[prompt|go]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let plans = session.snapshot().plans;
+            match arguments {
+                "" => {
+                    set(session, !plans).await?;
+                    Ok(SlashReply::Text(if plans { switched_off() } else { switched_on() }))
+                }
+                "go" if !plans => Err("there is no plan to carry out\nhint: /plan begins one".to_owned()),
+                "go" => {
+                    set(session, false).await?;
+                    Ok(SlashReply::Prompt(vec![Content::text(PLAN_APPROVED.trim())].into()))
+                }
+                prompt => {
+                    set(session, true).await?;
+                    Ok(SlashReply::Prompt(vec![Content::text(prompt)].into()))
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+async fn set(session: &Session, on: bool) -> Result<(), String> {
+    session.send(Command::SetPlanMode(on)).await.map_err(|closed| closed.to_string())?;
+    session.until(|state| state.plans == on).await.map_err(|closed| closed.to_string())
+}
+
+fn switched_on() -> String {
+    format!(
+        "Plan mode is on: the model looks around and writes a plan to {PLAN_FILE}; nothing of the project changes. \
+         `/plan go` carries it out, `/plan` leaves the mode."
+    )
+}
+
+fn switched_off() -> String {
+    "Plan mode is off.".to_owned()
+}

@@ -1,0 +1,104 @@
+//! `/todo`: the user's hand on the task list, and what the model is told of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Command, Session, SlashCommand, SlashReply};
+use omp_store::Custom;
+use omp_types::{Content, CustomMessage, Message, now_ms};
+use serde_json::json;
+
+use crate::{TaskList, TaskListNote};
+
+const HINT: &str = "hint: /todo [export [file] | import <file> | append [<phase>] <task> | start <task> | done|drop|rm \
+    [<task or phase>]]";
+const DEFAULT_FILE: &str = "TODO.md";
+
+pub struct TodoCommand {
+    pub tasks: Arc<dyn TaskList>,
+    pub cwd: PathBuf,
+}
+
+impl SlashCommand for TodoCommand {
+    fn name(&self) -> &str {
+        "todo"
+    }
+
+    fn description(&self) -> &str {
+        "Show or change the task list"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[export|import|append|start|done|drop|rm]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let (verb, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+            let file = |default: Option<&str>| file_named(&self.cwd, rest.trim(), default);
+            let done = match verb {
+                "" => return Ok(SlashReply::Text(shown(&*self.tasks))),
+                "export" => return export(&*self.tasks, &file(Some(DEFAULT_FILE))?),
+                "import" => import(&*self.tasks, &file(None)?)?,
+                _ => self.tasks.edit(arguments)?,
+            };
+            tell(&*self.tasks, session, &done).await?;
+            Ok(SlashReply::Text(format!("{done}\n\n{}", shown(&*self.tasks))))
+        }
+        .boxed()
+    }
+}
+
+fn shown(tasks: &dyn TaskList) -> String {
+    let text = tasks.export();
+    if text.trim().is_empty() { format!("the list is empty\n{HINT}") } else { text }
+}
+
+fn file_named(cwd: &Path, name: &str, default: Option<&str>) -> Result<PathBuf, String> {
+    match (name, default) {
+        ("", None) => Err(format!("which file?\n{HINT}")),
+        ("", Some(default)) => Ok(cwd.join(default)),
+        (name, _) => Ok(cwd.join(name)),
+    }
+}
+
+/// Never over a file that is there: it may hold more than this list.
+fn export(tasks: &dyn TaskList, file: &Path) -> Result<SlashReply, String> {
+    let created = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
+    let written = created.and_then(|mut to| std::io::Write::write_all(&mut to, tasks.export().as_bytes()));
+    let hint = "hint: name another file: /todo export <file>";
+    written.map_err(|error| format!("cannot write {}: {error}\n{hint}", file.display()))?;
+    Ok(SlashReply::Text(format!("wrote {}", file.display())))
+}
+
+/// Longer files are no task lists.
+const MAX_IMPORT: u64 = 1024 * 1024;
+
+fn import(tasks: &dyn TaskList, file: &Path) -> Result<String, String> {
+    let failed = |why: &dyn std::fmt::Display| format!("cannot import {}: {why}", file.display());
+    let found = std::fs::metadata(file).map_err(|error| failed(&error))?;
+    if !found.is_file() || found.len() > MAX_IMPORT {
+        return Err(failed(&"it is no text file of at most 1 MiB"));
+    }
+    let text = omp_stdx::plain_file::read_text(file, MAX_IMPORT).map_err(|error| failed(&error))?;
+    tasks.import(&text).map_err(|problems| failed(&problems.join("; ")))?;
+    Ok(format!("imported {}", file.display()))
+}
+
+/// Keeps the list in the session's file and lets the model know, which reads it with the next prompt.
+async fn tell(tasks: &dyn TaskList, session: &Session, done: &str) -> Result<(), String> {
+    let TaskListNote { custom_type, text, phases } = tasks.note_of_edit(done);
+    let data = Some(json!({"phases": phases}));
+    let note = Custom { custom_type: custom_type.to_owned(), data };
+    session.note(note).map_err(|error| error.to_string())?;
+    let reminder = Message::Custom(CustomMessage {
+        custom_type: custom_type.to_owned(),
+        content: vec![Content::text(text)],
+        display: false,
+        details: Some(json!({"phases": phases})),
+        timestamp: now_ms(),
+    });
+    session.send(Command::Append(Arc::new(reminder))).await.map_err(|closed| closed.to_string())
+}

@@ -1,0 +1,97 @@
+//! `/trust`: what this folder would run, the question whether it may, and taking that back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_config::{Trust, TrustDecision};
+use omp_session::{Choice, ChoiceOption, Session, SlashCommand, SlashReply};
+
+use crate::{SessionFolder, TrustReport};
+
+const NOT_NOW: &str = "Not now";
+const TRUST: &str = "Trust this folder";
+const FROM_THEN: &str = "It counts from the next session on.";
+
+pub struct TrustCommand {
+    pub folder: Arc<dyn SessionFolder>,
+    /// Where the user's trust is kept.
+    pub agent: PathBuf,
+    /// Whether somebody is there to answer. A text that calls this command is no answer: it may be anybody's.
+    pub attended: bool,
+}
+
+impl SlashCommand for TrustCommand {
+    fn name(&self) -> &str {
+        "trust"
+    }
+
+    fn description(&self) -> &str {
+        "Show what this folder would run, and trust it or no longer"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[remove]")
+    }
+
+    fn takes_long(&self) -> bool {
+        self.attended
+    }
+
+    fn asks(&self) -> bool {
+        self.attended
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let report = self.folder.read_trust()?;
+            let told = match arguments.trim() {
+                "" => self.asked(report, session).await?,
+                "remove" => self.removed(&report)?,
+                other => return Err(format!("`{other}` means nothing here\nhint: /trust [remove]")),
+            };
+            Ok(SlashReply::Text(told))
+        }
+        .boxed()
+    }
+}
+
+impl TrustCommand {
+    async fn asked(&self, report: TrustReport, session: &Session) -> Result<String, String> {
+        let TrustReport { decision, explained } = report;
+        let waits = decision.left_out().iter().any(|item| !item.is_too_large());
+        if !waits {
+            return Ok(explained);
+        }
+        if !self.attended {
+            return Ok(format!("{explained}\nhint: `omp trust add` trusts it; nobody can be asked here\n"));
+        }
+        self.folder.check_may_trust()?;
+        let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
+        let question = format!("{explained}\nMay it run?");
+        let choice =
+            Choice { question, options: vec![option(NOT_NOW), option(TRUST)], is_closed: true, ..Choice::default() };
+        match session.choose(choice).await.unwrap_or_default().as_slice() {
+            [answer] if answer == TRUST => self.added(&decision),
+            _ => Ok(format!("{} stays as it was.", decision.root().display())),
+        }
+    }
+
+    /// Exactly what was shown, not what has come meanwhile.
+    fn added(&self, decision: &TrustDecision) -> Result<String, String> {
+        let mut stored = Trust::load(&self.agent);
+        stored.add(decision.root(), decision.items()).map_err(|error| error.to_string())?;
+        Ok(format!("{} is trusted. {FROM_THEN}", decision.root().display()))
+    }
+
+    fn removed(&self, report: &TrustReport) -> Result<String, String> {
+        let root = report.decision.root();
+        let was_trusted = Trust::load(&self.agent).remove(root).map_err(|error| error.to_string())?;
+        if !was_trusted {
+            let hint = "hint: `omp trust list` shows the folders that are";
+            return Err(format!("{} is not trusted\n{hint}", root.display()));
+        }
+        Ok(format!("{} is no longer trusted. {FROM_THEN}", root.display()))
+    }
+}

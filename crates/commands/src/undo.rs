@@ -1,0 +1,374 @@
+//! `/undo`, `/redo` and `/changes`: what calls did to files, and taking it back.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
+use omp_types::{Content, CustomMessage, Message, now_ms};
+use omp_undo::{Change, Left, Node, RelPath, Report, Turn, Undo, UndoError, Wanted};
+use omp_workspace::{FileDiff, TextFile};
+
+use crate::WORKING;
+
+const OFF: &str =
+    "nothing is kept to undo in this session\nhint: undo.enabled switches it on; a home folder is never kept";
+/// Paths that are listed.
+const SHOWN: usize = 40;
+/// Bytes of a diff that are shown.
+const LONGEST_DIFF: usize = 64 << 10;
+
+pub struct UndoCommand {
+    pub files: Option<Arc<Undo>>,
+}
+
+impl SlashCommand for UndoCommand {
+    fn name(&self) -> &str {
+        "undo"
+    }
+
+    fn description(&self) -> &str {
+        "Take back what the last turn changed in files, of several turns, or of one path"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[turns|path] [force]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let files = idle(&self.files, session).await?;
+            let wanted = wanted(arguments, files.workspace())?;
+            let path = wanted.path.clone();
+            let report = aside(files, move |undo| undo.undo(&wanted)).await?;
+            tell_model(session, "taken back", &report).await?;
+            let again = Wanted { ids: report.ids.clone(), path, force: true, spares_lost: true, ..Wanted::default() };
+            ask_to_overwrite(session, files, "taken back", &report, move |undo| undo.undo(&again)).await?;
+            Ok(SlashReply::Text(reported("taken back", &report)))
+        }
+        .boxed()
+    }
+}
+
+pub struct RedoCommand {
+    pub files: Option<Arc<Undo>>,
+}
+
+impl SlashCommand for RedoCommand {
+    fn name(&self) -> &str {
+        "redo"
+    }
+
+    fn description(&self) -> &str {
+        "Do again in files what was taken back last"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[force]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let force = match arguments.trim() {
+                "" => false,
+                "force" => true,
+                other => return Err(format!("`{other}` means nothing here\nhint: /redo [force]")),
+            };
+            let files = idle(&self.files, session).await?;
+            let report = aside(files, move |undo| undo.redo(force)).await?;
+            tell_model(session, "done again", &report).await?;
+            let again = report.ids.first().cloned();
+            let redo = move |undo: &Undo| undo.redo_of(again.as_deref(), true);
+            ask_to_overwrite(session, files, "done again", &report, redo).await?;
+            Ok(SlashReply::Text(reported("done again", &report)))
+        }
+        .boxed()
+    }
+}
+
+pub struct ChangesCommand {
+    pub files: Option<Arc<Undo>>,
+}
+
+impl SlashCommand for ChangesCommand {
+    fn name(&self) -> &str {
+        "changes"
+    }
+
+    fn description(&self) -> &str {
+        "Show what turns and calls changed in files"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[turn|call] [diff]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let files = self.files.as_ref().ok_or(OFF)?;
+            let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+            let text = aside(files, move |undo| undo.catch_up().map(|()| changes(undo, &words))).await??;
+            Ok(SlashReply::Text(text))
+        }
+        .boxed()
+    }
+}
+
+/// Files are not put back under the hands of calls that run.
+async fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a Arc<Undo>, String> {
+    if session.works().await {
+        return Err(WORKING.to_owned());
+    }
+    files.as_ref().ok_or_else(|| OFF.to_owned())
+}
+
+/// What the user changed since is overwritten when the user says so.
+async fn ask_to_overwrite(
+    session: &Session,
+    files: &Arc<Undo>,
+    done: &'static str,
+    report: &Report,
+    insist: impl FnOnce(&Undo) -> Result<Report, UndoError> + Send + 'static,
+) -> Result<(), String> {
+    let changed = report.left.iter().filter(|(_, why)| *why == Left::Changed);
+    let paths: Vec<String> = changed.map(|(path, _)| format!("  {path}")).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let files = files.clone();
+    let overwrite = async move {
+        match aside(&files, insist).await {
+            Ok(report) => Overwritten { said: reported(done, &report), told: for_model(done, &report) },
+            Err(problem) => Overwritten { said: problem, told: None },
+        }
+    };
+    let shown = paths.len().min(SHOWN);
+    let more = if paths.len() > shown { format!("\n  … {} more", paths.len() - shown) } else { String::new() };
+    let question = FilesInTheWay { paths: paths[..shown].join("\n") + &more, overwrite: overwrite.boxed() };
+    session.send(Command::AskToOverwrite(question)).await.map_err(|closed| closed.to_string())
+}
+
+async fn tell_model(session: &Session, done: &str, report: &Report) -> Result<(), String> {
+    match for_model(done, report) {
+        Some(message) => session.send(Command::Append(message)).await.map_err(|closed| closed.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// The model would go on with files that are not there any more.
+fn for_model(done: &str, report: &Report) -> Option<Arc<Message>> {
+    if report.restored.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "<system-reminder>\nThe user has {done} changes that were made to files. They are now:\n{}\n</system-reminder>",
+        summed_up(report)
+    );
+    let message = Message::Custom(CustomMessage {
+        custom_type: UNDO_ENTRY.to_owned(),
+        content: vec![Content::text(text)],
+        display: false,
+        details: None,
+        timestamp: now_ms(),
+    });
+    Some(Arc::new(message))
+}
+
+fn wanted(arguments: &str, workspace: &Path) -> Result<Wanted, String> {
+    let mut wanted = Wanted::default();
+    let mut rest = arguments.trim();
+    if let Some(before) = rest.strip_suffix("force").filter(|before| before.is_empty() || before.ends_with(' ')) {
+        wanted.force = true;
+        rest = before.trim();
+    }
+    if rest.is_empty() {
+        return Ok(wanted);
+    }
+    match rest.parse::<usize>() {
+        Ok(0) => return Err("0 turns are none\nhint: /undo 1".to_owned()),
+        Ok(turns) => wanted.turns = turns,
+        Err(_) if rest.bytes().all(|byte| byte.is_ascii_digit()) => wanted.turns = usize::MAX,
+        Err(_) => {
+            let path = Path::new(rest);
+            let inside = path.strip_prefix(workspace).unwrap_or(path);
+            let outside = || format!("`{rest}` is not in the workspace\nhint: only what is in it is kept");
+            wanted.path = Some(RelPath::of(inside).ok_or_else(outside)?);
+        }
+    }
+    Ok(wanted)
+}
+
+/// Work on the store of files, on a thread that may block.
+pub async fn aside<T: Send + 'static>(
+    undo: &Arc<Undo>,
+    work: impl FnOnce(&Undo) -> Result<T, UndoError> + Send + 'static,
+) -> Result<T, String> {
+    let undo = undo.clone();
+    match tokio::task::spawn_blocking(move || work(&undo)).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What an undo or a redo came to.
+pub fn reported(done: &str, report: &Report) -> String {
+    let turns = match report.turns {
+        0 | 1 => String::new(),
+        many => format!(" of {many} turns"),
+    };
+    let mut text = match report.restored.len() {
+        0 => format!("nothing was {done}"),
+        1 => format!("1 path{turns} {done}"),
+        many => format!("{many} paths{turns} {done}"),
+    };
+    text.push('\n');
+    text += &summed_up(report);
+    if report.left.iter().any(|(_, why)| *why == Left::Changed) {
+        text += "\nhint: `force` behind the command overwrites what was changed since";
+        text += if report.gives_back { "; /redo gives it back" } else { "" };
+    }
+    text.trim_end().to_owned()
+}
+
+/// One path a line: what becomes of it, and what stays with the reason.
+pub fn summed_up(report: &Report) -> String {
+    let mut lines: Vec<String> =
+        report.restored.iter().map(|change| format!("  {} {}", sign(change), change.path)).collect();
+    let hidden = lines.len().saturating_sub(SHOWN);
+    lines.truncate(SHOWN);
+    if hidden > 0 {
+        lines.push(format!("  … {hidden} more"));
+    }
+    let left = report.left.iter().take(SHOWN);
+    lines.extend(left.map(|(path, why)| format!("  left as it is: {path} ({})", first_line(&why.to_string()))));
+    if report.left.len() > SHOWN {
+        lines.push(format!("  … {} more left as they are", report.left.len() - SHOWN));
+    }
+    lines.join("\n")
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn sign(change: &Change) -> char {
+    match (&change.before, &change.after) {
+        (None, _) => '+',
+        (_, None) => '-',
+        _ => '~',
+    }
+}
+
+fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
+    let turns = undo.turns();
+    let (with_diff, words) = match words {
+        [before @ .., last] if last == "diff" => (true, before),
+        all => (false, all),
+    };
+    let Some(newest) = turns.last() else {
+        return Ok(format!("no turn of this session has changed files\n{}", not_covered(undo)).trim_end().to_owned());
+    };
+    let word = words.first().map(String::as_str).unwrap_or_default();
+    if word.is_empty() && !with_diff {
+        return Ok(format!("{}{}", listed(undo, &turns), not_covered(undo)));
+    }
+    let picked = match word.parse::<usize>() {
+        _ if word.is_empty() => newest.changes(),
+        Ok(back) if back >= 1 && back <= turns.len() => turns[turns.len() - back].changes(),
+        Ok(_) => return Err(format!("there are {} turns that changed files\nhint: 1 is the newest", turns.len())),
+        Err(_) => of_call(&turns, word)?,
+    };
+    Ok(detailed(undo, &picked, with_diff))
+}
+
+/// By the whole id of a call or its beginning.
+fn of_call(turns: &[Turn], word: &str) -> Result<Vec<Change>, String> {
+    for turn in turns.iter().rev() {
+        let calls = turn.steps.iter().flat_map(|step| &step.calls);
+        if let Some(call) = calls.into_iter().find(|call| call.id.starts_with(word)) {
+            return Ok(turn.changes_of(&call.id));
+        }
+    }
+    Err(format!("no call `{word}` has changed files\nhint: /changes lists them"))
+}
+
+fn listed(undo: &Undo, turns: &[Turn]) -> String {
+    let mut out = String::new();
+    for (at, turn) in turns.iter().enumerate().rev() {
+        let undone = if turn.undone { " (taken back)" } else { "" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{}: {}{undone}", turns.len() - at, turn.label);
+        for step in &turn.steps {
+            let calls: Vec<String> = step.calls.iter().map(|call| format!("{} {}", call.tool, call.id)).collect();
+            let by = match step.by {
+                omp_undo::By::Calls => calls.join(", "),
+                omp_undo::By::Background => "in the background".to_owned(),
+                omp_undo::By::Others => "by somebody else, between calls".to_owned(),
+            };
+            let _ = writeln!(out, "  {by}");
+            for change in step.changes.iter().take(SHOWN) {
+                let _ = writeln!(out, "    {} {}{}", sign(change), change.path, counted(undo, change));
+            }
+            if step.changes.len() > SHOWN {
+                let _ = writeln!(out, "    … {} more", step.changes.len() - SHOWN);
+            }
+        }
+    }
+    out
+}
+
+fn not_covered(undo: &Undo) -> String {
+    let uncovered = undo.uncovered();
+    if uncovered.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> =
+        uncovered.iter().take(SHOWN).map(|(path, why)| format!("  {path} ({})", why.as_str())).collect();
+    let more = uncovered.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!("\n  … {more} more") } else { String::new() };
+    format!("not covered:\n{}{more}", shown.join("\n"))
+}
+
+fn detailed(undo: &Undo, changes: &[Change], with_diff: bool) -> String {
+    let mut out = String::new();
+    for change in changes {
+        if out.len() > LONGEST_DIFF {
+            out.push_str("… more\n");
+            break;
+        }
+        let _ = writeln!(out, "{} {}{}", sign(change), change.path, counted(undo, change));
+        if with_diff && let Some((old, new)) = texts(undo, change) {
+            out += &FileDiff::between(&old, &new).unified(&change.path.to_string(), &old, &new);
+        }
+    }
+    out.trim_end().to_owned()
+}
+
+fn counted(undo: &Undo, change: &Change) -> String {
+    match (&change.before, &change.after) {
+        (Some(Node::Folder { .. }), Some(Node::Folder { mode })) => format!(" (mode {mode:o})"),
+        (_, Some(Node::Link { target })) => format!(" -> {target}"),
+        _ => match texts(undo, change) {
+            Some((old, new)) => {
+                let (added, removed) = FileDiff::between(&old, &new).counts();
+                format!(" +{added} -{removed}")
+            }
+            None => String::new(),
+        },
+    }
+}
+
+/// Both sides as text, nothing for what is not there. `None` where one is no text or not kept.
+fn texts(undo: &Undo, change: &Change) -> Option<(TextFile, TextFile)> {
+    let text = |node: &Option<Node>| match node {
+        None => Some(TextFile::parse(Vec::new())),
+        Some(Node::File { hash, .. }) => {
+            let content: Result<Vec<u8>, UndoError> = undo.content(hash);
+            content.ok().filter(|content| !content.contains(&0)).map(TextFile::parse)
+        }
+        Some(_) => None,
+    };
+    Some((text(&change.before)?, text(&change.after)?))
+}

@@ -1,0 +1,242 @@
+//! Which files a conversation has read and changed, told as a small tree.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use omp_types::{Message, ToolCall};
+use serde_json::{Map, Value, json};
+
+/// Files told to the model.
+const MAX_TOLD: usize = 20;
+/// Files of each kind that are kept in the session file.
+const MAX_KEPT: usize = 1_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileOps {
+    pub read: BTreeSet<String>,
+    pub modified: BTreeSet<String>,
+}
+
+/// What the calls of these messages have read and written. Calls that failed have done neither.
+pub(crate) fn file_operations(messages: &[Arc<Message>]) -> FileOps {
+    let failed: HashSet<&str> = messages.iter().filter_map(|message| failed_call(message)).collect();
+    let answers = messages.iter().filter_map(|message| message.as_assistant());
+    let mut files = FileOps::default();
+    for call in answers.flat_map(|answer| answer.tool_calls()).filter(|call| !failed.contains(call.id.as_str())) {
+        files.note(call);
+    }
+    files
+}
+
+fn failed_call(message: &Message) -> Option<&str> {
+    match message {
+        Message::ToolResult(result) if result.is_error => Some(&result.tool_call_id),
+        _ => None,
+    }
+}
+
+impl FileOps {
+    fn note(&mut self, call: &ToolCall) {
+        let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str);
+        match call.name.as_str() {
+            "read" => self.read.extend(argument("path").map(without_selector).and_then(file)),
+            "write" => self.modified.extend(argument("path").and_then(file)),
+            "edit" => {
+                self.modified.extend(argument("path").and_then(file));
+                self.modified.extend(argument("input").unwrap_or_default().lines().filter_map(edited).filter_map(file));
+            }
+            "notebook" => self.modified.extend(argument("notebook_path").and_then(file)),
+            _ => {}
+        }
+    }
+
+    /// Of the previous compaction. Only for one that was made here: an extension's details are its own.
+    pub fn from_details(details: Option<&Value>) -> Self {
+        let list = |name: &str| -> BTreeSet<String> {
+            let list = details.and_then(|details| details.get(name)).and_then(Value::as_array);
+            list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let mut read = list("readFiles");
+        read.extend(list("readModifiedFiles"));
+        Self { read, modified: list("modifiedFiles") }
+    }
+
+    /// `readFiles` and `modifiedFiles` as other programs know them; which of the modified were also read stands apart.
+    pub fn to_details(&self) -> Map<String, Value> {
+        let list = |files: &mut dyn Iterator<Item = &String>| json!(files.take(MAX_KEPT).collect::<Vec<_>>());
+        let mut details = Map::new();
+        details.insert("readFiles".into(), list(&mut self.read.difference(&self.modified)));
+        details.insert("modifiedFiles".into(), list(&mut self.modified.iter()));
+        details.insert("readModifiedFiles".into(), list(&mut self.read.intersection(&self.modified)));
+        details
+    }
+
+    pub fn merge(&mut self, newer: FileOps) {
+        self.read.extend(newer.read);
+        self.modified.extend(newer.modified);
+    }
+
+    /// Empty when no file was touched. Files that were changed come first where not all can be told.
+    pub fn tag(&self) -> String {
+        let only_read = self.read.difference(&self.modified);
+        let told: BTreeSet<&String> = self.modified.iter().chain(only_read).take(MAX_TOLD).collect();
+        if told.is_empty() {
+            return String::new();
+        }
+        let mut root = Folder::default();
+        for path in &told {
+            root.add(path, self.marker(path));
+        }
+        let mut text = String::from("<files>\n");
+        root.tell(0, &mut text);
+        let omitted = self.read.union(&self.modified).count() - told.len();
+        if omitted > 0 {
+            text.push_str(&format!("… ({omitted} more files omitted)\n"));
+        }
+        text + "</files>"
+    }
+
+    fn marker(&self, path: &str) -> &'static str {
+        match (self.read.contains(path), self.modified.contains(path)) {
+            (true, true) => "RW",
+            (false, true) => "Write",
+            _ => "Read",
+        }
+    }
+}
+
+/// Folders and files below one folder.
+#[derive(Default)]
+struct Folder<'a> {
+    files: Vec<(&'a str, &'static str)>,
+    folders: BTreeMap<&'a str, Folder<'a>>,
+}
+
+impl<'a> Folder<'a> {
+    fn add(&mut self, path: &'a str, marker: &'static str) {
+        // An absolute path keeps its first slash in the name of its first folder.
+        let slash = path[1.min(path.len())..].find('/').map(|at| at + 1);
+        match slash {
+            Some(at) => self.folders.entry(&path[..at]).or_default().add(path[at..].trim_start_matches('/'), marker),
+            None => self.files.push((path, marker)),
+        }
+    }
+
+    fn tell(&self, depth: usize, out: &mut String) {
+        for (name, marker) in &self.files {
+            out.push_str(&format!("{name} ({marker})\n"));
+        }
+        for (name, folder) in &self.folders {
+            // A folder that holds nothing but one folder is not worth a line of its own.
+            let (mut path, mut folder) = (format!("{name}/"), folder);
+            while let (true, 1, Some((name, only))) =
+                (folder.files.is_empty(), folder.folders.len(), folder.folders.first_key_value())
+            {
+                path.push_str(&format!("{name}/"));
+                folder = only;
+            }
+            out.push_str(&format!("{} {path}\n", "#".repeat(depth + 1)));
+            folder.tell(depth + 1, out);
+        }
+    }
+}
+
+/// The file that a line of an edit begins with: `[path#TAG]`, or a header of a patch.
+fn edited(line: &str) -> Option<&str> {
+    let bracketed = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let tagged = bracketed.and_then(|inside| inside.rsplit_once('#')).map(|(path, _)| path);
+    let headers = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
+    tagged.or_else(|| headers.iter().find_map(|header| line.strip_prefix(header)))
+}
+
+/// Only what lies on the disk.
+fn file(path: &str) -> Option<String> {
+    let path = path.trim().trim_matches(['"', '\'', '`']);
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let plain = !path.is_empty() && path != "." && !path.contains("://") && !path.contains('\n');
+    plain.then(|| path.to_owned())
+}
+
+/// A path without the lines that a `read` asks for behind it.
+pub(super) fn without_selector(path: &str) -> &str {
+    let mut path = path.trim();
+    while let Some((rest, part)) = path.rsplit_once(':') {
+        let words = matches!(part, "raw" | "md" | "conflicts");
+        let lines = part.contains(|char: char| char.is_ascii_digit())
+            && part.chars().all(|char| char.is_ascii_digit() || matches!(char, '-' | '+' | ',' | 'L'));
+        if !(words || lines) || rest.is_empty() {
+            break;
+        }
+        path = rest;
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Line, messages};
+
+    fn files_of(calls: &[(&str, Value)]) -> FileOps {
+        let call = |(at, (tool, arguments)): (usize, &(&str, Value))| {
+            Line::Call(at.to_string(), (*tool).into(), arguments.clone())
+        };
+        file_operations(&messages(&calls.iter().enumerate().map(call).collect::<Vec<_>>()))
+    }
+
+    #[test]
+    fn a_tree_with_what_was_done_to_each_file() {
+        let files = files_of(&[
+            ("read", json!({"path": "packages/agent/src/compaction/compaction.ts:10-20"})),
+            ("read", json!({"path": "packages/agent/src/compaction/utils.ts:raw"})),
+            ("edit", json!({"input": "[packages/agent/src/compaction/utils.ts#AB12]\nreplace 1..2:\n+x"})),
+            ("write", json!({"path": "packages/agent/src/compaction/prompts/file-operations.md"})),
+            ("read", json!({"path": "skill://rust"})),
+            ("read", json!({"path": "./README.md:L3-L8,20+5:raw"})),
+            ("read", json!({"path": "/etc/hosts"})),
+            (
+                "edit",
+                json!({"input": "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** End Patch"}),
+            ),
+            ("bash", json!({"command": "ls", "path": "no"})),
+            ("read", json!({"path": 3})),
+        ]);
+        insta::assert_snapshot!(files.tag(), @"
+        <files>
+        README.md (Read)
+        # /etc/
+        hosts (Read)
+        # packages/agent/src/compaction/
+        compaction.ts (Read)
+        utils.ts (RW)
+        ## prompts/
+        file-operations.md (Write)
+        # src/
+        a.rs (Write)
+        b.rs (Write)
+        </files>
+        ");
+        assert_eq!(FileOps::from_details(Some(&Value::Object(files.to_details()))), files);
+        assert_eq!(files.to_details()["readFiles"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn calls_that_failed_count_for_nothing_and_no_files_make_no_tag() {
+        let mut said = messages(&Line::read("1", "gone.rs", "File not found"));
+        let Message::ToolResult(mut failed) = (*said[1]).clone() else { panic!("a result") };
+        failed.is_error = true;
+        said[1] = Arc::new(Message::ToolResult(failed));
+        assert_eq!(file_operations(&said).tag(), "");
+        assert_eq!(FileOps::from_details(Some(&json!({"readFiles": "odd", "modifiedFiles": [1]}))), FileOps::default());
+    }
+
+    #[test]
+    fn changed_files_come_first_when_there_are_too_many() {
+        let mut files = FileOps::default();
+        files.read.extend((0..30).map(|at| format!("a{at:02}.rs")));
+        files.modified.insert("z.rs".into());
+        let tag = files.tag();
+        assert!(tag.contains("z.rs (Write)\n… (11 more files omitted)\n</files>"), "{tag}");
+        assert_eq!(tag.lines().count(), 20 + 3);
+    }
+}

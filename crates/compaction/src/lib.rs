@@ -1,0 +1,64 @@
+//! Keeping a long conversation within what a model can hold: what is cut, what is told in its place, what survives.
+
+mod blank;
+mod branch;
+mod compactor;
+mod cost;
+mod cut;
+mod details;
+mod evicted;
+mod files;
+mod handoff;
+mod hooks;
+mod ledger;
+mod native;
+mod outcome;
+mod promote;
+mod prompts;
+mod prune;
+mod remote;
+mod serialize;
+mod session;
+mod settings;
+mod shake;
+mod shorten;
+mod span;
+mod summarize;
+mod trigger;
+
+#[cfg(test)]
+mod planted_facts;
+#[cfg(test)]
+mod sample;
+
+pub use blank::BLANKED_ENTRY;
+pub use branch::BranchNote;
+pub use compactor::{CompactionOptions, CompactionRequest, Compactor};
+pub use cut::ConversationEntry;
+pub use hooks::{BeforeSummary, Compacting, CompactionHooks, CompactionPlan, TreeHooks, TreeMove, TreePlan};
+pub use outcome::{Compacted, CompactionFailure, CompactionReason, Survived};
+pub use remote::RemoteSummary;
+pub use session::{CompactionEvent, CompactionSession, LeftBranch};
+pub use settings::{
+    BranchSummaries, COMPACTION_SETTINGS, CompactionLimits, CompactionSettings, CompactionStrategy, IdleCompaction,
+};
+
+use cost::{Estimate, would_cost_more_than_it_saves};
+use cut::{Cut, adapted_keep_recent, find_cut};
+use details::{Survivors, compose, strip_tags};
+use evicted::{Addresses, evicted_url};
+use files::file_operations;
+use prune::{CacheState, Pass, PruneNote, PrunePolicy, apply_notes, prune};
+use serialize::serialize;
+use shake::{ShakePolicy, shake};
+
+/// The words that stand for what was taken out.
+pub fn summary_in(messages: &[std::sync::Arc<omp_types::Message>]) -> Option<String> {
+    span::Previous::of(messages).map(|previous| previous.summary)
+}
+
+/// The words that stand for what was taken out and the short ones, where a message is such a summary.
+pub fn compaction_summary(message: &omp_types::Message) -> Option<(String, Option<String>)> {
+    let previous = span::Previous::of_message(message)?;
+    Some((previous.summary, previous.short_summary))
+}

@@ -1,0 +1,68 @@
+//! Native compaction: a provider that can shorten a conversation itself does so, beside the summary that people and other
+//! models read. What it answers only it can read; the wire sends it again as long as the same model goes on.
+
+use std::sync::Arc;
+
+use omp_types::{Message, Request, SHORTENED_BY_PROVIDER, Terms, Transcript};
+use serde_json::{Map, Value};
+
+use crate::compactor::Compactor;
+use crate::outcome::CompactionFailure;
+use crate::session::{CompactionSession, tell};
+use crate::trigger::as_summary;
+use crate::{Survivors, compose};
+
+impl Compactor {
+    /// What the provider makes of the messages that leave. `None` where it offers nothing or fails.
+    pub(super) async fn by_provider(
+        &mut self,
+        session: &dyn CompactionSession,
+        transcript: &Transcript,
+        leaving: &[Arc<Message>],
+        survivors: &Survivors,
+    ) -> Result<Option<Value>, CompactionFailure> {
+        if !self.options.settings.remote {
+            return Ok(None);
+        }
+        // What stood for still earlier messages leaves with these.
+        let before = transcript.messages().first().filter(|first| as_summary(first).is_some());
+        let messages = before.into_iter().chain(leaving).map(|message| Message::clone(message)).collect();
+        let request = Request {
+            tools: Arc::new([]),
+            messages: self.reblanked(session.as_sent(messages)).for_model(),
+            terms: Terms::default(),
+            ..session.request()
+        };
+        let Some(shortening) = session.llm().shorten(&request) else { return Ok(None) };
+        let done = tokio::select! {
+            biased;
+            () = session.cancel().cancelled() => return Err(CompactionFailure::Aborted),
+            done = shortening => done,
+        };
+        match done {
+            Ok(shortened) => {
+                let kept = shortened.to_preserve(session.model(), &compose("", None, survivors));
+                self.spent.push(shortened.answer);
+                Ok(Some(kept))
+            }
+            Err(error) => {
+                let why = error.message;
+                tell(session, &format!("the provider has not shortened the conversation itself ({why})")).await;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// What is kept in the entry, with what the provider has made or without what it made before.
+pub(super) fn with_native(kept: Option<Value>, native: Option<Value>) -> Option<Value> {
+    let mut fields = match kept {
+        Some(Value::Object(fields)) => fields,
+        None => Map::new(),
+        // Of a hook; nothing can be put beside it.
+        other => return other,
+    };
+    fields.shift_remove(SHORTENED_BY_PROVIDER);
+    fields.extend(native.map(|native| (SHORTENED_BY_PROVIDER.to_owned(), native)));
+    (!fields.is_empty()).then_some(Value::Object(fields))
+}

@@ -1,0 +1,151 @@
+//! What comes of a compaction, as front ends and hooks see it.
+
+use omp_store::{Compaction, EntryId};
+use serde_json::Value;
+
+/// Why the conversation is shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactionReason {
+    /// The user wants it.
+    Manual,
+    /// The window is nearly full.
+    Threshold,
+    /// The provider said that the conversation is too long.
+    Overflow,
+    /// An answer was cut off for want of room.
+    Incomplete,
+    /// Nobody has said anything for a while.
+    Idle,
+}
+
+impl CompactionReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Threshold => "threshold",
+            Self::Overflow => "overflow",
+            Self::Incomplete => "incomplete",
+            Self::Idle => "idle",
+        }
+    }
+
+    /// What failed, before the reason, in the words clients know.
+    pub(crate) fn failed(self, why: &str) -> String {
+        match self {
+            Self::Manual => why.to_owned(),
+            Self::Overflow => format!("Context overflow recovery failed: {why}"),
+            Self::Incomplete => format!("Incomplete response recovery failed: {why}"),
+            Self::Threshold | Self::Idle => format!("Auto-compaction failed: {why}"),
+        }
+    }
+}
+
+/// A conversation that was shortened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compacted {
+    pub summary: String,
+    pub short_summary: Option<String>,
+    pub first_kept_entry_id: String,
+    pub tokens_before: u64,
+    pub details: Option<Value>,
+    pub preserve_data: Option<Value>,
+    pub survived: Survived,
+}
+
+/// What is left of the conversation, for those who want to check it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Survived {
+    /// Where it stands in the file.
+    pub entry: Option<EntryId>,
+    pub tokens_after: u64,
+    pub summarized_messages: usize,
+    pub kept_messages: usize,
+    /// What the user said in the messages that are gone, word by word.
+    pub ledger: Vec<String>,
+    pub read_files: Vec<String>,
+    pub modified_files: Vec<String>,
+    /// Where the messages that are gone can be read.
+    pub evicted: Option<String>,
+}
+
+impl Compacted {
+    pub(crate) fn of(entry: &Compaction, survived: Survived) -> Self {
+        Self {
+            summary: entry.summary.clone(),
+            short_summary: entry.short_summary.clone(),
+            first_kept_entry_id: entry.first_kept_entry_id.clone(),
+            tokens_before: entry.tokens_before,
+            details: entry.details.clone(),
+            preserve_data: entry.preserve_data.clone(),
+            survived,
+        }
+    }
+
+    /// What survived, a few lines.
+    pub fn told(&self) -> String {
+        let Survived { tokens_after, summarized_messages, kept_messages, .. } = self.survived;
+        let mut lines = vec![
+            format!("Compacted: about {} tokens before, {tokens_after} after.", self.tokens_before),
+            format!("{summarized_messages} messages are summarized, {kept_messages} are kept as they are."),
+        ];
+        lines.extend(self.short_summary.as_ref().map(|short| format!("About: {short}")));
+        lines.extend(self.survivors());
+        lines.push("`/compact edit` shows the summary and corrects it.".to_owned());
+        lines.join("\n")
+    }
+
+    /// The same after other words were put in the place of the summary.
+    pub fn told_corrected(&self) -> String {
+        let mut lines = vec!["The summary is corrected; the model is told it from now on.".to_owned()];
+        lines.extend(self.survivors());
+        lines.join("\n")
+    }
+
+    fn survivors(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(list("Kept word by word", "of your messages", &self.survived.ledger));
+        lines.extend(list("Changed", "files", &self.survived.modified_files));
+        lines.extend(list("Read", "files", &self.survived.read_files));
+        lines.extend(self.survived.evicted.as_ref().map(|url| format!("What was taken out: {url}")));
+        lines
+    }
+}
+
+/// Of a long list only the beginning is shown.
+fn list(what: &str, noun: &str, items: &[String]) -> Option<String> {
+    const SHOWN: usize = 8;
+    const WIDTH: usize = 100;
+    if items.is_empty() {
+        return None;
+    }
+    let mut text = format!("{what}: {} {noun}", items.len());
+    for item in items.iter().take(SHOWN) {
+        let line = item.lines().next().unwrap_or_default();
+        let cut: String = line.chars().take(WIDTH).collect();
+        let dots = if cut.len() < item.len() { "…" } else { "" };
+        text.push_str(&format!("\n  {cut}{dots}"));
+    }
+    if items.len() > SHOWN {
+        text.push_str(&format!("\n  and {} more", items.len() - SHOWN));
+    }
+    Some(text)
+}
+
+/// Why there is no compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompactionFailure {
+    Aborted,
+    /// There is nothing to be done, or it would not pay.
+    Skipped(String),
+    Failed(String),
+}
+
+impl CompactionFailure {
+    /// For who asked for it.
+    pub fn told(&self) -> String {
+        match self {
+            CompactionFailure::Aborted => "Compaction cancelled".to_owned(),
+            CompactionFailure::Skipped(why) | CompactionFailure::Failed(why) => why.clone(),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Asks for a summary: a remote endpoint first, where there is one, then models, each with retries.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use omp_types::{
+    AssistantMessage, CacheRetention, Message, Model, ModelError, Request, Terms, ThinkingLevel, UserMessage,
+    estimate_tokens,
+};
+
+use crate::outcome::CompactionFailure;
+use crate::prompts;
+use crate::remote::RemoteSummary;
+use crate::session::CompactionSession;
+
+/// Who asks a model to be patient for longer is passed over for the next model, where there is one.
+const LONG_WAIT: Duration = Duration::from_secs(30);
+/// Bytes of a text that make a token, at the least: to cut a text to size.
+const BYTES_PER_TOKEN: u64 = 3;
+
+pub(crate) struct Summarizer<'a> {
+    pub session: &'a dyn CompactionSession,
+    /// In the order they are tried.
+    pub models: Vec<Arc<Model>>,
+    pub remote: Option<&'a dyn RemoteSummary>,
+    pub reserve_tokens: u64,
+    /// What the requests have cost.
+    pub spent: Vec<AssistantMessage>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// What the summarizing model is told.
+#[derive(Default)]
+pub(crate) struct Material<'a> {
+    pub conversation: String,
+    pub previous_summary: Option<&'a str>,
+    /// Of hooks.
+    pub context: Vec<String>,
+    pub task: &'a str,
+    /// The user's own words on what matters.
+    pub instructions: Option<&'a str>,
+}
+
+impl Material<'_> {
+    /// The conversation gives way when it is too long: its beginning least, being told in the summary before.
+    fn prompt(&self, room: u64) -> String {
+        let mut rest = String::new();
+        if let Some(previous) = self.previous_summary {
+            rest.push_str(&format!("<previous-summary>\n{previous}\n</previous-summary>\n\n"));
+        }
+        if !self.context.is_empty() {
+            rest.push_str(&format!("<additional-context>\n{}\n</additional-context>\n\n", self.context.join("\n")));
+        }
+        rest.push_str(self.task.trim_end());
+        if let Some(instructions) = self.instructions.map(str::trim).filter(|text| !text.is_empty()) {
+            rest.push_str(&format!("\n\nThe user wants this kept in mind for the summary: {instructions}"));
+        }
+        let room = room.saturating_sub(estimate_tokens(&rest));
+        format!("<conversation>\n{}\n</conversation>\n\n{rest}", cut_to(&self.conversation, room))
+    }
+}
+
+/// The end of a text that is too long, with a word on what is missing.
+fn cut_to(text: &str, tokens: u64) -> std::borrow::Cow<'_, str> {
+    if estimate_tokens(text) <= tokens {
+        return text.into();
+    }
+    let bytes = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
+    format!("[the first {from} bytes of it are left out: there is no room for them]\n{}", &text[from..]).into()
+}
+
+impl Summarizer<'_> {
+    /// One summary. `share` of the reserve is what it may take.
+    pub async fn ask(&mut self, material: &Material<'_>, share: f64) -> Result<String, CompactionFailure> {
+        let max_tokens = ((self.reserve_tokens as f64 * share) as u64).max(1024);
+        if let Some(text) = self.ask_remote(material).await? {
+            return Ok(text);
+        }
+        let mut last = CompactionFailure::Failed("there is no model to make a summary with".to_owned());
+        let models = self.models.clone();
+        for (number, model) in models.iter().enumerate() {
+            let is_last = number + 1 == models.len();
+            match self.ask_model(model, material, max_tokens, is_last).await {
+                Ok(text) => return Ok(text),
+                Err(CompactionFailure::Aborted) => return Err(CompactionFailure::Aborted),
+                Err(failure) => last = failure,
+            }
+        }
+        Err(last)
+    }
+
+    /// `None` where no endpoint answers.
+    async fn ask_remote(&mut self, material: &Material<'_>) -> Result<Option<String>, CompactionFailure> {
+        let Some(remote) = self.remote else { return Ok(None) };
+        let prompt = material.prompt(u64::MAX);
+        let asked = tokio::select! {
+            biased;
+            () = self.session.cancel().cancelled() => return Err(CompactionFailure::Aborted),
+            asked = remote.summarize(prompts::SYSTEM.trim_end(), &prompt) => asked,
+        };
+        match asked {
+            Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
+            Ok(_) => self.notes.push("the remote endpoint made an empty summary; a model makes it instead".to_owned()),
+            Err(why) => {
+                self.notes.push(format!("the remote endpoint made no summary ({why}); a model makes it instead"))
+            }
+        }
+        // One refusal is enough for this compaction.
+        self.remote = None;
+        Ok(None)
+    }
+
+    async fn ask_model(
+        &mut self,
+        model: &Arc<Model>,
+        material: &Material<'_>,
+        max_tokens: u64,
+        is_last: bool,
+    ) -> Result<String, CompactionFailure> {
+        let max_tokens = if model.max_tokens > 0 { max_tokens.min(model.max_tokens) } else { max_tokens };
+        let window = if model.context_window > 0 { model.context_window } else { u64::MAX };
+        // Estimates may be a tenth too low.
+        let room = (window.saturating_sub(max_tokens) / 10).saturating_mul(9).saturating_sub(1024);
+        let prompt = material.prompt(room);
+        let mut attempt = 0;
+        loop {
+            let error = match self.once(model, prompt.clone(), max_tokens).await? {
+                Ok(text) => return Ok(text),
+                Err(error) => error,
+            };
+            attempt += 1;
+            match self.session.retry_delay(&error, attempt) {
+                Some(delay) if is_last || delay <= LONG_WAIT => self.wait(delay).await?,
+                _ => return Err(CompactionFailure::Failed(error.message)),
+            }
+        }
+    }
+
+    async fn wait(&self, delay: Duration) -> Result<(), CompactionFailure> {
+        let delay = if self.session.waits() { delay } else { Duration::ZERO };
+        tokio::select! {
+            () = self.session.cancel().cancelled() => Err(CompactionFailure::Aborted),
+            () = tokio::time::sleep(delay) => Ok(()),
+        }
+    }
+
+    async fn once(
+        &mut self,
+        model: &Arc<Model>,
+        prompt: String,
+        max_tokens: u64,
+    ) -> Result<Result<String, ModelError>, CompactionFailure> {
+        let mut stream = self.session.llm().stream(Request {
+            model: model.clone(),
+            system: prompts::SYSTEM.trim_end().into(),
+            tools: Arc::new([]),
+            messages: vec![Arc::new(Message::User(UserMessage::text(prompt)))],
+            thinking: ThinkingLevel::Off,
+            max_tokens: Some(max_tokens),
+            session_id: None,
+            cache: CacheRetention::Short,
+            terms: Terms::default(),
+        });
+        loop {
+            tokio::select! {
+                biased;
+                () = self.session.cancel().cancelled() => return Err(CompactionFailure::Aborted),
+                event = stream.next() => if event.is_none() { break },
+            }
+        }
+        let answer = stream.message();
+        self.spent.push(answer.clone());
+        let text = answer.text();
+        Ok(match &answer.error {
+            Some(error) => Err(error.clone()),
+            None if text.trim().is_empty() => {
+                let silent = "the summarizing model said nothing".to_owned();
+                Err(ModelError::new(omp_types::ErrorKind::Protocol, silent))
+            }
+            None => Ok(text.trim().to_owned()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_that_is_too_long_gives_way_and_says_so() {
+        let material = Material {
+            conversation: format!("{}END", "ä".repeat(1000)),
+            previous_summary: Some("before"),
+            context: vec!["one".to_owned(), "two".to_owned()],
+            task: "Summarize.\n",
+            instructions: Some(" keep the names "),
+        };
+        let whole = material.prompt(u64::MAX);
+        assert!(whole.starts_with("<conversation>\nä") && whole.contains("<previous-summary>\nbefore\n"));
+        assert!(
+            whole.contains("<additional-context>\none\ntwo\n") && whole.ends_with("for the summary: keep the names")
+        );
+        let short = material.prompt(120);
+        assert!(short.contains("END\n</conversation>") && short.contains("left out"), "{short}");
+        assert!(short.len() < 700, "{}", short.len());
+        assert!(material.prompt(0).contains("left out"));
+    }
+}

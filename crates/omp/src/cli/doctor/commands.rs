@@ -1,0 +1,177 @@
+//! How commands are contained here, and one command that really is.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use omp_agent::{Tool, ToolCx, ToolOutput};
+use omp_contain::{Rung, mode_name, standing};
+use omp_stdx::real_path::of as real;
+use omp_tools::Bash;
+use omp_types::{Access, ContainMode, Content, Editor};
+use serde_json::{Value, json};
+
+use super::report::{Finding, State};
+use crate::cli::ToolArgs;
+use crate::cli::demo;
+use crate::folder::FolderSetup;
+use crate::session::sessions;
+
+/// Says where it is and tries to write where it must not. It ends well in any case.
+const SCRIPT: &str = "pwd; { echo probe > \"$OMP_DOCTOR_PROBE\"; } 2>/dev/null; \
+                      if [ -w . ]; then echo writable; else echo read-only; fi";
+const PROBE_VARIABLE: &str = "OMP_DOCTOR_PROBE";
+/// Seconds.
+const PATIENCE: u64 = 30;
+/// Characters of what a failed command printed.
+const MOST_SHOWN: usize = 800;
+
+/// The mode, by which means this system keeps it, and a command that was tried with it.
+pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
+    let tried = contained(setup).await;
+    let mut findings = containment(setup, tried.state == State::Failure);
+    findings.push(tried);
+    findings
+}
+
+fn containment(setup: &FolderSetup, has_failed: bool) -> Vec<Finding> {
+    const AREA: &str = "containment";
+    let mode: ContainMode = setup.settings.user("containment.mode").unwrap_or_default();
+    let name = mode_name(mode);
+    if mode == ContainMode::Off {
+        return vec![Finding::warning(
+            AREA,
+            "the mode is `off`: commands may do what you may\nhint: `containment.mode: workspace-write` keeps them in the folder",
+        )];
+    }
+    let containment = setup.containment();
+    let first = match containment.check() {
+        Err(refused) => Finding::failure(AREA, refused.to_string()),
+        Ok(()) if !containment.is_on() => Finding::failure(
+            AREA,
+            format!(
+                "the mode `{name}` cannot be kept here: commands may do what you may\nhint: see below for what is missing"
+            ),
+        ),
+        Ok(()) => {
+            let means = containment.rung().unwrap_or(Rung::None).name();
+            let text = format!("the mode is `{name}`, by {means}{}", landlock_version());
+            match has_failed {
+                true => {
+                    Finding::failure(AREA, format!("{text}; but the command that was tried with it failed, see below"))
+                }
+                false => Finding::fine(AREA, text),
+            }
+        }
+    };
+    let missing = standing().missing.iter().map(|missing| {
+        Finding::warning(
+            AREA,
+            format!("without {}: {}\n{}\nhint: {}", missing.what, missing.why, missing.costs, missing.fix),
+        )
+    });
+    std::iter::once(first).chain(missing).collect()
+}
+
+fn landlock_version() -> String {
+    match standing().landlock {
+        0 => String::new(),
+        version => format!(" (Landlock version {version})"),
+    }
+}
+
+/// Runs a command as the model would, with the map of this folder, and looks whether it was kept from what it must not do.
+async fn contained(setup: &FolderSetup) -> Finding {
+    const AREA: &str = "command";
+    let probe = match Probe::new(&setup.dirs.agent) {
+        Ok(probe) => probe,
+        Err(error) => {
+            let agent = setup.dirs.agent.display();
+            let text =
+                format!("no file can be made in {agent}: {error}\nhint: check that the folder is yours and writable");
+            return Finding::failure(AREA, text);
+        }
+    };
+    let started = Instant::now();
+    let output = match call(setup, &probe).await {
+        Ok(output) => output,
+        Err(problem) => return Finding::failure(AREA, refused(&problem)),
+    };
+    let elapsed = started.elapsed();
+    let text = text_of(&output);
+    if output.is_error || !text.contains(&*setup.cwd.to_string_lossy()) {
+        return Finding::failure(AREA, refused(&text));
+    }
+    let is_on = setup.containment().is_on();
+    if is_on && probe.was_written() {
+        return Finding::failure(
+            AREA,
+            format!("a contained command could write into omp's own folder\nhint: {}", way_out(setup)),
+        );
+    }
+    Finding::fine(AREA, ran(setup, elapsed, text.contains("writable"), is_on))
+}
+
+/// Without mounts nothing can be kept out of a folder that commands write to.
+fn way_out(setup: &FolderSetup) -> String {
+    let (agent, containment) = (real(&setup.dirs.agent), setup.containment());
+    let map = containment.access().map(Access::map).unwrap_or_default();
+    let around = map.writable.iter().chain([&map.workspace]).find(|folder| agent.starts_with(folder));
+    match around.filter(|_| containment.rung() == Some(Rung::Landlock)) {
+        Some(around) => format!(
+            "it lies in {}, which commands may write to, and without namespaces nothing is kept out of it; start omp in another \
+             folder, or see above for what is missing",
+            around.display()
+        ),
+        None => "this is a bug in omp; please report it with this output".to_owned(),
+    }
+}
+
+fn ran(setup: &FolderSetup, elapsed: Duration, may_write: bool, is_on: bool) -> String {
+    let map = setup.containment().access().map(Access::map);
+    let hidden = map.as_ref().map_or(0, |map| map.hidden.len());
+    let kind = if is_on { "a contained command" } else { "a command" };
+    let writes = if may_write { "may write there" } else { "may only read there" };
+    let kept =
+        if is_on { format!(", not in omp's own folder; {hidden} places are hidden from it") } else { String::new() };
+    format!("{kind} ran in {} ms: it {writes}{kept}", elapsed.as_millis())
+}
+
+fn refused(why: &str) -> String {
+    let shown: String = why.trim().chars().take(MOST_SHOWN).collect();
+    let hint = "commands of the model would fail the same way; `containment.mode: off` runs them uncontained";
+    if shown.contains("hint:") { shown } else { format!("a command did not run: {shown}\nhint: {hint}") }
+}
+
+async fn call(setup: &FolderSetup, probe: &Probe) -> Result<ToolOutput, String> {
+    let opened = sessions::unrecorded(&setup.cwd);
+    let (model, ..) = demo::model(Duration::ZERO);
+    let only = ToolArgs { tools: vec![Bash::NAME.to_owned()], ..ToolArgs::default() };
+    let built = setup.tools(&only, &model, false, Editor::default(), &opened)?;
+    let bash = built.tools.first().ok_or("the tool `bash` is off (`bash.enabled: false`)")?;
+    let arguments: Value =
+        json!({"command": SCRIPT, "timeout": PATIENCE, "env": {PROBE_VARIABLE: probe.path().to_string_lossy()}});
+    bash.plan(Arc::new(arguments))?.run(ToolCx::detached("doctor")).await.map_err(|error| error.to_string())
+}
+
+fn text_of(output: &ToolOutput) -> String {
+    output.content.iter().filter_map(Content::as_text).collect()
+}
+
+/// A place that no contained command may write to. It vanishes with this.
+struct Probe(tempfile::TempDir);
+
+impl Probe {
+    fn new(agent: &Path) -> std::io::Result<Self> {
+        std::fs::create_dir_all(agent)?;
+        tempfile::Builder::new().prefix(".doctor-").tempdir_in(agent).map(Self)
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.0.path().join("probe")
+    }
+
+    fn was_written(&self) -> bool {
+        self.path().exists()
+    }
+}

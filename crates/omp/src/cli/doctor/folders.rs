@@ -1,0 +1,155 @@
+//! The home folder, omp's own folder and the folder of sessions: whose they are, who may read them, how much room is left.
+
+use std::path::Path;
+
+use super::report::Finding;
+use crate::folder::FolderSetup;
+
+const HOME: &str = "home";
+const SESSIONS: &str = "sessions";
+/// With less than this a session soon cannot be written.
+const LITTLE_ROOM: u64 = 200 << 20;
+const NO_ROOM: u64 = 1 << 20;
+
+pub fn check(setup: &FolderSetup) -> Vec<Finding> {
+    vec![home(&setup.dirs.home, &setup.dirs.agent, &setup.dirs.models_file()), sessions(&setup.dirs.sessions())]
+}
+
+fn home(home: &Path, agent: &Path, keys: &Path) -> Finding {
+    let shown = home.display();
+    if !home.is_dir() {
+        return Finding::failure(HOME, format!("{shown} is not a folder\nhint: set HOME to a folder that is yours"));
+    }
+    if let Err(error) = tempfile::tempfile_in(agent) {
+        let agent = agent.display();
+        let text = format!("{agent} cannot be written: {error}\nhint: check that it is yours: `ls -ld {agent}`");
+        return Finding::failure(HOME, text);
+    }
+    match system::too_open(home, agent, keys) {
+        Some(problem) => Finding::warning(HOME, problem),
+        None => Finding::fine(HOME, format!("{shown}; omp's own folder is {}", agent.display())),
+    }
+}
+
+fn sessions(folder: &Path) -> Finding {
+    let shown = folder.display();
+    let made = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+    if let Err(error) = made {
+        let text = format!("{shown} cannot be written: {error}\nhint: check that it is yours, or use `--session-dir`");
+        return Finding::failure(SESSIONS, text);
+    }
+    match system::room(folder) {
+        Some(room) if room < NO_ROOM => {
+            Finding::failure(SESSIONS, format!("no space is left for {shown}\nhint: free some space"))
+        }
+        Some(room) if room < LITTLE_ROOM => {
+            Finding::warning(SESSIONS, format!("only {} are left for {shown}\nhint: free some space", size(room)))
+        }
+        Some(room) => Finding::fine(SESSIONS, format!("{shown}, {} free", size(room))),
+        None => Finding::fine(SESSIONS, shown.to_string()),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes >> 30 {
+        0 => format!("{} MB", bytes >> 20),
+        gigabytes => format!("{gigabytes} GB"),
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    use omp_stdx::plain_file::read_text;
+
+    /// More than a list of models and keys has.
+    const LARGEST: u64 = 1 << 20;
+
+    /// Who else may change the home folder or read keys, with what to do about it.
+    pub fn too_open(home: &Path, agent: &Path, keys: &Path) -> Option<String> {
+        let own = nix::unistd::geteuid().as_raw();
+        let data = std::fs::metadata(home).ok()?;
+        let shown = home.display();
+        if data.uid() != own {
+            return Some(format!("{shown} belongs to another user\nhint: set HOME to a folder that is yours"));
+        }
+        if data.mode() & 0o022 != 0 {
+            return Some(format!("others may write to {shown}\nhint: chmod go-w {shown}"));
+        }
+        let is_open = |path: &Path, bits: u32| std::fs::metadata(path).is_ok_and(|data| data.mode() & bits != 0);
+        if is_open(agent, 0o022) {
+            let agent = agent.display();
+            return Some(format!("others may write to {agent}\nhint: chmod go-rwx {agent}"));
+        }
+        let holds_keys = || read_text(keys, LARGEST).is_ok_and(|text| text.contains("apiKey"));
+        (is_open(keys, 0o044) && !is_private(home) && !is_private(agent) && holds_keys()).then(|| {
+            let keys = keys.display();
+            format!("others may read the keys in {keys}\nhint: chmod go-rwx {keys}")
+        })
+    }
+
+    /// Whether nobody else gets into a folder.
+    fn is_private(folder: &Path) -> bool {
+        std::fs::metadata(folder).is_ok_and(|data| data.mode() & 0o011 == 0)
+    }
+
+    /// Bytes that this user can still write.
+    pub fn room(folder: &Path) -> Option<u64> {
+        let told = nix::sys::statvfs::statvfs(folder).ok()?;
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between systems")]
+        Some((told.blocks_available() as u64).saturating_mul(told.fragment_size() as u64))
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::path::Path;
+
+    pub fn too_open(_home: &Path, _agent: &Path, _keys: &Path) -> Option<String> {
+        None
+    }
+
+    pub fn room(_folder: &Path) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::report::State;
+    use super::*;
+
+    #[test]
+    fn folders_are_judged_by_who_may_use_them() {
+        let temp = tempfile::tempdir().unwrap();
+        let agent = temp.path().join("agent");
+        let keys = agent.join("models.yml");
+        std::fs::create_dir(&agent).unwrap();
+        std::fs::write(&keys, "apiKey: x\n").unwrap();
+        let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let check = |state: State, says: &str| {
+            let finding = home(temp.path(), &agent, &keys);
+            assert_eq!(finding.state, state, "{finding:?}");
+            assert!(finding.text.contains(says), "{finding:?}");
+        };
+        mode(temp.path(), 0o755);
+        mode(&agent, 0o755);
+        mode(&keys, 0o600);
+        check(State::Fine, "omp's own folder");
+        mode(&keys, 0o644);
+        check(State::Warning, "read the keys in");
+        mode(&agent, 0o777);
+        check(State::Warning, "others may write to");
+        mode(temp.path(), 0o777);
+        check(State::Warning, "chmod go-w");
+        let gone = home(&temp.path().join("gone"), &agent, &keys);
+        assert_eq!(gone.state, State::Failure);
+        let file = sessions(&keys.join("sessions"));
+        assert_eq!(file.state, State::Failure);
+        assert!(sessions(&agent.join("sessions")).text.contains("free"));
+    }
+}

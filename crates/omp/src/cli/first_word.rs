@@ -1,0 +1,267 @@
+//! The first word of a command line: a subcommand that is missing or mistyped must not become a message that costs
+//! money.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+use clap::{Command, CommandFactory};
+use omp_stdx::nearest::{likely, slips_between};
+
+use crate::cli::Cli;
+use crate::cli::typed_line;
+use crate::cli::usage_error;
+
+/// Subcommands that other versions have and this one has not, with what to do instead.
+pub const RESERVED: &[(&str, &str)] = &[
+    ("accounts", "`omp setup` finds and keeps keys; accounts are not supported yet"),
+    ("agents", "sub-agents are not supported yet; `omp config sources` lists the agent files found here"),
+    ("auth-broker", "keys come from the environment, `models.yml` or `omp setup`"),
+    ("auth-gateway", "keys come from the environment, `models.yml` or `omp setup`"),
+    ("bench", "`omp --list-models` lists the models"),
+    ("browser-relay", "there is no browser tool yet"),
+    ("cleanse", "`omp sessions gc` cleans up sessions"),
+    ("commit", "ask for it in words: omp -p \"commit the staged changes with a good message\""),
+    ("compress", "`/compact` shortens a session"),
+    ("dry-balance", "accounts are not supported yet"),
+    ("extensions", "extensions are not run; `omp config sources` lists those found here"),
+    ("gallery", "`omp demo` shows the tools at work"),
+    ("gc", "`omp sessions gc` cleans up sessions, images and trash"),
+    ("grievances", "`/debug` in a session writes a report"),
+    ("install", "plugins are not installed by omp; `omp config sources` lists what was found here"),
+    ("join", "sessions are not shared live; `omp sessions export` writes one as a page"),
+    ("launch", "leave the word out: `omp` starts a session"),
+    ("login", "`omp setup` takes a key, `/login` in a session too"),
+    ("logout", "`/logout` in a session takes a key away"),
+    ("mcp", "MCP servers are not started yet; `omp config sources` lists those found here"),
+    ("models", "`omp --list-models` lists them"),
+    ("plugin", "plugins are not installed by omp; `omp config sources` lists what was found here"),
+    ("q", "there is no web search yet; `omp grep` searches files"),
+    ("relay", "sessions are not shared live; `omp sessions export` writes one as a page"),
+    ("say", "there is no speech"),
+    ("share", "`omp sessions export` writes a session as a page that can be sent"),
+    ("shell", "`!command` in a session runs a command"),
+    ("ssh", "there is no ssh tool yet; `omp config sources` lists the hosts found here"),
+    ("stats", "`omp sessions stats ID` tells what a session took"),
+    ("tiny-models", "`omp --list-models` lists the models, those of local servers included"),
+    ("token", "keys come from the environment, `models.yml` or `omp setup`"),
+    ("update", "install the new version the way this one was installed; `omp --version` tells which it is"),
+    ("usage", "`omp sessions stats ID` tells what a session took, `/usage` in a session too"),
+    ("worktree", "use `git worktree`"),
+    ("wt", "use `git worktree`"),
+];
+
+/// Ordinary words that are one slip from a subcommand: at the head of a sentence they are no slip.
+const ORDINARY: &[&str] = &[
+    "agent", "commits", "content", "demos", "finds", "fine", "fined", "head", "installs", "joins", "lead", "memo",
+    "model", "reads", "ready", "real", "rust", "session", "shape", "shard", "shared", "shares", "shells", "smell",
+    "spell", "start", "starts", "stat", "state", "states", "status", "taken", "tokens", "truth", "trusts", "updated",
+    "updates", "usages",
+];
+
+/// Shorter words are too easily near to something.
+const SHORTEST: usize = 4;
+
+/// What becomes of a command line.
+#[derive(Debug)]
+enum Verdict {
+    /// It is what it was parsed as.
+    Meant,
+    Refused(String),
+    /// Another subcommand is likely. The question for somebody at a terminal, and the command line it would mean.
+    Slip {
+        problem: String,
+        meant: Vec<String>,
+    },
+}
+
+/// Checks a command line that was parsed. At a terminal, somebody is asked what a slip was to mean; elsewhere it is an
+/// error.
+pub fn check(cli: Cli, words: &[OsString]) -> Result<Cli, String> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match judge(&cli, &words) {
+        Verdict::Meant => Ok(cli),
+        Verdict::Refused(problem) => Err(problem),
+        Verdict::Slip { problem, .. } if !attended() => Err(problem),
+        Verdict::Slip { problem, meant } => match ask(&meant) {
+            Answer::Subcommand => usage_error::parse(&meant.into_iter().map(OsString::from).collect::<Vec<_>>()),
+            Answer::Message => Ok(cli),
+            Answer::Neither => Err(problem),
+        },
+    }
+}
+
+/// `words` is the command line behind the program's name.
+fn judge(cli: &Cli, words: &[String]) -> Verdict {
+    let Some(first) = cli.run.messages.first() else { return Verdict::Meant };
+    if cli.command.is_some() || first.contains(char::is_whitespace) || all_meant(cli, words) {
+        return Verdict::Meant;
+    }
+    let known = Cli::command();
+    let names: Vec<&str> = known.get_subcommands().flat_map(Command::get_name_and_visible_aliases).collect();
+    let as_message = message_hint(cli, words);
+    if let Some((word, instead)) = RESERVED.iter().find(|(word, _)| word == first) {
+        return Verdict::Refused(format!("there is no `omp {word}`\nhint: {instead}\n{as_message}"));
+    }
+    if names.contains(&first.as_str()) || first == "help" {
+        return Verdict::Refused(format!(
+            "`{first}` is a subcommand and has to come first\n{as_message}\nhint: for the subcommand, put its flags behind it: \
+             `omp {first} --help` shows them"
+        ));
+    }
+    // `-p` says that an answer is wanted.
+    if cli.run.print {
+        return Verdict::Meant;
+    }
+    let Some(near) = slip_of(first, cli.run.messages.get(1).map(String::as_str), &known) else {
+        return Verdict::Meant;
+    };
+    let problem = format!("there is no `omp {first}`\nhint: did you mean `omp {near}`?\n{as_message}");
+    // Flags before the word are not those of a subcommand, so nothing can be offered there.
+    match words {
+        [word, rest @ ..] if word == first && names.contains(&near.as_str()) => {
+            Verdict::Slip { problem, meant: std::iter::once(&near).chain(rest).cloned().collect() }
+        }
+        _ => Verdict::Refused(problem),
+    }
+}
+
+/// Whether every message stands behind `--`.
+fn all_meant(cli: &Cli, words: &[String]) -> bool {
+    let dashes = words.iter().position(|word| word == "--");
+    dashes.is_some_and(|at| words.len() - at - 1 == cli.run.messages.len())
+}
+
+/// How to say that a message is meant.
+fn message_hint(cli: &Cli, words: &[String]) -> String {
+    let messages = &cli.run.messages;
+    let (flags, last) = words.split_at(words.len().saturating_sub(messages.len()));
+    // Where they stand among the messages, it is not said which of them take a value.
+    let flags =
+        if last == messages { flags.iter().map(|flag| format!(" {flag}")).collect() } else { " [flags]".to_owned() };
+    match messages.len() {
+        1 => format!("hint: to send it as a message: omp{flags} -- {}", messages[0]),
+        _ => format!("hint: to send it as a message: omp{flags} \"{}\"", messages.join(" ")),
+    }
+}
+
+/// The name that a word was likely to be. A word alone is hardly a message; one before others often is, so there it has to
+/// be very near, or be followed by something that the subcommand knows.
+fn slip_of(word: &str, next: Option<&str>, known: &Command) -> Option<String> {
+    let own = known.get_subcommands().flat_map(Command::get_name_and_visible_aliases);
+    let names: Vec<&str> = own.chain(RESERVED.iter().map(|(word, _)| *word)).collect();
+    if word.chars().count() < SHORTEST || !word.chars().all(|char| char.is_ascii_alphanumeric() || char == '-') {
+        return None;
+    }
+    let near = likely(word, names.iter().copied().filter(|name| name.len() >= SHORTEST), 3);
+    let Some(next) = next else { return near.first().map(|name| (*name).to_owned()) };
+    let fits =
+        near.iter().find(|name| known.find_subcommand(name).is_some_and(|one| one.find_subcommand(next).is_some()));
+    let very_near = near.iter().find(|name| slips_between(word, name) <= 1);
+    let very_near = very_near.filter(|_| !ORDINARY.contains(&word) && word == word.to_lowercase());
+    fits.or(very_near).map(|name| (*name).to_owned())
+}
+
+enum Answer {
+    Subcommand,
+    Message,
+    Neither,
+}
+
+fn attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+fn ask(meant: &[String]) -> Answer {
+    let question = format!("Did you mean `omp {}`? [y = yes, m = send it to the model, n = neither] ", meant.join(" "));
+    let question = omp_stdx::sanitize::strip_control(&question);
+    let Some(line) = typed_line::ask(&question) else { return Answer::Neither };
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Answer::Subcommand,
+        "m" | "message" => Answer::Message,
+        _ => Answer::Neither,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &[&str], expect: &str) {
+        let words: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
+        let cli = Cli::try_parse_from(std::iter::once("omp").chain(line.iter().copied())).unwrap();
+        let found = match judge(&cli, &words) {
+            Verdict::Meant => "meant".to_owned(),
+            Verdict::Refused(problem) => problem,
+            Verdict::Slip { meant, .. } => meant.join(" "),
+        };
+        match expect {
+            "meant" => assert_eq!(found, "meant", "{line:?}"),
+            _ => assert!(found.contains(expect), "{line:?}: {found}"),
+        }
+    }
+
+    #[test]
+    fn messages_stay_messages() {
+        for line in [
+            vec!["hello"],
+            vec!["fix", "the", "tests"],
+            vec!["do", "it"],
+            vec!["go"],
+            vec!["comment", "this", "code"],
+            vec!["content", "of", "README", "is", "wrong"],
+            vec!["research", "the", "options"],
+            vec!["Update", "the", "docs"],
+            vec!["usage of foo is wrong"],
+            vec!["--", "usage"],
+            vec!["-p", "--", "commit", "it"],
+            vec!["-p", "test"],
+            vec!["-p", "docter"],
+            vec!["@a.txt", "usage"],
+            vec!["/usage"],
+            vec!["42"],
+            vec![],
+        ] {
+            check(&line, "meant");
+        }
+    }
+
+    #[test]
+    fn reserved_words_and_slips_are_no_messages() {
+        for (line, expect) in [
+            (vec!["commit", "the", "changes"], "omp \"commit the changes\""),
+            (vec!["usage"], "omp -- usage"),
+            (vec!["usage", "--", "x"], "there is no `omp usage`"),
+            (vec!["-p", "usage"], "omp -p -- usage"),
+            (
+                vec!["-p", "find", "the", "bug"],
+                "first\nhint: to send it as a message: omp -p \"find the bug\"\nhint: for the",
+            ),
+            (vec!["usage", "-p"], "omp [flags] -- usage"),
+            (vec!["--model", "x", "sessions", "list"], "has to come first"),
+            (vec!["-p", "sessions"], "has to come first"),
+            (vec!["sesions", "list"], "sessions list"),
+            (vec!["sesions"], "sessions"),
+            (vec!["doctr"], "doctor"),
+            (vec!["Doctor"], "doctor"),
+            (vec!["grpe", "foo", "src"], "grep foo src"),
+            (vec!["conf", "list"], "config list"),
+            (vec!["updat"], "did you mean `omp update`?"),
+            (vec!["--cwd", "x", "sesions", "list"], "did you mean `omp sessions`?"),
+        ] {
+            check(&line, expect);
+        }
+    }
+
+    #[test]
+    fn no_reserved_word_is_a_subcommand_and_each_says_what_to_do() {
+        let known = Cli::command();
+        for (word, instead) in RESERVED {
+            assert!(known.find_subcommand(word).is_none(), "{word} exists");
+            assert!(!instead.is_empty());
+        }
+        assert!(RESERVED.is_sorted());
+    }
+}

@@ -1,0 +1,378 @@
+//! What a folder means: its settings, rules, prompts, trust and containment. Read once; a session and all that are made
+//! from the same blueprint share it.
+
+pub mod containing;
+mod displaced_rules;
+mod older_settings;
+mod prompt_parts;
+pub mod settings_list;
+pub mod trust;
+pub mod unused;
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use omp_agent::{AnyTool, Tool};
+use omp_config::{
+    Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen, told_complaints,
+};
+use omp_contain::workspace_of;
+use omp_exec::{Containment, Shell};
+use omp_rules::{Buckets, RuleSettings, bucket};
+use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
+use omp_tools::Read;
+use omp_types::{Access, AccessMap, Env, vars};
+
+use crate::cli::{Approval, PromptArgs, RunArgs, ToolArgs};
+use crate::startup;
+use prompt_parts::Ahead;
+pub use prompt_parts::AskedPrompt;
+use trust::FolderTrust;
+
+/// A sentence for the user; nothing was done.
+pub type Problem = String;
+
+/// Warnings about rules that are told when a session starts.
+const MOST_RULE_WARNINGS: usize = 20;
+/// Of a system prompt that a flag names by its file.
+const LARGEST_PROMPT_FILE: u64 = 4 << 20;
+
+/// Where sessions take place and what was configured for them. Copies share what was looked up.
+#[derive(Clone)]
+pub struct FolderSetup {
+    pub env: Env,
+    pub dirs: Dirs,
+    /// Where omp was started, or `--cwd`: commands begin here, and settings and context are looked for from here.
+    pub cwd: PathBuf,
+    /// What belongs to the session, for containment, approval and undo: the repository, or the folder alone.
+    pub workspace: PathBuf,
+    pub settings: Settings,
+    /// What is wrong in the settings and does not stop the run.
+    pub warnings: Vec<String>,
+    /// See [`FolderSetup::trust`].
+    pub folder_trust: FolderTrust,
+    catalogue: Arc<OnceLock<Catalogue>>,
+    /// `--no-rules`
+    no_rules: bool,
+    buckets: Arc<OnceLock<Buckets>>,
+    containment: Arc<OnceLock<Containment>>,
+    /// Begun before there was a session.
+    opening: Arc<Ahead>,
+    read: Instant,
+}
+
+impl FolderSetup {
+    pub fn new(args: &RunArgs, env: &Env) -> Result<Self, Problem> {
+        if args.tools.trust {
+            trust::refuse_children(env)?;
+        }
+        let dirs = Dirs::from_env(env)?;
+        let cwd = working_folder(args.cwd.as_deref())?;
+        let (mut settings, mut warnings) = Self::settings(&dirs, &cwd, &args.config)?;
+        if let Some(mode) = approval_flag(&args.tools) {
+            settings.set_runtime("tools.approvalMode", mode.into());
+        }
+        if args.prompt.no_skills {
+            settings.set_runtime("skills.enabled", false.into());
+        }
+        if !args.prompt.skills.is_empty() {
+            settings.set_runtime("skills.includeSkills", args.prompt.skills.clone().into());
+        }
+        if let Some(wrong) = settings.complaints().iter().find(|complaint| loosens(complaint)) {
+            return Err(wrong.refusal());
+        }
+        warnings.extend(told_complaints(settings.complaints()));
+        let scope = settings.user("containment.workspace").unwrap_or_default();
+        let workspace = workspace_of(&cwd, &dirs.home, scope);
+        Ok(Self {
+            env: env.clone(),
+            dirs,
+            cwd,
+            workspace,
+            settings,
+            warnings,
+            folder_trust: FolderTrust::of(&args.tools),
+            catalogue: Arc::default(),
+            no_rules: args.prompt.no_rules,
+            buckets: Arc::default(),
+            containment: Arc::default(),
+            opening: Arc::default(),
+            read: Instant::now(),
+        })
+    }
+
+    /// The same for a session that starts at this moment: what was found out is not asked for again.
+    pub fn again(&self, args: &RunArgs) -> Self {
+        // What is trusted may be another by now.
+        Self { folder_trust: FolderTrust::of(&args.tools), buckets: Arc::default(), ..self.clone() }
+    }
+
+    /// The same with credentials that are for this process alone.
+    pub fn keeping_back(&self, secrets: Vec<String>) -> Self {
+        Self { env: self.env.clone().keeping_back(secrets), ..self.clone() }
+    }
+
+    /// Whether it was read so short a time ago that nobody expects to find what was changed since.
+    pub fn is_fresh(&self) -> bool {
+        self.read.elapsed() < Duration::from_secs(5)
+    }
+
+    /// Begins to look for what the user and the repository bring along, while the rest of the start goes on.
+    pub fn discover_ahead(&self) {
+        let (catalogue, places) = (self.catalogue.clone(), self.places());
+        containing::aside("omp-discovery", move || {
+            catalogue.get_or_init(|| places.discovered());
+        });
+    }
+
+    /// Begins to look at the project, for a prompt that follows at once.
+    pub fn look_around_ahead(&self) {
+        if !self.has_no_prompt() {
+            self.opening.begin(self.cwd.clone(), self.with_tree());
+        }
+    }
+
+    /// The settings of a folder, with what was wrong in its files.
+    pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), Problem> {
+        let told = |error: ConfigError| error.to_string();
+        let _part = startup::part("settings");
+        let stored = || older_settings::stored(&dirs.agent);
+        let mut warnings = omp_config::take_over(&dirs.settings_file(), stored).map_err(told)?;
+        let mut settings = Settings::new(settings_list::known());
+        settings.load_global(&dirs.settings_file()).map_err(told)?;
+        warnings.extend(settings.load_project(cwd).iter().map(ToString::to_string));
+        for overlay in overlays {
+            settings.load_overlay(&cwd.join(overlay)).map_err(told)?;
+        }
+        Ok((settings, warnings))
+    }
+
+    /// A setup that reads nothing of the user's and writes nothing but the given folder.
+    pub fn isolated(args: &RunArgs, env: &Env, folder: &Path) -> Result<Self, Problem> {
+        let home = folder.display().to_string();
+        let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
+        let env: Env = kept.chain([(vars::HOME.name, home.as_str())]).collect();
+        Self::new(args, &env)
+    }
+
+    /// What the user and the repository bring along; looked for once.
+    pub fn catalogue(&self) -> &Catalogue {
+        let _part = self.catalogue.get().is_none().then(|| startup::part("discovery"));
+        self.catalogue.get_or_init(|| self.places().discovered())
+    }
+
+    fn places(&self) -> Discovery {
+        Discovery {
+            dirs: self.dirs.clone(),
+            cwd: self.cwd.clone(),
+            choices: Choices::read(&self.settings, &self.dirs.home).with_environment(&self.env, &self.dirs.home),
+        }
+    }
+
+    /// The rules, sorted by how they are used.
+    pub fn rules(&self) -> &Buckets {
+        self.buckets.get_or_init(|| {
+            if self.no_rules {
+                return Buckets::default();
+            }
+            bucket(&displaced_rules::counting(self), &RuleSettings::read(&self.settings))
+        })
+    }
+
+    /// What is wrong with rules. A repository may bring any number of them.
+    fn told_of_rules(&self) -> Vec<String> {
+        let warnings = &self.rules().warnings;
+        let mut told: Vec<String> = warnings.iter().take(MOST_RULE_WARNINGS).cloned().collect();
+        if warnings.len() > told.len() {
+            let more = warnings.len() - told.len();
+            told.push(format!("{more} more warnings about rules\nhint: `omp ttsr list` shows all of them"));
+        }
+        told
+    }
+
+    /// What a session watches for.
+    pub fn stream_rules(&self) -> StreamRules {
+        StreamRules {
+            watch: self.rules().ttsr.clone(),
+            settings: RuleSettings::read(&self.settings),
+            home: Some(self.dirs.home.clone()),
+        }
+    }
+
+    /// What the children of the session may touch, decided once.
+    pub fn containment(&self) -> &Containment {
+        self.containment.get_or_init(|| {
+            let _part = startup::part("containment");
+            containing::decided(&self.settings, &self.dirs, &self.workspace, &self.cwd, &self.env)
+        })
+    }
+
+    /// The same for the file tools.
+    pub fn access(&self) -> Access {
+        self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.workspace.clone())))
+    }
+
+    /// What the flags ask of the system prompt, with the files that they name.
+    pub fn asked_prompt(&self, args: &PromptArgs) -> Result<AskedPrompt, Problem> {
+        if self.has_no_prompt() {
+            return Ok(AskedPrompt::default());
+        }
+        let text_or_file = |text: &str| self.text_or_file(text, args.started_in.as_deref());
+        Ok(AskedPrompt {
+            replace: args.system_prompt.as_deref().map(text_or_file).transpose()?,
+            append: args.append_system_prompt.as_deref().map(text_or_file).transpose()?,
+        })
+    }
+
+    pub fn system_prompt(
+        &self,
+        asked: AskedPrompt,
+        session: &SessionHeader,
+        tools: &[Arc<dyn AnyTool>],
+    ) -> Result<SystemPrompt, Problem> {
+        if self.has_no_prompt() {
+            return Ok("".into());
+        }
+        let can_read = tools.iter().any(|tool| tool.name() == Read::NAME);
+        let shell = Shell::choose(&self.env);
+        let environment = Environment {
+            cwd: self.cwd.clone(),
+            os: std::env::consts::OS.to_owned(),
+            shell: shell.program.file_stem().map(|name| name.to_string_lossy().into_owned()),
+            // The day as the file has it, so that it is the same whenever the session is taken up again.
+            began: session.timestamp.split_once('T').map(|(day, _)| day.to_owned()),
+        };
+        let parts = prompt_parts::parts(self.catalogue(), self.rules(), environment, asked, can_read);
+        SystemPrompt::new(&parts).map_err(|error| error.to_string())
+    }
+
+    /// What is wrong in the files that the prompt is made of.
+    pub fn prompt_warnings(&self) -> Vec<String> {
+        if self.has_no_prompt() {
+            return Vec::new();
+        }
+        [self.catalogue().warnings.clone(), self.told_of_rules()].concat()
+    }
+
+    /// What is told of the project with the first prompt.
+    pub fn look_around(&self) -> Option<LookAround> {
+        let (opening, cwd, with_tree) = (self.opening.clone(), self.cwd.clone(), self.with_tree());
+        (!self.has_no_prompt()).then(|| prompt_parts::look_around(opening, cwd, with_tree))
+    }
+
+    fn with_tree(&self) -> bool {
+        self.settings.get(INCLUDE_WORKSPACE_TREE).unwrap_or(false)
+    }
+
+    fn has_no_prompt(&self) -> bool {
+        self.env.get(vars::NULL_PROMPT) == Some("true")
+    }
+
+    /// The value itself, or the content of the file it names.
+    fn text_or_file(&self, value: &str, started_in: Option<&Path>) -> Result<String, Problem> {
+        let here = self.cwd.join(value);
+        // A session that was moved, or that is of another folder, has the prompt that was named at the start.
+        let there = started_in.map(|folder| folder.join(value)).filter(|path| !here.is_file() && path.is_file());
+        let path = there.unwrap_or(here);
+        if value.contains('\n') || !path.is_file() {
+            return if names_a_file(value) { Err(no_prompt_file(value, &path)) } else { Ok(value.to_owned()) };
+        }
+        omp_stdx::plain_file::read_text(&path, LARGEST_PROMPT_FILE)
+            .map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
+    }
+}
+
+/// Where discovery looks, and for what.
+struct Discovery {
+    dirs: Dirs,
+    cwd: PathBuf,
+    choices: Choices,
+}
+
+impl Discovery {
+    fn discovered(&self) -> Catalogue {
+        discover_chosen(&Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd }, &self.choices)
+    }
+}
+
+/// One word that looks like a path: a prompt has more to say.
+fn names_a_file(value: &str) -> bool {
+    let is_path = value.contains('/') || [".md", ".txt"].iter().any(|end| value.to_ascii_lowercase().ends_with(end));
+    is_path && !value.contains(char::is_whitespace)
+}
+
+fn no_prompt_file(value: &str, path: &Path) -> Problem {
+    let why = match (path.is_dir(), path.exists()) {
+        (true, _) => "is a folder",
+        (_, true) => "is no plain file",
+        (_, false) => "does not exist",
+    };
+    format!(
+        "the prompt file `{value}` {why}\nhint: relative paths begin in the working folder; a text that is meant as it is \
+         needs a space in it"
+    )
+}
+
+/// A policy of the user's that cannot be read is no reason to go on without it.
+fn loosens(complaint: &Complaint) -> bool {
+    let meant = match &complaint.what {
+        Wrong::Misspelt { meant } => meant,
+        _ => &complaint.key,
+    };
+    let guards = meant.starts_with("tools.approval") || meant == "tools.deny" || meant == "tools.ask";
+    complaint.layer != Layer::Project && (guards || meant.starts_with("containment"))
+}
+
+pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
+    let hint = if flag.is_some() { "give `--cwd` a folder that exists" } else { "start omp in a folder that exists" };
+    existing_folder(flag, hint)
+}
+
+/// The real path of a folder that the user names, or of the current one.
+pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, Problem> {
+    let folder = match flag {
+        // A folder given in full can be used even when the current one is gone.
+        Some(flag) if flag.is_absolute() => flag.to_owned(),
+        _ => {
+            let current = std::env::current_dir().map_err(|error| {
+                format!("the working folder cannot be used: {error}\nhint: change to a folder that exists")
+            })?;
+            flag.map_or_else(|| current.clone(), |flag| current.join(flag))
+        }
+    };
+    let unusable = |why: &dyn std::fmt::Display| format!("cannot work in {}: {why}\nhint: {hint}", folder.display());
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::PermissionDenied => format!(
+            "cannot work in {}: you may not enter {}\nhint: have it opened to you (`chmod u+rx`), or use another folder",
+            folder.display(),
+            closed_folder(&folder).display()
+        ),
+        _ => unusable(&error),
+    };
+    let found = folder.canonicalize().map_err(failed)?;
+    if !found.is_dir() {
+        return Err(unusable(&"it is not a folder"));
+    }
+    // Nothing in a folder can be used without the right to enter it.
+    found.join(".").metadata().map_err(failed)?;
+    Ok(found)
+}
+
+/// The outermost one on the way to `folder` that may not be entered.
+fn closed_folder(folder: &Path) -> &Path {
+    let is_closed =
+        |folder: &&Path| folder.join(".").metadata().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+    folder.ancestors().filter(is_closed).last().unwrap_or(folder)
+}
+
+fn approval_flag(args: &ToolArgs) -> Option<&'static str> {
+    match args.approval_mode {
+        _ if args.auto_approve => Some("yolo"),
+        Some(Approval::AlwaysAsk) => Some("always-ask"),
+        Some(Approval::Write) => Some("write"),
+        Some(Approval::Yolo) => Some("yolo"),
+        None => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! From what was found and what was asked for to what the model is told.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use omp_config::{Catalogue, Level, Rule};
+use omp_rules::Buckets;
+use omp_session::{Environment, GitState, Listed, LookAround, NamedText, Opening, PromptParts, Replacement, Tree};
+use omp_workspace::{TreeLimits, git_status, project_tree};
+
+/// What was asked for at the start, which wins over files.
+#[derive(Clone, Debug, Default)]
+pub struct AskedPrompt {
+    pub replace: Option<String>,
+    pub append: Option<String>,
+}
+
+/// `can_read`: whether the model has a tool to read addresses with. Without one, lists of them are of no use.
+pub fn parts(
+    catalogue: &Catalogue,
+    buckets: &Buckets,
+    environment: Environment,
+    asked: AskedPrompt,
+    can_read: bool,
+) -> PromptParts {
+    let own = |text| Replacement { text, keep_boundaries: false };
+    let found = catalogue
+        .system
+        .as_ref()
+        .filter(|file| !file.text.trim().is_empty())
+        .map(|file| Replacement { text: file.text.clone(), keep_boundaries: file.source.level == Level::Project });
+    let append = asked.append.or_else(|| catalogue.append_system.as_ref().map(|file| file.text.clone()));
+    let (always, mut rulebook) = rules(catalogue, buckets);
+    let mut skills: Vec<Listed> = catalogue.skills.iter().filter(|skill| !skill.hidden).map(skill).collect();
+    if !can_read {
+        skills.clear();
+        rulebook.clear();
+    }
+    PromptParts {
+        environment,
+        replace: asked.replace.map(own).or(found),
+        append: append.filter(|text| !text.trim().is_empty()),
+        context_files: catalogue.context_files.clone(),
+        always,
+        rulebook,
+        skills,
+    }
+}
+
+fn skill(skill: &omp_config::Skill) -> Listed {
+    Listed { name: skill.name.clone(), description: skill.description.clone(), globs: Vec::new() }
+}
+
+/// What always applies, and what can be read. A rule that watches the stream is told when it fires.
+fn rules(catalogue: &Catalogue, buckets: &Buckets) -> (Vec<NamedText>, Vec<Listed>) {
+    let (everywhere, somewhere): (Vec<&Rule>, Vec<&Rule>) =
+        catalogue.instructions.iter().partition(|it| it.always_apply || is_about_everything(it));
+    let text = |rule: &Rule| NamedText { name: rule.name.clone(), text: rule.content.clone() };
+    let listed = |name: String, rule: &Rule| Listed {
+        name,
+        description: rule.description.clone().unwrap_or_default(),
+        globs: rule.globs.clone(),
+    };
+    let mut rulebook: Vec<Listed> = buckets.rulebook.iter().map(|rule| listed(rule.name.clone(), rule)).collect();
+    rulebook.extend(somewhere.into_iter().map(|it| listed(it.source.path.display().to_string(), it)));
+    (buckets.always.iter().chain(everywhere).map(text).collect(), rulebook)
+}
+
+fn is_about_everything(instructions: &Rule) -> bool {
+    instructions.globs.is_empty() || instructions.globs.iter().any(|glob| matches!(glob.as_str(), "**" | "**/*" | "*"))
+}
+
+/// What the first request may wait for, altogether. A slow file system is told less of.
+const LOOKS_AROUND: Duration = Duration::from_millis(150);
+
+/// A look at the project that was begun before anybody wanted it.
+#[derive(Default)]
+pub struct Ahead(Mutex<Option<JoinHandle<Opening>>>);
+
+impl Ahead {
+    pub fn begin(&self, cwd: PathBuf, with_tree: bool) {
+        let thread = std::thread::Builder::new().name("omp-look".into());
+        // Where no thread can be started, it begins when it is wanted.
+        *self.lock() = thread.spawn(move || opening(&cwd, with_tree)).ok();
+    }
+
+    fn take(&self) -> Option<Opening> {
+        let begun = self.lock().take();
+        begun.and_then(|thread| thread.join().ok())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<Opening>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks at the project when a conversation begins.
+pub fn look_around(ahead: Arc<Ahead>, cwd: PathBuf, with_tree: bool) -> LookAround {
+    Arc::new(move || ahead.take().unwrap_or_else(|| opening(&cwd, with_tree)))
+}
+
+fn opening(cwd: &Path, with_tree: bool) -> Opening {
+    let begun = Instant::now();
+    let is_over = || begun.elapsed() >= LOOKS_AROUND;
+    // The files are worth more than the number of changed ones.
+    let tree = with_tree.then(|| {
+        let found = project_tree(cwd, TreeLimits::default(), &is_over);
+        Tree { lines: found.lines, cut: found.cut }
+    });
+    let git = git_status(cwd, &is_over).map(|status| GitState { head: status.head, changed: status.changed });
+    Opening { git, tree }
+}

@@ -1,0 +1,73 @@
+//! Every setting there is, gathered from the crates that read them.
+
+use omp_config::Known;
+use omp_types::{Setting, SettingKind};
+
+/// The order of the groups on the screen; others follow.
+const TABS: &[&str] =
+    &["Model", "Look", "Approval", "Messages", "Tools", "Files", "Shell", "Context", "Skills", "Rules", "Budget"];
+
+/// What this crate reads itself.
+const SETTINGS: &[Setting] = &[
+    Setting::new("", "startup.setupWizard", SettingKind::Bool, "true", "the first run looks for keys and servers")
+        .by_user(),
+    Setting::new(
+        "",
+        "setupVersion",
+        SettingKind::Number { least: 0.0, most: 1_000_000.0 },
+        "0",
+        "which pages of the first run were seen; omp writes it",
+    )
+    .by_user(),
+    Setting::new("Messages", "autoResume", SettingKind::Bool, "false", "the terminal goes on with the last session")
+        .by_user(),
+    Setting::new(
+        "context",
+        "skills.enableSkillCommands",
+        SettingKind::Bool,
+        "true",
+        "a command /skill:name for each skill",
+    )
+    .off_stays(),
+];
+
+/// By group, and within a group as their crates have them.
+pub fn settings() -> Vec<Setting> {
+    let crates = [
+        omp_policy::POLICY_SETTINGS,
+        omp_session::SETTINGS,
+        omp_session::PROMPT_SETTINGS,
+        omp_hooks::SETTINGS,
+        omp_session::SPENDING_SETTINGS,
+        omp_compaction::COMPACTION_SETTINGS,
+        omp_rules::SETTINGS,
+        omp_secrets::SETTINGS,
+        omp_llm::SETTINGS,
+        omp_tools::SETTINGS,
+        omp_interactive::SETTINGS,
+        omp_interactive::COST_SETTINGS,
+        omp_interactive::HABIT_SETTINGS,
+        omp_config::SETTINGS,
+        omp_undo::SETTINGS,
+        omp_contain::SETTINGS,
+        SETTINGS,
+    ];
+    let mut settings: Vec<Setting> = crates.into_iter().flatten().copied().collect();
+    for setting in &mut settings {
+        // One group, however it is spelt.
+        setting.tab = TABS.iter().find(|tab| tab.eq_ignore_ascii_case(setting.tab)).unwrap_or(&setting.tab);
+    }
+    let place = |tab: &str| match tab {
+        "" => usize::MAX,
+        tab => TABS.iter().position(|known| *known == tab).unwrap_or(TABS.len()),
+    };
+    settings.sort_by_key(|setting| place(setting.tab));
+    settings
+}
+
+pub fn known() -> Known {
+    Known::new(settings())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! The list is whole: what the sources read is declared, what is declared is read, and the page tells of all of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use omp_types::SettingKind;
+
+use super::*;
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The sources of all crates without their tests, by path.
+fn sources() -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(crates()).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
+            if path.is_dir() && !is_test {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned();
+                found.insert(path, code);
+            }
+        }
+    }
+    found
+}
+
+/// The texts in quotes that could be a key.
+fn literals(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_key = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    code.match_indices('"').filter_map(move |(at, _)| {
+        let end = code[at + 1..].find('"')?;
+        let text = &code[at + 1..at + 1 + end];
+        (text.starts_with(|c: char| c.is_ascii_lowercase()) && is_key(text)).then_some((at, text))
+    })
+}
+
+/// Keys that are asked of the settings: `settings.get("…")` and the like, and every name of the reference with a dot.
+fn read_keys(code: &str, reference: &BTreeSet<String>) -> Vec<String> {
+    let calls = [".get(", ".user(", ".project(", ".set_runtime("];
+    let asks = |before: &str| {
+        let Some(open) = before.rfind('.') else { return false };
+        let (receiver, call) = before.split_at(open);
+        let call = call.replace(['\n', ' '], "");
+        let call = call.split("::<").next().unwrap_or_default().trim_end_matches('(').to_owned() + "(";
+        receiver.trim_end().ends_with("settings") && calls.contains(&call.as_str())
+    };
+    let keys = literals(code).filter(|(at, text)| {
+        let line_start = code[..*at].rfind([';', '{', '}']).unwrap_or(0);
+        (text.contains('.') && reference.contains(*text)) || asks(&code[line_start..*at])
+    });
+    keys.map(|(_, text)| text.to_owned()).collect()
+}
+
+#[test]
+fn every_key_that_is_read_is_declared() {
+    let known = known();
+    let reference: BTreeSet<String> = omp_config::reference_settings().map(|(name, _)| name).collect();
+    let mut strays = Vec::new();
+    for (path, code) in sources() {
+        // Old names are named where they are brought up to date.
+        if path.ends_with("config/src/migrate.rs") {
+            continue;
+        }
+        for key in read_keys(&code, &reference) {
+            let is_declared =
+                matches!(known.find(&key), Some(omp_config::Named::Setting(_) | omp_config::Named::Entry(_)));
+            if !is_declared {
+                strays.push(format!("{}: {key}", path.display()));
+            }
+        }
+    }
+    assert!(strays.is_empty(), "add these to SETTINGS of their crate:\n{}", strays.join("\n"));
+}
+
+#[test]
+fn the_scan_sees_what_it_should() {
+    let reference: BTreeSet<String> = ["a.b".to_owned(), "plain".to_owned()].into();
+    for (code, keys) in [
+        ("let x = self.settings.get(\"one\");", vec!["one"]),
+        ("settings\n  .get::<Option<String>>(\"two.three\")", vec!["two.three"]),
+        ("setup.settings.user(\"four\").or(settings.project(\"five\"))", vec!["four", "five"]),
+        ("set(get, \"a.b\", &mut x)", vec!["a.b"]),
+        ("map.get(\"other\"); \"plain\"", vec![]),
+    ] {
+        assert_eq!(read_keys(code, &reference), keys, "{code}");
+    }
+}
+
+#[test]
+fn every_setting_is_declared_once_with_a_default_of_its_kind_and_is_read() {
+    let sources = sources();
+    let mut seen = BTreeSet::new();
+    let mut unread = Vec::new();
+    for setting in settings() {
+        assert!(seen.insert(setting.key), "{} is declared twice", setting.key);
+        let default = setting.default_value();
+        assert_eq!(default.is_null(), setting.default.is_empty(), "{}", setting.key);
+        assert!(default.is_null() || setting.check(&default).is_ok(), "{}: {default}", setting.key);
+        assert!(!setting.about.is_empty() && !setting.about.ends_with('.'), "{}", setting.key);
+        let quoted = format!("\"{}\"", setting.key);
+        let times: usize = sources.values().map(|code| code.matches(&quoted).count()).sum();
+        let in_map = settings().iter().any(|map| {
+            map.kind.is_map() && setting.key.starts_with(&format!("{}.", map.key)) && setting.kind == SettingKind::Text
+        });
+        if times < 2 && !in_map {
+            unread.push(setting.key);
+        }
+    }
+    assert!(unread.is_empty(), "declared, and nothing reads them: {unread:?}");
+}
+
+#[test]
+fn the_page_tells_of_every_setting() {
+    let page = std::fs::read_to_string(crates().parent().unwrap().join("docs/settings.md")).unwrap();
+    let (_, rest) = page.split_once(crate::cli::config::PAGE_BEGIN).expect("the page has lost its mark");
+    let (table, _) = rest.split_once(crate::cli::config::PAGE_END).expect("the page has lost its mark");
+    let wanted = crate::cli::config::markdown(&settings());
+    assert!(table.trim() == wanted.trim(), "docs/settings.md is not up to date\nhint: cargo run -p xtask -- docs");
+}
+
+/// What counts where the user's file and the project's say different things.
+#[track_caller]
+fn effective(key: &str, users: &str, projects: &str) -> serde_json::Value {
+    let folder = tempfile::tempdir().unwrap();
+    let (own, theirs) = (folder.path().join("own.yml"), folder.path().join(".omp/config.yml"));
+    std::fs::create_dir(folder.path().join(".omp")).unwrap();
+    let line = |value: &str| if value.is_empty() { String::new() } else { format!("{key}: {value}\n") };
+    std::fs::write(&own, line(users)).unwrap();
+    std::fs::write(&theirs, line(projects)).unwrap();
+    let mut settings = omp_config::Settings::new(known());
+    settings.load_global(&own).unwrap();
+    assert!(settings.load_project(folder.path()).is_empty());
+    settings.get::<serde_json::Value>(key).unwrap_or_default()
+}
+
+#[test]
+fn a_project_loosens_nothing() {
+    for (key, users, projects, expect) in [
+        // Rules guard as the user says.
+        ("ttsr.enabled", "", "false", ""),
+        ("ttsr.interruptMode", "", "never", ""),
+        ("ttsr.contextMode", "", "keep", ""),
+        ("ttsr.repeatMode", "after-gap", "once", "\"after-gap\""),
+        ("ttsr.repeatGap", "5", "1000", "5"),
+        ("ttsr.builtinRules", "", "false", ""),
+        // What stands between the model and the user's files and machine.
+        ("edit.blockAutoGenerated", "", "false", ""),
+        ("edit.fuzzyThreshold", "", "0", ""),
+        ("edit.fuzzyMatch", "false", "true", "false"),
+        ("bashInterceptor.enabled", "true", "false", "true"),
+        ("bashInterceptor.patterns", "", "[]", ""),
+        ("bash.maxProcesses", "", "100000", ""),
+        ("bash.maxMemory", "", "1000000", ""),
+        ("bash.maxFileSize", "", "0", ""),
+        ("bash.startFilesTimeout", "", "120", ""),
+        ("bash.enabled", "false", "true", "false"),
+        ("bash.autoBackground.enabled", "false", "true", "false"),
+        ("shellPath", "", "./evil", ""),
+        ("async.maxJobs", "", "1000", ""),
+        ("ask.timeout", "", "1", ""),
+        ("images.blockImages", "true", "false", "true"),
+        ("skills.customDirectories", "", "[/etc]", ""),
+        // Where the user's words and code go, and what that costs.
+        ("compaction.remoteEndpoint", "", "https://evil.example", ""),
+        ("compaction.remoteEnabled", "false", "true", "false"),
+        ("compaction.idleEnabled", "", "true", ""),
+        ("contextPromotion.enabled", "false", "true", "false"),
+        ("disabledProviders", "[a]", "[]", "[\"a\"]"),
+        ("enabledModels", "", "[evil/*]", ""),
+        ("modelProviderOrder", "", "[evil]", ""),
+        ("modelRoles.default", "", "evil/model", ""),
+        ("serviceTier", "", "priority", ""),
+    ] {
+        let expect = if expect.is_empty() { serde_json::Value::Null } else { serde_json::from_str(expect).unwrap() };
+        assert_eq!(effective(key, users, projects), expect, "{key}: {users} and {projects}");
+    }
+}
+
+#[test]
+fn a_project_may_tighten_and_say_what_it_likes() {
+    for (key, users, projects) in [
+        ("bash.enabled", "true", "false"),
+        ("edit.fuzzyMatch", "true", "false"),
+        ("compaction.remoteEnabled", "true", "false"),
+        ("read.defaultLimit", "10", "20"),
+        ("defaultThinkingLevel", "low", "high"),
+    ] {
+        let wanted: serde_json::Value = omp_config::parse_value(projects).unwrap();
+        assert_eq!(effective(key, users, projects), wanted, "{key}");
+    }
+}

@@ -1,0 +1,294 @@
+//! `omp` at a terminal: the application with this machine around it.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use omp_commands::KeyFile;
+use omp_config::{Layer, Saver};
+use omp_headless::Exit;
+use omp_interactive::{
+    App, CostLines, Habits, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored,
+    StoredSetting, Surroundings,
+};
+use omp_session::TimeLimit;
+use omp_tui::{Cells, Rgb, Terminal, TerminalEnv, TerminalOptions, Theme, Themes};
+use omp_types::{Env, Setting, vars};
+use serde_json::Value;
+
+use crate::cli::{Mode, RunArgs};
+use crate::folder::settings_list;
+use crate::folder::unused::Unused;
+use crate::folder::{FolderSetup, Problem};
+use crate::modes::attached;
+use crate::modes::first_run::FirstRun;
+use crate::modes::plain::prompt_parts;
+use crate::modes::redraws;
+use crate::modes::write_log;
+use crate::output::{complain, print, warn};
+use crate::session::host::Host;
+use crate::startup;
+
+/// Work that took longer than this is worth a notification.
+const LONG: Duration = Duration::from_secs(10);
+
+/// A person sits at both ends and did not ask for one answer.
+pub fn wanted(args: &RunArgs) -> bool {
+    let is_talk = !args.print && args.mode == Mode::Text;
+    is_talk && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, Problem> {
+    let limit = TimeLimit::begin(args.max_time);
+    let choose_session = args.session.resume.as_deref() == Some("");
+    if choose_session {
+        args.session.resume = None;
+    } else if args.session.resume.is_none() && args.session.fork.is_none() {
+        // `--no-session` goes before it.
+        args.session.r#continue |= setup.settings.get("autoResume").unwrap_or(false);
+    }
+    let prompts = match args.messages.is_empty() {
+        true => Vec::new(),
+        false => attached::talk_prompts(&args.messages, &setup)?,
+    };
+    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().at_once(&setup));
+    let house = Arc::new(House::new(&args, &setup, host.clone()));
+    let wish = host.wish(&setup)?;
+    let (look, mut warnings) = {
+        let _part = startup::part("look");
+        look(&setup, &house)
+    };
+    // The screen is not the place for it.
+    if startup::told() {
+        return Ok(Exit::Success);
+    }
+    let options = TerminalOptions { env: terminal_env(&setup), mouse: false };
+    let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
+    let log = setup.env.get(vars::PI_TUI_WRITE_LOG).map(|path| setup.cwd.join(path));
+    let (tty, problem) = write_log::with_log(Box::new(terminal), log.as_deref(), host.secrets());
+    warnings.extend(problem);
+    let start = Start {
+        wish,
+        prompts,
+        choose_session,
+        folder: setup.cwd.clone(),
+        home: setup.dirs.home.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        warnings,
+        unused: Unused::here(&setup).line(),
+        limit,
+    };
+    let left = omp_interactive::run(App {
+        tty,
+        host: host.clone(),
+        surroundings: house.clone(),
+        prompt: prompt_parts(&setup, host.clone()),
+        look,
+        start,
+    })
+    .await;
+    warn(&host.last_words());
+    warn(&house.saver.flush().iter().map(ToString::to_string).collect::<Vec<_>>());
+    said_goodbye(left)
+}
+
+fn said_goodbye(left: Left) -> Result<Exit, Problem> {
+    // A terminal that is gone shows nothing.
+    if let Some(id) = left.session.as_ref().filter(|_| left.why != Leave::HungUp) {
+        print(&format!("Go on with: omp --resume {id}\n"))?;
+    }
+    match left.why {
+        Leave::Wanted => Ok(Exit::Success),
+        Leave::Interrupted => Ok(Exit::Interrupted),
+        Leave::Terminated => Ok(Exit::Terminated),
+        Leave::HungUp => Ok(Exit::HungUp),
+        Leave::TimeUp => Ok(complain(TimeLimit::REACHED, Exit::Limit)),
+        Leave::Failed => Err(left.problem.unwrap_or_else(|| "there is no session".to_owned())),
+    }
+}
+
+fn look(setup: &FolderSetup, house: &House) -> (Look, Vec<String>) {
+    let (keymap, mut warnings) = Keymap::load(&[&setup.dirs.agent]);
+    let (theme, problem) = house.suited(background(&setup.env));
+    warnings.extend(problem);
+    warnings.extend(house.themes.problems().iter().map(|it| format!("{}: {}", it.file.display(), it.message)));
+    let hidden: bool = setup.settings.get("hideThinkingBlock").unwrap_or(false);
+    let costs = CostLines {
+        turns: setup.settings.get("display.showTokenUsage").unwrap_or(true),
+        misses: setup.settings.get("display.cacheMissMarker").unwrap_or(true),
+    };
+    let redraws = match setup.env.flag(vars::PI_DEBUG_REDRAW) {
+        true => redraws::log(&setup.dirs.config_root.join("logs")).map_err(|problem| warnings.push(problem)).ok(),
+        false => None,
+    };
+    let habits = Habits::read(LONG, |key| setup.settings.get(key));
+    (Look { theme, keymap, thoughts: !hidden, costs, pictures: picture_wishes(setup), redraws, habits }, warnings)
+}
+
+/// The setting counts where no variable says it.
+fn terminal_env(setup: &FolderSetup) -> TerminalEnv {
+    let (off, on) = (vars::PI_NO_HYPERLINKS, vars::PI_FORCE_HYPERLINKS);
+    let is_said = [off, on].into_iter().any(|var| setup.env.get(var).is_some());
+    let wanted: Option<String> = setup.settings.get("tui.hyperlinks").filter(|_| !is_said);
+    let links = match wanted.as_deref() {
+        Some("off") => Some((off.name, "1")),
+        Some("always") => Some((on.name, "1")),
+        _ => None,
+    };
+    setup.env.iter().chain(links).collect()
+}
+
+/// What the terminal is known to be before it has answered: by the number of its background colour.
+fn background(env: &Env) -> Option<Rgb> {
+    let number: u8 = env.get(vars::COLORFGBG)?.rsplit(';').next()?.trim().parse().ok()?;
+    Some(if matches!(number, 7 | 15) { Rgb(255, 255, 255) } else { Rgb(0, 0, 0) })
+}
+
+fn picture_wishes(setup: &FolderSetup) -> PictureWishes {
+    let usual = PictureWishes::default();
+    let count = |key: &str, usual: usize| setup.settings.get(key).unwrap_or(usual);
+    PictureWishes {
+        shown: setup.settings.get("terminal.showImages").unwrap_or(usual.shown),
+        live: count("tui.maxInlineImages", usual.live),
+        largest: Cells {
+            columns: count("tui.maxInlineImageColumns", usual.largest.columns),
+            rows: count("tui.maxInlineImageRows", usual.largest.rows),
+        },
+        seed: std::process::id(),
+    }
+}
+
+/// What the application asks of this machine.
+struct House {
+    themes: Themes,
+    chosen: Mutex<Chosen>,
+    saver: Saver,
+    args: RunArgs,
+    env: Env,
+    host: Arc<Host>,
+    keys: FirstRun,
+}
+
+/// What the user has chosen, in this run too.
+struct Chosen {
+    dark: Option<String>,
+    light: Option<String>,
+    roles: BTreeMap<String, String>,
+}
+
+impl Chosen {
+    fn keep(&mut self, key: &str, value: &Value) {
+        let value = value.as_str().map(str::to_owned);
+        match (key, key.strip_prefix("modelRoles.")) {
+            ("theme.dark", _) => self.dark = value,
+            ("theme.light", _) => self.light = value,
+            (_, Some(role)) => match value {
+                Some(model) => drop(self.roles.insert(role.to_owned(), model)),
+                None => drop(self.roles.remove(role)),
+            },
+            _ => {}
+        }
+    }
+}
+
+impl House {
+    fn chosen(&self) -> MutexGuard<'_, Chosen> {
+        self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The theme for a background, as the user has chosen.
+    fn suited(&self, background: Option<Rgb>) -> (Arc<Theme>, Option<String>) {
+        let chosen = self.chosen();
+        self.themes.choose(background, chosen.dark.as_deref(), chosen.light.as_deref())
+    }
+
+    fn new(args: &RunArgs, setup: &FolderSetup, host: Arc<Host>) -> Self {
+        Self {
+            themes: Themes::load(&setup.dirs.agent.join("themes")),
+            chosen: Mutex::new(Chosen {
+                dark: setup.settings.get("theme.dark"),
+                light: setup.settings.get("theme.light"),
+                roles: setup.settings.user("modelRoles").unwrap_or_default(),
+            }),
+            saver: Saver::new(setup.dirs.settings_file()),
+            args: args.clone(),
+            env: setup.env.clone(),
+            host,
+            keys: FirstRun::of(setup),
+        }
+    }
+}
+
+impl Surroundings for House {
+    fn branch(&self, folder: &Path) -> Option<String> {
+        omp_workspace::checked_out(folder)
+    }
+
+    fn themes(&self) -> Vec<String> {
+        self.themes.names().into_iter().map(str::to_owned).collect()
+    }
+
+    fn theme(&self, name: &str) -> Result<Arc<Theme>, String> {
+        self.themes
+            .get(name)
+            .ok_or_else(|| format!("there is no theme \"{name}\"\nhint: there are {}", self.themes.names().join(", ")))
+    }
+
+    fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>> {
+        Some(self.suited(Some(background)).0)
+    }
+
+    fn roles(&self) -> Vec<(String, String)> {
+        self.chosen().roles.clone().into_iter().collect()
+    }
+
+    fn setting_list(&self) -> Vec<Setting> {
+        settings_list::settings()
+    }
+
+    fn settings(&self) -> Result<Stored, String> {
+        if let Some(error) = self.saver.flush().first() {
+            return Err(error.to_string());
+        }
+        let settings = FolderSetup::new(&self.args, &self.env)?.settings;
+        Ok(Box::new(move |key| {
+            let value = settings.get(key)?;
+            let from = settings.origin(key).map_or(Layer::Global, |origin| origin.layer).name();
+            Some(StoredSetting { value, from })
+        }))
+    }
+
+    fn key_places(&self) -> KeyPlaces {
+        KeyPlaces { providers: self.host.key_providers(), file: self.keys.shown_path() }
+    }
+
+    fn keep_key(&self, provider: &str, key: &Secret) -> Result<String, String> {
+        let variable = self.keys.keep_key(provider, &key.0)?;
+        self.host.give_key(provider, &key.0);
+        Ok(format!(
+            "The key for {provider} is kept as {variable} in {} and counts from now on.",
+            self.keys.shown_path()
+        ))
+    }
+
+    fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {
+        self.saver.save(key, &value).map_err(|error| error.to_string())?;
+        self.chosen().keep(key, &value);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_may_have_said_whether_it_is_light() {
+        for (value, light) in [("0;15", Some(true)), ("15;default;0", Some(false)), ("0;7", Some(true)), ("x", None)] {
+            let env: Env = [("COLORFGBG", value)].into_iter().collect();
+            assert_eq!(background(&env).map(Rgb::is_light), light, "{value}");
+        }
+    }
+}

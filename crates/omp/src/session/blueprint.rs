@@ -1,0 +1,485 @@
+//! What the sessions of one folder are made of. One blueprint makes any number of sessions, also while others run.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_agent::Tool;
+use omp_commands::{CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TrustCommand};
+use omp_hooks::Hooks;
+use omp_http::Client;
+use omp_llm::{Auth, Providers, Registry, Replay, ReplayTiming};
+use omp_policy::{Policy, RulePlaces};
+use omp_secrets::{Veil, Veiled};
+use omp_session::{
+    BudgetLimits, OWN_SOURCE, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory, SessionFeature,
+    SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish, queues_from_settings,
+};
+use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoBoard, UserPython};
+use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
+use omp_undo::Undo;
+
+use crate::cli::{RunArgs, SessionArgs};
+use crate::folder::containing;
+use crate::folder::{AskedPrompt, FolderSetup, Problem};
+use crate::modes::first_run::FirstRun;
+use crate::output::warn;
+use crate::session::commands::{FolderOnDisk, SharedModels, of_files, skills_resource};
+use crate::session::compacting;
+use crate::session::hooking;
+use crate::session::jobs::{JobNews, watched};
+use crate::session::models::{ChosenModel, Recorded};
+use crate::session::nested_context::NestedContext;
+use crate::session::pages::{self, Exporter};
+use crate::session::recordings::{self, Recordings};
+use crate::session::rule_file::{self, RuleFile};
+use crate::session::secrets;
+use crate::session::sessions::{self, Opened};
+use crate::session::set_aside_news::SetAsideNews;
+use crate::session::titles;
+use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
+use crate::session::tools::Tools;
+use crate::session::undo;
+use crate::session::user_shell::{UserInterpreter, UserTerminal};
+
+/// What all sessions of a process share.
+pub struct SharedParts {
+    pub env: Env,
+    pub registry: Arc<tokio::sync::Mutex<Registry>>,
+    available: Arc<Mutex<Vec<Arc<Model>>>>,
+    pub recordings: Recordings,
+    /// These do not get into pages, dumps and logs.
+    pub secrets: Secrets,
+    redactor: Arc<Veil>,
+    /// Those of the sessions, which hide what is given meanwhile too.
+    veils: Mutex<Vec<Weak<Veil>>>,
+    /// Shares what is given meanwhile with every session.
+    auth: Auth,
+    /// What all sessions may take together.
+    budget: Arc<RunBudget>,
+}
+
+impl SharedParts {
+    pub fn new(args: &RunArgs, setup: &FolderSetup) -> Self {
+        let registry = setup.registry(&args.model);
+        let available = Arc::new(Mutex::new(registry.available()));
+        let redactor = secrets::redactor(setup, &registry);
+        let limits = BudgetLimits { max_tokens: args.budget.max_tokens, max_cost: args.budget.max_cost };
+        Self {
+            env: setup.env.clone(),
+            secrets: pages::secrets(&registry, redactor.clone()),
+            auth: registry.auth().clone(),
+            registry: Arc::new(tokio::sync::Mutex::new(registry)),
+            available,
+            recordings: Recordings::default(),
+            redactor,
+            veils: Mutex::default(),
+            budget: Arc::new(RunBudget::new(limits)),
+        }
+    }
+
+    /// The models that can be used.
+    pub fn models(&self) -> Vec<Arc<Model>> {
+        self.available.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn renew_models(&self, registry: &Registry) {
+        *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
+    }
+
+    /// A key that the user gives now: every session has it from its next request on.
+    pub fn give_key(&self, provider: &str, key: &str) {
+        if let Some(found) = secrets::given(key) {
+            self.living_veils().for_each(|veil| veil.add(found.clone()));
+            self.redactor.add(found);
+        }
+        self.auth.give_key(provider, key);
+        if let Ok(registry) = self.registry.try_lock() {
+            self.renew_models(&registry);
+        }
+    }
+
+    pub fn living_veils(&self) -> impl Iterator<Item = Arc<Veil>> {
+        let veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
+        veils.iter().filter_map(Weak::upgrade).collect::<Vec<_>>().into_iter()
+    }
+
+    fn remember_veil(&self, veil: &Arc<Veil>) {
+        let mut veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
+        veils.retain(|veil| veil.strong_count() > 0);
+        veils.push(Arc::downgrade(veil));
+    }
+}
+
+/// What is one session's own.
+pub struct SessionPlan {
+    pub editor: Editor,
+    pub opened: Opened,
+    pub begun: StartSource,
+    /// Whether somebody is there to answer questions.
+    pub attended: bool,
+    /// Whether it gets a title.
+    pub titled: bool,
+    /// Wins over what the flags say.
+    pub prompt: AskedPrompt,
+    /// What the user should know before all else.
+    pub warnings: Vec<String>,
+}
+
+/// The way to the models: over the network, or out of a recording.
+struct ModelLine {
+    client: Client,
+    replay: Option<Arc<Replay>>,
+}
+
+/// Who answers in a session.
+struct ChosenLlm {
+    model: Arc<Model>,
+    thinking: ThinkingLevel,
+    /// Secrets are hidden from it.
+    llm: Arc<dyn Llm>,
+    titling: Option<Titling>,
+    retry: RetryPolicy,
+}
+
+/// What surrounds the model in a session.
+struct Equipment {
+    policy: Policy,
+    system: SystemPrompt,
+    hooks: Arc<Hooks>,
+    undo: Option<Arc<Undo>>,
+    budget: BudgetLimits,
+    warnings: Vec<String>,
+}
+
+/// The folder as it was read once, with the flags of the run and what all sessions share.
+pub struct Blueprint {
+    setup: Arc<FolderSetup>,
+    args: RunArgs,
+    shared: Arc<SharedParts>,
+}
+
+impl Blueprint {
+    pub fn new(setup: Arc<FolderSetup>, args: RunArgs, shared: Arc<SharedParts>) -> Self {
+        Self { setup, args, shared }
+    }
+
+    pub fn setup(&self) -> &FolderSetup {
+        &self.setup
+    }
+
+    /// Puts a session together and starts it.
+    pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, Problem> {
+        let SessionPlan { editor, mut opened, begun, attended, titled, prompt, mut warnings } = plan;
+        let shared = &self.shared;
+        warnings.append(&mut opened.warnings);
+        warnings.extend(self.setup.rules().warnings.clone());
+        opened.resources.push(skills_resource(&self.setup));
+        opened.resources.extend(rules_resource(&self.setup));
+        let mut registry = shared.registry.lock().await;
+        let line = self.model_line(&registry)?;
+        let recorded = std::mem::take(&mut opened.recorded);
+        let (veil, chosen, told) =
+            self.choose(&mut registry, &line, recorded, titled, opened.recorder.path().is_some()).await;
+        // A provider of the user's own has its key in a variable that nobody else knows for one.
+        let setup = &self.setup.keeping_back(registry.secrets());
+        drop(registry);
+        warnings.extend(told);
+        // Told even when there is no model: a broken models.yml may well be the reason.
+        let ChosenLlm { model, thinking, llm, titling, retry } = chosen.inspect_err(|_| warn(&warnings))?;
+        opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
+        let tier = setup.service_tier(&self.args.model)?;
+        let tools = setup.tools(&self.args.tools, &model, attended, editor, &opened)?;
+        if tools.tools.iter().any(|tool| tool.name() == Bash::NAME) {
+            tools.shell.read_start_files();
+        }
+        let user_edit = edited_todos(&opened.resumed.messages);
+        note_model(&mut opened.recorder, opened.is_resumed, &model, thinking);
+        let Equipment { policy, system, hooks, undo, budget, warnings: told } =
+            self.equip(setup, &mut opened.recorder, &tools, &model, prompt)?;
+        warnings.extend(told);
+        let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts);
+        let (recorder, resumed) = (opened.recorder, opened.resumed);
+        let header = recorder.header().clone();
+        let features = StandardFeatures {
+            rules: setup.stream_rules(),
+            own: own_features(setup, &tools, &resumed.messages),
+            hooks: hooking::sets(&hooks),
+            files: undo.clone().map(|undo| undo::kept(setup, undo, &tools.jobs, veil.clone())),
+            titling,
+            jobs: Some(watched(&tools.jobs)),
+            jobs_wake: setup.settings.get("async.wakeIdle").unwrap_or(false),
+            run_budget: shared.budget.clone(),
+            budget,
+        };
+        let (session, actor) = Session::open(SessionOptions {
+            thinking,
+            tools: tools.tools,
+            system,
+            veil,
+            resumed,
+            begun,
+            policy,
+            access: setup.access(),
+            rule_keeper: Some(Arc::new(RuleFile(setup.dirs.settings_file()))),
+            retry,
+            cache: cache_retention(&shared.env),
+            queues: queues_from_settings(&setup.settings),
+            attended,
+            tier,
+            look_around: setup.look_around(),
+            features: features.list(),
+            compaction: compacting::options(setup, line.client, shared.available.clone()),
+            ..SessionOptions::new(llm, model, recorder)
+        });
+        let todos = tools.todos;
+        let safeguards = containing::safeguards(setup, undo.is_some());
+        let parts = self.command_parts(setup, attended, todos.clone(), tools.jobs, hooks);
+        session.set_commands(OWN_SOURCE, omp_commands::all(CommandParts { files: undo, ..parts }));
+        if let (Some(board), Some(phases)) = (&todos, user_edit) {
+            board.resume(phases);
+        }
+        containing::make_ahead(setup.containment());
+        Ok(OpenSession {
+            session,
+            actor,
+            header,
+            shell: Arc::new(UserTerminal(tools.shell)),
+            python: Some(Arc::new(UserInterpreter(python))),
+            todos: todos.map(|todos| Arc::new(SharedTodos(todos)) as Arc<dyn omp_session::TodoBoard>),
+            safeguards,
+            factory: Some(self.clone()),
+            warnings,
+        })
+    }
+
+    fn model_line(&self, registry: &Registry) -> Result<ModelLine, Problem> {
+        let (setup, recordings) = (&self.setup, &self.shared.recordings);
+        let listener = recordings.listener(setup, &self.args.model, registry, &self.shared.redactor)?;
+        let client = setup.client(listener);
+        let replay = recordings.replay(setup, &self.args.model, &client)?;
+        Ok(ModelLine { client, replay })
+    }
+
+    /// Who answers, and what must not be told to them; with what the user should know, also where nobody answers.
+    async fn choose(
+        &self,
+        registry: &mut Registry,
+        line: &ModelLine,
+        recorded: Recorded,
+        titled: bool,
+        is_recorded: bool,
+    ) -> (Arc<Veil>, Result<ChosenLlm, Problem>, Vec<String>) {
+        let (setup, args) = (&*self.setup, &self.args.model);
+        let mut warnings = Vec::new();
+        let chosen = match &line.replay {
+            Some(replay) => {
+                let thinking = args.thinking.unwrap_or(replay.thinking());
+                Ok(ChosenModel { model: replay.model(), thinking, note: None })
+            }
+            None => {
+                let chosen = setup.model(registry, args, recorded, &line.client).await;
+                warnings.extend(registry.problems().iter().map(ToString::to_string));
+                chosen
+            }
+        };
+        self.shared.renew_models(registry);
+        warnings.extend(chosen.as_ref().ok().and_then(|chosen| chosen.note.clone()));
+        let (veil, told) = secrets::veil(setup, registry, is_recorded);
+        self.shared.remember_veil(&veil);
+        warnings.extend(told);
+        let chosen = chosen.map(|ChosenModel { model, thinking, .. }| ChosenLlm {
+            titling: titled.then(|| titles::titling(setup, registry, &model)),
+            retry: retries(setup, line.replay.is_some()),
+            llm: Arc::new(Veiled::new(self.llm(line, registry), veil.clone())),
+            model,
+            thinking,
+        });
+        (veil, chosen, warnings)
+    }
+
+    fn llm(&self, line: &ModelLine, registry: &Registry) -> Arc<dyn Llm> {
+        match &line.replay {
+            Some(replay) => replay.clone(),
+            None => {
+                let providers = Providers::new(line.client.clone(), registry.auth().clone());
+                Arc::new(providers.with_watchdogs(self.setup.watchdogs()))
+            }
+        }
+    }
+
+    fn equip(
+        &self,
+        setup: &FolderSetup,
+        recorder: &mut Recorder,
+        tools: &Tools,
+        model: &Model,
+        prompt: AskedPrompt,
+    ) -> Result<Equipment, Problem> {
+        let mut warnings = containing::warnings(setup);
+        let places = RulePlaces::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
+        let (policy, told) = rule_file::policy(&setup.settings, places)?;
+        warnings.extend(told);
+        recorder.keep(setup.trust_entry());
+        let asked = setup.asked_prompt(&self.args.prompt)?;
+        let prompt = AskedPrompt { replace: prompt.replace.or(asked.replace), append: prompt.append.or(asked.append) };
+        let system = setup.system_prompt(prompt, recorder.header(), &tools.tools)?;
+        warnings.extend(setup.prompt_warnings());
+        let (hooks, told) = hooking::hooks(setup);
+        warnings.extend(told);
+        let (undo, told) = undo::open(setup, recorder);
+        warnings.extend(told);
+        let (budget, told) = self.limits(model);
+        warnings.extend(told);
+        Ok(Equipment { policy, system, hooks, undo, budget, warnings })
+    }
+
+    /// How much a session may cost.
+    fn limits(&self, model: &Model) -> (BudgetLimits, Option<String>) {
+        let limits = BudgetLimits::from_settings(&self.setup.settings);
+        let costs = limits.max_cost.is_some() || self.shared.budget.limits().max_cost.is_some();
+        (limits, (costs && model.cost == Prices::default()).then(|| unpriced(model)))
+    }
+
+    fn command_parts(
+        &self,
+        setup: &FolderSetup,
+        attended: bool,
+        todos: Option<TodoBoard>,
+        jobs: Arc<Jobs>,
+        hooks: Arc<Hooks>,
+    ) -> CommandParts {
+        let models: Arc<dyn ModelDirectory> = Arc::new(SharedModels(self.shared.registry.clone()));
+        let folder = Arc::new(FolderOnDisk {
+            args: self.args.clone(),
+            env: setup.env.clone(),
+            dirs: setup.dirs.clone(),
+            cwd: setup.cwd.clone(),
+        });
+        CommandParts {
+            cwd: setup.cwd.clone(),
+            home: setup.dirs.home.clone(),
+            tasks: todos.map(|todos| Arc::new(SharedTodos(todos)) as Arc<dyn TaskList>),
+            jobs: Arc::new(move || jobs.listed()),
+            hooks: Arc::new(move || hooks.listing()),
+            sessions: sessions::folder(setup, &self.args.session),
+            brought: of_files(setup, models.clone()),
+            reserved: omp_interactive::OWN_COMMANDS.iter().map(|(name, _)| *name).collect(),
+            models,
+            pages: Arc::new(Exporter::of(setup, self.shared.secrets.clone())),
+            secrets: self.shared.secrets.clone(),
+            keys: Arc::new(FirstRun::of(setup)),
+            files: None,
+            settings: SettingsCommand {
+                folder: folder.clone(),
+                file: setup.dirs.settings_file(),
+                cwd: setup.cwd.clone(),
+                home: setup.dirs.home.clone(),
+            },
+            trust: TrustCommand { folder, agent: setup.dirs.agent.clone(), attended },
+            debug: DebugCommand {
+                agent: setup.dirs.agent.clone(),
+                home: setup.dirs.home.clone(),
+                env: setup.env.clone(),
+                settings: setup.settings.origins().into_iter().map(|(key, layer)| (key, layer.name())).collect(),
+                secrets: self.shared.secrets.clone(),
+            },
+        }
+    }
+
+    /// The flags of a further session. It is offered no tool that the flags keep from this run.
+    fn args_for(&self, wanted: &SubSession) -> Result<RunArgs, Problem> {
+        let mut args = self.args.clone();
+        args.model.model = wanted.model.clone().or(args.model.model);
+        args.model.thinking = wanted.thinking.or(args.model.thinking);
+        if let Some(names) = &wanted.tools {
+            let offered = &self.args.tools.tools;
+            if let Some(other) = names.iter().find(|name| !offered.is_empty() && !offered.contains(name)) {
+                return Err(format!(
+                    "the tool `{other}` is not offered in this run\nhint: `--tools` names those that are"
+                ));
+            }
+            args.tools.no_tools |= names.is_empty();
+            args.tools.tools = if args.tools.no_tools { Vec::new() } else { names.clone() };
+        }
+        args.session = SessionArgs {
+            no_session: wanted.kept_in.is_none(),
+            session_dir: wanted.kept_in.clone(),
+            ..SessionArgs::default()
+        };
+        Ok(args)
+    }
+
+    async fn make_further(&self, wanted: SubSession) -> Result<OpenSession, Problem> {
+        let args = self.args_for(&wanted)?;
+        let prompt = AskedPrompt { replace: wanted.system_prompt, append: wanted.append_system_prompt };
+        let begin = Wish::New { cwd: None, parent: wanted.parent };
+        let opened = sessions::open(&self.setup, &args.session, begin)?;
+        let further = Arc::new(Self::new(self.setup.clone(), args, self.shared.clone()));
+        let plan = SessionPlan {
+            editor: Editor::default(),
+            opened,
+            begun: StartSource::Startup,
+            attended: false,
+            titled: false,
+            prompt,
+            warnings: Vec::new(),
+        };
+        further.assemble(plan).await
+    }
+}
+
+impl SessionFactory for Blueprint {
+    fn make(&self, wanted: SubSession) -> BoxFuture<'_, Result<OpenSession, String>> {
+        self.make_further(wanted).boxed()
+    }
+}
+
+/// A session that goes on has them already.
+fn note_model(recorder: &mut Recorder, resumed: bool, model: &Model, thinking: ThinkingLevel) {
+    if !resumed {
+        recorder.model_changed(model);
+        recorder.thinking_changed(thinking);
+    }
+}
+
+/// What omp itself takes part with in a session.
+fn own_features(setup: &FolderSetup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn SessionFeature>> {
+    let mut features: Vec<Arc<dyn SessionFeature>> = vec![
+        Arc::new(JobNews { jobs: tools.jobs.clone() }),
+        Arc::new(NestedContext::new(setup.cwd.clone(), history)),
+        Arc::new(SetAsideNews::of(setup.containment())),
+    ];
+    if let Some(board) = tools.todos.clone() {
+        let on = setup.settings.get("todo.reminders").unwrap_or(true);
+        let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(1) } else { 0 };
+        features.push(Arc::new(TodoReminder { board, max, given: Default::default() }));
+    }
+    features
+}
+
+/// Where nobody answers there is nothing to wait for.
+fn retries(setup: &FolderSetup, is_replay: bool) -> RetryPolicy {
+    let waits = !is_replay || recordings::timing(&setup.env) == ReplayTiming::Real;
+    RetryPolicy { waits, ..RetryPolicy::from_settings(&setup.settings) }
+}
+
+/// Lets rules be read that can be.
+fn rules_resource(setup: &FolderSetup) -> Option<Arc<dyn Resource>> {
+    let texts = setup.rules().readable();
+    (!texts.is_empty()).then(|| Arc::new(TextsResource { scheme: "rule", texts }) as Arc<dyn Resource>)
+}
+
+fn unpriced(model: &Model) -> String {
+    format!("there is a cost budget, but {} has no prices, so nothing counts towards it", model.selector())
+}
+
+fn cache_retention(env: &Env) -> CacheRetention {
+    match env.get(vars::PI_CACHE_RETENTION) {
+        Some("long") => CacheRetention::Long,
+        _ => CacheRetention::Short,
+    }
+}

@@ -1,0 +1,208 @@
+//! Makes sessions out of flags, settings and files: one for a print run, many for a protocol.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_config::Dirs;
+use omp_session::{OpenSession, Session, SessionHost, SessionListing, Wish};
+use omp_store::{BlobStore, LoadedSession, SessionsDir};
+use omp_types::{Editor, Model, Secrets, vars};
+
+use crate::cli::RunArgs;
+use crate::folder::{AskedPrompt, FolderSetup, Problem, working_folder};
+use crate::modes::first_run;
+use crate::session::blueprint::{Blueprint, SessionPlan, SharedParts};
+use crate::session::hooking;
+use crate::session::pages::Exporter;
+use crate::session::sessions;
+use crate::startup;
+
+/// A session has its folder read anew, so that it knows what was changed since the last one; nothing else reads it again.
+pub struct Host {
+    args: RunArgs,
+    /// Whether somebody is there to answer questions.
+    attended: bool,
+    /// Whether the terminal omp runs in goes on with the last of these sessions.
+    in_terminal: bool,
+    dirs: Dirs,
+    sessions: SessionsDir,
+    shared: Arc<SharedParts>,
+    warnings: Mutex<Warnings>,
+    /// Whether a session was made before.
+    has_begun: AtomicBool,
+    /// For a session that starts at once.
+    first: Mutex<Option<FolderSetup>>,
+}
+
+/// What is wrong in files is told once, not with every session.
+#[derive(Default)]
+struct Warnings {
+    /// Found before there was a session to tell them in.
+    early: Vec<String>,
+    told: BTreeSet<String>,
+}
+
+impl Host {
+    pub fn new(mut args: RunArgs, setup: &FolderSetup, attended: bool) -> Self {
+        setup.pin_for_run(&mut args.tools);
+        args.prompt.started_in = Some(setup.cwd.clone());
+        Self {
+            dirs: setup.dirs.clone(),
+            sessions: sessions::folder(setup, &args.session),
+            shared: Arc::new(SharedParts::new(&args, setup)),
+            args,
+            attended,
+            in_terminal: false,
+            warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
+            has_begun: AtomicBool::new(false),
+            first: Mutex::default(),
+        }
+    }
+
+    /// The first session starts right now, with what was read of the folder a moment ago.
+    pub fn at_once(self, setup: &FolderSetup) -> Self {
+        let first = Mutex::new(Some(setup.again(&self.args)));
+        Self { first, ..self }
+    }
+
+    /// For a front end that a person started in a terminal: `--continue` goes on there with the session it had last.
+    pub fn in_terminal(self) -> Self {
+        Self { in_terminal: true, ..self }
+    }
+
+    /// What sessions of the folder are made of. Read anew, unless this is the first session and in the folder that was just
+    /// read.
+    fn blueprint(&self, folder: Option<PathBuf>) -> Result<Arc<Blueprint>, Problem> {
+        let args = RunArgs { cwd: folder.clone().or_else(|| self.args.cwd.clone()), ..self.args.clone() };
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let setup = match first.filter(|first| first.is_fresh() && folder.is_none_or(|folder| folder == first.cwd)) {
+            Some(first) => first,
+            None => FolderSetup::new(&args, &self.shared.env)?,
+        };
+        Ok(Arc::new(Blueprint::new(Arc::new(setup), args, self.shared.clone())))
+    }
+
+    fn tell_once(&self, warnings: Vec<String>) -> Vec<String> {
+        let mut known = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = std::mem::take(&mut known.early).into_iter().chain(warnings);
+        found.filter(|warning| known.told.insert(warning.clone())).collect()
+    }
+
+    /// What a key can be given for.
+    pub fn key_providers(&self) -> Vec<omp_interactive::Provider> {
+        self.shared.registry.try_lock().map(|registry| first_run::providers(&registry)).unwrap_or_default()
+    }
+
+    /// A key that the user gives now: every session has it from its next request on.
+    pub fn give_key(&self, provider: &str, key: &str) {
+        self.shared.give_key(provider, key);
+    }
+
+    /// A text that the user has typed, as it may be kept: what recalls it later means the same secrets.
+    pub fn hide_typed(&self, text: &str) -> String {
+        self.shared.living_veils().fold(text.to_owned(), |text, veil| veil.hide(&text).into_owned())
+    }
+
+    /// What must not get into what others read.
+    pub fn secrets(&self) -> Secrets {
+        self.shared.secrets.clone()
+    }
+
+    /// What the user should know at the end of a run.
+    pub fn last_words(&self) -> Vec<String> {
+        self.shared.recordings.problem().into_iter().collect()
+    }
+
+    /// What the flags ask for: the session that is named, the newest, or a new one.
+    pub fn wish(&self, setup: &FolderSetup) -> Result<Wish, Problem> {
+        sessions::wish(setup, &self.args.session)
+    }
+
+    /// Whether sessions get a title: only those with somebody behind them who may look for them later.
+    pub fn titles(&self) -> bool {
+        self.attended && !self.args.session.no_title && self.shared.env.get(vars::PI_NO_TITLE).is_none()
+    }
+
+    async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
+        let _part = startup::part("session");
+        let blueprint = self.blueprint(folder_of(&wish))?;
+        self.start_with(&blueprint, editor, wish).await
+    }
+
+    /// Moves a session and goes on with it. When it cannot go on there, it is moved back.
+    async fn start_elsewhere(&self, editor: Editor, file: PathBuf, cwd: PathBuf) -> Result<OpenSession, Problem> {
+        let _part = startup::part("session");
+        let blueprint = self.blueprint(Some(cwd.clone()))?;
+        let moved = sessions::relocate(blueprint.setup(), &self.args.session, &file)?;
+        let there = Wish::Resume { file: moved.now.clone(), cwd: Some(cwd) };
+        match self.start_with(&blueprint, editor, there).await {
+            Ok(opened) => Ok(opened),
+            Err(problem) => Err(moved.back(problem)),
+        }
+    }
+
+    async fn start_with(&self, blueprint: &Arc<Blueprint>, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
+        let setup = blueprint.setup();
+        let warnings = self.tell_once([setup.warnings.clone(), setup.trust_warnings()].concat());
+        let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
+        let opened = sessions::open(setup, &self.args.session, wish)?;
+        let file = opened.recorder.path();
+        let (attended, titled) = (self.attended, self.titles());
+        let plan = SessionPlan { editor, opened, begun, attended, titled, prompt: AskedPrompt::default(), warnings };
+        let opened = blueprint.assemble(plan).await?;
+        self.has_begun.store(true, Ordering::Relaxed);
+        if let Some(file) = file.filter(|_| self.in_terminal) {
+            sessions::leave_breadcrumb(setup, &file);
+        }
+        Ok(opened)
+    }
+}
+
+impl SessionHost for Host {
+    fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
+        match wish {
+            Wish::Move { file, cwd } => self.start_elsewhere(editor, file, cwd).boxed(),
+            wish => self.start(editor, wish).boxed(),
+        }
+    }
+
+    fn models(&self) -> Vec<Arc<Model>> {
+        self.shared.models()
+    }
+
+    fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String> {
+        // A session of another folder has its page there; where that folder is gone, here.
+        let cwd = Some(PathBuf::from(session.cwd())).filter(|cwd| cwd.is_dir()).or_else(|| self.args.cwd.clone());
+        let cwd = working_folder(cwd.as_deref())?;
+        let exporter = Exporter::in_folder(&self.dirs, cwd, self.shared.env.clone(), self.secrets());
+        exporter.export(session, to.as_deref())
+    }
+
+    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
+        sessions::listed(&self.sessions, cwd.as_deref())
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), String> {
+        self.sessions.trash(file).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn rename(&self, file: &Path, title: &str) -> Result<(), String> {
+        let session = LoadedSession::open(file, BlobStore::new(&self.dirs.agent)).map_err(|error| error.to_string())?;
+        sessions::rename(session, title).map(drop)
+    }
+}
+
+fn folder_of(wish: &Wish) -> Option<PathBuf> {
+    match wish {
+        Wish::New { cwd, .. } | Wish::Resume { cwd, .. } | Wish::Fork { cwd, .. } => cwd.clone(),
+        Wish::Branch { file, .. } => sessions::folder_in(file),
+        Wish::Move { cwd, .. } => Some(cwd.clone()),
+    }
+}

@@ -1,0 +1,24 @@
+//! What a session is made of, and who makes it: the host of every mode.
+
+mod blueprint;
+pub mod commands;
+pub mod compacting;
+pub mod hooking;
+pub mod host;
+pub mod jobs;
+pub mod models;
+pub mod nested_context;
+pub mod pages;
+#[cfg(test)]
+mod prompt_size;
+pub mod recordings;
+pub mod rule_file;
+pub mod secrets;
+pub mod sessions;
+pub mod set_aside_news;
+pub mod titles;
+pub mod todos;
+pub mod tools;
+pub mod transcript;
+pub mod undo;
+pub mod user_shell;

@@ -1,0 +1,101 @@
+//! The models of a session: which there are, which one answers, and the network they are reached by.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use omp_http::{Client, HttpConfig, Listener};
+use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
+use omp_types::{Model, ServiceTier, ThinkingLevel};
+
+use crate::cli::ModelArgs;
+use crate::folder::{FolderSetup, Problem};
+use crate::startup;
+
+/// What a resumed session says of itself.
+#[derive(Default)]
+pub struct Recorded {
+    pub model: Option<String>,
+    pub thinking: Option<ThinkingLevel>,
+}
+
+/// The model that answers.
+pub struct ChosenModel {
+    pub model: Arc<Model>,
+    pub thinking: ThinkingLevel,
+    /// What the user should know about the choice.
+    pub note: Option<String>,
+}
+
+impl FolderSetup {
+    /// `listener` hears of every exchange.
+    pub fn client(&self, listener: Option<Arc<dyn Listener>>) -> Client {
+        let config = HttpConfig { connect_timeout: self.watchdogs().connect(), ..HttpConfig::default() };
+        Client::new(&self.env, config).heard_by(listener)
+    }
+
+    /// How long a silent provider is waited for.
+    pub fn watchdogs(&self) -> Watchdogs {
+        let settings = WatchdogSettings {
+            connect: self.settings.get("providers.connectTimeoutSeconds"),
+            first_event: self.settings.get("providers.streamFirstEventTimeoutSeconds"),
+            idle: self.settings.get("providers.streamIdleTimeoutSeconds"),
+        };
+        Watchdogs::new(self.env.clone(), settings)
+    }
+
+    pub fn registry(&self, args: &ModelArgs) -> Registry {
+        let _part = startup::part("models");
+        Registry::load(LoadOptions {
+            env: self.env.clone(),
+            models_file: Some(self.dirs.models_file()),
+            api_key: args.api_key.clone(),
+            provider_order: self.settings.get("modelProviderOrder").unwrap_or_default(),
+            disabled_providers: self.settings.get("disabledProviders").unwrap_or_default(),
+            thinking_budgets: self.thinking_budgets(),
+            roles: self.settings.user("modelRoles").unwrap_or_default(),
+            role_flags: args.roles.flags(),
+        })
+    }
+
+    /// Tokens by level, where the user has set them.
+    fn thinking_budgets(&self) -> BTreeMap<String, u64> {
+        let keys = [
+            "thinkingBudgets.minimal",
+            "thinkingBudgets.low",
+            "thinkingBudgets.medium",
+            "thinkingBudgets.high",
+            "thinkingBudgets.xhigh",
+        ];
+        let set = |key: &str| Some((key.rsplit_once('.')?.1.to_owned(), self.settings.user(key)?));
+        keys.into_iter().filter_map(set).collect()
+    }
+
+    /// The model and how hard it thinks: a `:level` with the name, `--thinking`, the session, the setting. What is wrong in
+    /// the files is told by the registry.
+    pub async fn model(
+        &self,
+        registry: &mut Registry,
+        args: &ModelArgs,
+        recorded: Recorded,
+        client: &Client,
+    ) -> Result<ChosenModel, Problem> {
+        let _part = startup::part("model");
+        let choice = InitialChoice {
+            model: args.model.clone(),
+            provider: args.provider.clone(),
+            scope: self.settings.get("enabledModels").unwrap_or_default(),
+            recorded: recorded.model,
+        };
+        let resolved = registry.choose(&choice, || client.clone()).await.map_err(|error| error.to_string())?;
+        let level = args.thinking.or(resolved.thinking).or(recorded.thinking);
+        let thinking = level.or_else(|| self.settings.get("defaultThinkingLevel")).unwrap_or(ThinkingLevel::High);
+        Ok(ChosenModel { model: resolved.model, thinking, note: resolved.note })
+    }
+
+    /// The flag, else the setting.
+    pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, Problem> {
+        let word = args.service_tier.clone().or_else(|| self.settings.get("serviceTier"));
+        let word = word.or_else(|| self.settings.get("tier.openai"));
+        word.filter(|word| word != "none").map(|word| word.parse()).transpose()
+    }
+}

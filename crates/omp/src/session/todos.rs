@@ -1,0 +1,105 @@
+//! The task list of the todo tool, as commands, front ends and the session use it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use omp_agent::{Tool, ToolRole};
+use omp_commands::{TaskList, TaskListNote};
+use omp_session::{Reminded, Said, SessionCx, SessionFeature, ToolOutcome};
+use omp_tools::{Todo, TodoBoard, TodoEdit, TodoPhase, todo_reminders};
+use omp_types::{Message, text_of};
+use serde_json::{Value, json};
+
+/// The list as the user left it, if nobody has changed it since.
+pub fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
+    let newest = history.iter().rev().find_map(|message| match message {
+        Message::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => Some(None),
+        Message::Custom(custom) if custom.custom_type == todo_reminders::USER_EDIT_ENTRY => {
+            Some(custom.details.as_ref())
+        }
+        _ => None,
+    });
+    serde_json::from_value(newest??.get("phases")?.clone()).ok()
+}
+
+/// The list for commands, which change it, and for front ends, which show and set it as a whole.
+pub struct SharedTodos(pub TodoBoard);
+
+impl TaskList for SharedTodos {
+    fn export(&self) -> String {
+        self.0.export()
+    }
+
+    fn import(&self, markdown: &str) -> Result<(), Vec<String>> {
+        self.0.import(markdown)
+    }
+
+    fn edit(&self, line: &str) -> Result<String, String> {
+        self.0.edit(&TodoEdit::parse(line, &self.0.phases())?)
+    }
+
+    fn note_of_edit(&self, done: &str) -> TaskListNote {
+        let phases = self.0.phases();
+        let text = todo_reminders::after_user_edit(done, &phases);
+        TaskListNote { custom_type: todo_reminders::USER_EDIT_ENTRY, text, phases: json!(phases) }
+    }
+}
+
+impl omp_session::TodoBoard for SharedTodos {
+    fn phases(&self) -> Value {
+        json!(self.0.phases())
+    }
+
+    fn set_phases(&self, phases: Value) -> Result<(), String> {
+        let phases: Vec<TodoPhase> =
+            serde_json::from_value(phases).map_err(|error| format!("this is no list of phases: {error}"))?;
+        self.0.set(phases).map_err(|problems| problems.join("; "))
+    }
+}
+
+/// Tells the model of a failed change to the list, and of open tasks when it wants to stop.
+pub struct TodoReminder {
+    pub board: TodoBoard,
+    /// `todo.remindersMax`; 0 where `todo.reminders` is off.
+    pub max: u32,
+    pub given: AtomicU32,
+}
+
+impl SessionFeature for TodoReminder {
+    fn begin_run(&self) {
+        self.given.store(0, Ordering::Relaxed);
+    }
+
+    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        let is_ours = cx.tool_role(&outcome.name) == Some(ToolRole::TaskList);
+        ready(after_error(outcome).filter(|_| is_ours)).boxed()
+    }
+
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+        ready(self.of_open_tasks()).boxed()
+    }
+}
+
+impl TodoReminder {
+    fn of_open_tasks(&self) -> Option<Said> {
+        let attempt = self.given.load(Ordering::Relaxed) + 1;
+        if attempt > self.max {
+            return None;
+        }
+        let phases = self.board.phases();
+        let text = todo_reminders::of_open_tasks(&phases, attempt, self.max)?;
+        self.given.store(attempt, Ordering::Relaxed);
+        let open: Vec<_> = phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open()).collect();
+        let event = Reminded { kind: Todo::NAME, items: json!(open), attempt, max_attempts: self.max };
+        Some(Said::new("todo-reminder", text).with_event(event))
+    }
+}
+
+fn after_error(outcome: &ToolOutcome) -> Option<Said> {
+    if !outcome.output.is_error {
+        return None;
+    }
+    let text = todo_reminders::after_error(&text_of(&outcome.output.content));
+    Some(Said::new(todo_reminders::ERROR_REMINDER_TYPE, text))
+}

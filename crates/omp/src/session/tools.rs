@@ -1,0 +1,93 @@
+//! The tools of a session.
+
+use std::sync::Arc;
+
+use omp_agent::{AnyTool, Tool, ToolRole};
+use omp_tools::{
+    Ask, AstEdit, Checkpoint, Jobs, OFF_BY_DEFAULT, Resolve, Rewind, TodoBoard, ToolOptions, Toolbox, UserShell,
+};
+use omp_types::{Editor, Model};
+
+use crate::cli::ToolArgs;
+use crate::folder::{FolderSetup, Problem};
+use crate::session::sessions::Opened;
+
+/// What the model may use, with what the user shares of it.
+pub struct Tools {
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    pub shell: UserShell,
+    /// `None` where the todo tool is off.
+    pub todos: Option<TodoBoard>,
+    pub jobs: Arc<Jobs>,
+}
+
+impl FolderSetup {
+    pub fn tools(
+        &self,
+        args: &ToolArgs,
+        model: &Arc<Model>,
+        attended: bool,
+        editor: Editor,
+        opened: &Opened,
+    ) -> Result<Tools, Problem> {
+        let mut options = ToolOptions::read(&|key| self.settings.get(key));
+        args.tools.iter().for_each(|name| options.switch_on(name));
+        let uncontained = self.settings.user("containment.editorTerminals").unwrap_or_default();
+        let editor = Editor { uncontained, ..editor };
+        let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
+        let toolbox = Toolbox {
+            cwd: self.cwd.clone(),
+            home: self.dirs.home.clone(),
+            env: self.env.clone(),
+            artifacts: opened.artifacts.clone(),
+            options,
+            model: model.clone(),
+            attended,
+            terminal: false,
+            editor,
+            jobs: jobs.clone(),
+            todo: TodoBoard::default(),
+            resources: opened.resources.clone(),
+            access: self.access(),
+            containment: self.containment().clone(),
+        };
+        let todos = Some(toolbox.todo.clone());
+        let (tools, shell) = toolbox.tools_and_shell();
+        let mut built = Tools { tools, shell, todos, jobs };
+        if args.no_tools {
+            built.tools.clear();
+        }
+        let has_todo = |tools: &[Arc<dyn AnyTool>]| tools.iter().any(|tool| tool.role() == Some(ToolRole::TaskList));
+        if args.no_tools || args.tools.is_empty() {
+            built.todos = built.todos.filter(|_| has_todo(&built.tools));
+            return Ok(built);
+        }
+        let names: Vec<String> = built.tools.iter().map(|tool| tool.name().into_owned()).collect();
+        if let Some(unknown) = args.tools.iter().find(|name| !names.contains(name)) {
+            return Err(no_tool(unknown, &names));
+        }
+        // What one of these begins, the other ends.
+        let together = [(AstEdit::NAME, Resolve::NAME), (Checkpoint::NAME, Rewind::NAME)];
+        let brought =
+            |name: &str| together.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));
+        let wanted = |name: &str| args.tools.iter().any(|wanted| wanted == name) || brought(name);
+        built.tools.retain(|tool| wanted(&tool.name()));
+        built.todos = built.todos.filter(|_| has_todo(&built.tools));
+        Ok(built)
+    }
+}
+
+fn no_tool(name: &str, names: &[String]) -> Problem {
+    let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
+    match name {
+        Ask::NAME => {
+            "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
+                .to_owned()
+        }
+        _ => format!(
+            "there is no tool `{name}`\nhint: the tools are {}; off by default: {}",
+            names.join(", "),
+            off.join(", ")
+        ),
+    }
+}

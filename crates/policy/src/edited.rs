@@ -1,0 +1,74 @@
+//! Rules as the user has written them in the question: whether they can be read and speak of the call that is asked about.
+
+use omp_agent::Effect;
+
+use crate::ApprovalRules;
+use crate::rule::{RuleLevel, RuleSource};
+
+/// A call, and the rules that count while it is asked about.
+#[derive(Clone, Debug)]
+pub struct EditedRules {
+    rules: ApprovalRules,
+    tool: String,
+    effects: Vec<Effect>,
+}
+
+impl EditedRules {
+    pub fn new(rules: &ApprovalRules, tool: &str, effects: &[Effect]) -> Self {
+        Self { rules: rules.clone(), tool: tool.to_owned(), effects: effects.to_vec() }
+    }
+
+    /// As an allow they have to cover the whole call, as a deny to speak of it.
+    pub fn check(&self, lines: &[String]) -> Result<(), String> {
+        let (mut allowing, mut denying) = (self.rules.clone(), ApprovalRules::new(self.rules.places().clone()));
+        for line in lines {
+            for (level, rules) in [(RuleLevel::Allow, &mut allowing), (RuleLevel::Deny, &mut denying)] {
+                let added = rules.add(level, RuleSource::User, line);
+                added.map_err(|problem| format!("`{line}` is no rule: {problem}"))?;
+            }
+        }
+        let covers = allowing.covered(&self.tool, &self.effects).is_some() && self.is_needed(&allowing);
+        match covers && denying.speaks(RuleLevel::Deny, &self.tool, &self.effects).is_some() {
+            true => Ok(()),
+            false => {
+                Err("this does not cover the call\nhint: the rules together have to cover every line above".to_owned())
+            }
+        }
+    }
+
+    /// A rule besides those that cover the call already would change nothing.
+    fn is_needed(&self, with: &ApprovalRules) -> bool {
+        with.iter().count() > self.rules.iter().count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paths::RulePlaces;
+
+    #[test]
+    fn what_does_not_cover_the_call_or_cannot_be_read_is_refused() {
+        let run = |text: &str| Effect::Run { words: text.split(' ').map(str::to_owned).collect(), whole: true };
+        let mut rules = ApprovalRules::new(RulePlaces { workspace: "/w/app".into(), ..RulePlaces::default() });
+        rules.add(RuleLevel::Allow, RuleSource::User, "bash(cd *)").unwrap();
+        let effects = vec![run("cd src"), run("git push origin main"), Effect::Write("/w/app/log".into())];
+        let edited = EditedRules::new(&rules, "bash", &effects);
+        for (lines, expect) in [
+            (&["bash(git push origin *)", "write(log)"] as &[&str], Ok(())),
+            (&["bash(git *)", "write(**)"], Ok(())),
+            (&["bash"], Ok(())),
+            (&["bash(git push origin *)"], Err("this does not cover the call")),
+            (&["bash(git pull *)", "write(log)"], Err("this does not cover the call")),
+            (&["bash(cd *)"], Err("this does not cover the call")),
+            (&[], Err("this does not cover the call")),
+            (&["bash(git", "write(log)"], Err("`bash(git` is no rule: the bracket is not closed")),
+            (&["git push"], Err("`git push` is no rule: it begins with no name of a tool")),
+        ] {
+            let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            let first = |problem: String| problem.lines().next().unwrap_or_default().to_owned();
+            let told = edited.check(&lines).map_err(first);
+            assert_eq!(told, expect.map_err(str::to_owned), "{lines:?}");
+        }
+    }
+}

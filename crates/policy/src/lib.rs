@@ -1,0 +1,252 @@
+//! May a call run? The tool's own tier, the user's mode, the user's rule for that tool, the rules on what the call does.
+//!
+//! A repository's settings can only tighten: what they ask for is taken when it is stricter than the user's own choice.
+
+mod edited;
+mod offer;
+mod paths;
+mod rule;
+mod rules;
+mod settings;
+
+use std::collections::BTreeMap;
+
+use omp_agent::{Approval, Tier};
+use omp_config::Settings;
+use serde::Deserialize;
+
+pub use edited::EditedRules;
+pub use offer::{RuleOffer, offers};
+pub use paths::RulePlaces;
+pub use rule::{ApprovalRule, RuleLevel, RuleSource};
+pub use rules::{ApprovalRules, RuleProblem};
+pub use settings::POLICY_SETTINGS;
+
+use rules::Ruling;
+
+/// What runs without a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalMode {
+    /// Everything.
+    #[default]
+    Yolo,
+    /// Reading and writing, not executing.
+    Write,
+    /// Reading only.
+    AlwaysAsk,
+}
+
+/// The user's rule for one tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolPolicy {
+    Allow,
+    Prompt,
+    Deny,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    pub mode: ApprovalMode,
+    pub tools: BTreeMap<String, ToolPolicy>,
+    pub rules: ApprovalRules,
+}
+
+/// What to do with one call, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub kind: VerdictKind,
+    pub by: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VerdictKind {
+    Run,
+    Ask { reason: Option<String> },
+    Deny { reason: String },
+}
+
+impl VerdictKind {
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            VerdictKind::Run => "run",
+            VerdictKind::Ask { .. } => "ask",
+            VerdictKind::Deny { .. } => "deny",
+        }
+    }
+}
+
+impl Verdict {
+    pub fn run(by: impl Into<String>) -> Self {
+        Self { kind: VerdictKind::Run, by: by.into() }
+    }
+
+    pub fn ask(reason: Option<String>, by: impl Into<String>) -> Self {
+        Self { kind: VerdictKind::Ask { reason }, by: by.into() }
+    }
+
+    pub fn deny(reason: String, by: impl Into<String>) -> Self {
+        Self { kind: VerdictKind::Deny { reason }, by: by.into() }
+    }
+}
+
+impl Policy {
+    /// Without rules on what calls do, which need to know places: [`ApprovalRules::from_settings`].
+    pub fn from_settings(settings: &Settings) -> Self {
+        let user_mode: ApprovalMode = settings.user("tools.approvalMode").unwrap_or_default();
+        let project_mode = settings.project("tools.approvalMode").unwrap_or_default();
+        let mut tools = rules(settings.user("tools.approval"));
+        for (tool, rule) in rules(settings.project("tools.approval")) {
+            let strictest = tools.get(&tool).copied().unwrap_or(ToolPolicy::Allow).max(rule);
+            if strictest > ToolPolicy::Allow {
+                tools.insert(tool, strictest);
+            }
+        }
+        Self { mode: user_mode.max(project_mode), tools, ..Self::default() }
+    }
+
+    /// What forbids comes first, then what has to be asked, then what is allowed, then the mode.
+    pub fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
+        let own = self.tools.get(tool);
+        let setting = format!("tools.approval.{tool}");
+        if own == Some(&ToolPolicy::Deny) {
+            return Verdict::deny(format!("the setting `{setting}` is `deny`"), setting);
+        }
+        let ruling = self.rules.ruling(tool, &approval.effects);
+        if let Ruling::Deny(rule) = ruling {
+            return Verdict::deny(
+                format!("the {} rule `{}` denies it", rule.source.as_str(), rule.text),
+                rule.to_string(),
+            );
+        }
+        if own == Some(&ToolPolicy::Prompt) {
+            return Verdict::ask(approval.reason.clone(), setting);
+        }
+        match ruling {
+            Ruling::Ask(rule) => return Verdict::ask(approval.reason.clone(), rule.to_string()),
+            Ruling::Unclear(rule) => {
+                let unclear =
+                    format!("whether the rule `{} {}` is about it cannot be told", rule.level.as_str(), rule.text);
+                return Verdict::ask(Some(approval.reason.clone().unwrap_or(unclear)), rule.to_string());
+            }
+            _ => {}
+        }
+        if approval.force_prompt {
+            return Verdict::ask(approval.reason.clone(), "critical");
+        }
+        match (own, ruling) {
+            (Some(ToolPolicy::Allow), _) => Verdict::run(setting),
+            (_, Ruling::Allow(rules)) => Verdict::run(joined(&rules)),
+            _ if approval.tier <= self.mode.highest_free_tier() => Verdict::run(self.mode_says()),
+            _ => Verdict::ask(approval.reason.clone(), self.mode_says()),
+        }
+    }
+
+    fn mode_says(&self) -> String {
+        format!("tools.approvalMode {}", self.mode.as_str())
+    }
+}
+
+fn joined(rules: &[&ApprovalRule]) -> String {
+    rules.iter().map(|rule| rule.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl ApprovalMode {
+    fn highest_free_tier(self) -> Tier {
+        match self {
+            ApprovalMode::Yolo => Tier::Exec,
+            ApprovalMode::Write => Tier::Write,
+            ApprovalMode::AlwaysAsk => Tier::Read,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ApprovalMode::Yolo => "yolo",
+            ApprovalMode::Write => "write",
+            ApprovalMode::AlwaysAsk => "always-ask",
+        }
+    }
+}
+
+/// Values that are no rule are ignored, as the reference does.
+fn rules(value: Option<BTreeMap<String, serde_json::Value>>) -> BTreeMap<String, ToolPolicy> {
+    let entries = value.into_iter().flatten();
+    entries.filter_map(|(tool, rule)| Some((tool, serde_json::from_value(rule).ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn policy(mode: ApprovalMode, rules: &[(&str, ToolPolicy)]) -> Policy {
+        let tools = rules.iter().map(|(tool, rule)| ((*tool).to_owned(), *rule)).collect();
+        Policy { mode, tools, ..Policy::default() }
+    }
+
+    #[track_caller]
+    fn check(policy: &Policy, tool: &str, tier: Tier, force_prompt: bool, expect: &str) {
+        let approval = Approval { force_prompt, ..tier.into() };
+        assert_eq!(word(&policy.verdict(tool, &approval)), expect);
+    }
+
+    fn word(verdict: &Verdict) -> &'static str {
+        match verdict.kind {
+            VerdictKind::Run => "run",
+            VerdictKind::Ask { .. } => "ask",
+            VerdictKind::Deny { .. } => "deny",
+        }
+    }
+
+    #[test]
+    fn critical_calls_need_a_yes_even_in_yolo() {
+        let yolo = policy(ApprovalMode::Yolo, &[("python", ToolPolicy::Allow)]);
+        check(&yolo, "bash", Tier::Exec, true, "ask");
+        check(&yolo, "python", Tier::Exec, true, "ask");
+        check(&yolo, "bash", Tier::Exec, false, "run");
+    }
+
+    #[test]
+    fn modes_free_the_tiers_below_them() {
+        use ApprovalMode::{AlwaysAsk, Write, Yolo};
+        use Tier::{Exec, Read};
+        for (mode, tier, expect) in [
+            (Yolo, Exec, "run"),
+            (Write, Exec, "ask"),
+            (Write, Tier::Write, "run"),
+            (AlwaysAsk, Tier::Write, "ask"),
+            (AlwaysAsk, Read, "run"),
+        ] {
+            check(&policy(mode, &[]), "tool", tier, false, expect);
+        }
+    }
+
+    #[test]
+    fn a_rule_for_the_tool_holds_in_every_mode() {
+        use ToolPolicy::{Allow, Deny, Prompt};
+        let yolo = policy(ApprovalMode::Yolo, &[("bash", Deny), ("write", Prompt)]);
+        check(&yolo, "bash", Tier::Exec, false, "deny");
+        check(&yolo, "write", Tier::Write, false, "ask");
+        let ask = policy(ApprovalMode::AlwaysAsk, &[("bash", Allow)]);
+        check(&ask, "bash", Tier::Exec, false, "run");
+        check(&ask, "bash", Tier::Exec, true, "ask");
+    }
+
+    #[test]
+    fn a_project_can_only_tighten() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".omp")).unwrap();
+        let project = "tools: {approvalMode: yolo, approval: {bash: allow, read: deny, write: nonsense}}\n";
+        std::fs::write(dir.path().join(".omp/config.yml"), project).unwrap();
+        let mut settings = Settings::default();
+        settings.set_runtime("tools", json!({"approvalMode": "always-ask", "approval": {"bash": "prompt"}}));
+        assert!(settings.load_project(dir.path()).is_empty());
+        let merged = Policy::from_settings(&settings);
+        assert_eq!(merged.mode, ApprovalMode::AlwaysAsk);
+        let rules: Vec<_> = merged.tools.iter().map(|(tool, rule)| (tool.as_str(), *rule)).collect();
+        assert_eq!(rules, [("bash", ToolPolicy::Prompt), ("read", ToolPolicy::Deny)]);
+    }
+}

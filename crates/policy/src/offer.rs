@@ -1,0 +1,182 @@
+//! What "always" would write: rules that cover a call and as little else as can be said.
+
+use std::path::Path;
+
+use omp_agent::{Approval, Effect};
+use omp_shell::quoted;
+use omp_stdx::sanitize::on_one_line;
+
+use crate::Policy;
+use crate::paths::RulePlaces;
+
+/// A call with more parts than this is not made a rule of.
+const MOST_RULES: usize = 8;
+/// A rule nobody can read is none that somebody should agree to.
+const LONGEST_RULE: usize = 400;
+
+/// Rules that belong together: all are written, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleOffer {
+    pub rules: Vec<String>,
+}
+
+impl RuleOffer {
+    /// As a person reads it, on one line.
+    pub fn text(&self) -> String {
+        on_one_line(&self.rules.join(", ")).into_owned()
+    }
+}
+
+/// The narrowest first. None for what has to be looked at every time, and for what cannot be told beforehand.
+pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer> {
+    if approval.force_prompt {
+        return Vec::new();
+    }
+    if approval.effects.is_empty() {
+        return whole_tool(tool);
+    }
+    let meant = policy.rules.meant(&approval.effects);
+    let open = |effect: &&Effect| {
+        !crate::rules::is_free(effect)
+            && !policy.rules.covers(tool, effect)
+            && !matches!(effect, Effect::Write(path) if meant.contains(path))
+    };
+    let mut open: Vec<&Effect> = approval.effects.iter().filter(open).collect();
+    if open.is_empty() {
+        open = approval.effects.iter().collect();
+    }
+    let places = policy.rules.places();
+    let mut offers: Vec<RuleOffer> = Vec::new();
+    for narrow in [true, false] {
+        let rules: Option<Vec<String>> = open.iter().map(|effect| rule_for(effect, narrow, places)).collect();
+        let Some(mut rules) = rules else { return Vec::new() };
+        rules.dedup();
+        let offer = RuleOffer { rules };
+        let readable = offer.rules.len() <= MOST_RULES && offer.rules.iter().all(|rule| rule.len() <= LONGEST_RULE);
+        if readable && !offers.contains(&offer) {
+            offers.push(offer);
+        }
+    }
+    offers
+}
+
+/// `bash` does anything, so what it does has to be known.
+fn whole_tool(tool: &str) -> Vec<RuleOffer> {
+    let rule = match tool.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
+        Some((server, name)) => format!("mcp({server}/{name})"),
+        None if tool == "bash" => return Vec::new(),
+        None => tool.to_owned(),
+    };
+    vec![RuleOffer { rules: vec![rule] }]
+}
+
+fn rule_for(effect: &Effect, narrow: bool, places: &RulePlaces) -> Option<String> {
+    match effect {
+        Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, narrow)),
+        Effect::Read(path) => Some(format!("read({})", path_rule(path, narrow, places)?)),
+        Effect::Write(path) => Some(format!("write({})", path_rule(path, narrow, places)?)),
+        Effect::Connect { host } => Some(format!("fetch(domain:{host})")),
+        Effect::Run { .. } | Effect::Follow { .. } | Effect::Use(_) | Effect::Unknown(_) => None,
+    }
+}
+
+/// The command itself, or all that begins with its program and subcommand.
+fn run_rule(words: &[String], narrow: bool) -> String {
+    let subcommand = words.get(1).is_some_and(|word| is_subcommand(word));
+    let taken = if narrow { words.len() } else { 1 + usize::from(subcommand) };
+    let said: Vec<String> = words.iter().take(taken).map(|word| quoted(word)).collect();
+    // Interpreters run whatever their arguments say: beginning with one means nothing.
+    let means_nothing = taken == 1 && runs_anything(&words[0]);
+    match narrow {
+        true => format!("bash({})", said.join(" ")),
+        false if means_nothing => run_rule(words, true),
+        false => format!("bash({} *)", said.join(" ")),
+    }
+}
+
+fn is_subcommand(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_lowercase())
+        && word.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-')
+}
+
+fn runs_anything(program: &str) -> bool {
+    const PROGRAMS: [&str; 60] = [
+        "sh",
+        "bash",
+        "zsh",
+        "fish",
+        "dash",
+        "ash",
+        "ksh",
+        "mksh",
+        "csh",
+        "tcsh",
+        "pwsh",
+        "env",
+        "sudo",
+        "doas",
+        "su",
+        "xargs",
+        "find",
+        "fd",
+        "timeout",
+        "nohup",
+        "nice",
+        "ionice",
+        "stdbuf",
+        "setsid",
+        "time",
+        "watch",
+        "script",
+        "flock",
+        "strace",
+        "chroot",
+        "unshare",
+        "busybox",
+        "toybox",
+        "python",
+        "python3",
+        "pypy",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "perl",
+        "ruby",
+        "php",
+        "lua",
+        "julia",
+        "Rscript",
+        "osascript",
+        "ssh",
+        "eval",
+        "exec",
+        "command",
+        "builtin",
+        "awk",
+        "npx",
+        "bunx",
+        "uvx",
+        "docker",
+        "podman",
+        "rm",
+        "dd",
+    ];
+    PROGRAMS.contains(&program.rsplit('/').next().unwrap_or(program))
+}
+
+/// The file itself, or its folder.
+fn path_rule(path: &Path, narrow: bool, places: &RulePlaces) -> Option<String> {
+    let named = if narrow { path } else { path.parent()? };
+    let text = match (named.strip_prefix(&places.workspace), &places.home) {
+        (Ok(inside), _) => inside.to_str()?.to_owned(),
+        (Err(_), Some(home)) if named.starts_with(home) => format!("~/{}", named.strip_prefix(home).ok()?.to_str()?),
+        (Err(_), _) => named.to_str()?.to_owned(),
+    };
+    let text = globset::escape(&text);
+    Some(match (narrow, text.as_str()) {
+        (true, _) => text,
+        (false, "") => "**".to_owned(),
+        (false, _) => format!("{}/**", text.trim_end_matches('/')),
+    })
+}

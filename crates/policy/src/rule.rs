@@ -1,0 +1,241 @@
+//! One rule: `bash(git push *)`, `write(src/**)`, `mcp(server/tool)`, or the name of a tool for all it does.
+
+use std::fmt;
+
+use omp_agent::Effect;
+use omp_shell::{CommandPattern, Forbids, Word};
+use omp_types::AccessMap;
+
+use crate::paths::{PathPattern, RulePlaces};
+
+/// Longer text is no rule.
+const LONGEST: usize = 4096;
+
+/// What a rule says, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleLevel {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl RuleLevel {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RuleLevel::Allow => "allow",
+            RuleLevel::Ask => "ask",
+            RuleLevel::Deny => "deny",
+        }
+    }
+
+    /// The setting that lists such rules.
+    pub fn key(self) -> &'static str {
+        match self {
+            RuleLevel::Allow => "tools.allow",
+            RuleLevel::Ask => "tools.ask",
+            RuleLevel::Deny => "tools.deny",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleSource {
+    User,
+    Project,
+    /// Said in this session and not kept.
+    Session,
+}
+
+impl RuleSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RuleSource::User => "user",
+            RuleSource::Project => "project",
+            RuleSource::Session => "this session",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct ApprovalRule {
+    pub level: RuleLevel,
+    pub source: RuleSource,
+    /// As it was written.
+    pub text: String,
+    subject: Subject,
+}
+
+/// Rules are what they were written as.
+impl PartialEq for ApprovalRule {
+    fn eq(&self, other: &Self) -> bool {
+        (self.level, self.source, &self.text) == (other.level, other.source, &other.text)
+    }
+}
+
+impl Eq for ApprovalRule {}
+
+impl fmt::Display for ApprovalRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.level.as_str(), self.text, self.source.as_str())
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Subject {
+    /// Everything that these tools do.
+    Tools(Vec<String>),
+    /// Everything that tools with names of this beginning do.
+    ToolsFrom(String),
+    Run(CommandPattern),
+    Read(PathPattern),
+    Write(PathPattern),
+    /// In lower case; `*.` for all below.
+    Host(String),
+}
+
+impl ApprovalRule {
+    pub fn parse(level: RuleLevel, source: RuleSource, text: &str, places: &RulePlaces) -> Result<Self, String> {
+        let text = text.trim();
+        if text.len() > LONGEST {
+            return Err(format!("it has more than {LONGEST} bytes"));
+        }
+        Ok(Self { level, source, text: text.to_owned(), subject: subject(text, places)? })
+    }
+
+    /// Whether this allow covers one effect of a call.
+    pub(crate) fn allows(&self, tool: &str, effect: &Effect) -> bool {
+        match (&self.subject, effect) {
+            (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.allows(&told(words, *whole)),
+            (Subject::Read(pattern), Effect::Read(path)) | (Subject::Write(pattern), Effect::Write(path)) => {
+                pattern.allows(path)
+            }
+            (Subject::Host(host), Effect::Connect { host: to }) => is_host(host, to, false),
+            _ => self.names(tool),
+        }
+    }
+
+    /// Whether this ask or deny speaks of a call that has this effect.
+    pub(crate) fn forbids(&self, effect: &Effect) -> Forbids {
+        let sure = |yes: bool| if yes { Forbids::Yes } else { Forbids::No };
+        match (&self.subject, effect) {
+            (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.forbids(&told(words, *whole)),
+            (Subject::Run(_) | Subject::Write(_), Effect::Unknown(_)) => Forbids::Perhaps,
+            (Subject::Read(pattern), Effect::Read(path)) => sure(pattern.forbids(path)),
+            (Subject::Write(pattern), Effect::Write(path)) if pattern.forbids(path) => Forbids::Yes,
+            // A folder that is removed, moved or unpacked into takes what is in it along.
+            (Subject::Write(pattern), Effect::Write(path)) if pattern.is_below(path) => Forbids::Perhaps,
+            (Subject::Host(host), Effect::Connect { host: to }) => sure(is_host(host, to, true)),
+            _ => Forbids::No,
+        }
+    }
+
+    /// Whether it is about writing files that nobody whom the map keeps can write.
+    pub(crate) fn is_out_of_reach(&self, map: &AccessMap) -> bool {
+        matches!(&self.subject, Subject::Write(pattern) if pattern.is_out_of_reach(map))
+    }
+
+    /// Whether it is about a call with these effects, or may be: what only running decides is not excluded.
+    pub fn may_concern(&self, tool: &str, effects: &[Effect]) -> bool {
+        self.names(tool) || effects.iter().any(|effect| self.forbids(effect) != Forbids::No)
+    }
+
+    /// Whether it is about all that the tool does.
+    pub(crate) fn names(&self, tool: &str) -> bool {
+        match &self.subject {
+            Subject::Tools(tools) => tools.iter().any(|named| named == tool),
+            Subject::ToolsFrom(beginning) => tool.starts_with(beginning),
+            _ => false,
+        }
+    }
+}
+
+/// The words of a command as the shell reader has them; those that are not known show it by how they are written.
+fn told(words: &[String], whole: bool) -> Vec<Word> {
+    let is_open = |word: &str| word.is_empty() || word.contains(['$', '`', '*', '?', '[', '{', '~', '(', '\u{2026}']);
+    let word = |word: &String| if !whole && is_open(word) { Word::unknown(word) } else { Word::known(word) };
+    // Of a command that is not known at all nothing is excluded.
+    let nothing = words.is_empty().then(|| Word::unknown("\u{2026}"));
+    words.iter().map(word).chain(nothing).collect()
+}
+
+fn subject(text: &str, places: &RulePlaces) -> Result<Subject, String> {
+    let Some((name, rest)) = text.split_once('(') else { return Ok(whole_tool(check_name(text)?)) };
+    let inside = rest.strip_suffix(')').ok_or("the bracket is not closed")?.trim();
+    let name = check_name(name.trim())?;
+    if inside.is_empty() {
+        return Err(format!("there is nothing between the brackets\nhint: `{name}` is the rule for all it does"));
+    }
+    match name.to_ascii_lowercase().as_str() {
+        "bash" | "shell" => CommandPattern::parse(inside).map(Subject::Run),
+        "read" | "search" | "find" | "grep" | "glob" | "ls" => PathPattern::parse(inside, places).map(Subject::Read),
+        "write" | "edit" | "multiedit" | "notebookedit" | "notebook" | "ast_edit" => {
+            PathPattern::parse(inside, places).map(Subject::Write)
+        }
+        "webfetch" | "fetch" | "connect" => host(inside),
+        "mcp" => Ok(server(inside)),
+        _ => Err(format!(
+            "nothing is known of what `{name}` does\nhint: bash(…), read(…), write(…), edit(…), fetch(domain:…), \
+             mcp(server/tool), or `{name}` for all it does"
+        )),
+    }
+}
+
+fn check_name(name: &str) -> Result<&str, String> {
+    let fine = |char: char| char.is_ascii_alphanumeric() || "_-.:*".contains(char);
+    match !name.is_empty() && name.chars().all(fine) {
+        true => Ok(name),
+        false => Err("it begins with no name of a tool\nhint: write it as `bash(git push *)`".to_owned()),
+    }
+}
+
+/// Other agents' names of tools mean ours.
+fn whole_tool(name: &str) -> Subject {
+    if let Some(server) = name.strip_prefix("mcp__")
+        && (!server.contains("__") || server.ends_with("__*"))
+    {
+        return Subject::ToolsFrom(format!("mcp__{}__", server.trim_end_matches("__*")));
+    }
+    let tools: &[&str] = match name {
+        "Bash" => &["bash"],
+        "Read" => &["read"],
+        "Edit" | "Write" | "MultiEdit" => &["edit", "write", "notebook", "ast_edit", "resolve"],
+        "NotebookEdit" => &["notebook"],
+        "Grep" => &["search", "ast_grep"],
+        "Glob" => &["find"],
+        "Task" => &["task"],
+        "WebFetch" => &["fetch"],
+        "WebSearch" => &["web_search"],
+        other => return Subject::Tools(vec![other.to_owned()]),
+    };
+    Subject::Tools(tools.iter().map(|tool| (*tool).to_owned()).collect())
+}
+
+/// `server/tool`, `server/*` or `server`.
+fn server(inside: &str) -> Subject {
+    match inside.split_once('/') {
+        None | Some((_, "*")) => Subject::ToolsFrom(format!("mcp__{}__", inside.split('/').next().unwrap_or(inside))),
+        Some((server, tool)) => Subject::Tools(vec![format!("mcp__{server}__{tool}")]),
+    }
+}
+
+fn host(inside: &str) -> Result<Subject, String> {
+    let host = inside.strip_prefix("domain:").unwrap_or(inside).trim().trim_end_matches('.').to_ascii_lowercase();
+    let bare = host.strip_prefix("*.").unwrap_or(&host);
+    match !bare.is_empty() && bare.chars().all(|char| char.is_alphanumeric() || "-._:[]".contains(char)) {
+        true => Ok(Subject::Host(host)),
+        false => Err("it names no host\nhint: write it as `fetch(domain:example.com)`".to_owned()),
+    }
+}
+
+/// `wide`: names below the host count too.
+fn is_host(rule: &str, host: &str, wide: bool) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    match rule.strip_prefix("*.") {
+        Some(parent) => is_below(&host, parent) || (wide && host == parent),
+        None => host == rule || (wide && is_below(&host, rule)),
+    }
+}
+
+fn is_below(host: &str, parent: &str) -> bool {
+    host.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
+}

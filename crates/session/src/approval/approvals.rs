@@ -1,0 +1,366 @@
+//! Decides about a call: the policy's verdict, the question it may take, what "always" writes, and the record of it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use omp_agent::{Approval, Effect, PlannedCall, Tier};
+use omp_policy::{
+    ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleSource, Verdict, VerdictKind, offers,
+};
+use omp_stdx::sanitize::on_one_line;
+use omp_store::Custom;
+use omp_types::{Access, ToolCall};
+use omp_view::View;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::access::{Loans, Wishes};
+use crate::control::Control;
+use crate::desk::{Answer, QuestionKind};
+use crate::event::SessionEvent;
+use crate::features::{HookPermission, PERMISSION};
+use crate::plan;
+use crate::refused::Asked;
+use crate::secrets;
+
+/// Entries of the session file that tell what was decided about calls.
+pub const DECISION_ENTRY: &str = "approval_decision";
+/// Decisions that can be looked at; the oldest gives way. The file has them all.
+const MOST_DECISIONS: usize = 500;
+/// Lines that tell what a call does.
+const MOST_LINES: usize = 100;
+const LONGEST_LINE: usize = 1000;
+pub(crate) const BY_HOOK: &str = "a hook";
+
+/// Where rules are kept that the user wants to hold for ever.
+pub trait RuleKeeper: Send + Sync {
+    /// A problem is a sentence for the user.
+    fn keep(&self, level: RuleLevel, rule: &str) -> Result<(), String>;
+
+    /// `false` when there was no such rule.
+    fn forget(&self, level: RuleLevel, rule: &str) -> Result<bool, String>;
+
+    /// Adds to a list of the user's settings: what every session may reach from now on.
+    fn keep_listed(&self, setting: &'static str, value: &str) -> Result<(), String>;
+}
+
+/// What whoever is asked should know of a call.
+#[derive(Clone, Debug, Default)]
+pub struct CallDetails {
+    /// Where the tool comes from, where that is not omp.
+    pub origin: Option<&'static str>,
+    pub effects: Vec<Effect>,
+    /// The effects in words, one a line.
+    pub lines: Vec<String>,
+    /// What it would change, where the tool can show it.
+    pub preview: Option<View>,
+    /// What "always" can mean, the narrowest first.
+    pub offers: Vec<RuleOffer>,
+    /// Missing where the offers are no rules that could be written otherwise.
+    pub edited: Option<EditedRules>,
+}
+
+impl CallDetails {
+    /// Whether "always" can be given other rules than those that are offered.
+    pub fn can_be_edited(&self) -> bool {
+        self.edited.is_some() && !self.offers.is_empty()
+    }
+
+    /// Whether rules that the user has written can be read and cover the call; if not, what is wrong with them.
+    pub fn check_edited(&self, rules: &[String]) -> Result<(), String> {
+        match &self.edited {
+            Some(edited) => edited.check(rules),
+            None => Err("the rules of this question cannot be changed".to_owned()),
+        }
+    }
+}
+
+/// What was decided about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decided {
+    pub call_id: String,
+    pub tool: String,
+    pub effects: Vec<String>,
+    /// `run`, `ask` or `deny`
+    pub verdict: &'static str,
+    /// The rule, setting or mode that says so.
+    pub by: String,
+    /// What the user said, where somebody was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    pub ran: bool,
+}
+
+/// The decisions of this run, and who keeps rules.
+pub(crate) struct Approvals {
+    pub keeper: Option<Arc<dyn RuleKeeper>>,
+    /// What calls may touch.
+    pub access: Access,
+    pub decided: VecDeque<Decided>,
+}
+
+impl Approvals {
+    pub fn new(keeper: Option<Arc<dyn RuleKeeper>>, access: Access) -> Self {
+        Self { keeper, access, decided: VecDeque::new() }
+    }
+}
+
+/// Whether a call runs; if not, what the model reads. What it may touch besides is lent to it.
+pub(crate) async fn decide(
+    control: &Arc<Control>,
+    planned: &PlannedCall<'_>,
+    permission: Option<&HookPermission>,
+    loans: &mut Loans,
+) -> Result<(), String> {
+    let (call, approval) = (planned.call(), planned.approval());
+    let access = control.approvals().access.clone();
+    let mut wishes = Wishes::of(access.clone(), &approval.effects);
+    wishes.home = control.policy().rules.places().home.clone();
+    wishes.is_critical = approval.force_prompt;
+    let verdict = wishes.verdict(judged(control, call, approval, permission, &access));
+    let lines = effect_lines(&approval.effects, planned.arguments(), control.policy().rules.places());
+    let lines = secrets::hide_lines(&control.veil, lines);
+    let mut answer = None;
+    let decision = match &verdict.kind {
+        VerdictKind::Run => Ok(()),
+        VerdictKind::Deny { reason } => Err(format!("`{}` was not run: {reason}.", call.name)),
+        VerdictKind::Ask { reason } if !control.attended => {
+            answer = Some("nobody was there".to_owned());
+            let policy = control.policy().clone();
+            let asked = Asked {
+                policy: &policy,
+                plans: control.plans(),
+                approval,
+                verdict: &verdict,
+                reason: reason.as_deref(),
+                wishes: &wishes,
+                offers: &secrets::without_secrets(&control.veil, offers(&policy, &call.name, approval)),
+            };
+            let refused = asked.refused(&call.name, &lines);
+            let told = Err(refused.for_model());
+            control.outlet.send(SessionEvent::Refused(refused)).await;
+            told
+        }
+        VerdictKind::Ask { reason } => {
+            let details = CallDetails {
+                origin: call.name.starts_with("mcp__").then_some("MCP server tool"),
+                effects: approval.effects.clone(),
+                lines: lines.clone(),
+                preview: planned.preview(),
+                offers: match wishes.is_empty() {
+                    true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, approval)),
+                    false => wishes.offers(),
+                },
+                edited: wishes
+                    .is_empty()
+                    .then(|| EditedRules::new(&control.policy().rules, &call.name, &approval.effects)),
+            };
+            let kind = QuestionKind::Approve {
+                call_id: call.id.clone(),
+                tool: call.name.clone(),
+                arguments: planned.arguments().clone(),
+                reason: reason.as_deref().map(|reason| on_one_line(reason).into_owned()),
+                details: Arc::new(details),
+            };
+            let message = format!("omp needs your permission to use {}", call.name);
+            let said = control.asked_aloud(PERMISSION, &message, control.desk.put(kind)).await;
+            answer = Some(answer_text(said.as_ref()));
+            let decision = obey(control, said, &wishes);
+            if decision.is_ok() && !wishes.is_empty() {
+                loans.insert(call.id.clone(), wishes.lend(&call.id));
+            }
+            decision
+        }
+    };
+    let by_mode = verdict.by.starts_with("tools.approvalMode");
+    // Looking is let through by every mode, so nothing was decided: the call itself says all.
+    if approval.tier > Tier::Read || !by_mode || verdict.kind != VerdictKind::Run {
+        let ran = decision.is_ok();
+        let (call_id, tool) = (call.id.clone(), call.name.clone());
+        let (verdict, by) = (verdict.kind.as_str(), verdict.by);
+        log(control, Decided { call_id, tool, effects: lines, verdict, by, answer, ran });
+    }
+    decision
+}
+
+/// Waits for the map where nobody else has to wait with it: a slow disk may still be asked for what it says.
+pub(crate) async fn access_made(control: &Control) {
+    let access = control.approvals().access.clone();
+    if !access.is_made() {
+        // What goes wrong there leaves a map that allows nothing.
+        let _ = tokio::task::spawn_blocking(move || access.map()).await;
+    }
+}
+
+/// A hook may ask for a question, or spare the user the one that only the mode would ask.
+fn judged(
+    control: &Control,
+    call: &ToolCall,
+    approval: &Approval,
+    permission: Option<&HookPermission>,
+    access: &Access,
+) -> Verdict {
+    let mut policy = control.policy().clone();
+    if approval.is_contained {
+        policy.rules = policy.rules.within(access.map());
+    }
+    let verdict = |policy: &Policy| {
+        let verdict = match control.plans() {
+            true => plan::verdict(policy, &call.name, approval),
+            false => policy.verdict(&call.name, approval),
+        };
+        secrets::verdict(&control.veil, call, approval, verdict)
+    };
+    let usual = verdict(&policy);
+    match permission {
+        Some(HookPermission::Ask { reason }) if usual.kind == VerdictKind::Run => {
+            Verdict::ask(Some(reason.clone()), BY_HOOK)
+        }
+        Some(HookPermission::Allow) if usual.kind != VerdictKind::Run && !approval.force_prompt => {
+            let spared = verdict(&Policy { mode: ApprovalMode::Yolo, ..policy });
+            if spared.kind == VerdictKind::Run { Verdict::run(BY_HOOK) } else { spared }
+        }
+        _ => usual,
+    }
+}
+
+/// Something else than the policy has refused a call: that stands in the file as well.
+pub(crate) fn refused(control: &Control, call: &ToolCall, by: &str) {
+    log(
+        control,
+        Decided {
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            effects: Vec::new(),
+            verdict: "deny",
+            by: by.to_owned(),
+            answer: None,
+            ran: false,
+        },
+    );
+}
+
+fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<(), String> {
+    let refused = |words: &str| Err(format!("The user refused this call and said: {words}"));
+    match answer {
+        Some(Answer::Yes) => Ok(()),
+        Some(Answer::Text(text)) => refused(&text),
+        Some(Answer::Choices(choices)) => refused(&choices.join(", ")),
+        Some(Answer::Always { level, rules }) => {
+            if !wishes.keep(control, level, &rules) {
+                for problem in rules.iter().filter_map(|rule| add_rule(control, level, rule).err()) {
+                    control.tell(problem);
+                }
+            }
+            match level {
+                RuleLevel::Allow => Ok(()),
+                _ => Err(format!("The user refused this call, now and always: {}", rules.join(", "))),
+            }
+        }
+        Some(Answer::No) | None => Err("The user refused this call.".to_owned()),
+    }
+}
+
+/// The rule counts from now on, also where it cannot be kept; then that is the problem that is told.
+pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
+    let no_rule = |problem: String| format!("`{rule}` is no rule: {problem}");
+    // Nothing is written that could not be read again.
+    control.policy().rules.clone().add(level, RuleSource::User, rule).map_err(no_rule)?;
+    let keeper = control.approvals().keeper.clone();
+    let kept = keeper.map_or_else(|| Err("rules are not kept here".to_owned()), |keeper| keeper.keep(level, rule));
+    let source = if kept.is_ok() { RuleSource::User } else { RuleSource::Session };
+    control.policy().rules.add(level, source, rule).map_err(no_rule)?;
+    kept.map_err(|problem| format!("the rule `{rule}` holds for this session only: {problem}"))
+}
+
+pub(crate) fn remove_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
+    let theirs = |known: &omp_policy::ApprovalRule| {
+        known.level == level && known.text == rule && known.source == RuleSource::Project
+    };
+    if control.policy().rules.iter().any(theirs) {
+        return Err(format!("`{rule}` is the project's rule\nhint: it stands in the project's .omp/config.yml"));
+    }
+    let keeper = control.approvals().keeper.clone();
+    let forgotten = keeper.map_or(Ok(false), |keeper| keeper.forget(level, rule))?;
+    match control.policy().rules.remove(level, rule) || forgotten {
+        true => Ok(()),
+        false => Err(format!("there is no rule `{} {rule}`\nhint: /permissions lists them", level.as_str())),
+    }
+}
+
+fn answer_text(answer: Option<&Answer>) -> String {
+    match answer {
+        Some(Answer::Yes) => "yes".to_owned(),
+        Some(Answer::No) => "no".to_owned(),
+        Some(Answer::Text(text)) => format!("no: {}", shortened(text)),
+        Some(Answer::Choices(choices)) => format!("no: {}", shortened(&choices.join(", "))),
+        Some(Answer::Always { level, rules }) => format!("always {}: {}", level.as_str(), shortened(&rules.join(", "))),
+        None => "dismissed".to_owned(),
+    }
+}
+
+fn log(control: &Control, decided: Decided) {
+    if let Ok(data) = serde_json::to_value(&decided) {
+        let entry = Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(data) };
+        // What cannot be written now cannot be written with the call either, which then ends the run.
+        drop(control.recorder().note(entry));
+    }
+    let mut approvals = control.approvals();
+    if approvals.decided.len() >= MOST_DECISIONS {
+        approvals.decided.pop_front();
+    }
+    approvals.decided.push_back(decided);
+}
+
+/// What a call does, in words: a line for each thing, whatever is in it. A path that was typed otherwise stands before the real one.
+fn effect_lines(effects: &[Effect], arguments: &Value, places: &RulePlaces) -> Vec<String> {
+    let typed = ["path", "file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str());
+    let paths = effects.iter().filter(|effect| matches!(effect, Effect::Read(_) | Effect::Write(_))).count();
+    let typed = typed.filter(|_| paths == 1);
+    let mut lines: Vec<String> = effects
+        .iter()
+        .take(MOST_LINES)
+        .map(|effect| shortened(&on_one_line(&effect_line(effect, typed, places))))
+        .collect();
+    if effects.len() > MOST_LINES {
+        lines.push(format!("… and {} more", effects.len() - MOST_LINES));
+    }
+    lines
+}
+
+fn effect_line(effect: &Effect, typed: Option<&str>, places: &RulePlaces) -> String {
+    let place = |path: &Path| {
+        let shown = path.strip_prefix(&places.workspace).unwrap_or(path).display().to_string();
+        match typed.filter(|typed| !is_same(typed, path, places.folder())) {
+            Some(typed) => format!("{typed} -> {}", path.display()),
+            None => shown,
+        }
+    };
+    match effect {
+        Effect::Run { words, whole } => {
+            let words: Vec<String> = words.iter().map(|word| omp_shell::quoted(word)).collect();
+            format!("runs: {}{}", words.join(" "), if *whole { "" } else { " … (not all of it is known)" })
+        }
+        Effect::Read(path) => format!("reads: {}", place(path)),
+        Effect::Write(path) => format!("writes: {}", place(path)),
+        Effect::Connect { host } => format!("connects to: {host}"),
+        Effect::Follow { link, to } => format!("follows the link: {} -> {}", link.display(), to.display()),
+        Effect::Use(service) => format!("uses: {service}"),
+        Effect::Unknown(what) => format!("cannot be told: {what}"),
+    }
+}
+
+/// Selectors behind a colon are no part of the name.
+fn is_same(typed: &str, real: &Path, folder: &Path) -> bool {
+    let joined = |typed: &str| folder.join(typed.trim().trim_start_matches("./")) == real;
+    joined(typed) || typed.match_indices(':').any(|(at, _)| joined(&typed[..at]))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_LINE) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

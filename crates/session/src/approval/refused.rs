@@ -1,0 +1,241 @@
+//! A call that was not run because nobody can be asked about it: what the user reads, and what the model is told.
+
+use std::fmt;
+
+use omp_agent::{Approval, Tier};
+use omp_policy::{ApprovalMode, Policy, RuleOffer, Verdict};
+
+use crate::access::{self, Wishes};
+use crate::approvals::BY_HOOK;
+
+/// Things that a call does, named in one line.
+const MOST_EFFECTS: usize = 3;
+const IN_TERMINAL: &str = "start omp in the terminal, where it asks you";
+
+/// A call that needs a yes, in a run without anybody to give it. The model was told as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub tool: String,
+    /// What it would have done, one thing each.
+    pub effects: Vec<String>,
+    /// A clause: "it needs approval (…)".
+    pub why: String,
+    /// The flag or the setting that allows it.
+    pub hint: String,
+}
+
+/// Without the hint, which may be the same for many.
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` was not run", self.tool)?;
+        if !self.effects.is_empty() {
+            let shown = self.effects.iter().take(MOST_EFFECTS).map(String::as_str).collect::<Vec<_>>().join("; ");
+            let more = self.effects.len().saturating_sub(MOST_EFFECTS);
+            let more = if more > 0 { format!("; {more} more") } else { String::new() };
+            write!(f, " ({shown}{more})")?;
+        }
+        write!(f, ": {}, and nobody can be asked in this mode", self.why)
+    }
+}
+
+impl Refused {
+    pub(crate) fn for_model(&self) -> String {
+        let Self { tool, why, hint, .. } = self;
+        format!(
+            "`{tool}` was not run: {why}, and nobody can be asked in this mode. Do not try to get the same effect in \
+             another way; say what you would have done.\nhint: only the user can allow it: {hint}"
+        )
+    }
+}
+
+/// What a refusal is made of.
+pub(crate) struct Asked<'a> {
+    pub policy: &'a Policy,
+    /// Whether plan mode is on.
+    pub plans: bool,
+    pub approval: &'a Approval,
+    pub verdict: &'a Verdict,
+    pub reason: Option<&'a str>,
+    pub wishes: &'a Wishes,
+    /// Rules that would cover the call.
+    pub offers: &'a [RuleOffer],
+}
+
+impl Asked<'_> {
+    pub fn refused(&self, tool: &str, effects: &[String]) -> Refused {
+        let (tool, effects) = (tool.to_owned(), effects.to_vec());
+        Refused { tool, effects, why: self.why(), hint: self.hint() }
+    }
+
+    fn why(&self) -> String {
+        if !self.wishes.is_empty() {
+            return format!("it would {}", self.reason.unwrap_or("leave its bounds"));
+        }
+        let by = match self.verdict.by.strip_prefix("tools.approvalMode") {
+            Some(_) if self.plans => "plan mode is on".to_owned(),
+            Some(_) => format!("tools.approvalMode is `{}`", self.policy.mode.as_str()),
+            None => self.verdict.by.clone(),
+        };
+        match self.reason {
+            Some(reason) => format!("it needs the user's approval ({reason}; {by})"),
+            None => format!("it needs the user's approval ({by})"),
+        }
+    }
+
+    /// The map and the policy each have their own way out; where both ask, both are needed.
+    fn hint(&self) -> String {
+        let by = self
+            .verdict
+            .by
+            .strip_prefix(access::BY)
+            .map_or(self.verdict.by.as_str(), |rest| rest.trim_start_matches("; "));
+        let policy = (!by.is_empty()).then(|| self.of_policy(by));
+        [self.wishes.settings(), policy].into_iter().flatten().collect::<Vec<_>>().join("; besides, ")
+    }
+
+    fn of_policy(&self, by: &str) -> String {
+        if by == "critical" {
+            return format!("critical calls always need a yes: {IN_TERMINAL}");
+        }
+        if by.starts_with("tools.approvalMode") {
+            return self.of_mode();
+        }
+        if by.starts_with("tools.approval.") {
+            return format!("`{by}: allow` in config.yml allows it");
+        }
+        if by == BY_HOOK {
+            return format!("the hook wants you to be asked: {IN_TERMINAL}");
+        }
+        let is_rule = by.starts_with("ask ") || by.starts_with("deny ");
+        match is_rule {
+            true if by.ends_with("(project)") => {
+                format!("take that rule out of the project's .omp/config.yml, or {IN_TERMINAL}")
+            }
+            true => {
+                let rule = by.rsplit_once(" (").map_or(by, |(rule, _)| rule);
+                format!("take that rule out with `/permissions remove {rule}`, or {IN_TERMINAL}")
+            }
+            false => IN_TERMINAL.to_owned(),
+        }
+    }
+
+    fn of_mode(&self) -> String {
+        let flag = match (self.policy.mode, self.approval.tier) {
+            _ if self.plans => "`/plan` leaves plan mode",
+            (ApprovalMode::AlwaysAsk, Tier::Write) => "`--approval-mode write` allows such calls",
+            _ => "`--auto-approve` allows such calls",
+        };
+        match self.offers.first() {
+            Some(offer) => {
+                let rules: Vec<String> =
+                    offer.rules.iter().map(|rule| format!("'{}'", rule.replace('\'', "''"))).collect();
+                format!("{flag}, `tools.allow: [{}]` in config.yml this one", rules.join(", "))
+            }
+            None => flag.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use omp_agent::Effect;
+    use omp_types::{Access, AccessMap};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(policy: &Policy, approval: &Approval, verdict: Verdict, effects: &[Effect], expect: &str) {
+        let map = AccessMap { workspace: "/w".into(), ..AccessMap::default() };
+        let wishes = Wishes::of(Access::new(map), effects);
+        let verdict = wishes.verdict(verdict);
+        let omp_policy::VerdictKind::Ask { reason } = &verdict.kind else { panic!("{verdict:?}") };
+        let offers = [RuleOffer { rules: vec!["bash(echo 'a b')".to_owned()] }];
+        let asked = Asked {
+            policy,
+            plans: false,
+            approval,
+            verdict: &verdict,
+            reason: reason.as_deref(),
+            wishes: &wishes,
+            offers: &offers,
+        };
+        let refused = asked.refused("bash", &["runs: x".to_owned()]);
+        assert_eq!(format!("{refused}\nhint: {}", refused.hint), expect);
+        assert!(refused.for_model().ends_with(&refused.hint), "{}", refused.for_model());
+        assert!(!refused.for_model().contains("is asked"), "{}", refused.for_model());
+    }
+
+    #[test]
+    fn a_refusal_names_the_reason_and_what_allows_it() {
+        let mode = |mode| Policy { mode, ..Policy::default() };
+        let (write, ask) = (mode(ApprovalMode::Write), mode(ApprovalMode::AlwaysAsk));
+        let (exec, edit): (Approval, Approval) = (Tier::Exec.into(), Tier::Write.into());
+        let by = |by: &str| Verdict::ask(None, by);
+        check(
+            &write,
+            &exec,
+            by("tools.approvalMode write"),
+            &[],
+            "`bash` was not run (runs: x): it needs the user's approval (tools.approvalMode is `write`), and nobody can be \
+             asked in this mode\nhint: `--auto-approve` allows such calls, `tools.allow: ['bash(echo ''a b'')']` in \
+             config.yml this one",
+        );
+        check(
+            &ask,
+            &edit,
+            Verdict::ask(Some("it is new".to_owned()), "tools.approvalMode always-ask"),
+            &[],
+            "`bash` was not run (runs: x): it needs the user's approval (it is new; tools.approvalMode is `always-ask`), and \
+             nobody can be asked in this mode\nhint: `--approval-mode write` allows such calls, `tools.allow: ['bash(echo \
+             ''a b'')']` in config.yml this one",
+        );
+        let start = "`bash` was not run (runs: x): it needs the user's approval";
+        let end = "and nobody can be asked in this mode\nhint:";
+        let yolo = Policy::default();
+        for (said, hint) in [
+            ("critical", "critical calls always need a yes: start omp in the terminal, where it asks you"),
+            ("tools.approval.bash", "`tools.approval.bash: allow` in config.yml allows it"),
+            (BY_HOOK, "the hook wants you to be asked: start omp in the terminal, where it asks you"),
+            (
+                "ask bash(x *) (user)",
+                "take that rule out with `/permissions remove ask bash(x *)`, or start omp in the terminal, where it asks you",
+            ),
+            (
+                "ask bash(x *) (project)",
+                "take that rule out of the project's .omp/config.yml, or start omp in the terminal, where it asks you",
+            ),
+            ("a secret of omp's own", "start omp in the terminal, where it asks you"),
+        ] {
+            check(&yolo, &exec, by(said), &[], &format!("{start} ({said}), {end} {hint}"));
+        }
+        let outside = [Effect::Write("/srv/x".into()), Effect::Write("/srv/y".into())];
+        let would = "it would write to /srv/x (outside the workspace), write to /srv/y (outside the workspace)";
+        let allow = "`containment.writable: [/srv/x, /srv/y]` in config.yml allows it";
+        check(
+            &yolo,
+            &exec,
+            Verdict::run("x"),
+            &outside,
+            &format!("`bash` was not run (runs: x): {would}, {end} {allow}"),
+        );
+        check(
+            &yolo,
+            &exec,
+            by("critical"),
+            &outside,
+            &format!(
+                "`bash` was not run (runs: x): {would}, {end} {allow}; besides, critical calls always need a yes: start \
+                 omp in the terminal, where it asks you"
+            ),
+        );
+    }
+
+    #[test]
+    fn a_long_list_of_effects_is_cut() {
+        let effects = (1..6).map(|n| format!("runs: {n}")).collect();
+        let refused = Refused { tool: "bash".into(), effects, why: "it must not".into(), hint: String::new() };
+        let expect =
+            "`bash` was not run (runs: 1; runs: 2; runs: 3; 2 more): it must not, and nobody can be asked in this mode";
+        assert_eq!(refused.to_string(), expect);
+    }
+}

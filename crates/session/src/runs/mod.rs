@@ -1,0 +1,12 @@
+//! What belongs to the runs of the actor: their limits, their retries, their end, and the upkeep of the conversation between requests.
+
+pub(crate) mod aside;
+pub(crate) mod compacting;
+mod levels;
+pub(crate) mod maintenance;
+pub(crate) mod pictures;
+pub(crate) mod queue_modes;
+pub(crate) mod retry;
+pub(crate) mod run_end;
+pub(crate) mod standing;
+pub(crate) mod time_limit;

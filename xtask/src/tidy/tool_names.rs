@@ -1,0 +1,120 @@
+//! A tool is named in its own folder and in the list of tools; elsewhere it is found by what it does.
+//!
+//! What is left is counted, so that it can only fall: formats of other programs that name tools, rules and settings of
+//! users, and words that mean something else as well (`read`, `find`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Violation;
+use super::workspace::Workspace;
+
+const RULE: &str = "tool-name";
+const TOOLS: &str = "crates/tools/src/";
+/// The one list of tools.
+const LIST: &str = "crates/tools/src/toolbox.rs";
+const THIS: &str = "xtask/src/tidy/tool_names.rs";
+const NAME: &str = "const NAME: &'static str = \"";
+
+/// Files outside of a tool's folder that name it.
+const CEILINGS: &[(&str, usize)] = &[
+    ("ask", 6),
+    ("ast_edit", 4),
+    ("ast_grep", 2),
+    ("bash", 13),
+    ("edit", 13),
+    ("find", 10),
+    ("notebook", 5),
+    ("read", 11),
+    ("resolve", 1),
+    ("rewind", 1),
+    ("search", 6),
+    ("todo", 4),
+    ("write", 13),
+];
+
+pub fn check(workspace: &Workspace) -> Vec<Violation> {
+    compared(&counted(workspace), CEILINGS)
+}
+
+/// How many files name each tool, outside of its folder, the list and tests.
+fn counted(workspace: &Workspace) -> BTreeMap<String, usize> {
+    let folders = folders(workspace);
+    let names_it = |path: &str, folder: &str| {
+        let is_own = path.strip_prefix(TOOLS).is_some_and(|rest| rest.starts_with(&format!("{folder}/")));
+        path.starts_with("crates/") && path.contains("/src/") && path != LIST && !is_own
+    };
+    let mut counts = BTreeMap::new();
+    for (name, folder) in folders {
+        let literal = format!("\"{name}\"");
+        let naming = workspace.rust_files().filter(|(path, text, rust)| {
+            let mut places = text.match_indices(&literal);
+            names_it(path, &folder) && places.any(|(at, _)| !rust.is_test_at(at) && !is_comment(text, at))
+        });
+        counts.insert(name, naming.count());
+    }
+    counts
+}
+
+/// The name of each tool with its folder.
+fn folders(workspace: &Workspace) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for (path, text, rust) in workspace.rust_files() {
+        let Some((folder, _)) = path.strip_prefix(TOOLS).and_then(|rest| rest.split_once('/')) else { continue };
+        for (at, _) in text.match_indices(NAME).filter(|(at, _)| !rust.is_test_at(*at)) {
+            let name = text[at + NAME.len()..].split('"').next().unwrap_or_default();
+            found.insert((name.to_owned(), folder.to_owned()));
+        }
+    }
+    found
+}
+
+fn is_comment(text: &str, at: usize) -> bool {
+    text[..at].lines().next_back().is_some_and(|line| line.trim_start().starts_with("//"))
+}
+
+fn compared(counts: &BTreeMap<String, usize>, ceilings: &[(&str, usize)]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (name, count) in counts {
+        let ceiling = ceilings.iter().find(|(known, _)| known == name).map_or(0, |(_, ceiling)| *ceiling);
+        let (what, hint) = match count.cmp(&ceiling) {
+            std::cmp::Ordering::Equal => continue,
+            std::cmp::Ordering::Greater => (
+                format!("{count} files outside of its folder name the tool `{name}`, {ceiling} may"),
+                "find it by its kind, its role or a fact of its view",
+            ),
+            std::cmp::Ordering::Less => {
+                (format!("only {count} files name the tool `{name}` now, not {ceiling}"), "lower its ceiling")
+            }
+        };
+        found.push(Violation { path: THIS.to_owned(), line: 0, rule: RULE, what, hint });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_name_a_tool_are_counted() {
+        let workspace = Workspace::of([
+            ("crates/tools/src/look/mod.rs", "impl Tool for Look {\n    const NAME: &'static str = \"look\";\n}"),
+            ("crates/tools/src/look/render.rs", "fn a() { b(\"look\") }"),
+            ("crates/tools/src/toolbox.rs", "fn a() { b(\"look\") }"),
+            ("crates/a/src/lib.rs", "fn a() { b(\"look\"); b(\"look\") }"),
+            (
+                "crates/a/src/other.rs",
+                "// \"look\"\nfn a() { b(\"looks\") }\n#[cfg(test)]\nmod tests { fn a() { b(\"look\") } }",
+            ),
+            ("crates/a/tests/it/main.rs", "fn a() { b(\"look\") }"),
+        ]);
+        let counts = counted(&workspace);
+        assert_eq!(counts, BTreeMap::from([("look".to_owned(), 1)]));
+        let told = |ceiling| {
+            compared(&counts, &[("look", ceiling)]).into_iter().map(|violation| violation.hint).collect::<Vec<_>>()
+        };
+        assert_eq!(told(1), [""; 0]);
+        assert_eq!(told(0), ["find it by its kind, its role or a fact of its view"]);
+        assert_eq!(told(2), ["lower its ceiling"]);
+    }
+}
