@@ -9,7 +9,7 @@ use omp_types::{
 use serde_json::Value;
 
 use crate::blank::notes_in;
-use crate::hooks::{Compacting, CompactionHooks, CompactionPlan, Hooked, TreeHooks};
+use crate::hooks::{Compacting, CompactionPlan, Hooked};
 use crate::native::with_native;
 use crate::outcome::{Compacted, CompactionFailure, CompactionReason, Survived};
 use crate::remote::RemoteSummary;
@@ -44,9 +44,6 @@ pub struct CompactionOptions {
     pub remote: Option<Arc<dyn RemoteSummary>>,
     /// The models that can be used.
     pub models: Option<Arc<dyn Fn() -> Vec<Arc<Model>> + Send + Sync>>,
-    pub hooks: Vec<Arc<dyn CompactionHooks>>,
-    /// Take part in moves within the tree.
-    pub tree_hooks: Vec<Arc<dyn TreeHooks>>,
     /// Which files the calls of a conversation are about.
     pub touched: TouchedBy,
 }
@@ -227,7 +224,7 @@ impl Compactor {
             previous_summary: told.previous.as_ref().map(|previous| previous.summary.as_str()),
             tokens_before: size.tokens,
         };
-        let hooked = Hooked::ask(&self.options.hooks, &plan)?;
+        let hooked = Hooked::ask(session, &plan)?;
         let native = match hooked.is_plain() && wanted.instructions.is_none_or(|text| text.trim().is_empty()) {
             true => self.by_provider(session, transcript, &work.gone, &work.survivors).await?,
             // The provider can be told neither.
@@ -250,7 +247,7 @@ impl Compactor {
         check_shorter(&entry, &work)?;
         let id = self.write(session, transcript, &entry, &told, cut)?;
         let compacted = Compacted::of(&entry, self.survived(session, transcript, id, &work));
-        self.options.hooks.iter().for_each(|hook| hook.compacted(&compacted, hooked.own.is_some()));
+        session.compacted(&compacted, hooked.own.is_some());
         Ok(compacted)
     }
 

@@ -25,8 +25,6 @@ pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Arc<Mo
         settings: CompactionSettings::from_settings(&setup.settings),
         remote,
         models: Some(Arc::new(move || models.lock().unwrap_or_else(PoisonError::into_inner).clone())),
-        hooks: Vec::new(),
-        tree_hooks: Vec::new(),
         touched: TouchedBy(omp_tools::touched_by),
     }
 }
