@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::{ConvertedDocument, DocumentError};
 
-/// Room for [`crate::Limits::depth`] levels of the hungriest parser.
+/// Room for [`crate::DocumentLimits::depth`] levels of the hungriest parser.
 const STACK: usize = 64 * 1024 * 1024;
 /// How often somebody is asked whether the work is still wanted.
 const TICK: Duration = Duration::from_millis(20);

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::lock;
 
-/// Reads the progress of a request, see [`crate::Call::with_progress`].
+/// Reads the progress of a request, see [`crate::OutgoingCall::with_progress`].
 #[derive(Debug)]
 pub struct RequestProgress {
     reports: Arc<Reports>,

@@ -8,7 +8,7 @@ pub const USER_EDIT_ENTRY: &str = "user_todo_edit";
 /// The hidden message that follows a failed call of the tool.
 pub const ERROR_REMINDER_TYPE: &str = "todo-error-reminder";
 
-/// For the model, after the user has changed the list by hand. `done` is what [`super::TodoBoard::edit`] has answered.
+/// For the model, after the user has changed the list by hand. `done` is what [`super::TodoList::edit`] has answered.
 pub fn after_user_edit(done: &str, phases: &[Phase]) -> String {
     let state = if phases.iter().all(|phase| phase.tasks.is_empty()) {
         "It is empty now. Do not make a new one unless the user asks for it.".to_owned()
