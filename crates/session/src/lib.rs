@@ -78,7 +78,10 @@ pub use resumed::Resumed;
 pub use retry::{RetryPolicy, ToldRetries};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
-pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};
+pub use slash::{
+    Attached, Called, CalledCommand, CommandSource, MISSING_COMMANDS, Obeyed, SlashCommand, SlashCommands, SlashReply,
+    TERMINAL_ONLY, TypedPrompt,
+};
 pub use sources::OWN_SOURCE;
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,

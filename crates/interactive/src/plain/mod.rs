@@ -14,8 +14,8 @@ use std::time::Duration;
 use omp_agent::{ArrivingCall, Outcome};
 use omp_compaction::CompactionReason;
 use omp_session::{
-    AgentEvent, Answer, Command, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
-    SessionHost, SessionSwitch, SlashReply, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
+    SessionEvent, SessionHost, SessionSwitch, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -288,20 +288,20 @@ impl<W: Write> Plain<W> {
                 }
                 self.converse(content.into()).await?;
             }
-            Typed::Command { command, arguments } if command.asks() => {
-                let (session, arguments) = (current.session.clone(), arguments.to_owned());
+            Typed::Command(called) if called.asks() => {
+                let session = current.session.clone();
                 tokio::spawn(async move {
-                    let told = match command.run(&arguments, &session).await {
-                        Ok(SlashReply::Text(text) | SlashReply::Copy(text)) | Err(text) => text,
+                    let told = match called.run(&session, Attached::default()).await {
+                        Ok(Obeyed::Show(text) | Obeyed::Copy(text)) | Err(text) => text,
                         Ok(_) => return,
                     };
                     session.tell(told);
                 });
             }
-            Typed::Command { command, arguments } => match command.run(arguments, &current.session).await {
+            Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(SlashReply::Text(text)) => self.teller.say(&text)?,
-                Ok(SlashReply::Copy(text)) => {
+                Ok(Obeyed::Show(text)) => self.teller.say(&text)?,
+                Ok(Obeyed::Copy(text)) => {
                     // Lines that come from a program are answered with the text.
                     let copied = match self.input.attended {
                         true => self.prompt.outside.copy(&text, false).await.ok(),
@@ -313,12 +313,12 @@ impl<W: Write> Plain<W> {
                         None => self.teller.say(&text)?,
                     }
                 }
-                Ok(SlashReply::Prompt(prompt)) => self.converse(prompt).await?,
-                Ok(SlashReply::Retry | SlashReply::Switch(_)) if self.work.running => {
+                Ok(Obeyed::Send(Command::Prompt(prompt))) => self.converse(prompt).await?,
+                Ok(Obeyed::Send(_) | Obeyed::Switch(_)) if self.work.running => {
                     self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;
                 }
-                Ok(SlashReply::Retry) => self.ask(Command::Retry).await,
-                Ok(SlashReply::Switch(wish)) => return self.switch(wish).await,
+                Ok(Obeyed::Send(command)) => self.ask(command).await,
+                Ok(Obeyed::Switch(wish)) => return self.switch(wish).await,
             },
         }
         Ok(None)
