@@ -42,7 +42,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 // Modules are known by their own names, whichever folder they lie in.
-use approval::{access, approvals, desk, refused, safeguards};
+use approval::{access, approvals, desk, refused, safeguards, web_address};
 use control::Control;
 use record::{recorder, resumed, secrets, stripped};
 use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
@@ -93,6 +93,7 @@ pub use stripped::STRIPPED;
 pub use switch::{SessionSwitch, SwitchFailed, SwitchedSession};
 pub use time_limit::TimeLimit;
 pub use tree::{TreeError, TreeNode, tree_text};
+pub use web_address::WebAddress;
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
 const MAX_TURNS: u32 = 500;

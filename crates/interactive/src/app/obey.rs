@@ -51,6 +51,7 @@ impl Running {
             Action::SetThinking(level) => self.set_thinking(level).await,
             Action::SetApprovalMode(mode) => self.command(Command::SetApprovalMode(mode)).await,
             Action::Answer { id, answer } => self.command(Command::Answer { id, answer }).await,
+            Action::OpenUrl { id, url } => self.open_url(id, &url).await,
             Action::Switch(wish) => self.switch(wish).await,
             Action::NewSession => self.switch(Wish::New { cwd: None, parent: None }).await,
             Action::ForkSession => self.fork().await,

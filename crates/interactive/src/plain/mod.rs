@@ -253,7 +253,13 @@ impl<W: Write> Plain<W> {
         let echo = Some(line.as_str()).filter(|_| !self.input.attended);
         self.teller.heard_line(echo)?;
         if let Some(question) = self.work.questions.front() {
-            match answer::answer(question, &line) {
+            let opened = match &question.kind {
+                QuestionKind::OpenUrl { url, .. } if line.trim() == answer::OPENS => {
+                    self.prompt.outside.open_url(url).await
+                }
+                _ => Ok(()),
+            };
+            match opened.and_then(|()| answer::answer(question, &line)) {
                 Err(problem) => self.teller.say(&problem)?,
                 Ok(answer) => {
                     let id = question.id;
@@ -452,7 +458,7 @@ impl<W: Write> Plain<W> {
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
                     QuestionKind::Approve { call_id, tool, arguments, .. } => self.preview(call_id, tool, arguments),
-                    QuestionKind::Choose(_) => None,
+                    QuestionKind::Choose(_) | QuestionKind::OpenUrl { .. } => None,
                 };
                 self.teller.end_answer()?;
                 self.teller.say_all(&words::question_lines(&question, call.as_ref()))?;
