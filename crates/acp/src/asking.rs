@@ -1,5 +1,5 @@
-//! Questions to the user: may a call run, and what `ask` wants to know. Both are permission requests, unless the client has
-//! forms for the second.
+//! Questions to the user: may a call run, what `ask` wants to know, an address to open. All are permission requests, unless
+//! the client has forms for the second.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
 };
 use omp_agent::Choice;
 use omp_policy::{RuleLevel, RuleOffer};
-use omp_session::{Answer, Command, QuestionKind};
+use omp_session::{Answer, Command, QuestionKind, WebAddress};
 
 use crate::calls::Calls;
 use crate::form;
@@ -39,6 +39,7 @@ pub enum Asked {
 pub enum Meaning {
     Approval { tool: String, offers: Vec<RuleOffer> },
     Choice { labels: Vec<String>, multi: bool },
+    Address,
 }
 
 pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
@@ -73,6 +74,7 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
             Asked::Form { request: Box::new(request), multi: choice.multi }
         }
         QuestionKind::Choose(choice) => choose(live, calls, choice),
+        QuestionKind::OpenUrl { url, reason } => open_url(live, calls, &url, reason),
     }
 }
 
@@ -129,6 +131,20 @@ fn choose(live: &Live, calls: &Calls, choice: Choice) -> Asked {
     Asked::Request { request: Box::new(request), meaning: Meaning::Choice { labels, multi: choice.multi } }
 }
 
+/// The client shows the address; whoever sits there opens it.
+fn open_url(live: &Live, calls: &Calls, url: &WebAddress, reason: String) -> Asked {
+    let id = calls.shown_id(None).unwrap_or_else(|| "question".to_owned());
+    let content = vec![note(reason), note(url.to_string())];
+    let title = format!("Open {url}");
+    let fields = ToolCallUpdateFields::new().title(title).status(ToolCallStatus::Pending).content(content);
+    let options = vec![
+        PermissionOption::new(ALLOW, "I have opened it", PermissionOptionKind::AllowOnce),
+        PermissionOption::new(REJECT, "Cancel", PermissionOptionKind::RejectOnce),
+    ];
+    let request = RequestPermissionRequest::new(live.updates.id.clone(), ToolCallUpdate::new(id, fields), options);
+    Asked::Request { request: Box::new(request), meaning: Meaning::Address }
+}
+
 fn note(text: String) -> ToolCallContent {
     ToolCallContent::Content(Content::new(text_block(text)))
 }
@@ -182,6 +198,8 @@ fn understood(live: &Live, meaning: &Meaning, outcome: RequestPermissionOutcome)
             }
             answer
         }
+        Meaning::Address if option == ALLOW => Answer::Yes,
+        Meaning::Address => Answer::No,
         Meaning::Choice { labels, multi } => {
             let index = option.strip_prefix("choice-").and_then(|index| index.parse::<usize>().ok());
             match index.and_then(|index| labels.get(index)) {

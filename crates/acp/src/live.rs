@@ -10,8 +10,8 @@ use agent_client_protocol::v1::schema::{
     UnstructuredCommandInput,
 };
 use agent_client_protocol::{Error, ErrorCode};
-use omp_session::{Answer, Called, Command, RunEnd, Safeguards, Session, SlashReply, TodoBoard, Wish};
-use omp_types::{Content, ErrorKind, text_of};
+use omp_session::{Answer, Command, Obeyed, RunEnd, Safeguards, Session, TodoBoard, TypedPrompt, Wish};
+use omp_types::ErrorKind;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -149,49 +149,30 @@ impl Ticket {
             () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
             turn = live.turns.running.lock() => turn,
         };
-        let reply = tokio::select! {
+        let obeyed = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
-            reply = self.obey(content) => reply?,
+            obeyed = live.session.obey(TypedPrompt::all_text(content)) => obeyed,
         };
-        let command = match reply {
-            SlashReply::Prompt(prompt) => Command::Prompt(prompt),
-            SlashReply::Retry => Command::Retry,
-            SlashReply::Text(text) | SlashReply::Copy(text) => {
+        let command = match obeyed.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {
+            Obeyed::Send(command) => command,
+            Obeyed::Show(text) | Obeyed::Copy(text) => {
                 live.updates.message(text).await;
                 live.tell_plan().await;
                 return Ok(PromptResponse::new(StopReason::EndTurn));
             }
             // The host was not asked yet, so nothing has changed.
-            SlashReply::Switch(Wish::Move { .. }) => {
+            Obeyed::Switch(Wish::Move { .. }) => {
                 let why = "a session of an editor stays in its folder\nhint: close it and run `omp sessions move`";
                 return Err(Error::new(ErrorCode::INVALID_PARAMS, why));
             }
-            SlashReply::Switch(_) => {
+            Obeyed::Switch(_) => {
                 let why = "another session cannot take the place of this one\nhint: begin or open it in your editor";
                 return Err(Error::new(ErrorCode::INVALID_PARAMS, why));
             }
         };
         let ended = self.follow(command).await?;
         stop_reason(ended).map(PromptResponse::new)
-    }
-
-    /// Runs the command that the prompt calls. A prompt that calls none is its own reply.
-    async fn obey(&self, content: Vec<Content>) -> Result<SlashReply, Error> {
-        let typed = text_of(&content);
-        let (command, arguments) = match self.live.session.commands().read(&typed, &[]) {
-            Called::Command(command, arguments) => (command, arguments),
-            Called::Refused(why) => return Err(Error::new(ErrorCode::INVALID_PARAMS, why)),
-            Called::Message => return Ok(SlashReply::Prompt(content.into())),
-        };
-        let reply = command.run(arguments, &self.live.session).await;
-        match reply.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {
-            SlashReply::Prompt(prompt) => {
-                let pictures = content.into_iter().filter(|block| matches!(block, Content::Image(_)));
-                Ok(SlashReply::Prompt(prompt.with(pictures)))
-            }
-            text => Ok(text),
-        }
     }
 
     /// Follows one prompt to its end. A cancel comes after the prompt, so that it cannot be missed.

@@ -150,6 +150,12 @@ pub trait Questions: Send + Sync {
         let answer = self.ask(choice.question, labels);
         async move { Some(vec![answer.await?]) }.boxed()
     }
+
+    /// Has the user open an address in a browser. `false` when they do not want to; an error when nobody can be asked, or
+    /// not about this address.
+    fn open_url(&self, _url: String, _reason: String) -> BoxFuture<'_, Result<bool, String>> {
+        async { Err("nobody can be asked to open an address here".to_owned()) }.boxed()
+    }
 }
 
 /// A question with options. The user may always type an answer of their own.

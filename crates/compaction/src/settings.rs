@@ -205,61 +205,45 @@ pub struct CompactionSettings {
 
 impl Default for CompactionSettings {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            strategy: CompactionStrategy::ContextFull,
-            saves_handoffs: false,
-            limits: CompactionLimits {
-                reserve_tokens: 16_384,
-                keep_recent_tokens: 20_000,
-                threshold_percent: -1.0,
-                threshold_tokens: -1.0,
-            },
-            mid_turn: true,
-            auto_continue: true,
-            drop_useless: true,
-            supersede_reads: true,
-            remote: true,
-            idle: None,
-            promotes: true,
-            branches: BranchSummaries { always: false, reserve_tokens: 16_384 },
-        }
+        Self::from_settings(&Settings::default())
     }
 }
 
 impl CompactionSettings {
     pub fn from_settings(settings: &Settings) -> Self {
-        let default = Self::default();
-        let on = |key: &str, or: bool| settings.get(key).unwrap_or(or);
-        let number = |key: &str| settings.get::<f64>(key).filter(|number| number.is_finite());
-        let tokens =
-            |key: &str, or: u64| number(key).filter(|tokens| *tokens >= 0.0).map_or(or, |tokens| tokens as u64);
-        let named: Option<String> = settings.get("compaction.strategy");
-        let strategy = named.and_then(|name| CompactionStrategy::ALL.into_iter().find(|one| one.as_str() == name));
+        let own = settings.of(COMPACTION_SETTINGS);
+        let on = |key: &str| own.get::<bool>(key);
+        let number = |key: &str| own.get::<f64>(key);
+        let tokens = |key: &str| match number(key) {
+            tokens if tokens >= 0.0 => tokens as u64,
+            _ => own.default(key),
+        };
+        let named = own.get::<String>("compaction.strategy");
+        let strategy = CompactionStrategy::ALL.into_iter().find(|one| one.as_str() == named);
         let idle = IdleCompaction {
-            threshold_tokens: tokens("compaction.idleThresholdTokens", 200_000),
-            timeout: Duration::from_secs(tokens("compaction.idleTimeoutSeconds", 300).clamp(1, 86_400)),
+            threshold_tokens: tokens("compaction.idleThresholdTokens"),
+            timeout: Duration::from_secs(tokens("compaction.idleTimeoutSeconds").clamp(1, 86_400)),
         };
         Self {
-            enabled: on("compaction.enabled", default.enabled),
-            strategy: strategy.unwrap_or(default.strategy),
-            saves_handoffs: on("compaction.handoffSaveToDisk", default.saves_handoffs),
+            enabled: on("compaction.enabled"),
+            strategy: strategy.unwrap_or(CompactionStrategy::ContextFull),
+            saves_handoffs: on("compaction.handoffSaveToDisk"),
             limits: CompactionLimits {
-                reserve_tokens: tokens("compaction.reserveTokens", default.limits.reserve_tokens),
-                keep_recent_tokens: tokens("compaction.keepRecentTokens", default.limits.keep_recent_tokens),
-                threshold_percent: number("compaction.thresholdPercent").unwrap_or(-1.0),
-                threshold_tokens: number("compaction.thresholdTokens").unwrap_or(-1.0),
+                reserve_tokens: tokens("compaction.reserveTokens"),
+                keep_recent_tokens: tokens("compaction.keepRecentTokens"),
+                threshold_percent: number("compaction.thresholdPercent"),
+                threshold_tokens: number("compaction.thresholdTokens"),
             },
-            mid_turn: on("compaction.midTurnEnabled", default.mid_turn),
-            auto_continue: on("compaction.autoContinue", default.auto_continue),
-            drop_useless: on("compaction.dropUseless", default.drop_useless),
-            supersede_reads: on("compaction.supersedeReads", default.supersede_reads),
-            remote: on("compaction.remoteEnabled", default.remote),
-            idle: on("compaction.idleEnabled", false).then_some(idle),
-            promotes: on("contextPromotion.enabled", default.promotes),
+            mid_turn: on("compaction.midTurnEnabled"),
+            auto_continue: on("compaction.autoContinue"),
+            drop_useless: on("compaction.dropUseless"),
+            supersede_reads: on("compaction.supersedeReads"),
+            remote: on("compaction.remoteEnabled"),
+            idle: on("compaction.idleEnabled").then_some(idle),
+            promotes: on("contextPromotion.enabled"),
             branches: BranchSummaries {
-                always: on("branchSummary.enabled", default.branches.always),
-                reserve_tokens: tokens("branchSummary.reserveTokens", default.branches.reserve_tokens),
+                always: on("branchSummary.enabled"),
+                reserve_tokens: tokens("branchSummary.reserveTokens"),
             },
         }
     }

@@ -1,6 +1,7 @@
 //! Where configuration lies and how its layers merge. Layering only: what a setting means is known by the crate that
 //! owns it.
 
+mod declared;
 mod dirs;
 mod discovery;
 mod dotenv;
@@ -13,6 +14,7 @@ mod settings;
 mod takeover;
 mod trust;
 
+pub use declared::DeclaredSettings;
 pub use dirs::Dirs;
 pub use discovery::{
     Again, AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, Import, ItemSource, Level, Places,

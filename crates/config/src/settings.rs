@@ -1,7 +1,7 @@
 //! Settings in layers: global `config.yml`, project files, `--config` overlays, runtime overrides.
 //!
-//! Values are kept as they were read, unknown keys included; each crate asks for the keys it owns and brings its own
-//! defaults. A project layer comes from a repository, so whoever reads a setting that guards the user asks for it with
+//! Values are kept as they were read, unknown keys included; each crate asks for the keys it owns, with [`Settings::of`]
+//! where they have a default. A project layer comes from a repository, so whoever reads a setting that guards the user asks for it with
 //! [`Settings::user`] and treats the project's value as a wish.
 
 use std::path::{Path, PathBuf};

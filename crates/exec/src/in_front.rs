@@ -50,6 +50,21 @@ impl Spawn {
         }
     }
 
+    /// Starts a program that lives on when omp ends, such as a browser. Its exit, if it ends within `patience`.
+    pub async fn hand_over(self, patience: Duration) -> Result<Option<ProcessExit>, SpawnError> {
+        self.is_the_users()?;
+        let mut command = self.command("", None);
+        command.env_remove(MARK_VARIABLE);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| self.explain(error))?;
+        match tokio::time::timeout(patience, child.wait()).await {
+            Err(_) => Ok(None),
+            Ok(ended) => ended.map(|status| Some(ProcessExit::from(status))).map_err(|error| self.explain(error)),
+        }
+    }
+
     fn is_the_users(&self) -> Result<(), SpawnError> {
         if !self.containment.is_on() {
             return Ok(());
@@ -89,14 +104,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_handed_over_is_not_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let (go, done) = (folder.path().join("go"), folder.path().join("done"));
+        let make_fifo = format!("mkfifo '{}' '{}'", go.display(), done.display());
+        assert_eq!(shell(&make_fifo).hand_over(Duration::from_secs(30)).await.unwrap().unwrap().code, 0);
+        // It waits for a word before it answers, so it can only answer if it was left alone.
+        let script = format!("read word <'{}'; echo \"$word\" >'{}'", go.display(), done.display());
+        assert!(shell(&script).hand_over(Duration::from_millis(50)).await.unwrap().is_none());
+        let answer = tokio::task::spawn_blocking(move || {
+            std::fs::write(go, "alive\n").unwrap();
+            std::fs::read_to_string(done).unwrap()
+        });
+        assert_eq!(answer.await.unwrap(), "alive\n");
+        assert_eq!(shell("exit 3").hand_over(Duration::from_secs(30)).await.unwrap().unwrap().code, 3);
+    }
+
+    #[tokio::test]
     async fn what_is_to_be_contained_is_not_run_in_front() {
         let folder = tempfile::tempdir().unwrap();
         let map = omp_types::AccessMap { workspace: folder.path().to_owned(), ..omp_types::AccessMap::default() };
         let contained = Containment::new(omp_types::Access::new(map));
         let script = format!("touch '{}'", folder.path().join("ran").display());
         let shell = || shell(&script).contained(&contained);
-        let refused =
-            [shell().run_in_front().await.map(drop), shell().feed(b"", Duration::from_secs(30)).await.map(drop)];
+        let refused = [
+            shell().run_in_front().await.map(drop),
+            shell().feed(b"", Duration::from_secs(30)).await.map(drop),
+            shell().hand_over(Duration::from_secs(30)).await.map(drop),
+        ];
         for refused in refused {
             assert!(refused.unwrap_err().to_string().contains("could not be contained"));
         }

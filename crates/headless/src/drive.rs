@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{
-    Called, Command, OpenSession, Prompt, RunEnd, Session, SessionEvent, SessionHost, SessionSwitch, SlashReply,
-    SwitchedSession, TimeLimit, Wish,
+    Command, Obeyed, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SessionSwitch, SwitchedSession,
+    TimeLimit, TypedPrompt, Wish,
 };
 use omp_types::{Content, Editor, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
@@ -105,14 +105,13 @@ async fn converse(
     for prompt in prompts {
         let Some(driven) = slot.as_ref() else { break };
         let events = next_events.get_or_insert_with(|| driven.session.events());
-        let command = match obey(&driven.session, prompt).await {
-            Ok(SlashReply::Prompt(prompt)) => Command::Prompt(prompt),
-            Ok(SlashReply::Retry) => Command::Retry,
-            Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
+        let command = match driven.session.obey(TypedPrompt::last_text(prompt).refusing_attachments()).await {
+            Ok(Obeyed::Send(command)) => command,
+            Ok(Obeyed::Show(text) | Obeyed::Copy(text)) => {
                 presenter.reply(&text)?;
                 continue;
             }
-            Ok(SlashReply::Switch(wish)) => match switch(slot, host, wish, presenter).await? {
+            Ok(Obeyed::Switch(wish)) => match switch(slot, host, wish, presenter).await? {
                 Ok(()) => {
                     next_events = None;
                     continue;
@@ -166,42 +165,6 @@ async fn switch(
 async fn ended(old: Option<Driven>) -> Result<(), String> {
     let Some(old) = old else { return Ok(()) };
     old.end().await.map_err(|error| format!("the old session did not end well: {error}"))
-}
-
-/// Runs the command that a prompt calls. A prompt that calls none is its own reply. What was typed is the last text; what is
-/// attached stays where it is.
-async fn obey(session: &Session, mut prompt: Vec<Content>) -> Result<SlashReply, String> {
-    let Some(at) = prompt.iter().rposition(|block| matches!(block, Content::Text(_))) else {
-        return Ok(SlashReply::Prompt(prompt.into()));
-    };
-    let typed = prompt[at].as_text().unwrap_or_default().to_owned();
-    let (command, arguments) = match session.commands().read(&typed, &[]) {
-        Called::Command(command, arguments) => (command, arguments),
-        Called::Refused(why) => return Err(why),
-        Called::Message => return Ok(SlashReply::Prompt(joined(prompt).into())),
-    };
-    if prompt.len() > 1 && !command.takes_attachments() {
-        return Err(format!(
-            "/{} takes no attached files and no piped text\nhint: leave them out, or say what to do with them",
-            command.name()
-        ));
-    }
-    Ok(match command.run(arguments, session).await? {
-        SlashReply::Prompt(made) => {
-            prompt.splice(at..=at, made.content);
-            SlashReply::Prompt(Prompt { content: prompt, prepared: made.prepared })
-        }
-        other => other,
-    })
-}
-
-/// What is attached and what was typed as one text.
-fn joined(mut prompt: Vec<Content>) -> Vec<Content> {
-    if let [Content::Text(attached), Content::Text(typed), ..] = prompt.as_slice() {
-        let text = format!("{}{}", attached.text, typed.text);
-        prompt.splice(..2, [Content::text(text)]);
-    }
-    prompt
 }
 
 struct Outcome {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use omp_compaction::BranchNote;
 use omp_policy::ApprovalMode;
-use omp_session::{Answer, EntryId, Wish};
+use omp_session::{Answer, EntryId, WebAddress, Wish};
 use omp_types::{Model, ThinkingLevel};
 use serde_json::Value;
 
@@ -77,6 +77,11 @@ pub enum Action {
     Answer {
         id: u64,
         answer: Answer,
+    },
+    /// Opens the address that a question is about.
+    OpenUrl {
+        id: u64,
+        url: WebAddress,
     },
     SetModel {
         model: Arc<Model>,

@@ -94,8 +94,8 @@ impl Verdict {
 impl Policy {
     /// Reads mode and tool policies. Rules about effects need folders: see [`ApprovalRules::from_settings`].
     pub fn from_settings(settings: &Settings) -> Self {
-        let user_mode: ApprovalMode = settings.user("tools.approvalMode").unwrap_or_default();
-        let project_mode = settings.project("tools.approvalMode").unwrap_or_default();
+        let user_mode: ApprovalMode = settings.of(POLICY_SETTINGS).user("tools.approvalMode");
+        let project_mode = settings.project("tools.approvalMode").unwrap_or(user_mode);
         let mut tools = rules(settings.user("tools.approval"));
         for (tool, rule) in rules(settings.project("tools.approval")) {
             let strictest = tools.get(&tool).copied().unwrap_or(ToolPolicy::Allow).max(rule);

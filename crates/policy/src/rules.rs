@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::paths::RulePlaces;
 use crate::rule::{ApprovalRule, RuleLevel, RuleSource};
+use crate::settings::POLICY_SETTINGS;
 
 /// More rules than this are a mistake.
 const MOST: usize = 2000;
@@ -63,7 +64,7 @@ impl ApprovalRules {
         let mut rules = Self::new(places);
         let mut problems = Vec::new();
         for level in [RuleLevel::Deny, RuleLevel::Ask, RuleLevel::Allow] {
-            let users = settings.user::<Vec<Value>>(level.key()).unwrap_or_default();
+            let users = settings.of(POLICY_SETTINGS).user::<Vec<Value>>(level.key());
             let projects = match level {
                 RuleLevel::Allow => None,
                 _ => settings.project::<Vec<Value>>(level.key()),

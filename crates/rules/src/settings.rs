@@ -114,31 +114,23 @@ pub struct RuleSettings {
 
 impl Default for RuleSettings {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            context: ContextMode::default(),
-            interrupt: InterruptMode::default(),
-            repeat: RuleRepeat::default(),
-            builtin: true,
-            disabled: Vec::new(),
-            disabled_by_project: Vec::new(),
-        }
+        Self::read(&Settings::default())
     }
 }
 
 impl RuleSettings {
     /// How rules guard is the user's to say: a project cannot switch them off, nor have them fire less.
     pub fn read(settings: &Settings) -> Self {
-        let word = |key: &str| settings.user::<String>(key).unwrap_or_default();
-        let interrupt: Option<String> = settings.user("ttsr.interruptMode");
-        let gap = settings.user::<u64>("ttsr.repeatGap").unwrap_or(10).max(1);
+        let own = settings.of(SETTINGS);
+        let word = |key: &str| own.user::<String>(key);
+        let gap = own.user::<u64>("ttsr.repeatGap").max(1);
         Self {
-            enabled: settings.user("ttsr.enabled").unwrap_or(true),
+            enabled: own.user("ttsr.enabled"),
             context: if word("ttsr.contextMode") == "keep" { ContextMode::Keep } else { ContextMode::Discard },
-            interrupt: interrupt.as_deref().and_then(InterruptMode::from_name).unwrap_or_default(),
+            interrupt: InterruptMode::from_name(&word("ttsr.interruptMode")).unwrap_or_default(),
             repeat: if word("ttsr.repeatMode") == "after-gap" { RuleRepeat::AfterGap(gap) } else { RuleRepeat::Once },
-            builtin: settings.user("ttsr.builtinRules").unwrap_or(true),
-            disabled: settings.user("ttsr.disabledRules").unwrap_or_default(),
+            builtin: own.user("ttsr.builtinRules"),
+            disabled: own.user("ttsr.disabledRules"),
             disabled_by_project: settings.project("ttsr.disabledRules").unwrap_or_default(),
         }
     }

@@ -1,6 +1,8 @@
 //! A session around a scripted model, for the tests of what stands in front of sessions. Apart from `testkit`, so that tests
 //! of lower crates are not built anew with every change of the session.
 
+mod address_tool;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use omp_session::{
 };
 use omp_testkit::{ScriptedLlm, mock_model};
 use omp_types::{Model, ThinkingLevel};
+
+pub use address_tool::AddressTool;
 
 /// What a front end's test says of a session; the rest is the same for all of them.
 pub struct ScriptedSession {

@@ -42,7 +42,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 // Modules are known by their own names, whichever folder they lie in.
-use approval::{access, approvals, desk, refused, safeguards};
+use approval::{access, approvals, desk, refused, safeguards, web_address};
 use control::Control;
 use record::{recorder, resumed, secrets, stripped};
 use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
@@ -78,7 +78,10 @@ pub use resumed::Resumed;
 pub use retry::{RetryPolicy, ToldRetries};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
-pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};
+pub use slash::{
+    Attached, Called, CalledCommand, CommandSource, MISSING_COMMANDS, Obeyed, SlashCommand, SlashCommands, SlashReply,
+    TERMINAL_ONLY, TypedPrompt,
+};
 pub use sources::OWN_SOURCE;
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
@@ -90,6 +93,7 @@ pub use stripped::STRIPPED;
 pub use switch::{SessionSwitch, SwitchFailed, SwitchedSession};
 pub use time_limit::TimeLimit;
 pub use tree::{TreeError, TreeNode, tree_text};
+pub use web_address::WebAddress;
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
 const MAX_TURNS: u32 = 500;

@@ -23,7 +23,7 @@ mod widgets;
 pub use component::{Component, Reaction, Space};
 pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
-pub use image::{CellSize, Cells, DEFAULT_LIVE_IMAGES, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};
+pub use image::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};
 pub use input::{Decoded, Input, InputDecoder, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, TerminalReply};
 pub use line::{Line, Span};
 pub use markdown::Markdown;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// What values a setting takes.
@@ -85,6 +86,13 @@ impl Setting {
     /// Null when there is none.
     pub fn default_value(&self) -> Value {
         serde_json::from_str(self.default).unwrap_or_default()
+    }
+
+    /// The default of one of the declared settings, which is written nowhere else.
+    pub fn default_of<T: DeserializeOwned + Default>(declared: &[Setting], key: &str) -> T {
+        let setting = declared.iter().find(|setting| setting.key == key);
+        debug_assert!(setting.is_some(), "{key} is not declared in this list");
+        setting.and_then(|setting| serde_json::from_str(setting.default).ok()).unwrap_or_default()
     }
 
     /// What is wrong with a value, as "what is expected".

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_policy::{ApprovalMode, Policy};
 use omp_session::{BudgetLimits, OpenSession, Session, SessionHost, SessionListing, ShellRun, UserShell, Wish};
-use omp_session_testkit::ScriptedSession;
+use omp_session_testkit::{AddressTool, ScriptedSession};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_tools::Toolbox;
 use omp_types::{Editor, Model};
@@ -173,6 +173,7 @@ impl TestHost {
         let env = [("PI_EDIT_VARIANT", "replace")].into_iter().collect();
         let alone = Toolbox::alone(cwd.clone(), cwd, session.model.clone());
         session.tools = Toolbox { env, attended: true, editor, ..alone }.tools();
+        session.tools.push(Arc::new(AddressTool));
         session.policy = Policy { mode: self.mode, ..Policy::default() };
         session.max_turns = 3;
         let opened = session.open(Arc::new(NoShell));

@@ -110,6 +110,29 @@ async fn a_question_of_the_model() {
 }
 
 #[tokio::test]
+async fn an_address_is_shown_and_opened_by_the_user() {
+    let url = "https://example.com/login?a=b";
+    for (option, result) in [("allow", "Ok(true)"), ("reject", "Ok(false)")] {
+        let turns = [Turn::call("visit", json!({"url": url})), Turn::text("ok")];
+        let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, turns).await;
+        stage.prompt(2, &session, "go").await;
+        let asked = stage.until(|frame| frame["method"] == "session/request_permission").await;
+        let call = &asked["params"]["toolCall"];
+        assert_eq!(call["title"], format!("Open {url}"));
+        let told: Vec<_> = call["content"].as_array().unwrap().iter().map(|it| it["content"]["text"].clone()).collect();
+        assert_eq!(json!(told), json!(["You have to log in.", url]));
+        let options = asked["params"]["options"].as_array().unwrap().iter().map(|it| it["name"].clone());
+        assert_eq!(json!(options.collect::<Vec<_>>()), json!(["I have opened it", "Cancel"]));
+        let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
+        stage.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})).await;
+        stage.until_answer(2).await;
+        let said = format!("{:?}", stage.llm.requests()[1].messages.last());
+        assert!(said.contains(result), "{said}");
+        stage.end().await;
+    }
+}
+
+#[tokio::test]
 async fn a_question_as_a_form() {
     let question = json!({"questions": [{"id": "q", "question": "Which ones?", "multi": true, "options": [
         {"label": "left"}, {"label": "right"}]}]});

@@ -72,14 +72,14 @@ impl Choices {
             matches!(setting.kind, SettingKind::Bool) && (own || settings.project(setting.key) == Some(false))
         };
         let both = |key: &str| -> Vec<String> {
-            let own: Vec<String> = settings.user(key).unwrap_or_default();
-            own.into_iter().chain(settings.project::<Vec<String>>(key).unwrap_or_default()).collect()
+            let lists = [settings.user::<Vec<String>>(key), settings.project(key)];
+            lists.into_iter().flatten().flatten().collect()
         };
-        let folders: Vec<String> = settings.user("skills.customDirectories").unwrap_or_default();
-        let included: Vec<String> = settings.user("skills.includeSkills").unwrap_or_default();
+        let folders: Vec<String> = settings.of(SETTINGS).user("skills.customDirectories");
+        let included: Vec<String> = settings.of(SETTINGS).user("skills.includeSkills");
         let expand = |folder: &String| home.join(folder.strip_prefix("~/").unwrap_or(folder));
         Self {
-            items_off: settings.user("disabledExtensions").unwrap_or_default(),
+            items_off: settings.of(SETTINGS).user("disabledExtensions"),
             items_off_by_project: settings.project("disabledExtensions").unwrap_or_default(),
             providers_off_by_user: settings.user("disabledProviders").unwrap_or_default(),
             providers_off: both("disabledProviders").into_iter().collect(),

@@ -17,6 +17,8 @@ const APPROVE: &str = "Approve";
 const DENY: &str = "Deny";
 const ALWAYS_ALLOW: &str = "Always allow";
 const ALWAYS_DENY: &str = "Always deny";
+const OPENED: &str = "I have opened it";
+const CANCEL: &str = "Cancel";
 const OTHER: &str = "Other (type your own)";
 const FINISHED: &str = "Done selecting";
 const RECOMMENDED: &str = " (Recommended)";
@@ -46,6 +48,8 @@ enum Stage {
         choice: Choice,
         chosen: Vec<String>,
     },
+    /// An address that the client opens.
+    Address,
     /// The user wanted to say it in other words.
     Typing {
         chosen: Vec<String>,
@@ -77,6 +81,12 @@ impl Dialogs {
                 );
             }
             QuestionKind::Choose(choice) => self.ask_choice(question.id, choice.clone(), Vec::new()),
+            QuestionKind::OpenUrl { url, reason } => {
+                let title = format!("Open this address?\n{reason}\n{url}");
+                let options = [OPENED, CANCEL].map(str::to_owned).to_vec();
+                let method = DialogMethod::Select { title: title.as_str().into(), options };
+                self.ask(question.id, Stage::Address, method);
+            }
         }
     }
 
@@ -148,6 +158,10 @@ fn next(stage: Stage, response: &DialogResponse) -> Next {
             let chosen = always.into_iter().find(|(label, _)| value == Some(label.as_str()));
             let once = if yes { Answer::Yes } else { Answer::No };
             Next::Answered(chosen.map_or(once, |(_, answer)| answer))
+        }
+        Stage::Address => {
+            let yes = response.confirmed == Some(true) || value == Some(OPENED);
+            Next::Answered(if yes && !response.cancelled { Answer::Yes } else { Answer::No })
         }
         Stage::Choice { choice, .. } if response.timed_out => {
             let taken = choice.options.get(choice.recommended.unwrap_or(0));
@@ -311,6 +325,15 @@ mod tests {
         check(approval(), &[r#"{"value":"Always deny: bash(ls)"}"#], always(RuleLevel::Deny, "bash(ls)"));
         check(approval(), &[r#"{"value":"Always allow: bash"}"#], Some(Answer::No));
         check(approval(), &[r#"{"value":"Always allow: bash(ls)","cancelled":true}"#], Some(Answer::No));
+    }
+
+    #[test]
+    fn an_address_is_opened_when_somebody_says_so() {
+        check(Stage::Address, &[r#"{"value":"I have opened it"}"#], Some(Answer::Yes));
+        check(Stage::Address, &[r#"{"confirmed":true}"#], Some(Answer::Yes));
+        for no in [r#"{"value":"Cancel"}"#, r#"{"cancelled":true}"#, r#"{"confirmed":true,"cancelled":true}"#, "{}"] {
+            check(Stage::Address, &[no], Some(Answer::No));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_session::{Called, Command, CommandSource, Prompt, SlashReply};
+use omp_session::{Called, Command, CommandSource, Obeyed, Prompt, TypedPrompt};
 use omp_types::Content;
 use omp_wire::{NewsFrame, PromptReply, PromptRequest, StreamingBehavior};
 use serde_json::Value;
@@ -33,32 +33,18 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
         Ok(said) => said,
         Err(refusal) => return server.answer(request, Err(refusal)),
     };
-    let images = said.images.clone();
     let behavior = said.streaming_behavior;
-    let reply = match current.session.commands().read(&said.message, &[]) {
-        Called::Message => Ok(SlashReply::Prompt(content(said).into())),
-        Called::Refused(why) => Err(why),
-        Called::Command(command, arguments) => {
-            command.run(arguments, &current.session).await.map(|reply| match reply {
-                SlashReply::Prompt(prompt) => SlashReply::Prompt(prompt.with(images.into_iter().map(Content::Image))),
-                other => other,
-            })
-        }
-    };
-    let prompt = match reply {
+    let command = match current.session.obey(TypedPrompt::last_text(content(said))).await {
         Err(problem) => return server.answer(request, Err(problem.into())),
-        Ok(SlashReply::Prompt(prompt)) => prompt,
-        Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
+        Ok(Obeyed::Send(Command::Retry)) if current.activity.works() => {
+            return server.answer(request, Err(BUSY.into()));
+        }
+        Ok(Obeyed::Send(command)) => command,
+        Ok(Obeyed::Show(text) | Obeyed::Copy(text)) => {
             server.output.frame(&NewsFrame::CommandOutput { text: text.as_str().into() });
             return server.answer(request, data(&PromptReply { agent_invoked: false }));
         }
-        Ok(SlashReply::Retry) if current.activity.works() => return server.answer(request, Err(BUSY.into())),
-        Ok(SlashReply::Retry) => {
-            server.answer(request, DONE);
-            current.activity.asked(request.id.clone(), "prompt");
-            return late(server, request.id.as_ref(), "prompt", send(&current, Command::Retry).await);
-        }
-        Ok(SlashReply::Switch(wish)) => {
+        Ok(Obeyed::Switch(wish)) => {
             // The session that ends is waited for, so it must not be held here.
             drop(current);
             let gone_over = server.go_over(wish).await;
@@ -66,11 +52,11 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
         }
     };
     server.answer(request, DONE);
-    let sent = match behavior {
-        _ if !current.activity.works() => ask(&current, prompt, request.id.clone(), "prompt").await,
-        Some(StreamingBehavior::Steer) => send(&current, Command::Steer(prompt)).await,
-        Some(StreamingBehavior::FollowUp) => send(&current, Command::FollowUp(prompt)).await,
-        None => Err(BUSY.into()),
+    let sent = match (command, behavior) {
+        (command, _) if !current.activity.works() => ask(&current, command, request.id.clone(), "prompt").await,
+        (Command::Prompt(prompt), Some(StreamingBehavior::Steer)) => send(&current, Command::Steer(prompt)).await,
+        (Command::Prompt(prompt), Some(StreamingBehavior::FollowUp)) => send(&current, Command::FollowUp(prompt)).await,
+        _ => Err(BUSY.into()),
     };
     late(server, request.id.as_ref(), "prompt", sent);
 }
@@ -97,28 +83,29 @@ pub async fn abort_and_prompt(server: &Server, current: &Current, request: &Requ
     };
     current.abort().await;
     server.answer(request, DONE);
-    let sent = ask(current, prompt, request.id.clone(), "abort_and_prompt").await;
+    let sent = ask(current, Command::Prompt(prompt), request.id.clone(), "abort_and_prompt").await;
     late(server, request.id.as_ref(), "abort_and_prompt", sent);
 }
 
 /// What goes to the model by itself: a message, or what a file or a skill makes of one. Other commands are for `prompt`.
 async fn message(current: &Current, said: PromptRequest) -> Result<Prompt, Refusal> {
-    let (command, arguments) = match current.session.commands().read(&said.message, &[]) {
+    let called = match current.session.commands().read(&said.message, &[]) {
         Called::Message => return Ok(content(said).into()),
         Called::Refused(why) => return Err(why.into()),
-        Called::Command(command, arguments) => (command, arguments),
+        Called::Command(called) => called,
     };
-    if command.source() != CommandSource::Builtin
-        && let SlashReply::Prompt(prompt) = command.run(arguments, &current.session).await?
+    let name = called.name().to_owned();
+    if called.source() != CommandSource::Builtin
+        && let Obeyed::Send(Command::Prompt(prompt)) = called.run(&current.session, said.images.into()).await?
     {
-        return Ok(prompt.with(said.images.into_iter().map(Content::Image)));
+        return Ok(prompt);
     }
-    Err(format!("/{} is no message\nhint: send it with `prompt`", command.name()).into())
+    Err(format!("/{name} is no message\nhint: send it with `prompt`").into())
 }
 
-async fn ask(current: &Current, prompt: Prompt, id: Option<Value>, command: &'static str) -> Outcome {
+async fn ask(current: &Current, said: Command, id: Option<Value>, command: &'static str) -> Outcome {
     current.activity.asked(id, command);
-    send(current, Command::Prompt(prompt)).await
+    send(current, said).await
 }
 
 pub async fn send(current: &Current, command: Command) -> Outcome {

@@ -33,7 +33,8 @@ impl AnyTool for Paint {
     }
 
     fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
-        let tier = if arguments.get("ask").is_some() { Tier::Read } else { Tier::Exec };
+        let asks = arguments.get("ask").is_some() || arguments.get("open").is_some();
+        let tier = if asks { Tier::Read } else { Tier::Exec };
         let run = async move |cx: ToolCx| {
             let mut text = "painted".to_owned();
             if arguments.get("ask").is_some() {
@@ -48,6 +49,10 @@ impl AnyTool for Paint {
                 };
                 let answer = cx.questions.as_ref().unwrap().choose(choice).await;
                 text = format!("{answer:?}");
+            }
+            if let Some(url) = arguments["open"].as_str() {
+                let opened = cx.questions.as_ref().unwrap().open_url(url.to_owned(), "To log in".to_owned()).await;
+                text = format!("{opened:?}");
             }
             Ok(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() })
         };
@@ -80,6 +85,14 @@ fn respond(rpc: &mut Rpc, request: &Value, response: Value) {
     response["type"] = "extension_ui_response".into();
     response["id"] = request["id"].clone();
     rpc.send(&response);
+}
+
+#[tokio::test]
+async fn an_address_is_a_choice_with_the_address_in_the_title() {
+    let (mut rpc, request) = begin(json!({"open": "https://example.com/login?a=b"})).await;
+    insta::assert_snapshot!(request.to_string(), @r#"{"type":"extension_ui_request","id":"ui_1","method":"select","title":"Open this address?\nTo log in\nhttps://example.com/login?a=b","options":["I have opened it","Cancel"]}"#);
+    respond(&mut rpc, &request, json!({"value": "I have opened it"}));
+    assert_eq!(result(&mut rpc).await, "Ok(true)");
 }
 
 #[tokio::test]

@@ -34,51 +34,27 @@ impl Running {
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleExpanded => self.toggle_expanded(),
             Action::ExternalEditor => self.external_editor().await,
-            Action::Submit => {
-                let step = self.prompt.submit();
-                Box::pin(self.prompt_step(step)).await;
-            }
-            Action::FollowUp => {
-                if let PromptStep::Submit(submission) = self.prompt.submit() {
-                    Box::pin(self.submitted(submission, When::After)).await;
-                }
-            }
-            Action::Say(text) => {
-                Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
-            }
-            Action::All(actions) => {
-                for action in actions {
-                    Box::pin(self.obey(action)).await;
-                }
-            }
-            Action::TogglePlan => {
-                let text = "/plan".to_owned();
-                Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
-            }
+            Action::Submit => self.submit().await,
+            Action::FollowUp => self.follow_up().await,
+            Action::Say(text) => self.say_line(text).await,
+            Action::All(actions) => self.obey_all(actions).await,
+            Action::TogglePlan => self.say_line("/plan".to_owned()).await,
             Action::Dequeue => self.dequeue(),
             Action::Insert(text) => self.prompt.insert(&text),
             Action::SetText(text) => self.prompt.set_text(&text),
             Action::Tell(text) => self.note(Tone::Told, &text),
-            other => self.obey_session(other).await,
-        }
-    }
-
-    /// What is about the session.
-    async fn obey_session(&mut self, action: Action) {
-        match action {
+            Action::PasteImage => self.hint("this key does nothing yet"),
+            // The session.
             Action::CycleThinking => self.cycle_thinking().await,
             Action::CycleModel { backward } => self.cycle_model(backward).await,
             Action::SetModel { model, role } => self.set_model(model, role).await,
             Action::SetThinking(level) => self.set_thinking(level).await,
             Action::SetApprovalMode(mode) => self.command(Command::SetApprovalMode(mode)).await,
             Action::Answer { id, answer } => self.command(Command::Answer { id, answer }).await,
+            Action::OpenUrl { id, url } => self.open_url(id, &url).await,
             Action::Switch(wish) => self.switch(wish).await,
             Action::NewSession => self.switch(Wish::New { cwd: None, parent: None }).await,
-            Action::ForkSession => match self.live.as_ref().and_then(|live| live.session.snapshot().file.clone()) {
-                Some(file) => self.switch(Wish::Fork { file, cwd: None }).await,
-                None => self.hint("this session is not recorded, so there is nothing to fork"),
-            },
-            Action::ShowSessions => self.list_sessions(),
+            Action::ForkSession => self.fork().await,
             Action::GoTo(to) => self.go_to(to).await,
             Action::LeaveBranch { to, note } => self.leave_branch(to, note).await,
             Action::CorrectSummary(text) => self.correct_summary(text),
@@ -86,20 +62,53 @@ impl Running {
             Action::Label { entry, label } => self.label(&entry, label.as_deref()),
             Action::RenameSession { file, title } => self.rename(file, title),
             Action::DeleteSession(file) => self.change_list(move |host| host.delete(&file)),
-            other => self.obey_look(other).await,
-        }
-    }
-
-    /// What is about how things look, and what is offered.
-    async fn obey_look(&mut self, action: Action) {
-        match action {
+            // How things look, and what is kept.
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
             Action::KeepKey { provider, key } => self.keep_key(&provider, &key),
             Action::SetSetting { key, value } => self.set_setting(&key, value).await,
             Action::Copy(text) => self.copy(text).await,
             Action::CopyLine => self.copy(self.prompt.line()).await,
             Action::CopyPrompt => self.copy(self.prompt.text()).await,
-            other => self.offer(other),
+            // Dialogs.
+            Action::SelectModel => self.offer_models(false),
+            Action::SelectModelTemporary => self.offer_models(true),
+            Action::ShowThinking => self.offer_thinking(),
+            Action::ShowSessions => self.list_sessions(),
+            Action::ShowTree => self.offer_tree(),
+            Action::ShowBranchPoints => self.offer_branch_points(),
+            Action::ShowHotkeys => self.offer_hotkeys(),
+            Action::ShowThemes => self.offer_themes(),
+            Action::ShowSettings => self.offer_settings(),
+            Action::AskKey(provider) => self.ask_key(provider.as_deref()),
+            Action::SearchHistory => self.offer_history(),
+        }
+    }
+
+    async fn obey_all(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            Box::pin(self.obey(action)).await;
+        }
+    }
+
+    async fn submit(&mut self) {
+        let step = self.prompt.submit();
+        Box::pin(self.prompt_step(step)).await;
+    }
+
+    async fn follow_up(&mut self) {
+        if let PromptStep::Submit(submission) = self.prompt.submit() {
+            Box::pin(self.submitted(submission, When::After)).await;
+        }
+    }
+
+    async fn say_line(&mut self, text: String) {
+        Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
+    }
+
+    async fn fork(&mut self) {
+        match self.live.as_ref().and_then(|live| live.session.snapshot().file.clone()) {
+            Some(file) => self.switch(Wish::Fork { file, cwd: None }).await,
+            None => self.hint("this session is not recorded, so there is nothing to fork"),
         }
     }
 

@@ -19,32 +19,28 @@ use crate::setup::LoginDialog;
 use crate::transcript::Tone;
 
 impl Running {
-    pub(super) fn offer(&mut self, action: Action) {
-        match action {
-            Action::SelectModel => self.offer_models(false),
-            Action::SelectModelTemporary => self.offer_models(true),
-            Action::ShowThinking => self.offer_thinking(),
-            Action::ShowTree => self.offer_tree(),
-            Action::ShowBranchPoints => self.offer_branch_points(),
-            Action::ShowHotkeys => self.show_dialog(Box::new(HotkeysDialog::new(self.around.keymap.help()))),
-            Action::ShowThemes => {
-                let (names, current) = (self.around.surroundings.themes(), self.screen.theme().name.clone());
-                self.show_dialog(Box::new(ThemeDialog::new(names, &current)));
+    pub(super) fn offer_hotkeys(&mut self) {
+        self.show_dialog(Box::new(HotkeysDialog::new(self.around.keymap.help())));
+    }
+
+    pub(super) fn offer_themes(&mut self) {
+        let (names, current) = (self.around.surroundings.themes(), self.screen.theme().name.clone());
+        self.show_dialog(Box::new(ThemeDialog::new(names, &current)));
+    }
+
+    pub(super) fn offer_settings(&mut self) {
+        match self.around.surroundings.settings() {
+            Ok(stored) => {
+                let settings = self.around.surroundings.setting_list();
+                self.show_dialog(Box::new(SettingsDialog::new(&settings, stored)));
             }
-            Action::AskKey(provider) => self.ask_key(provider.as_deref()),
-            Action::SearchHistory => {
-                let newest_first = self.prompt.history().into_iter().rev().collect();
-                self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
-            }
-            Action::ShowSettings => match self.around.surroundings.settings() {
-                Ok(stored) => {
-                    let settings = self.around.surroundings.setting_list();
-                    self.show_dialog(Box::new(SettingsDialog::new(&settings, stored)));
-                }
-                Err(problem) => self.note(Tone::Error, &problem),
-            },
-            _ => self.hint("this key does nothing yet"),
+            Err(problem) => self.note(Tone::Error, &problem),
         }
+    }
+
+    pub(super) fn offer_history(&mut self) {
+        let newest_first = self.prompt.history().into_iter().rev().collect();
+        self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
     }
 
     /// `/copy`: what goes into the clipboard. What there is not is left to the session's own command, which says so.
@@ -73,14 +69,14 @@ impl Running {
         true
     }
 
-    fn ask_key(&mut self, provider: Option<&str>) {
+    pub(super) fn ask_key(&mut self, provider: Option<&str>) {
         match LoginDialog::new(self.around.surroundings.key_places(), provider) {
             Ok(dialog) => self.show_dialog(Box::new(dialog)),
             Err(problem) => self.note(Tone::Error, &problem),
         }
     }
 
-    fn offer_models(&mut self, temporary: bool) {
+    pub(super) fn offer_models(&mut self, temporary: bool) {
         let Some(live) = &self.live else { return };
         let snapshot = live.session.snapshot();
         let choices = ModelChoices {
@@ -93,13 +89,13 @@ impl Running {
         self.show_dialog(Box::new(ModelDialog::new(choices)));
     }
 
-    fn offer_thinking(&mut self) {
+    pub(super) fn offer_thinking(&mut self) {
         let Some(live) = &self.live else { return };
         let snapshot = live.session.snapshot();
         self.show_dialog(Box::new(ThinkingDialog::new(&snapshot.model, snapshot.thinking)));
     }
 
-    fn offer_tree(&mut self) {
+    pub(super) fn offer_tree(&mut self) {
         let Some(live) = &self.live else { return };
         let points = live.session.branch_points().unwrap_or_default();
         match live.session.trees(&TreeDialog::FILTERS) {
@@ -113,7 +109,7 @@ impl Running {
         }
     }
 
-    fn offer_branch_points(&mut self) {
+    pub(super) fn offer_branch_points(&mut self) {
         let Some(live) = &self.live else { return };
         match live.session.branch_points() {
             Ok(points) if points.is_empty() => self.hint("there is no earlier message to go back to"),

@@ -1,10 +1,11 @@
 //! Questions of the session, one after the other, in the place of the editor.
 
-use omp_session::{Answer, Command, Question, QuestionKind};
+use omp_session::{Answer, Command, Question, QuestionKind, WebAddress};
 
 use super::screen::Dirty;
 use super::{OpenDialog, Running};
-use crate::dialogs::{ApproveDialog, AskDialog, Dialog, PendingApproval, Quiet};
+use crate::dialogs::{ApproveDialog, AskDialog, Dialog, OpenUrlDialog, PendingApproval, Quiet};
+use crate::transcript::Tone;
 
 impl Running {
     pub(super) fn asked(&mut self, question: Question) {
@@ -32,6 +33,7 @@ impl Running {
                 Box::new(ApproveDialog::new(approval, quiet))
             }
             QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).quiet(quiet)),
+            QuestionKind::OpenUrl { url, reason } => Box::new(OpenUrlDialog::new(id, url, reason).quiet(quiet)),
         };
         self.dialog = Some(OpenDialog { dialog, question: Some(id) });
         self.screen.mark(Dirty::Now);
@@ -46,6 +48,17 @@ impl Running {
             self.next_question();
         }
         self.screen.mark(Dirty::Now);
+    }
+
+    /// A question about an address is answered by opening it. Without a browser it stays.
+    pub(super) async fn open_url(&mut self, id: u64, url: &WebAddress) {
+        match self.around.outside.clone().open_url(url).await {
+            Ok(()) => {
+                self.close_question(Some(id));
+                self.command(Command::Answer { id, answer: Answer::Yes }).await;
+            }
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
     }
 
     pub(super) async fn refuse(&mut self, id: u64) {

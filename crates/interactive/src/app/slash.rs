@@ -1,9 +1,7 @@
 //! Slash commands: those of the session, and the few that only a terminal has.
 
-use std::sync::Arc;
-
-use omp_session::{Command, SlashCommand, SlashReply};
-use omp_types::{Content, ThinkingLevel};
+use omp_session::{CalledCommand, Obeyed};
+use omp_types::ThinkingLevel;
 
 use super::screen::Dirty;
 use super::{Leave, News, Running};
@@ -23,7 +21,7 @@ pub const OWN: [(&str, &str); 5] = [
 /// What came of a command of the session.
 pub struct Ran {
     typed: Submission,
-    reply: Result<SlashReply, String>,
+    obeyed: Result<Obeyed, String>,
 }
 
 impl Running {
@@ -64,33 +62,29 @@ impl Running {
     }
 
     /// Runs beside the loop: some commands ask a server, or write files.
-    pub(super) fn run_command(&mut self, command: Arc<dyn SlashCommand>, arguments: String, typed: Submission) {
+    pub(super) fn run_command(&mut self, called: CalledCommand, typed: Submission) {
         let Some(live) = &self.live else { return };
         self.work.commands += 1;
         let session = live.session.clone();
         self.beside(async move {
-            let reply = command.run(&arguments, &session).await;
-            News::Ran(Ran { typed, reply })
+            let obeyed = called.run(&session, typed.images.clone().into()).await;
+            News::Ran(Ran { typed, obeyed })
         });
     }
 
     pub(super) async fn ran(&mut self, ran: Ran) {
         self.work.commands = self.work.commands.saturating_sub(1);
         self.screen.mark(Dirty::Now);
-        let Ran { typed, reply } = ran;
-        match reply {
-            Ok(SlashReply::Text(text)) => {
+        let Ran { typed, obeyed } = ran;
+        match obeyed {
+            Ok(Obeyed::Show(text)) => {
                 if !text.trim().is_empty() {
                     self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
                 }
             }
-            Ok(SlashReply::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
-            Ok(SlashReply::Prompt(prompt)) => {
-                let prompt = prompt.with(typed.images.into_iter().map(Content::Image));
-                self.command(Command::Prompt(prompt)).await;
-            }
-            Ok(SlashReply::Retry) => self.command(Command::Retry).await,
-            Ok(SlashReply::Switch(wish)) => self.switch(wish).await,
+            Ok(Obeyed::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
+            Ok(Obeyed::Send(command)) => self.command(command).await,
+            Ok(Obeyed::Switch(wish)) => self.switch(wish).await,
             Err(problem) => {
                 self.note(Tone::Error, &format!("{}: {problem}", typed.text.trim()));
                 self.done_with(typed);

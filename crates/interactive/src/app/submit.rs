@@ -49,7 +49,7 @@ impl Running {
         match typed(&text, &commands, &own) {
             Typed::Run { ran_by, command, excluded } if self.run_shell(ran_by, command, excluded) => {}
             Typed::Run { .. } | Typed::Nothing if submission.images.is_empty() => self.give_back(vec![submission]),
-            Typed::Command { command, arguments } => self.run_command(command, arguments.to_owned(), submission),
+            Typed::Command(called) => self.run_command(called, submission),
             Typed::Refused(why) => self.refused(&why, submission),
             Typed::Leave => self.go(Leave::Wanted),
             Typed::Message | Typed::Run { .. } | Typed::Nothing => self.tell_model(submission, when).await,

@@ -22,6 +22,7 @@ fn dialogs() -> Vec<Box<dyn Dialog>> {
         Box::new(TreeDialog::new(tree::tests::view())),
         Box::new(TreeDialog::new(TreeView::default())),
         Box::new(branch_note::tests::dialog()),
+        Box::new(open_url::tests::dialog()),
         Box::new(summary::tests::dialog()),
         Box::new(BranchPointsDialog::new(tree::tests::view().points)),
         Box::new(SettingsDialog::new(&[], |_| None)),

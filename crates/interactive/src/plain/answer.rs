@@ -3,6 +3,9 @@
 use omp_policy::{RuleLevel, RuleOffer};
 use omp_session::{Answer, Question, QuestionKind};
 
+/// Opens the address of a question before it answers.
+pub const OPENS: &str = "1";
+
 /// How the line that is awaited is asked for.
 pub fn invitation(question: &Question) -> &'static str {
     match &question.kind {
@@ -12,6 +15,7 @@ pub fn invitation(question: &Question) -> &'static str {
         QuestionKind::Choose(choice) if choice.multi => "Numbers with commas between them, or your own words: ",
         QuestionKind::Choose(choice) if choice.is_closed => "A number: ",
         QuestionKind::Choose(_) => "A number, or your own words: ",
+        QuestionKind::OpenUrl { .. } => "Answer 1, 2 or 3: ",
     }
 }
 
@@ -39,6 +43,11 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
             }
             Ok(if choice.multi { Answer::Choices(chosen) } else { Answer::Text(chosen.concat()) })
         }
+        QuestionKind::OpenUrl { .. } => match line {
+            OPENS | "2" => Ok(Answer::Yes),
+            "3" => Ok(Answer::No),
+            _ => Err("Please answer 1 to open it, 2 once you have opened it, or 3 to cancel.".to_owned()),
+        },
     }
 }
 
@@ -100,6 +109,14 @@ mod tests {
         assert_eq!(invitation(&question), "A number: ");
         assert_eq!(answer(&question, "2"), Ok(Answer::Text("Leave".to_owned())));
         assert_eq!(answer(&question, "perhaps").unwrap_err(), "Please answer with a number from 1 to 2.");
+    }
+
+    #[test]
+    fn an_address_takes_three_numbers() {
+        let url = omp_session::WebAddress::parse("https://example.com").unwrap();
+        let question = Question { id: 1, kind: QuestionKind::OpenUrl { url, reason: "To log in".to_owned() } };
+        let yes = || Some(Answer::Yes);
+        check(&question, &[("1", yes()), (" 2 ", yes()), ("3", Some(Answer::No)), ("", None), ("yes", None)]);
     }
 
     #[track_caller]

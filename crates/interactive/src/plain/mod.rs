@@ -14,8 +14,8 @@ use std::time::Duration;
 use omp_agent::{ArrivingCall, Outcome};
 use omp_compaction::CompactionReason;
 use omp_session::{
-    AgentEvent, Answer, Command, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
-    SessionHost, SessionSwitch, SlashReply, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
+    SessionEvent, SessionHost, SessionSwitch, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -253,7 +253,13 @@ impl<W: Write> Plain<W> {
         let echo = Some(line.as_str()).filter(|_| !self.input.attended);
         self.teller.heard_line(echo)?;
         if let Some(question) = self.work.questions.front() {
-            match answer::answer(question, &line) {
+            let opened = match &question.kind {
+                QuestionKind::OpenUrl { url, .. } if line.trim() == answer::OPENS => {
+                    self.prompt.outside.open_url(url).await
+                }
+                _ => Ok(()),
+            };
+            match opened.and_then(|()| answer::answer(question, &line)) {
                 Err(problem) => self.teller.say(&problem)?,
                 Ok(answer) => {
                     let id = question.id;
@@ -288,20 +294,20 @@ impl<W: Write> Plain<W> {
                 }
                 self.converse(content.into()).await?;
             }
-            Typed::Command { command, arguments } if command.asks() => {
-                let (session, arguments) = (current.session.clone(), arguments.to_owned());
+            Typed::Command(called) if called.asks() => {
+                let session = current.session.clone();
                 tokio::spawn(async move {
-                    let told = match command.run(&arguments, &session).await {
-                        Ok(SlashReply::Text(text) | SlashReply::Copy(text)) | Err(text) => text,
+                    let told = match called.run(&session, Attached::default()).await {
+                        Ok(Obeyed::Show(text) | Obeyed::Copy(text)) | Err(text) => text,
                         Ok(_) => return,
                     };
                     session.tell(told);
                 });
             }
-            Typed::Command { command, arguments } => match command.run(arguments, &current.session).await {
+            Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(SlashReply::Text(text)) => self.teller.say(&text)?,
-                Ok(SlashReply::Copy(text)) => {
+                Ok(Obeyed::Show(text)) => self.teller.say(&text)?,
+                Ok(Obeyed::Copy(text)) => {
                     // Lines that come from a program are answered with the text.
                     let copied = match self.input.attended {
                         true => self.prompt.outside.copy(&text, false).await.ok(),
@@ -313,12 +319,12 @@ impl<W: Write> Plain<W> {
                         None => self.teller.say(&text)?,
                     }
                 }
-                Ok(SlashReply::Prompt(prompt)) => self.converse(prompt).await?,
-                Ok(SlashReply::Retry | SlashReply::Switch(_)) if self.work.running => {
+                Ok(Obeyed::Send(Command::Prompt(prompt))) => self.converse(prompt).await?,
+                Ok(Obeyed::Send(_) | Obeyed::Switch(_)) if self.work.running => {
                     self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;
                 }
-                Ok(SlashReply::Retry) => self.ask(Command::Retry).await,
-                Ok(SlashReply::Switch(wish)) => return self.switch(wish).await,
+                Ok(Obeyed::Send(command)) => self.ask(command).await,
+                Ok(Obeyed::Switch(wish)) => return self.switch(wish).await,
             },
         }
         Ok(None)
@@ -452,7 +458,7 @@ impl<W: Write> Plain<W> {
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
                     QuestionKind::Approve { call_id, tool, arguments, .. } => self.preview(call_id, tool, arguments),
-                    QuestionKind::Choose(_) => None,
+                    QuestionKind::Choose(_) | QuestionKind::OpenUrl { .. } => None,
                 };
                 self.teller.end_answer()?;
                 self.teller.say_all(&words::question_lines(&question, call.as_ref()))?;

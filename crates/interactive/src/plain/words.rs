@@ -91,6 +91,11 @@ pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
             }
             lines
         }
+        QuestionKind::OpenUrl { url, reason } => {
+            let question = format!("Question: open this address? {}", clean(reason));
+            let options = ["1. Open in the browser", "2. I have opened it", "3. Cancel"];
+            [question, url.to_string()].into_iter().chain(options.map(str::to_owned)).collect()
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the prompt needs of the machine around it. The composition root implements it; tests play it.
 
 use futures_util::future::BoxFuture;
+use omp_session::WebAddress;
 use omp_types::ImageContent;
 
 /// A problem is a sentence for the user, and nothing was changed.
@@ -18,6 +19,9 @@ pub trait Outside: Send + Sync {
     /// Puts text into the clipboard by a program of the system, else where it can be found. `sent`: the terminal was given it
     /// as well ([`crate::Tty::copy`]), which nobody can see the outcome of.
     fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>>;
+
+    /// Gives an address to the user's browser.
+    fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// Where a copied text is now.

@@ -36,6 +36,10 @@ impl Outside for World {
     fn copy<'a>(&'a self, _: &'a str, _: bool) -> BoxFuture<'a, Result<Copied, String>> {
         async { Ok(Copied::Surely) }.boxed()
     }
+
+    fn open_url<'a>(&'a self, url: &'a omp_session::WebAddress) -> BoxFuture<'a, Result<(), String>> {
+        async move { Err(format!("there is no browser for {url}")) }.boxed()
+    }
 }
 
 impl FileIndex for World {

@@ -1,8 +1,6 @@
 //! What a line that was typed means: a message, a command of omp's, a command of the shell's.
 
-use std::sync::Arc;
-
-use omp_session::{Called, RanBy, SlashCommand, SlashCommands};
+use omp_session::{Called, CalledCommand, RanBy, SlashCommands};
 
 #[derive(Clone)]
 pub enum Typed<'a> {
@@ -14,10 +12,7 @@ pub enum Typed<'a> {
         command: &'a str,
         excluded: bool,
     },
-    Command {
-        command: Arc<dyn SlashCommand>,
-        arguments: &'a str,
-    },
+    Command(CalledCommand),
     /// Looks like a command and cannot be obeyed, with the reason. Never taken for the one it resembles.
     Refused(String),
     /// `/exit` or `/quit`.
@@ -38,7 +33,7 @@ pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Type
         return Typed::Leave;
     }
     match commands.read(line, more) {
-        Called::Command(command, arguments) => Typed::Command { command, arguments },
+        Called::Command(called) => Typed::Command(called),
         Called::Refused(why) => Typed::Refused(why),
         Called::Message => Typed::Message,
     }
@@ -58,9 +53,11 @@ pub fn run_by_sign(line: &str) -> Option<(RanBy, &str, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures_util::FutureExt;
     use futures_util::future::BoxFuture;
-    use omp_session::{Session, SlashReply};
+    use omp_session::{Session, SlashCommand, SlashReply};
 
     use super::*;
 
@@ -91,7 +88,7 @@ mod tests {
             Typed::Run { ran_by, command, excluded } => {
                 format!("{ran_by:?} {command}{}", if excluded { " (hidden)" } else { "" })
             }
-            Typed::Command { command, arguments } => format!("{}({arguments})", command.name()),
+            Typed::Command(called) => format!("{}({})", called.name(), called.given()),
             Typed::Refused(why) => why.lines().next().unwrap_or_default().to_owned(),
             Typed::Leave => "leave".to_owned(),
             Typed::Message => "message".to_owned(),

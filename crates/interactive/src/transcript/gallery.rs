@@ -15,6 +15,9 @@ use omp_pictures::{PictureFormat, dimensions, raster};
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
 use omp_tui::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Line, Picture, Pixels, Space, Span, Style, Token};
+use omp_types::Setting;
+
+use crate::settings::SETTINGS;
 
 /// Letters of base64 that are decoded to find out how large a picture is.
 const HEAD: usize = 64 * 1024;
@@ -41,8 +44,13 @@ pub struct PictureWishes {
 
 impl Default for PictureWishes {
     fn default() -> Self {
-        let live = omp_tui::DEFAULT_LIVE_IMAGES;
-        Self { shown: true, live, largest: Cells { columns: 100, rows: 20 }, seed: 0 }
+        let count = |key: &str| Setting::default_of(SETTINGS, key);
+        Self {
+            shown: Setting::default_of(SETTINGS, "terminal.showImages"),
+            live: count("tui.maxInlineImages"),
+            largest: Cells { columns: count("tui.maxInlineImageColumns"), rows: count("tui.maxInlineImageRows") },
+            seed: 0,
+        }
     }
 }
 

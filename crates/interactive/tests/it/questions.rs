@@ -5,7 +5,7 @@ use omp_testkit::Turn;
 use omp_types::{Message, text_of};
 use serde_json::json;
 
-use crate::stage::{Options, Stage, play};
+use crate::stage::{Options, Stage, play, talk_plainly};
 
 fn below(stage: &Stage) -> String {
     stage.text().rsplit_once("yolo\n").or(stage.text().rsplit_once("· ask\n")).unwrap().1.to_owned()
@@ -17,6 +17,76 @@ fn result(stage: &Stage) -> String {
     let results = requests.last().unwrap().messages.iter().rev();
     let last = results.into_iter().find(|message| matches!(&***message, Message::ToolResult(_))).unwrap();
     text_of(last.content())
+}
+
+const ADDRESS: &str = "https://example.com/login?client=omp";
+
+fn visit() -> Options {
+    Options::new([Turn::call("visit", json!({"url": ADDRESS})), Turn::text("Fine.")])
+}
+
+#[tokio::test]
+async fn an_address_is_opened_in_the_browser() {
+    play(visit(), async |stage| {
+        stage.say("go").await;
+        stage.until_asked("1. Open in the browser").await;
+        insta::assert_snapshot!(below(stage), @"
+        Open this address?
+        You have to log in.
+        https://example.com/login?client=omp
+        ❯ 1. Open in the browser
+          2. I have opened it
+          3. Cancel
+        enter choose · esc cancel
+        ");
+        stage.press("enter").await;
+        stage.until("Fine.").await;
+        assert_eq!(
+            (result(stage), stage.world.opened.lock().unwrap().clone()),
+            ("Ok(true)".into(), vec![ADDRESS.into()])
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_browser_the_question_stays() {
+    let mut options = visit();
+    options.world.no_browser = true;
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until_asked("1. Open in the browser").await;
+        stage.press("enter").await;
+        stage.until("there is no browser").await;
+        stage.press("2").await;
+        stage.until("Fine.").await;
+        assert_eq!(result(stage), "Ok(true)");
+    })
+    .await;
+    play(visit(), async |stage| {
+        stage.say("go").await;
+        stage.until_asked("1. Open in the browser").await;
+        stage.press("escape").await;
+        stage.until("Fine.").await;
+        assert_eq!(result(stage), "Ok(false)");
+        assert!(stage.world.opened.lock().unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_address_is_opened_from_plain_lines() {
+    let asked = format!(
+        "Question: open this address? You have to log in.\n{ADDRESS}\n1. Open in the browser\n2. I have opened it\n3. Cancel\n"
+    );
+    let (said, world) = talk_plainly(visit(), &["go", "what?", "1"]).await;
+    assert!(said.contains(&asked) && said.contains("Please answer 1 to open it") && said.contains("Fine."), "{said}");
+    assert_eq!(*world.opened.lock().unwrap(), [ADDRESS]);
+    let mut options = visit();
+    options.world.no_browser = true;
+    let (said, world) = talk_plainly(options, &["go", "1", "3"]).await;
+    assert!(said.contains("there is no browser") && said.contains("Fine."), "{said}");
+    assert_eq!(world.opened.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -13,10 +13,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use omp_interactive::{
-    App, CostLines, Habits, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent,
+    App, CostLines, Habits, Keymap, Leave, Left, Look, PictureWishes, PlainIo, PromptParts, Start, Tty, TtyEvent,
+    run_plain,
 };
 use omp_policy::ApprovalMode;
-use omp_session::{TimeLimit, Wish};
+use omp_session::{SessionHost, TimeLimit, Wish};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace};
 use omp_tui::{CellSize, ImageWay, Input, Key, Profile, Size, Theme};
 use omp_types::Message;
@@ -129,6 +130,39 @@ pub async fn play_unready(options: Options, scene: impl AsyncFnOnce(Stage)) {
             scene(Stage::new(workspace, options)).await;
         })
         .await;
+}
+
+/// Talks by lines instead, in plain mode, and returns what was said.
+pub async fn talk_plainly(options: Options, lines: &[&str]) -> (String, Arc<World>) {
+    let workspace = TempWorkspace::new(&[("a.txt", "one\n")]).unwrap();
+    let host = Arc::new(TestHost {
+        llm: Arc::new(options.llm),
+        cwd: workspace.project(),
+        store: None,
+        mode: options.mode,
+        retry: options.retry,
+        history: options.history,
+        sums_up_branches: options.sums_up_branches,
+    });
+    let world = Arc::new(options.world);
+    let (sender, receiver) = mpsc::channel(lines.len().max(1));
+    for line in lines {
+        sender.send((*line).to_owned()).await.unwrap();
+    }
+    drop(sender);
+    let (_signals, signals) = mpsc::channel(1);
+    let mut out = Vec::new();
+    let io = PlainIo {
+        lines: receiver,
+        out: &mut out,
+        signals,
+        attended: false,
+        prompt: PromptParts { outside: world.clone(), files: world.clone(), history: world.clone() },
+        limit: TimeLimit::begin(Some(LIMIT)),
+    };
+    let opened = host.open_in(omp_types::Editor::default(), options.wish).await.unwrap();
+    run_plain(host, opened, Vec::new(), io).await.unwrap();
+    (String::from_utf8(out).unwrap(), world)
 }
 
 impl Stage {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use omp_headless::Exit;
-use omp_session::{SessionHost, SlashReply};
-use omp_types::Env;
+use omp_session::{Obeyed, SessionHost, TypedPrompt};
+use omp_types::{Content, Env};
 
 use crate::cli::{ModelArgs, PromptArgs, RunArgs, SessionArgs, ToolArgs};
 use crate::folder::{FolderProblem, FolderSetup};
@@ -55,10 +55,8 @@ pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
     let typed = if json { "/context json" } else { "/context" };
-    let commands = opened.session.commands();
-    let (command, arguments) = commands.find(typed).ok_or("there is no /context")?;
-    match command.run(arguments, &opened.session).await? {
-        SlashReply::Text(text) => print_quoted(&format!("{text}\n")),
+    match opened.session.obey(TypedPrompt::last_text(vec![Content::text(typed)])).await? {
+        Obeyed::Show(text) => print_quoted(&format!("{text}\n")),
         _ => Err("/context has no text".to_owned()),
     }
 }

@@ -16,14 +16,15 @@ const SOCKETS: &str = "containment.sockets";
 /// the user chose is not.
 pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, env: &Env) -> Containment {
     let chosen: Option<ContainMode> = settings.user("containment.mode");
-    let mode = chosen.unwrap_or_default();
+    let own = settings.of(omp_contain::SETTINGS);
+    let mode = chosen.unwrap_or_else(|| own.default("containment.mode"));
     if mode == ContainMode::Off || (chosen.is_none() && standing().rung() == Rung::None) {
         return Containment::none();
     }
-    let network: NetworkMode = settings.user("containment.network").unwrap_or_default();
+    let network: NetworkMode = own.user("containment.network");
     let (upstream, _) = Upstream::from_env(env);
     let lists = Lists::of(settings, dirs, mode, network);
-    let signs = settings.user("containment.signing").unwrap_or(true);
+    let signs = own.user("containment.signing");
     let (own_dirs, own_env, workspace, cwd) = (dirs.clone(), env.clone(), workspace.to_owned(), cwd.to_owned());
     let map = move || lists.map(&own_dirs, &workspace, &cwd, &own_env);
     let containment =
@@ -69,7 +70,7 @@ struct Lists {
 
 impl Lists {
     fn of(settings: &Settings, dirs: &Dirs, mode: ContainMode, network: NetworkMode) -> Self {
-        let listed = |key: &str| settings.user::<Vec<String>>(key).unwrap_or_default();
+        let listed = |key: &str| settings.of(omp_contain::SETTINGS).user::<Vec<String>>(key);
         let paths = |key: &str| listed(key).iter().filter_map(|path| full(path, dirs)).collect::<Vec<PathBuf>>();
         let services = listed(SOCKETS).into_iter().filter(|name| SERVICES.contains(&name.as_str())).collect();
         Self {
@@ -150,7 +151,7 @@ pub fn warnings(setup: &FolderSetup) -> Vec<String> {
     let containment = setup.containment();
     if containment.is_on() {
         let refused = containment.check().err().map(|refused| refused.to_string());
-        let hosts: Vec<String> = setup.settings.user("containment.hosts").unwrap_or_default();
+        let hosts: Vec<String> = setup.settings.of(omp_contain::SETTINGS).user("containment.hosts");
         let no_rules = hosts.iter().filter_map(|rule| problem_of_rule(rule));
         let is_proxied = containment.egress().is_some();
         let proxies = if is_proxied { Upstream::from_env(&setup.env).1 } else { Vec::new() };

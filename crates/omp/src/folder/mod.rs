@@ -21,7 +21,9 @@ use omp_config::{
 use omp_contain::workspace_of;
 use omp_exec::{Containment, Shell};
 use omp_rules::{Buckets, RuleSettings, bucket};
-use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
+use omp_session::{
+    Environment, INCLUDE_WORKSPACE_TREE, LookAround, PROMPT_SETTINGS, SessionHeader, StreamRules, SystemPrompt,
+};
 use omp_tools::Read;
 use omp_types::{Access, AccessMap, Env, vars};
 
@@ -84,7 +86,7 @@ impl FolderSetup {
             return Err(wrong.refusal());
         }
         warnings.extend(told_complaints(settings.complaints()));
-        let scope = settings.user("containment.workspace").unwrap_or_default();
+        let scope = settings.of(omp_contain::SETTINGS).user("containment.workspace");
         let workspace = workspace_of(&cwd, &dirs.home, scope);
         Ok(Self {
             env: env.clone(),
@@ -263,7 +265,7 @@ impl FolderSetup {
     }
 
     fn with_tree(&self) -> bool {
-        self.settings.get(INCLUDE_WORKSPACE_TREE).unwrap_or(false)
+        self.settings.of(PROMPT_SETTINGS).get(INCLUDE_WORKSPACE_TREE)
     }
 
     fn has_no_prompt(&self) -> bool {

@@ -8,7 +8,7 @@ const TABS: &[&str] =
     &["Model", "Look", "Approval", "Messages", "Tools", "Files", "Shell", "Context", "Skills", "Rules", "Budget"];
 
 /// What this crate reads itself.
-const SETTINGS: &[Setting] = &[
+pub const SETTINGS: &[Setting] = &[
     Setting::new("", "startup.setupWizard", SettingKind::Bool, "true", "the first run looks for keys and servers")
         .by_user(),
     Setting::new(

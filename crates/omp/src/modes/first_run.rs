@@ -20,6 +20,7 @@ use omp_types::{Env, PROVIDER_KEYS, is_served, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{ModelArgs, RunArgs};
+use crate::folder::settings_list::SETTINGS;
 use crate::folder::{FolderProblem, FolderSetup};
 use crate::modes::plain;
 use crate::modes::run;
@@ -42,8 +43,9 @@ impl FirstRun {
 
     /// Whether the pages are shown unasked: nobody has said no, and there is no model to talk to.
     pub async fn is_due(&self, setup: &FolderSetup, args: &ModelArgs) -> bool {
-        let wanted = setup.settings.get("startup.setupWizard").unwrap_or(true);
-        let seen = setup.settings.get::<u64>("setupVersion").unwrap_or(0) >= VERSION;
+        let settings = setup.settings.of(SETTINGS);
+        let wanted: bool = settings.get("startup.setupWizard");
+        let seen = settings.get::<u64>("setupVersion") >= VERSION;
         if !wanted || seen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return false;
         }

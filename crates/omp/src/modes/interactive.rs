@@ -10,8 +10,8 @@ use omp_commands::KeyFile;
 use omp_config::{Layer, Saver};
 use omp_headless::Exit;
 use omp_interactive::{
-    App, CostLines, Habits, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored,
-    StoredSetting, Surroundings,
+    App, COST_SETTINGS, CostLines, Habits, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost,
+    Start, Stored, StoredSetting, Surroundings,
 };
 use omp_session::TimeLimit;
 use omp_tui::{Cells, Rgb, Terminal, TerminalEnv, TerminalOptions, Theme, Themes};
@@ -47,7 +47,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderPr
         args.session.resume = None;
     } else if args.session.resume.is_none() && args.session.fork.is_none() {
         // `--no-session` goes before it.
-        args.session.r#continue |= setup.settings.get("autoResume").unwrap_or(false);
+        args.session.r#continue |= setup.settings.of(settings_list::SETTINGS).get::<bool>("autoResume");
     }
     let prompts = match args.messages.is_empty() {
         true => Vec::new(),
@@ -114,11 +114,9 @@ fn look(setup: &FolderSetup, house: &House) -> (Look, Vec<String>) {
     let (theme, problem) = house.suited(background(&setup.env));
     warnings.extend(problem);
     warnings.extend(house.themes.problems().iter().map(|it| format!("{}: {}", it.file.display(), it.message)));
-    let hidden: bool = setup.settings.get("hideThinkingBlock").unwrap_or(false);
-    let costs = CostLines {
-        turns: setup.settings.get("display.showTokenUsage").unwrap_or(true),
-        misses: setup.settings.get("display.cacheMissMarker").unwrap_or(true),
-    };
+    let hidden: bool = setup.settings.of(omp_interactive::SETTINGS).get("hideThinkingBlock");
+    let costs = setup.settings.of(COST_SETTINGS);
+    let costs = CostLines { turns: costs.get("display.showTokenUsage"), misses: costs.get("display.cacheMissMarker") };
     let redraws = match setup.env.flag(vars::PI_DEBUG_REDRAW) {
         true => redraws::log(&setup.dirs.config_root.join("logs")).map_err(|problem| warnings.push(problem)).ok(),
         false => None,
@@ -147,14 +145,13 @@ fn background(env: &Env) -> Option<Rgb> {
 }
 
 fn picture_wishes(setup: &FolderSetup) -> PictureWishes {
-    let usual = PictureWishes::default();
-    let count = |key: &str, usual: usize| setup.settings.get(key).unwrap_or(usual);
+    let settings = setup.settings.of(omp_interactive::SETTINGS);
     PictureWishes {
-        shown: setup.settings.get("terminal.showImages").unwrap_or(usual.shown),
-        live: count("tui.maxInlineImages", usual.live),
+        shown: settings.get("terminal.showImages"),
+        live: settings.get("tui.maxInlineImages"),
         largest: Cells {
-            columns: count("tui.maxInlineImageColumns", usual.largest.columns),
-            rows: count("tui.maxInlineImageRows", usual.largest.rows),
+            columns: settings.get("tui.maxInlineImageColumns"),
+            rows: settings.get("tui.maxInlineImageRows"),
         },
         seed: std::process::id(),
     }
@@ -210,7 +207,7 @@ impl House {
             chosen: Mutex::new(ChosenThemes {
                 dark: setup.settings.get("theme.dark"),
                 light: setup.settings.get("theme.light"),
-                roles: setup.settings.user("modelRoles").unwrap_or_default(),
+                roles: setup.settings.of(omp_llm::SETTINGS).user("modelRoles"),
             }),
             saver: Saver::new(setup.dirs.settings_file()),
             args: args.clone(),

@@ -14,10 +14,13 @@ use futures_util::future::BoxFuture;
 use omp_exec::{ChildEnv, Containment, Spawn, SpawnError, Stderr};
 use omp_interactive::{Clip, Copied, Outside};
 use omp_pictures::{MAX_FILE_BYTES, PictureError, PictureFormat, prepare};
+use omp_session::WebAddress;
 use omp_types::{Env, ImageContent, vars};
 
 /// A clipboard that does not answer by then has nothing for us.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// What starts a browser fails by then, or has done it.
+const STARTS_WITHIN: Duration = Duration::from_secs(2);
 /// Text of the clipboard beyond this is not taken.
 const MOST_TEXT: usize = 16 << 20;
 /// An edited text beyond this is not taken back.
@@ -147,6 +150,21 @@ impl Machine {
         Err(problem.unwrap_or_else(|| no_program("write")))
     }
 
+    /// A browser that was not there yet goes on by itself; one that was is only told.
+    async fn browsed(&self, url: &WebAddress) -> Result<(), String> {
+        let mut problem = None;
+        for (program, args) in openers(&self.env) {
+            match self.spawn(program).args(*args).arg(url.as_str()).hand_over(STARTS_WITHIN).await {
+                Err(SpawnError::NotFound { .. }) => {}
+                Ok(Some(exit)) if exit.code != 0 => problem = Some(format!("`{program}` ended with {}", exit.code)),
+                Ok(_) => return Ok(()),
+                Err(error) => problem = Some(error.to_string()),
+            }
+        }
+        let why = problem.unwrap_or_else(|| "no program is there that opens addresses".to_owned());
+        Err(format!("the browser cannot be started: {why}\nhint: copy the address and open it yourself"))
+    }
+
     /// tmux does not let programs reach the clipboard unless it is told to, but passes on what it is given itself (`-w`, since
     /// 3.2). `None` when it does not take the text.
     async fn by_tmux(&self, text: &str) -> Option<String> {
@@ -196,6 +214,10 @@ impl Outside for Machine {
 
     fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>> {
         self.copied(text, sent).boxed()
+    }
+
+    fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>> {
+        self.browsed(url).boxed()
     }
 }
 
@@ -276,6 +298,21 @@ fn readers(env: &Env) -> Vec<ClipboardReader> {
         found.extend(windows("powershell.exe"));
     }
     found
+}
+
+/// Each gets the address as its last argument, and no shell reads it.
+fn openers(env: &Env) -> &'static [(&'static str, &'static [&'static str])] {
+    const WINDOWS: (&str, &[&str]) = ("rundll32.exe", &["url.dll,FileProtocolHandler"]);
+    if cfg!(target_os = "macos") {
+        return &[("open", &[])];
+    }
+    if cfg!(windows) {
+        return &[WINDOWS];
+    }
+    match env.get(vars::WSL_DISTRO_NAME) {
+        Some(_) => &[("wslview", &[]), WINDOWS, ("xdg-open", &[])],
+        None => &[("xdg-open", &[])],
+    }
 }
 
 fn writers(env: &Env) -> Vec<(&'static str, &'static [&'static str])> {

@@ -211,7 +211,7 @@ impl Blueprint {
             files: undo.clone().map(|undo| undo::kept(setup, undo, &tools.jobs, veil.clone())),
             titling,
             jobs: Some(watched(&tools.jobs)),
-            jobs_wake: setup.settings.get("async.wakeIdle").unwrap_or(false),
+            jobs_wake: setup.settings.of(omp_tools::SETTINGS).get("async.wakeIdle"),
             run_budget: shared.budget.clone(),
             budget,
         };
@@ -454,8 +454,8 @@ fn own_features(setup: &FolderSetup, tools: &SessionTools, history: &[Message]) 
         Arc::new(SetAsideNews::of(setup.containment())),
     ];
     if let Some(board) = tools.todos.clone() {
-        let on = setup.settings.get("todo.reminders").unwrap_or(true);
-        let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(1) } else { 0 };
+        let settings = setup.settings.of(omp_tools::SETTINGS);
+        let max = if settings.get("todo.reminders") { settings.get("todo.remindersMax") } else { 0 };
         features.push(Arc::new(TodoReminder { board, max, given: Default::default() }));
     }
     features

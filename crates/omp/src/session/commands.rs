@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::cli::RunArgs;
 use crate::folder::FolderSetup;
+use crate::folder::settings_list::SETTINGS;
 use crate::folder::trust;
 
 /// The registry that all sessions of the host share.
@@ -77,7 +78,7 @@ pub fn of_files(setup: &FolderSetup, models: Arc<dyn ModelDirectory>) -> Vec<Arc
         models,
     };
     let key = "skills.enableSkillCommands";
-    let on = setup.settings.user(key).unwrap_or(true) && setup.settings.project(key).unwrap_or(true);
+    let on = setup.settings.of(SETTINGS).user(key) && setup.settings.project(key) != Some(false);
     file_commands(setup.catalogue(), &Arc::new(place), on)
 }
 

@@ -27,7 +27,7 @@ pub fn hooks(setup: &FolderSetup) -> (Arc<Hooks>, Vec<String>) {
         env: setup.env.clone(),
         containment: setup.containment().clone(),
         trust: Arc::new(OfFolder(setup.trust())),
-        disabled: setup.settings.user("disableAllHooks").unwrap_or(false)
+        disabled: setup.settings.of(omp_hooks::SETTINGS).user("disableAllHooks")
             || catalogue.settings.iter().any(is_disabled_for_claude),
     };
     let hooks = Arc::new(Hooks::new(found.hooks, runner));

@@ -45,14 +45,15 @@ impl FolderSetup {
 
     pub fn registry(&self, args: &ModelArgs) -> Registry {
         let _part = startup::part("models");
+        let settings = self.settings.of(omp_llm::SETTINGS);
         Registry::load(LoadOptions {
             env: self.env.clone(),
             models_file: Some(self.dirs.models_file()),
             api_key: args.api_key.clone(),
-            provider_order: self.settings.get("modelProviderOrder").unwrap_or_default(),
-            disabled_providers: self.settings.get("disabledProviders").unwrap_or_default(),
+            provider_order: settings.get("modelProviderOrder"),
+            disabled_providers: settings.get("disabledProviders"),
             thinking_budgets: self.thinking_budgets(),
-            roles: self.settings.user("modelRoles").unwrap_or_default(),
+            roles: settings.user("modelRoles"),
             role_flags: args.roles.flags(),
         })
     }
@@ -83,12 +84,12 @@ impl FolderSetup {
         let choice = InitialChoice {
             model: args.model.clone(),
             provider: args.provider.clone(),
-            scope: self.settings.get("enabledModels").unwrap_or_default(),
+            scope: self.settings.of(omp_llm::SETTINGS).get("enabledModels"),
             recorded: recorded.model,
         };
         let resolved = registry.choose(&choice, || client.clone()).await.map_err(|error| error.to_string())?;
         let level = args.thinking.or(resolved.thinking).or(recorded.thinking);
-        let thinking = level.or_else(|| self.settings.get("defaultThinkingLevel")).unwrap_or(ThinkingLevel::High);
+        let thinking = level.unwrap_or_else(|| self.settings.of(omp_llm::SETTINGS).get("defaultThinkingLevel"));
         Ok(ChosenModel { model: resolved.model, thinking, note: resolved.note })
     }
 

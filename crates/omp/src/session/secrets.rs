@@ -91,11 +91,11 @@ struct SecretSources {
 }
 
 fn is_environment_hidden(setup: &FolderSetup) -> bool {
-    setup.settings.get("secrets.environment").unwrap_or(true)
+    setup.settings.of(omp_secrets::SETTINGS).get("secrets.environment")
 }
 
 fn is_enabled(setup: &FolderSetup) -> bool {
-    setup.settings.get("secrets.enabled").unwrap_or(false)
+    setup.settings.of(omp_secrets::SETTINGS).get("secrets.enabled")
 }
 
 fn project_file(setup: &FolderSetup) -> PathBuf {

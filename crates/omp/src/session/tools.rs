@@ -32,7 +32,7 @@ impl FolderSetup {
     ) -> Result<SessionTools, FolderProblem> {
         let mut options = ToolOptions::read(&|key| self.settings.get(key));
         args.tools.iter().for_each(|name| options.switch_on(name));
-        let uncontained = self.settings.user("containment.editorTerminals").unwrap_or_default();
+        let uncontained = self.settings.of(omp_contain::SETTINGS).user("containment.editorTerminals");
         let editor = Editor { uncontained, ..editor };
         let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
         let toolbox = Toolbox {

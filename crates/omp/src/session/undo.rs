@@ -36,7 +36,7 @@ const HOME: &str = "nothing can be undone in this session: its folder holds a ho
 
 /// What changes of files are taken back with, where that is on and can be, or why it cannot.
 pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Option<String>) {
-    if !setup.settings.get("undo.enabled").unwrap_or(true) {
+    if !setup.settings.of(omp_undo::SETTINGS).get::<bool>("undo.enabled") {
         return (None, None);
     }
     // A home is too much to be copied before the first call, and most of it is no work of the session's.
@@ -44,13 +44,13 @@ pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Opt
         return (None, Some(HOME.to_owned()));
     }
     let is_recorded = recorder.path().is_some();
-    let megabytes = |key: &str, usual: u64| setup.settings.get::<u64>(key).unwrap_or(usual).saturating_mul(1 << 20);
+    let megabytes = |key: &str| setup.settings.of(omp_undo::SETTINGS).get::<u64>(key).saturating_mul(1 << 20);
     let options = UndoOptions {
         store: if is_recorded { setup.dirs.agent.join("undo") } else { setup.dirs.agent.clone() },
         workspace: setup.workspace.clone(),
         session: recorder.session_id().to_owned(),
-        quota: megabytes("undo.quotaMb", 2048),
-        max_file: megabytes("undo.maxFileMb", 16),
+        quota: megabytes("undo.quotaMb"),
+        max_file: megabytes("undo.maxFileMb"),
         max_entries: MOST_ENTRIES,
         patience: patience(setup),
         attributes: attributes(setup),
@@ -63,7 +63,7 @@ pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Opt
 }
 
 fn patience(setup: &FolderSetup) -> Duration {
-    Duration::from_millis(setup.settings.get("undo.patienceMs").unwrap_or(2000))
+    Duration::from_millis(setup.settings.of(omp_undo::SETTINGS).get("undo.patienceMs"))
 }
 
 /// The undo store as the session feature uses it.

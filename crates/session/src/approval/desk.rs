@@ -1,4 +1,4 @@
-//! Questions to the user: approval of a call, a tool's own question. One shape, answered by one command.
+//! Questions to the user: approval of a call, a tool's own question, an address to open. One shape, answered by one command.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use crate::approvals::CallDetails;
 use crate::event::SessionEvent;
 use crate::outlet::Outlet;
+use crate::web_address::WebAddress;
 
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -27,6 +28,8 @@ pub enum QuestionKind {
     Approve { call_id: String, tool: String, arguments: Arc<Value>, reason: Option<String>, details: Arc<CallDetails> },
     /// Which of these, or what else? Answered by [`Answer::Text`] or, where several may be chosen, [`Answer::Choices`].
     Choose(Choice),
+    /// Has this address been opened in a browser? Answered by [`Answer::Yes`] once it has.
+    OpenUrl { url: WebAddress, reason: String },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +68,11 @@ impl Desk {
         let answer = receiver.await.ok();
         drop(forget);
         answer
+    }
+
+    /// Whether the user has opened the address.
+    pub async fn have_opened(&self, url: WebAddress, reason: String) -> bool {
+        self.put(QuestionKind::OpenUrl { url, reason }).await == Some(Answer::Yes)
     }
 
     /// Answers to unknown or settled questions are ignored.

@@ -5,3 +5,4 @@ pub(crate) mod approvals;
 pub(crate) mod desk;
 pub(crate) mod refused;
 pub(crate) mod safeguards;
+pub(crate) mod web_address;

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use omp_agent::{Choice, Questions};
 
 use crate::control::Control;
+use crate::web_address::WebAddress;
 
 /// By the names that Claude Code gives them.
 pub(crate) const PERMISSION: &str = "permission_prompt";
@@ -25,6 +26,15 @@ impl Questions for AskedAloud {
     fn choose(&self, choice: Choice) -> BoxFuture<'_, Option<Vec<String>>> {
         let message = wants(&choice.question);
         async move { self.0.asked_aloud(QUESTION, &message, self.0.desk.choose(choice)).await }.boxed()
+    }
+
+    fn open_url(&self, url: String, reason: String) -> BoxFuture<'_, Result<bool, String>> {
+        let message = wants(&reason);
+        async move {
+            let url = WebAddress::parse(&url)?;
+            Ok(self.0.asked_aloud(QUESTION, &message, self.0.desk.have_opened(url, reason)).await)
+        }
+        .boxed()
     }
 }
 

@@ -139,10 +139,15 @@ pub(crate) fn hide_event(veil: &Veil, event: SessionEvent) -> SessionEvent {
         | SessionEvent::Notice { text, .. }
         | SessionEvent::Renamed { title: text } => veil.hide_text(text),
         SessionEvent::Question(question) => {
-            if let QuestionKind::Approve { arguments, reason, details, .. } = &mut question.kind {
-                hide_shared(veil, arguments);
-                reason.iter_mut().for_each(|reason| veil.hide_text(reason));
-                hide_details(veil, Arc::make_mut(details));
+            match &mut question.kind {
+                QuestionKind::Approve { arguments, reason, details, .. } => {
+                    hide_shared(veil, arguments);
+                    reason.iter_mut().for_each(|reason| veil.hide_text(reason));
+                    hide_details(veil, Arc::make_mut(details));
+                }
+                // An address leads nowhere unless it is whole.
+                QuestionKind::OpenUrl { reason, .. } => veil.hide_text(reason),
+                QuestionKind::Choose(_) => {}
             }
         }
         SessionEvent::Refused(refused) => {

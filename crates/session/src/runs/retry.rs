@@ -5,6 +5,8 @@ use std::time::Duration;
 use omp_config::Settings;
 use omp_types::ModelError;
 
+use crate::settings::SETTINGS;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Whether a session starts with retries; they can be switched while it runs.
@@ -20,26 +22,20 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            max_retries: 3,
-            base_delay: Duration::from_secs(2),
-            max_delay: Duration::from_secs(300),
-            waits: true,
-        }
+        Self::from_settings(&Settings::default())
     }
 }
 
 impl RetryPolicy {
     pub fn from_settings(settings: &Settings) -> Self {
-        let default = Self::default();
-        let millis = |key: &str| settings.get::<u64>(key).map(Duration::from_millis);
+        let own = settings.of(SETTINGS);
+        let millis = |key: &str| Duration::from_millis(own.get(key));
         Self {
-            enabled: settings.get("retry.enabled").unwrap_or(default.enabled),
-            max_retries: settings.get("retry.maxRetries").unwrap_or(default.max_retries),
-            base_delay: millis("retry.baseDelayMs").unwrap_or(default.base_delay),
-            max_delay: millis("retry.maxDelayMs").unwrap_or(default.max_delay),
-            waits: default.waits,
+            enabled: own.get("retry.enabled"),
+            max_retries: own.get("retry.maxRetries"),
+            base_delay: millis("retry.baseDelayMs"),
+            max_delay: millis("retry.maxDelayMs"),
+            waits: true,
         }
     }
 

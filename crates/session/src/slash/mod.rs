@@ -1,6 +1,7 @@
 //! Commands that a person types with a slash: one registry for every mode.
 
 mod missing;
+mod obey;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use omp_stdx::nearest::likely;
 
 use crate::{Prompt, Session, Wish};
 pub use missing::{MISSING as MISSING_COMMANDS, TERMINAL_ONLY};
+pub use obey::{Attached, CalledCommand, Obeyed, TypedPrompt};
 
 /// What is longer was pasted: a skill that is named in it is none that the user calls.
 const LONGEST_WITH_MENTION: usize = 16 << 10;
@@ -81,7 +83,7 @@ impl CommandSource {
     }
 }
 
-/// What comes of a command.
+/// What comes of a command. Front ends get it as [`Obeyed`].
 #[derive(Clone, Debug)]
 pub enum SlashReply {
     /// Shown to the user; the model is not asked.
@@ -99,9 +101,8 @@ pub enum SlashReply {
 
 /// What a typed text asks for.
 #[derive(Clone)]
-pub enum Called<'a> {
-    /// A command, with its arguments.
-    Command(Arc<dyn SlashCommand>, &'a str),
+pub enum Called {
+    Command(CalledCommand),
     /// Looks like a command and cannot be obeyed; a sentence for the user. The model is not asked.
     Refused(String),
     /// For the model.
@@ -128,12 +129,12 @@ impl SlashCommands {
     ///
     /// A text is meant as a command when its first word is a slash and a name: letters, digits, `-`, `_` and `:`, with a
     /// letter first. A path has another slash or a dot in it, or is there: `/usr/bin/env`, `/tmp`.
-    pub fn read<'a>(&self, text: &'a str, own: &[&str]) -> Called<'a> {
+    pub fn read(&self, text: &str, own: &[&str]) -> Called {
         match self.find(text) {
             Some((command, arguments)) if !arguments.is_empty() && takes_nothing(&**command) => {
                 Called::Refused(takes_no_arguments(command.name()))
             }
-            Some((command, arguments)) => Called::Command(command.clone(), arguments),
+            Some((command, arguments)) => Called::Command(CalledCommand::new(command.clone(), arguments)),
             None => self.refuse(text, own).map_or(Called::Message, Called::Refused),
         }
     }
@@ -323,7 +324,7 @@ mod tests {
         }
         #[cfg(unix)]
         assert!(matches!(some().read("/tmp is full", &[]), Called::Message));
-        assert!(matches!(some().read("/todo x", &[]), Called::Command(_, "x")));
+        assert!(matches!(some().read("/todo x", &[]), Called::Command(called) if called.given() == "x"));
     }
 
     #[test]

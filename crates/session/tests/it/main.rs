@@ -16,6 +16,7 @@ mod embed;
 mod files_kept;
 mod hooks;
 mod observe;
+mod open_url;
 mod plan;
 mod prompt;
 mod quarantine;

@@ -9,7 +9,6 @@ use super::geometry::{CellSize, Cells};
 use super::way::ImageWay;
 use super::{Picture, kitty};
 
-pub const DEFAULT_LIVE_IMAGES: usize = 8;
 /// The largest picture, unless it is set.
 const DEFAULT_LARGEST: Cells = Cells { columns: 100, rows: 20 };
 

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use block::ImageBlock;
-pub use budget::{DEFAULT_LIVE_IMAGES, ImageBudget};
+pub use budget::ImageBudget;
 pub use geometry::{CellSize, Cells};
 pub(crate) use kitty::PLACEHOLDER;
 pub use way::ImageWay;

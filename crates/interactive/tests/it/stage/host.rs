@@ -12,7 +12,7 @@ use omp_session::{
     Command, OpenSession, Recorder, Resumed, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply,
     TitleSource, UserShell, Wish,
 };
-use omp_session_testkit::ScriptedSession;
+use omp_session_testkit::{AddressTool, ScriptedSession};
 use omp_store::{
     BlobStore, CopiedSession, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
 };
@@ -82,10 +82,12 @@ impl TestHost {
         let env = [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect();
         let alone = Toolbox::alone(self.cwd.clone(), self.cwd.clone(), model.clone());
         let todos = Board(alone.todo.clone());
+        let mut tools = Toolbox { env, attended: true, ..alone }.tools();
+        tools.push(Arc::new(AddressTool));
         let session = ScriptedSession {
             model,
             thinking: ThinkingLevel::High,
-            tools: Toolbox { env, attended: true, ..alone }.tools(),
+            tools,
             recorder,
             resumed,
             policy: Policy { mode: self.mode, ..Policy::default() },

@@ -10,6 +10,7 @@ use omp_interactive::{
     Candidate, Clip, Copied, FileIndex, KeyPlaces, Outside, PromptHistory, Provider, Secret, Stored, StoredSetting,
     Surroundings,
 };
+use omp_session::WebAddress;
 use omp_tui::{Rgb, Theme};
 use omp_types::ImageContent;
 use omp_types::Setting;
@@ -33,6 +34,10 @@ pub struct World {
     pub read_only: bool,
     /// What was copied by a program.
     pub copied: Mutex<Vec<String>>,
+    /// There is no browser.
+    pub no_browser: bool,
+    /// Addresses that a browser was given.
+    pub opened: Mutex<Vec<String>>,
 }
 
 impl World {
@@ -67,6 +72,12 @@ impl Outside for World {
         let elsewhere = format!("it is in a file, sent: {sent}\nhint: install a program");
         let copied = if self.no_clipboard { Copied::Elsewhere(elsewhere) } else { Copied::Surely };
         async move { Ok(copied) }.boxed()
+    }
+
+    fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>> {
+        self.opened.lock().unwrap().push(url.to_string());
+        let opened = if self.no_browser { Err("there is no browser".to_owned()) } else { Ok(()) };
+        async move { opened }.boxed()
     }
 }
 

@@ -36,7 +36,7 @@ pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
 
 fn containment(setup: &FolderSetup, has_failed: bool) -> Vec<Finding> {
     const AREA: &str = "containment";
-    let mode: ContainMode = setup.settings.user("containment.mode").unwrap_or_default();
+    let mode: ContainMode = setup.settings.of(omp_contain::SETTINGS).user("containment.mode");
     let name = mode_name(mode);
     if mode == ContainMode::Off {
         return vec![Finding::warning(

@@ -18,7 +18,7 @@ pub async fn check(setup: &FolderSetup, local: bool) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         registry.problems().iter().map(|problem| Finding::warning(AREA, problem.to_string())).collect();
     let choice =
-        InitialChoice { scope: setup.settings.get("enabledModels").unwrap_or_default(), ..InitialChoice::default() };
+        InitialChoice { scope: setup.settings.of(omp_llm::SETTINGS).get("enabledModels"), ..InitialChoice::default() };
     let chosen = match registry.initial(&choice) {
         Ok(resolved) => {
             let note = resolved.note.map(|note| Finding::warning(AREA, note));

@@ -80,6 +80,59 @@ fn every_key_that_is_read_is_declared() {
     assert!(strays.is_empty(), "add these to SETTINGS of their crate:\n{}", strays.join("\n"));
 }
 
+/// Places that read a setting and bring a default of their own: `settings.get("…").unwrap_or(true)`. The default of a type is
+/// fine where none is declared.
+fn own_defaults(code: &str, is_bare: impl Fn(&str) -> bool) -> Vec<String> {
+    let brings =
+        [".unwrap_or(", ".unwrap_or_else(", ".unwrap_or_default(", ".map_or(", ".map_or_else(", ".is_none_or("];
+    let found = code.match_indices("settings").filter_map(|(at, word)| {
+        let call = code[at + word.len()..].trim_start();
+        let rest = call.strip_prefix(".get").or_else(|| call.strip_prefix(".user"))?;
+        let open = rest.find('(').filter(|open| *open == 0 || rest.starts_with("::<"))?;
+        let close = closing(rest, open)?;
+        let (key, next) = (rest[open + 1..close].trim(), rest[close + 1..].trim_start());
+        let own = brings.iter().find(|own| next.starts_with(*own))?;
+        let is_fine = *own == ".unwrap_or_default(" && is_bare(key.trim_matches('"'));
+        (!is_fine).then(|| format!("{key}{own}"))
+    });
+    found.collect()
+}
+
+/// The bracket that closes the one at `open`.
+fn closing(code: &str, open: usize) -> Option<usize> {
+    let mut depth = 0;
+    code[open..].char_indices().find_map(|(at, char)| {
+        depth += i32::from(char == '(') - i32::from(char == ')');
+        (depth == 0).then_some(open + at)
+    })
+}
+
+#[test]
+fn a_default_is_written_where_the_setting_is_declared_and_nowhere_else() {
+    let known = known();
+    let is_bare = |key: &str| known.get(key).is_some_and(|setting| matches!(setting.default, "" | "[]" | "{}"));
+    let mut strays = Vec::new();
+    for (path, code) in sources() {
+        strays.extend(own_defaults(&code, is_bare).into_iter().map(|stray| format!("{}: {stray}", path.display())));
+    }
+    assert!(strays.is_empty(), "read these with `settings.of(SETTINGS)`:\n{}", strays.join("\n"));
+}
+
+#[test]
+fn defaults_of_their_own_are_seen() {
+    for (code, strays) in [
+        ("setup.settings.get(\"a\").unwrap_or(true)", vec!["\"a\".unwrap_or("]),
+        ("settings\n    .user::<Vec<String>>(key)\n    .unwrap_or_default()", vec!["key.unwrap_or_default("]),
+        ("settings.user::<Vec<Value>>(level.key()).map_or(x, y)", vec!["level.key().map_or("]),
+        ("settings.get(\"bare\").unwrap_or_default()", vec![]),
+        ("settings.project(\"a\").unwrap_or_default()", vec![]),
+        ("settings.of(SETTINGS).get(\"a\"); let b = c.unwrap_or(1)", vec![]),
+        ("settings.get(\"a\")?; settings.user(key).map(f)", vec![]),
+    ] {
+        assert_eq!(own_defaults(code, |key| key == "bare"), strays, "{code}");
+    }
+}
+
 #[test]
 fn the_scan_sees_what_it_should() {
     let reference: BTreeSet<String> = ["a.b".to_owned(), "plain".to_owned()].into();

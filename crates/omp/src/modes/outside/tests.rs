@@ -170,3 +170,16 @@ async fn pictures_are_read_from_files() {
         assert!(problem.contains(path) && problem.contains("hint:"), "{problem}");
     }
 }
+
+#[cfg(all(unix, not(target_os = "macos")))]
+#[tokio::test]
+async fn an_address_is_given_to_the_browser_as_it_is() {
+    let url = WebAddress::parse("https://example.com/a?b=$(id)&c='d';e").unwrap();
+    let played = Played::new(&[("xdg-open", "printf '%s|' \"$@\" >\"$(dirname \"$0\")/opened\"")], &[]);
+    played.machine.open_url(&url).await.unwrap();
+    let opened = std::fs::read_to_string(played.folder.path().join("opened")).unwrap();
+    assert_eq!(opened, format!("{url}|"));
+    let played = Played::new(&[("xdg-open", "exit 3")], &[]);
+    let problem = played.machine.open_url(&url).await.unwrap_err();
+    assert!(problem.contains("`xdg-open` ended with 3") && problem.contains("hint:"), "{problem}");
+}

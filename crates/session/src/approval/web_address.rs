@@ -1,0 +1,90 @@
+//! Addresses that a browser may be given: what a server or a tool names must not start anything else.
+
+use std::fmt;
+
+/// Browsers take no more for sure.
+const LONGEST: usize = 8192;
+/// What no address holds as such, and what some programs would understand in a way of their own.
+const NEVER: [char; 9] = ['"', '<', '>', '\\', '^', '`', '{', '|', '}'];
+
+/// An address of the web, whole and without surprises: http or https, a host, no user name, nothing invisible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebAddress(String);
+
+impl WebAddress {
+    /// A problem is a sentence, which does not repeat the address.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        let refused =
+            |why: &str| Err(format!("this address is not opened: {why}\nhint: only plain http and https are"));
+        if url.len() > LONGEST {
+            return refused("it is too long");
+        }
+        if url.contains(|sign: char| !sign.is_ascii_graphic() || NEVER.contains(&sign)) {
+            return refused("it holds characters that belong to no address");
+        }
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return refused("it does not begin with http or https");
+        };
+        if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+            return refused("it does not begin with http or https");
+        }
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if authority.contains('@') {
+            return refused("it holds a user name, which hides where it leads");
+        }
+        if authority.is_empty() || authority.starts_with(':') {
+            return refused("it names no host");
+        }
+        Ok(Self(url.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for WebAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_addresses_of_the_web_are_opened() {
+        for good in [
+            "https://example.com",
+            "HTTP://127.0.0.1:8080/callback?code=a%20b&state=x@y#top",
+            "http://[::1]/",
+            "https://example.com/it's/(fine)?a=b;c,d=[e]",
+        ] {
+            assert_eq!(WebAddress::parse(good).map(|url| url.to_string()), Ok(good.to_owned()));
+        }
+        let long = format!("https://example.com/{}", "x".repeat(LONGEST));
+        for (bad, why) in [
+            ("", "does not begin"),
+            ("example.com", "does not begin"),
+            ("javascript:alert(1)", "does not begin"),
+            ("file:///etc/passwd", "does not begin"),
+            ("-x https://example.com", "characters"),
+            ("https://example.com/\u{1b}[2J", "characters"),
+            ("https://example.com/\nhttps://other", "characters"),
+            ("https://ex\u{430}mple.com", "characters"),
+            ("https://example.com/\u{202e}moc", "characters"),
+            ("https://good.com\\@evil.com", "characters"),
+            ("https://example.com/\"; rm", "characters"),
+            ("https://good.com@evil.com/", "user name"),
+            ("https://user:word@example.com/", "user name"),
+            ("https://", "no host"),
+            ("https:///path", "no host"),
+            ("https://:80/", "no host"),
+            (&long, "too long"),
+        ] {
+            let problem = WebAddress::parse(bad).unwrap_err();
+            assert!(problem.contains(why) && problem.contains("hint:"), "{bad:?}: {problem}");
+        }
+    }
+}
