@@ -30,38 +30,26 @@ pub enum BranchNote {
 }
 
 impl Compactor {
-    /// Asks the hooks before a move. A summary that one of them has written, where one is wanted.
+    /// Asks before a move. A summary that somebody has written, where one is wanted.
     pub fn before_tree(
         &self,
         session: &dyn CompactionSession,
         target: Option<&EntryId>,
         note: &BranchNote,
     ) -> Result<Option<BranchSummary>, CompactionFailure> {
-        let hooks = &self.options.tree_hooks;
-        if hooks.is_empty() {
-            return Ok(None);
-        }
-        let left = session.left_branch(target).map_err(CompactionFailure::Failed)?;
-        let Some(left) = left else { return Ok(None) };
         let (summarizes, instructions) = match note {
             BranchNote::Nothing => (false, None),
             BranchNote::AsSet => (self.options.settings.branches.always, None),
             BranchNote::Summary(words) => (true, words.as_deref()),
         };
-        let plan =
-            TreePlan { from: left.from.as_ref(), to: target, summarizes, instructions, messages: &left.messages };
-        for hook in hooks {
-            match hook.before(&plan) {
-                BeforeSummary::Go => {}
-                BeforeSummary::Cancel => return Err(CompactionFailure::Aborted),
-                BeforeSummary::Summary { .. } if !summarizes => {}
-                BeforeSummary::Summary { summary, details } => {
-                    let from_id = from_id(target);
-                    return Ok(Some(BranchSummary { from_id, summary, details, from_extension: Some(true) }));
-                }
+        let left = || session.left_branch(target).ok().flatten().unwrap_or_default();
+        match session.before_move(&TreePlan { to: target, summarizes, instructions, left: &left }) {
+            BeforeSummary::Summary { summary, details } if summarizes => {
+                Ok(Some(BranchSummary { from_id: from_id(target), summary, details, from_extension: Some(true) }))
             }
+            BeforeSummary::Go | BeforeSummary::Summary { .. } => Ok(None),
+            BeforeSummary::Cancel => Err(CompactionFailure::Aborted),
         }
-        Ok(None)
     }
 
     /// The summary of what lies between where the session stands and where it goes; `None` where that is nothing.
@@ -76,7 +64,7 @@ impl Compactor {
         if left.is_empty() {
             return Ok(None);
         }
-        let files = file_operations(&left);
+        let files = file_operations(&left, self.options.touched);
         let window = session.model().context_window;
         let room = window.saturating_sub(self.options.settings.branches.reserve_tokens);
         let room = if window == 0 { u64::MAX } else { room.max(window / 2) };

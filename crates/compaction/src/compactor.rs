@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use omp_store::{Compaction, EntryId};
 use omp_types::{
-    AssistantMessage, Message, Model, Prices, Transcript, estimate_message_tokens, estimate_tokens, now_ms,
+    AssistantMessage, Message, Model, Prices, TouchedBy, Transcript, estimate_message_tokens, estimate_tokens, now_ms,
 };
 use serde_json::Value;
 
 use crate::blank::notes_in;
-use crate::hooks::{Compacting, CompactionHooks, CompactionPlan, Hooked, TreeHooks};
+use crate::hooks::{Compacting, CompactionPlan, Hooked};
 use crate::native::with_native;
 use crate::outcome::{Compacted, CompactionFailure, CompactionReason, Survived};
 use crate::remote::RemoteSummary;
@@ -44,9 +44,8 @@ pub struct CompactionOptions {
     pub remote: Option<Arc<dyn RemoteSummary>>,
     /// The models that can be used.
     pub models: Option<Arc<dyn Fn() -> Vec<Arc<Model>> + Send + Sync>>,
-    pub hooks: Vec<Arc<dyn CompactionHooks>>,
-    /// Take part in moves within the tree.
-    pub tree_hooks: Vec<Arc<dyn TreeHooks>>,
+    /// Which files the calls of a conversation are about.
+    pub touched: TouchedBy,
 }
 
 /// The compaction that is wanted.
@@ -213,7 +212,7 @@ impl Compactor {
         let told = Told::read(session, transcript).map_err(CompactionFailure::Failed)?;
         let size = self.size(session, transcript);
         let cut = self.cut(&told, size, session.model())?;
-        let mut work = Work::new(&told, cut);
+        let mut work = Work::new(&told, cut, self.options.touched);
         if session.model().context_window > 0 {
             work.survivors.ledger.fit(session.model().context_window / 8, session.model().context_window / 4);
         }
@@ -225,7 +224,7 @@ impl Compactor {
             previous_summary: told.previous.as_ref().map(|previous| previous.summary.as_str()),
             tokens_before: size.tokens,
         };
-        let hooked = Hooked::ask(&self.options.hooks, &plan)?;
+        let hooked = Hooked::ask(session, &plan)?;
         let native = match hooked.is_plain() && wanted.instructions.is_none_or(|text| text.trim().is_empty()) {
             true => self.by_provider(session, transcript, &work.gone, &work.survivors).await?,
             // The provider can be told neither.
@@ -248,7 +247,7 @@ impl Compactor {
         check_shorter(&entry, &work)?;
         let id = self.write(session, transcript, &entry, &told, cut)?;
         let compacted = Compacted::of(&entry, self.survived(session, transcript, id, &work));
-        self.options.hooks.iter().for_each(|hook| hook.compacted(&compacted, hooked.own.is_some()));
+        session.compacted(&compacted, hooked.own.is_some());
         Ok(compacted)
     }
 
@@ -391,7 +390,7 @@ impl Compactor {
             warning: None,
         };
         let all = Cut { first_kept: 0, turn_start: None };
-        let work = Work::new(&told, all);
+        let work = Work::new(&told, all, self.options.touched);
         let id = self.write(session, transcript, &entry, &told, all)?;
         Ok(Compacted::of(&entry, self.survived(session, transcript, id, &work)))
     }
@@ -437,7 +436,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(told: &'a Told, cut: Cut) -> Self {
+    fn new(told: &'a Told, cut: Cut, touched: TouchedBy) -> Self {
         let entries = &told.entries[..cut.first_kept];
         let gone = told.messages(0..cut.first_kept);
         let history_end = cut.turn_start.unwrap_or(cut.first_kept);
@@ -445,10 +444,10 @@ impl<'a> Work<'a> {
         let evicted = entries.first().zip(entries.last()).filter(|_| told.recorded);
         let evicted = evicted.map(|(first, last)| evicted_url(&first.id, &last.id));
         match told.recorded {
-            true => survivors.note(entries, None),
+            true => survivors.note(entries, None, touched),
             // What is not in a file cannot be read there.
             false => {
-                survivors.files.merge(file_operations(&gone));
+                survivors.files.merge(file_operations(&gone, touched));
                 survivors.ledger.note(entries);
             }
         }

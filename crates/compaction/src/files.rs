@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use omp_types::{Message, ToolCall};
+use omp_types::{Message, TouchedBy, TouchedFiles};
 use serde_json::{Map, Value, json};
 
 /// Files told to the model.
@@ -18,12 +18,12 @@ pub(crate) struct FileOps {
 }
 
 /// What the calls of these messages have read and written. Calls that failed have done neither.
-pub(crate) fn file_operations(messages: &[Arc<Message>]) -> FileOps {
+pub(crate) fn file_operations(messages: &[Arc<Message>], touched: TouchedBy) -> FileOps {
     let failed: HashSet<&str> = messages.iter().filter_map(|message| failed_call(message)).collect();
     let answers = messages.iter().filter_map(|message| message.as_assistant());
     let mut files = FileOps::default();
     for call in answers.flat_map(|answer| answer.tool_calls()).filter(|call| !failed.contains(call.id.as_str())) {
-        files.note(call);
+        files.note((touched.0)(call));
     }
     files
 }
@@ -36,18 +36,9 @@ fn failed_call(message: &Message) -> Option<&str> {
 }
 
 impl FileOps {
-    fn note(&mut self, call: &ToolCall) {
-        let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str);
-        match call.name.as_str() {
-            "read" => self.read.extend(argument("path").map(without_selector).and_then(file)),
-            "write" => self.modified.extend(argument("path").and_then(file)),
-            "edit" => {
-                self.modified.extend(argument("path").and_then(file));
-                self.modified.extend(argument("input").unwrap_or_default().lines().filter_map(edited).filter_map(file));
-            }
-            "notebook" => self.modified.extend(argument("notebook_path").and_then(file)),
-            _ => {}
-        }
+    fn note(&mut self, touched: TouchedFiles) {
+        self.read.extend(touched.read.iter().filter_map(|path| file(path)));
+        self.modified.extend(touched.modified.iter().filter_map(|path| file(path)));
     }
 
     /// Of the previous compaction. Only for one that was made here: an extension's details are its own.
@@ -141,14 +132,6 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// The file that a line of an edit begins with: `[path#TAG]`, or a header of a patch.
-fn edited(line: &str) -> Option<&str> {
-    let bracketed = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    let tagged = bracketed.and_then(|inside| inside.rsplit_once('#')).map(|(path, _)| path);
-    let headers = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
-    tagged.or_else(|| headers.iter().find_map(|header| line.strip_prefix(header)))
-}
-
 /// Only what lies on the disk.
 fn file(path: &str) -> Option<String> {
     let path = path.trim().trim_matches(['"', '\'', '`']);
@@ -157,47 +140,30 @@ fn file(path: &str) -> Option<String> {
     plain.then(|| path.to_owned())
 }
 
-/// A path without the lines that a `read` asks for behind it.
-pub(super) fn without_selector(path: &str) -> &str {
-    let mut path = path.trim();
-    while let Some((rest, part)) = path.rsplit_once(':') {
-        let words = matches!(part, "raw" | "md" | "conflicts");
-        let lines = part.contains(|char: char| char.is_ascii_digit())
-            && part.chars().all(|char| char.is_ascii_digit() || matches!(char, '-' | '+' | ',' | 'L'));
-        if !(words || lines) || rest.is_empty() {
-            break;
-        }
-        path = rest;
-    }
-    path
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Line, messages};
+    use crate::sample::{Line, TOUCHED, messages};
 
     fn files_of(calls: &[(&str, Value)]) -> FileOps {
         let call = |(at, (tool, arguments)): (usize, &(&str, Value))| {
             Line::Call(at.to_string(), (*tool).into(), arguments.clone())
         };
-        file_operations(&messages(&calls.iter().enumerate().map(call).collect::<Vec<_>>()))
+        file_operations(&messages(&calls.iter().enumerate().map(call).collect::<Vec<_>>()), TOUCHED)
     }
 
     #[test]
     fn a_tree_with_what_was_done_to_each_file() {
         let files = files_of(&[
-            ("read", json!({"path": "packages/agent/src/compaction/compaction.ts:10-20"})),
-            ("read", json!({"path": "packages/agent/src/compaction/utils.ts:raw"})),
-            ("edit", json!({"input": "[packages/agent/src/compaction/utils.ts#AB12]\nreplace 1..2:\n+x"})),
+            ("read", json!({"path": "packages/agent/src/compaction/compaction.ts"})),
+            ("read", json!({"path": "packages/agent/src/compaction/utils.ts"})),
+            ("write", json!({"path": "packages/agent/src/compaction/utils.ts"})),
             ("write", json!({"path": "packages/agent/src/compaction/prompts/file-operations.md"})),
             ("read", json!({"path": "skill://rust"})),
-            ("read", json!({"path": "./README.md:L3-L8,20+5:raw"})),
+            ("read", json!({"path": "./README.md"})),
             ("read", json!({"path": "/etc/hosts"})),
-            (
-                "edit",
-                json!({"input": "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n*** End Patch"}),
-            ),
+            ("write", json!({"path": "src/a.rs"})),
+            ("write", json!({"path": "src/b.rs"})),
             ("bash", json!({"command": "ls", "path": "no"})),
             ("read", json!({"path": 3})),
         ]);
@@ -226,7 +192,7 @@ mod tests {
         let Message::ToolResult(mut failed) = (*said[1]).clone() else { panic!("a result") };
         failed.is_error = true;
         said[1] = Arc::new(Message::ToolResult(failed));
-        assert_eq!(file_operations(&said).tag(), "");
+        assert_eq!(file_operations(&said, TOUCHED).tag(), "");
         assert_eq!(FileOps::from_details(Some(&json!({"readFiles": "odd", "modifiedFiles": [1]}))), FileOps::default());
     }
 

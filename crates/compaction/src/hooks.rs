@@ -1,27 +1,12 @@
-//! Where extensions take part in a compaction, and in a move to another branch.
+//! What those who take part in a session are asked and told of a compaction, and of a move to another branch.
 
 use omp_store::{BranchSummary, EntryId};
 use omp_types::Message;
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::outcome::{Compacted, CompactionFailure, CompactionReason};
-
-/// Asked and told in the order of their list; the first answer counts.
-pub trait CompactionHooks: Send + Sync {
-    /// Before anything is summarized.
-    fn before(&self, _plan: &CompactionPlan<'_>) -> BeforeSummary {
-        BeforeSummary::Go
-    }
-
-    /// What the summarizing model is told besides.
-    fn compacting(&self, _plan: &CompactionPlan<'_>) -> Compacting {
-        Compacting::default()
-    }
-
-    /// It is in the file. `from_extension`: a hook has written the summary.
-    fn compacted(&self, _compacted: &Compacted, _from_extension: bool) {}
-}
+use crate::outcome::{CompactionFailure, CompactionReason};
+use crate::session::{CompactionSession, LeftBranch};
 
 /// What is about to happen.
 pub struct CompactionPlan<'a> {
@@ -33,7 +18,7 @@ pub struct CompactionPlan<'a> {
     pub tokens_before: u64,
 }
 
-/// What a hook wants.
+/// What somebody wants who was asked before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum BeforeSummary {
     #[default]
@@ -56,27 +41,15 @@ pub struct Compacting {
     pub preserve_data: Option<Value>,
 }
 
-/// The same for moves within the session's tree.
-pub trait TreeHooks: Send + Sync {
-    /// Before the session goes anywhere, and before the branch that is left is summed up.
-    fn before(&self, _plan: &TreePlan<'_>) -> BeforeSummary {
-        BeforeSummary::Go
-    }
-
-    /// It is there.
-    fn moved(&self, _moved: &TreeMove) {}
-}
-
 /// Where the session is about to go.
 pub struct TreePlan<'a> {
-    pub from: Option<&'a EntryId>,
     /// `None`: before the first entry.
     pub to: Option<&'a EntryId>,
-    /// Whether the branch that is left is to be summed up.
+    /// Whether the branch that is left is to be summed up. A summary that nobody wants is not used.
     pub summarizes: bool,
     pub instructions: Option<&'a str>,
-    /// What is left behind.
-    pub messages: &'a [Arc<Message>],
+    /// What is left behind, read from the file when it is asked for.
+    pub left: &'a dyn Fn() -> LeftBranch,
 }
 
 /// A move that was made.
@@ -85,11 +58,21 @@ pub struct TreeMove {
     pub from: Option<EntryId>,
     /// Where the session stands now: the summary, where there is one.
     pub to: Option<EntryId>,
-    /// `from_extension` says that a hook has written it.
+    /// `from_extension` says that no model has written it.
     pub summary: Option<BranchSummary>,
 }
 
-/// What the hooks want.
+impl Compacting {
+    /// With what the next one wants, where this one does not say otherwise.
+    pub fn and(mut self, next: Self) -> Self {
+        self.prompt = self.prompt.or(next.prompt);
+        self.context.extend(next.context);
+        self.preserve_data = self.preserve_data.or(next.preserve_data);
+        self
+    }
+}
+
+/// What those who take part in the session want.
 pub(crate) struct Hooked {
     pub own: Option<String>,
     pub details: Option<Value>,
@@ -97,26 +80,14 @@ pub(crate) struct Hooked {
 }
 
 impl Hooked {
-    pub fn ask(hooks: &[Arc<dyn CompactionHooks>], plan: &CompactionPlan<'_>) -> Result<Self, CompactionFailure> {
-        let mut hooked = Self { own: None, details: None, compacting: Compacting::default() };
-        for hook in hooks {
-            match hook.before(plan) {
-                BeforeSummary::Go => {}
-                BeforeSummary::Cancel => return Err(CompactionFailure::Aborted),
-                BeforeSummary::Summary { summary, details } => {
-                    hooked.own = Some(summary);
-                    hooked.details = details;
-                    return Ok(hooked);
-                }
+    pub fn ask(session: &dyn CompactionSession, plan: &CompactionPlan<'_>) -> Result<Self, CompactionFailure> {
+        match session.before_summary(plan) {
+            BeforeSummary::Go => Ok(Self { own: None, details: None, compacting: session.compacting(plan) }),
+            BeforeSummary::Cancel => Err(CompactionFailure::Aborted),
+            BeforeSummary::Summary { summary, details } => {
+                Ok(Self { own: Some(summary), details, compacting: Compacting::default() })
             }
         }
-        for hook in hooks {
-            let Compacting { prompt, context, preserve_data } = hook.compacting(plan);
-            hooked.compacting.prompt = hooked.compacting.prompt.or(prompt);
-            hooked.compacting.context.extend(context);
-            hooked.compacting.preserve_data = hooked.compacting.preserve_data.or(preserve_data);
-        }
-        Ok(hooked)
     }
 
     /// Whether nobody has asked for anything out of the usual.

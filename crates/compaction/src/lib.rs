@@ -35,7 +35,7 @@ pub use blank::BLANKED_ENTRY;
 pub use branch::BranchNote;
 pub use compactor::{CompactionOptions, CompactionRequest, Compactor};
 pub use cut::ConversationEntry;
-pub use hooks::{BeforeSummary, Compacting, CompactionHooks, CompactionPlan, TreeHooks, TreeMove, TreePlan};
+pub use hooks::{BeforeSummary, Compacting, CompactionPlan, TreeMove, TreePlan};
 pub use outcome::{Compacted, CompactionFailure, CompactionReason, Survived};
 pub use remote::RemoteSummary;
 pub use session::{CompactionEvent, CompactionSession, LeftBranch};

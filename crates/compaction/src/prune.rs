@@ -6,11 +6,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use omp_types::{Content, Message, ThinkingContent, ToolCall, ToolResultMessage, Transcript, estimate_tokens};
+use omp_types::{
+    Content, Message, ThinkingContent, ToolCall, ToolResultMessage, TouchedBy, TouchedFiles, Transcript,
+    estimate_tokens,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::files::without_selector;
 
 pub(crate) const SUPERSEDED: &str = "[Superseded by a newer read of this file]";
 pub(crate) const USELESS: &str = "[Uneventful result elided]";
@@ -50,6 +51,8 @@ pub(crate) struct PrunePolicy {
     pub protected_tools: BTreeSet<String>,
     /// The plan that is being carried out, as the model names it.
     pub plan_file: Option<String>,
+    /// Which files a call is about.
+    pub touched: TouchedBy,
 }
 
 pub(crate) struct Pruned {
@@ -80,6 +83,7 @@ impl Default for PrunePolicy {
             supersede_reads: true,
             protected_tools: BTreeSet::from(["skill".to_owned()]),
             plan_file: None,
+            touched: TouchedBy::default(),
         }
     }
 }
@@ -166,7 +170,8 @@ fn stale(messages: &[Arc<Message>], policy: &PrunePolicy) -> Vec<Candidate> {
             && !result.is_error
         {
             let call = calls.get(&(result.tool_call_id.as_str(), at)).copied();
-            let superseded = policy.supersede_reads && call.is_some_and(|call| newer.replaces(call, result));
+            let superseded =
+                policy.supersede_reads && call.is_some_and(|call| newer.replaces(call, result, policy.touched));
             let text = match (superseded, result.useless && policy.drop_useless) {
                 (true, _) => Some(SUPERSEDED),
                 (false, true) => Some(USELESS),
@@ -200,31 +205,32 @@ fn add_old_output(messages: &[Arc<Message>], policy: &PrunePolicy, found: &mut V
 impl PrunePolicy {
     /// What the model was told to follow must not vanish.
     fn protects(&self, tool: &str, call: Option<&ToolCall>) -> bool {
-        let path = call.filter(|call| call.name == "read").and_then(path_of);
-        self.protected_tools.contains(tool)
-            || path.is_some_and(|path| path.starts_with("skill://") || self.plan_file.as_deref() == Some(path))
+        let read = call.map(|call| (self.touched.0)(call).read).unwrap_or_default();
+        let is_told = |path: &String| path.starts_with("skill://") || self.plan_file.as_ref() == Some(path);
+        self.protected_tools.contains(tool) || read.iter().any(is_told)
     }
 }
 
 /// Reads that stand later in the conversation than where the walk is.
 #[derive(Default)]
-struct NewerReads<'a> {
+struct NewerReads {
     /// What was asked for, to the letter.
-    exact: HashSet<&'a str>,
+    exact: HashSet<String>,
     /// Files of which every line was shown.
-    whole: HashSet<&'a str>,
+    whole: HashSet<String>,
 }
 
-impl<'a> NewerReads<'a> {
+impl NewerReads {
     /// Whether one of them makes this read needless. Remembers it for those before.
-    fn replaces(&mut self, call: &'a ToolCall, result: &ToolResultMessage) -> bool {
-        let typed = call.arguments.get("path").and_then(Value::as_str).filter(|_| call.name == "read");
-        let (Some(typed), Some(path)) = (typed, path_of(call)) else { return false };
-        let replaced = self.whole.contains(path) || self.exact.contains(typed);
+    fn replaces(&mut self, call: &ToolCall, result: &ToolResultMessage, touched: TouchedBy) -> bool {
+        let TouchedFiles { mut read, modified } = (touched.0)(call);
+        let Some(path) = read.pop().filter(|_| read.is_empty() && modified.is_empty()) else { return false };
+        let asked = format!("{} {}", call.name, Value::Object(call.arguments.clone()));
+        let replaced = self.whole.contains(&path) || self.exact.contains(&asked);
         let outline = result.details.as_ref().is_some_and(|details| details.get("summary").is_some());
         // An outline shows less than an older read of the same words may have shown.
         if !outline {
-            self.exact.insert(typed);
+            self.exact.insert(asked);
         }
         if !outline && shows_all(result) {
             self.whole.insert(path);
@@ -239,10 +245,6 @@ fn shows_all(result: &ToolResultMessage) -> bool {
     let total = details.get("totalLines").and_then(Value::as_u64);
     let shown = details.pointer("/displayContent/lineNumbers").and_then(Value::as_array);
     matches!((total, shown), (Some(total), Some(shown)) if total > 0 && shown.len() as u64 >= total)
-}
-
-fn path_of(call: &ToolCall) -> Option<&str> {
-    call.arguments.get("path").and_then(Value::as_str).map(without_selector)
 }
 
 /// The call that each result answers, by id and position: the latest of that id before it.

@@ -4,11 +4,25 @@ use std::sync::Arc;
 
 use omp_types::{
     Api, AssistantMessage, Content, CustomMessage, Message, OtherMessage, ThinkingContent, ToolCall, ToolResultMessage,
-    Transcript, UserMessage, estimate_tokens,
+    TouchedBy, TouchedFiles, Transcript, UserMessage, estimate_tokens,
 };
 use serde_json::{Value, json};
 
 use crate::cut::ConversationEntry;
+
+/// As the tools `read` and `write` of these conversations know it.
+pub(crate) const TOUCHED: TouchedBy = TouchedBy(|call| {
+    let path = call.arguments.get("path").and_then(Value::as_str);
+    match call.name.as_str() {
+        "read" => TouchedFiles::read(path.map(without_lines)),
+        "write" => TouchedFiles::modified(path),
+        _ => TouchedFiles::default(),
+    }
+});
+
+fn without_lines(path: &str) -> &str {
+    path.rsplit_once(':').filter(|(_, rest)| !rest.starts_with("//")).map_or(path, |(path, _)| path)
+}
 
 /// A text of so many tokens, as they are estimated.
 pub(crate) fn text_of(tokens: usize) -> String {

@@ -10,6 +10,7 @@ use omp_types::{Llm, Message, Model, ModelError, Request, Transcript};
 use tokio_util::sync::CancellationToken;
 
 use crate::cut::ConversationEntry;
+use crate::hooks::{BeforeSummary, Compacting, CompactionPlan, TreePlan};
 use crate::outcome::{Compacted, CompactionReason};
 use crate::settings::CompactionStrategy;
 
@@ -62,6 +63,18 @@ pub trait CompactionSession: Send + Sync {
 
     /// Asked before anything is shortened: why that must not be done, if so.
     fn before<'a>(&'a self, by_hand: bool, instructions: Option<&'a str>) -> BoxFuture<'a, Option<String>>;
+
+    /// Asked before anything is summarized: whether somebody cancels it or has written the summary.
+    fn before_summary(&self, plan: &CompactionPlan<'_>) -> BeforeSummary;
+
+    /// What the summarizing model is told besides.
+    fn compacting(&self, plan: &CompactionPlan<'_>) -> Compacting;
+
+    /// A summary is in the file. `from_extension`: no model has written it.
+    fn compacted(&self, compacted: &Compacted, from_extension: bool);
+
+    /// Asked before the session goes on from another entry, and before the branch that is left is summed up.
+    fn before_move(&self, plan: &TreePlan<'_>) -> BeforeSummary;
 
     /// Told after the conversation was shortened.
     fn after(&self) -> BoxFuture<'_, ()>;

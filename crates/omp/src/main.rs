@@ -29,6 +29,11 @@ fn main() -> ExitCode {
         return code.into();
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let [word] = words.as_slice()
+        && (word == "--version" || word == "-V")
+    {
+        return version().into();
+    }
     let parsed = usage_error::parse(&words).and_then(|cli| first_word::check(cli, &words));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -92,10 +97,19 @@ fn environment(folder: Option<&Path>) -> Env {
     omp_config::load_environment(variables(), project.as_deref())
 }
 
+/// Answered before the whole command line is described: scripts and editors ask for it often.
+fn version() -> Exit {
+    written(concat!("omp ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())
+}
+
 fn completions(shell: clap_complete::Shell) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "omp", &mut script);
-    match std::io::stdout().write_all(&script) {
+    written(&script)
+}
+
+fn written(text: &[u8]) -> Exit {
+    match std::io::stdout().write_all(text) {
         Ok(()) => Exit::Success,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Success,
         Err(_) => Exit::Failed,

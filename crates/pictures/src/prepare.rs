@@ -2,10 +2,12 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::{ResizeOptions, Resizer};
+use fast_image_resize::images::{Image, TypedImageRef};
+use fast_image_resize::pixels::{U8x3, U8x4};
+use fast_image_resize::{PixelTrait, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage};
+use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage, RgbaImage};
 
 use crate::kind::Kind;
 
@@ -108,17 +110,29 @@ pub(crate) fn turned((width, height): (u32, u32), orientation: Orientation) -> (
 pub(crate) fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, PictureError> {
     let has_alpha = picture.color().has_alpha();
     let (width, height) = (picture.width(), picture.height());
-    let picture = if has_alpha { picture.into_rgba8().into() } else { DynamicImage::from(picture.into_rgb8()) };
     let longest = width.max(height);
     if longest <= side {
-        return Ok(picture);
+        return Ok(if has_alpha { picture.into_rgba8().into() } else { picture.into_rgb8().into() });
     }
     let shrunk = |length: u32| (u64::from(length) * u64::from(side) / u64::from(longest)).max(1) as u32;
-    let (width, height) = (shrunk(width), shrunk(height));
-    let mut smaller =
-        if has_alpha { DynamicImage::new_rgba8(width, height) } else { DynamicImage::new_rgb8(width, height) };
-    Resizer::new().resize(&picture, &mut smaller, &ResizeOptions::new()).map_err(broken)?;
-    Ok(smaller)
+    let (small_width, small_height) = (shrunk(width), shrunk(height));
+    if has_alpha {
+        let data = resized::<U8x4>((width, height), picture.into_rgba8().as_raw(), (small_width, small_height))?;
+        RgbaImage::from_raw(small_width, small_height, data).map(DynamicImage::from)
+    } else {
+        let data = resized::<U8x3>((width, height), picture.into_rgb8().as_raw(), (small_width, small_height))?;
+        RgbImage::from_raw(small_width, small_height, data).map(DynamicImage::from)
+    }
+    .ok_or(PictureError::TooLarge)
+}
+
+/// Typed, so that the resizer is compiled for two pixel types: `Resizer::resize` takes thirteen, a minute of build time.
+fn resized<P: PixelTrait>(from: (u32, u32), pixels: &[u8], to: (u32, u32)) -> Result<Vec<u8>, PictureError> {
+    let source = TypedImageRef::<P>::from_buffer(from.0, from.1, pixels).map_err(broken)?;
+    let mut smaller = Image::new(to.0, to.1, P::pixel_type());
+    let mut view = smaller.typed_image_mut::<P>().ok_or(PictureError::TooLarge)?;
+    Resizer::new().resize_typed(&source, &mut view, &ResizeOptions::new()).map_err(broken)?;
+    Ok(smaller.into_vec())
 }
 
 /// Drawings stay exact as long as that fits; photographs, and what does not fit, become JPEG.

@@ -1,7 +1,5 @@
-//! A program that has an agent inside: its own model, its own tool, no files. Run it with
-//! `cargo run -p omp-session --example embed`.
-//!
-//! The model here is a few lines that pretend; `omp_llm::Providers` is the real thing behind the same trait.
+//! A program that has an agent inside: its own model, its own tool, no files. `cargo run -p omp-session --example embed`
+//! runs it. The model here is a few lines that pretend; `omp_llm::Providers` is the real thing behind the same trait.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,10 +9,10 @@ use std::task::{Context, Poll};
 
 use futures_util::Stream;
 use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_session::{AgentEvent, Command, Recorder, Session, SessionEvent, SessionOptions, ToolOutcome};
+use omp_session::{AgentEvent, Command, Prompt, Recorder, Session, SessionEvent, SessionOptions, ToolOutcome};
 use omp_types::{
-    Api, AssistantMessage, Content, InputKind, Llm, Message, MessageBuilder, Model, ModelStream, Prices, Request,
-    StopReason, StreamEvent, text_of,
+    Api, AssistantMessage, InputKind, Llm, Message, MessageBuilder, Model, ModelStream, Prices, Request, StopReason,
+    StreamEvent, text_of,
 };
 use omp_view::{Status, View};
 use schemars::JsonSchema;
@@ -127,7 +125,7 @@ pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>>
         ..SessionOptions::new(Arc::new(Pretender), Arc::new(model()), Recorder::nowhere(Path::new(".")))
     });
     let mut events = session.events();
-    session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")].into())).await?;
+    session.send(Command::Prompt(Prompt::text("What is 20 + 22?"))).await?;
     while let Some(event) = events.recv().await {
         match event {
             SessionEvent::Agent(AgentEvent::ToolStart { name, arguments, .. }) => {

@@ -46,8 +46,7 @@ pub(crate) struct Control {
     pub cache: CacheRetention,
     standing: Mutex<Standing>,
     recorder: Mutex<Recorder>,
-    tools: Mutex<Tools>,
-    slash: Mutex<Sources<Arc<dyn SlashCommand>>>,
+    offered: Offered,
     messages: Mutex<Vec<Arc<Message>>>,
     next_turn: Mutex<VecDeque<Arc<Message>>>,
     cancel: Mutex<Cancel>,
@@ -115,8 +114,7 @@ impl Control {
             cache: parts.cache,
             standing: Mutex::new(parts.standing),
             recorder: Mutex::new(parts.recorder),
-            tools: Mutex::new(Tools::new(parts.tools)),
-            slash: Mutex::default(),
+            offered: Offered::new(parts.tools),
             messages: Mutex::default(),
             next_turn: Mutex::default(),
             cancel: Mutex::default(),
@@ -209,11 +207,11 @@ impl Control {
     }
 
     pub fn tools(&self) -> ToolSet {
-        lock(&self.tools).joined.clone()
+        lock(&self.offered.tools).joined.clone()
     }
 
     pub fn set_tools(&self, source: &str, tools: Vec<Arc<dyn AnyTool>>) {
-        let left_out = lock(&self.tools).set(source, tools);
+        let left_out = lock(&self.offered.tools).set(source, tools);
         if !left_out.is_empty() {
             let names = left_out.join("`, `");
             self.tell(format!("tools of {source} are left out, as their names are taken: `{names}`"));
@@ -221,13 +219,13 @@ impl Control {
     }
 
     pub fn commands(&self) -> SlashCommands {
-        let commands = lock(&self.slash);
+        let commands = lock(&self.offered.commands);
         let (commands, _) = commands.by_name(|command| command.name().to_owned());
         SlashCommands::new(commands.into_iter().cloned().collect())
     }
 
     pub fn set_commands(&self, source: &str, commands: Vec<Arc<dyn SlashCommand>>) {
-        lock(&self.slash).set(source, commands);
+        lock(&self.offered.commands).set(source, commands);
         self.outlet.offer(SessionEvent::CommandsChanged);
     }
 
@@ -390,6 +388,18 @@ impl Control {
         let waited = self.queues.clear();
         let mut standing = self.standing();
         waited.iter().filter_map(|message| standing.prepared.prompt(message)).collect()
+    }
+}
+
+/// What the sources of a session bring: tools for the model, slash commands for the user.
+struct Offered {
+    tools: Mutex<Tools>,
+    commands: Mutex<Sources<Arc<dyn SlashCommand>>>,
+}
+
+impl Offered {
+    fn new(tools: Vec<Arc<dyn AnyTool>>) -> Self {
+        Self { tools: Mutex::new(Tools::new(tools)), commands: Mutex::default() }
     }
 }
 

@@ -60,7 +60,7 @@ pub use todo::{
     Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo, TodoBoard, TodoEdit,
     from_markdown as todo_from_markdown, remind as todo_reminders, to_markdown as todo_to_markdown,
 };
-pub use toolbox::Toolbox;
+pub use toolbox::{Toolbox, touched_by};
 pub use urls::{
     FoldersResource, Found, History, HistoryResource, JobLine, JobList, JobsResource, NamedFolder, Opened, Resource,
     Router, TextsResource,

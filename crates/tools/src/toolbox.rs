@@ -4,16 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::AnyTool;
+use omp_agent::{AnyTool, Tool};
 use omp_exec::{Containment, Reaper};
-use omp_types::{Access, AccessMap, Editor, Env, Model};
+use omp_types::{Access, AccessMap, Editor, Env, Model, ToolCall, TouchedFiles};
 
 use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::ask::Ask;
 use crate::bash::BashParts;
 use crate::calc::Calc;
 use crate::checkpoint::Checkpoint;
-use crate::edit;
 use crate::options::{SideToolOptions, ToolOptions};
 use crate::render_mermaid::RenderMermaid;
 use crate::rewind::Rewind;
@@ -21,9 +20,21 @@ use crate::search::scan_policy;
 use crate::todo::{Storage, Todo, TodoBoard};
 use crate::urls::{JobsResource, Resource, Router, local};
 use crate::{
-    AstEdit, AstGrep, Bash, EditMode, Files, Find, Job, Jobs, Notebook, PendingActions, Read, Resolve, Search,
-    UserShell, Write,
+    AstEdit, AstGrep, Bash, EditMode, Files, Find, HashlineEdit, Job, Jobs, Notebook, PendingActions, Read, Resolve,
+    Search, UserShell, Write,
 };
+use crate::{edit, notebook, read, write};
+
+/// Which files a call is about, whether its tool is on or off: every tool that reads or changes named files is listed.
+pub fn touched_by(call: &ToolCall) -> TouchedFiles {
+    match call.name.as_str() {
+        Read::NAME => read::touched(&call.arguments),
+        HashlineEdit::NAME => edit::touched(&call.arguments),
+        Write::NAME => write::touched(&call.arguments),
+        Notebook::NAME => notebook::touched(&call.arguments),
+        _ => TouchedFiles::default(),
+    }
+}
 
 /// What the tools of one session need.
 pub struct Toolbox {

@@ -22,6 +22,7 @@ mod tally;
 mod terms;
 mod tokens;
 mod tool_schema;
+mod touched;
 mod transcript;
 mod usage;
 
@@ -52,5 +53,6 @@ pub use tally::{ModelTally, Tally};
 pub use terms::{ServiceTier, Terms};
 pub use tokens::{estimate_message_tokens, estimate_tokens};
 pub use tool_schema::{ToolSchemaProblem, portable_parameters};
+pub use touched::{TouchedBy, TouchedFiles};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

@@ -21,15 +21,15 @@ const CEILINGS: &[(&str, usize)] = &[
     ("ast_edit", 4),
     ("ast_grep", 2),
     ("bash", 13),
-    ("edit", 13),
+    ("edit", 12),
     ("find", 10),
-    ("notebook", 5),
-    ("read", 11),
+    ("notebook", 4),
+    ("read", 9),
     ("resolve", 1),
     ("rewind", 1),
     ("search", 6),
     ("todo", 4),
-    ("write", 13),
+    ("write", 12),
 ];
 
 pub fn check(workspace: &Workspace) -> Vec<Violation> {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::sample::text_of;
-use crate::sample::{Line, result, transcript};
+use crate::sample::{Line, TOUCHED, result, transcript};
 
 const COLD: CacheState = CacheState { last_request_ms: None, lifetime_ms: 300_000 };
 const WARM: CacheState = CacheState { last_request_ms: Some(1_000), lifetime_ms: 300_000 };
@@ -17,8 +17,12 @@ fn texts(pruned: &Option<Pruned>) -> Vec<String> {
     results.map(|it| it.content()[0].as_text().unwrap_or_default().chars().take(60).collect()).collect()
 }
 
+fn every_turn() -> PrunePolicy {
+    PrunePolicy { touched: TOUCHED, ..PrunePolicy::default() }
+}
+
 fn before_compaction() -> PrunePolicy {
-    PrunePolicy { pass: Pass::BeforeCompaction, ..PrunePolicy::default() }
+    PrunePolicy { pass: Pass::BeforeCompaction, ..every_turn() }
 }
 
 /// A call and its result of so many tokens.
@@ -88,7 +92,7 @@ fn stale_results_go_when_the_cache_is_cold() {
         let pruned = prune(&marked(&lines, &[1], &[]), policy, NOW, cache);
         assert_eq!(texts(&pruned).first().map_or("", String::as_str), expect, "{behind}");
     };
-    let every_turn = PrunePolicy::default();
+    let every_turn = every_turn();
     check(10, WARM, &every_turn, "");
     check(8_100, COLD, &every_turn, USELESS);
     check(8_100, CacheState { last_request_ms: Some(0), lifetime_ms: NOW }, &every_turn, USELESS);
@@ -100,7 +104,7 @@ fn stale_results_go_when_the_cache_is_cold() {
 #[test]
 fn a_useless_result_smaller_than_its_placeholder_stays_and_so_does_a_failed_one() {
     let lines = [output(0, "find", "", 3), output(1, "find", "", 300)].concat();
-    assert!(prune(&marked(&lines, &[1], &[]), &PrunePolicy::default(), NOW, COLD).is_none());
+    assert!(prune(&marked(&lines, &[1], &[]), &every_turn(), NOW, COLD).is_none());
     let failed = marked(&lines, &[3], &[]);
     let failed = Transcript::repair(failed.messages().iter().map(|message| match (**message).clone() {
         Message::ToolResult(mut result) => {
@@ -109,7 +113,7 @@ fn a_useless_result_smaller_than_its_placeholder_stays_and_so_does_a_failed_one(
         }
         other => other,
     }));
-    assert!(prune(&failed, &PrunePolicy::default(), NOW, COLD).is_none());
+    assert!(prune(&failed, &every_turn(), NOW, COLD).is_none());
 }
 
 #[test]
@@ -129,7 +133,7 @@ fn a_newer_read_replaces_what_it_shows_again() {
     let outline = || json!({"totalLines": 2, "summary": {"lines": 1}, "displayContent": {"lineNumbers": [1, 2]}});
     let check = |older: &str, newer: &str, details: serde_json::Value, replaced: bool| {
         let lines = [output(0, "read", older, 500), output(1, "read", newer, 500)].concat();
-        let pruned = prune(&marked(&lines, &[], &[(3, details)]), &PrunePolicy::default(), NOW, COLD);
+        let pruned = prune(&marked(&lines, &[], &[(3, details)]), &every_turn(), NOW, COLD);
         let expect: &[String] = if replaced { &[SUPERSEDED.into(), "word ".repeat(12)] } else { &[] };
         assert_eq!(texts(&pruned), expect, "{older} {newer}");
     };

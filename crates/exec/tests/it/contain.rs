@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use omp_contain::{MapSources, Rung, default_map};
 use omp_exec::{ChildEnv, Containment, Shell, Spawn};
 use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode};
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 use super::{PATIENCE, eventually, read_all, run};
 
@@ -155,8 +156,9 @@ async fn as_nobody(tests: &[&str]) {
     let program = folder.path().join("tests");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let mut env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("TMPDIR", folder.path().display().to_string());
-    if let Ok(seed) = std::env::var("PROPTEST_RNG_SEED") {
-        env = env.set("PROPTEST_RNG_SEED", seed);
+    // Generated cases are the same for both users, where they are the same every time.
+    if let RngSeed::Fixed(seed) = ProptestConfig::default().rng_seed {
+        env = env.set("PROPTEST_RNG_SEED", seed.to_string());
     }
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     let spawn = Spawn::new("setpriv", env, &Containment::none()).args(nobody).arg(&program).args(tests);

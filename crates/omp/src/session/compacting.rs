@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_compaction::{CompactionOptions, CompactionSettings, RemoteSummary};
 use omp_http::Client;
-use omp_types::Model;
+use omp_types::{Model, TouchedBy};
 use serde_json::{Value, json};
 
 use crate::folder::FolderSetup;
@@ -25,8 +25,7 @@ pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Arc<Mo
         settings: CompactionSettings::from_settings(&setup.settings),
         remote,
         models: Some(Arc::new(move || models.lock().unwrap_or_else(PoisonError::into_inner).clone())),
-        hooks: Vec::new(),
-        tree_hooks: Vec::new(),
+        touched: TouchedBy(omp_tools::touched_by),
     }
 }
 

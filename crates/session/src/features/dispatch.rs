@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome};
-use omp_compaction::TreeMove;
+use omp_compaction::{BeforeSummary, Compacted, Compacting, CompactionPlan, TreeMove, TreePlan};
 use omp_store::Context;
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
@@ -218,6 +218,23 @@ impl Control {
         None
     }
 
+    pub fn before_summary(&self, plan: &CompactionPlan<'_>) -> BeforeSummary {
+        first_wish(self.features.iter().map(|feature| feature.before_summary(plan)))
+    }
+
+    pub fn compacting(&self, plan: &CompactionPlan<'_>) -> Compacting {
+        self.features.iter().fold(Compacting::default(), |all, feature| all.and(feature.compacting(plan)))
+    }
+
+    pub fn compacted(&self, compacted: &Compacted, from_extension: bool) {
+        self.features.iter().for_each(|feature| feature.compacted(compacted, from_extension));
+    }
+
+    pub fn before_move(&self, plan: &TreePlan<'_>) -> BeforeSummary {
+        let wishes = self.features.iter().map(|feature| feature.before_move(plan));
+        first_wish(wishes.filter(|wish| plan.summarizes || !matches!(wish, BeforeSummary::Summary { .. })))
+    }
+
     pub async fn after_compaction(self: &Arc<Self>) {
         let cx = self.cx();
         for feature in self.features.iter().rev() {
@@ -247,4 +264,8 @@ impl Control {
             feature.end(&cx, reason).await;
         }
     }
+}
+
+fn first_wish(mut wishes: impl Iterator<Item = BeforeSummary>) -> BeforeSummary {
+    wishes.find(|wish| *wish != BeforeSummary::Go).unwrap_or_default()
 }

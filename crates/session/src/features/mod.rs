@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::{AgentEvent, CheckedCall, RunEnd, Stop, ToolOutcome, ToolRole};
-use omp_compaction::TreeMove;
+use omp_compaction::{BeforeSummary, Compacted, Compacting, CompactionPlan, TreeMove, TreePlan};
 use omp_store::{Context, Custom};
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
@@ -189,6 +189,19 @@ pub trait SessionFeature: Send + Sync {
         Box::pin(ready(None))
     }
 
+    /// Before anything is summarized: cancels it, or has written the summary. The first that wants something counts.
+    fn before_summary(&self, plan: &CompactionPlan<'_>) -> BeforeSummary {
+        BeforeSummary::Go
+    }
+
+    /// What the summarizing model is told besides.
+    fn compacting(&self, plan: &CompactionPlan<'_>) -> Compacting {
+        Compacting::default()
+    }
+
+    /// A summary is in the file. `from_extension`: no model has written it.
+    fn compacted(&self, compacted: &Compacted, from_extension: bool) {}
+
     /// The conversation was shortened.
     fn after_compaction<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, ()> {
         nothing()
@@ -196,6 +209,11 @@ pub trait SessionFeature: Send + Sync {
 
     /// No run goes on, and the conversation is another one now.
     fn conversation_replaced(&self) {}
+
+    /// Before the session goes on from another entry: cancels it, or has written the summary of the branch that is left.
+    fn before_move(&self, plan: &TreePlan<'_>) -> BeforeSummary {
+        BeforeSummary::Go
+    }
 
     /// The session goes on from another entry of its file.
     fn moved(&self, cx: &SessionCx, moved: &TreeMove, context: &Context) {}

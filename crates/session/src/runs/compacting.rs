@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use omp_agent::AgentEvent;
-use omp_compaction::{CompactionEvent, CompactionSession, ConversationEntry, LeftBranch};
+use omp_compaction::{
+    BeforeSummary, Compacted, Compacting, CompactionEvent, CompactionPlan, CompactionSession, ConversationEntry,
+    LeftBranch, TreePlan,
+};
 use omp_store::{Compaction, Custom, EntryId, LoadedSession};
 use omp_types::{Llm, Message, Model, ModelError, Request, Terms, ThinkingLevel, Transcript};
 use tokio_util::sync::CancellationToken;
@@ -125,6 +128,22 @@ impl CompactionSession for CompactingSession {
 
     fn pruned(&self) {
         self.control.spending().expect(BreakCause::Pruning);
+    }
+
+    fn before_summary(&self, plan: &CompactionPlan<'_>) -> BeforeSummary {
+        self.control.before_summary(plan)
+    }
+
+    fn compacting(&self, plan: &CompactionPlan<'_>) -> Compacting {
+        self.control.compacting(plan)
+    }
+
+    fn compacted(&self, compacted: &Compacted, from_extension: bool) {
+        self.control.compacted(compacted, from_extension);
+    }
+
+    fn before_move(&self, plan: &TreePlan<'_>) -> BeforeSummary {
+        self.control.before_move(plan)
     }
 
     fn before<'a>(&'a self, by_hand: bool, instructions: Option<&'a str>) -> BoxFuture<'a, Option<String>> {

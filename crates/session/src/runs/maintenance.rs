@@ -263,7 +263,6 @@ impl Actor {
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         let moved = TreeMove { to: self.control.recorder().leaf(), ..moved };
-        self.upkeep.options.tree_hooks.iter().for_each(|hook| hook.moved(&moved));
         self.tell(SessionEvent::Moved).await;
         self.control.moved(&moved, &context);
         Ok(())

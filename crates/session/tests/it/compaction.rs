@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use omp_compaction::{
-    BeforeSummary, BranchNote, Compacting, CompactionHooks, CompactionPlan, CompactionReason, CompactionStrategy,
-    IdleCompaction, RemoteSummary,
+    BeforeSummary, BranchNote, Compacting, CompactionPlan, CompactionReason, CompactionStrategy, IdleCompaction,
+    RemoteSummary,
 };
-use omp_session::{Command, Prepared, Prompt, RunEnd, SessionEvent, SessionOptions};
+use omp_session::{Command, Prepared, Prompt, RunEnd, SessionEvent, SessionFeature, SessionOptions};
 use omp_testkit::{Reply, ScriptedLlm, Stop, TokenCounts, Turn, mock_model};
 use omp_types::{Api, AssistantMessage, Content, ErrorKind, Message, Model, ModelError, UserMessage, text_of};
 use serde_json::{Value, json};
@@ -460,8 +460,8 @@ async fn a_remote_endpoint_goes_before_the_model_which_stands_in_for_it() {
 
 struct Hook(BeforeSummary);
 
-impl CompactionHooks for Hook {
-    fn before(&self, plan: &CompactionPlan<'_>) -> BeforeSummary {
+impl SessionFeature for Hook {
+    fn before_summary(&self, plan: &CompactionPlan<'_>) -> BeforeSummary {
         assert!(plan.reason == CompactionReason::Manual && !plan.messages.is_empty() && plan.tokens_before > 0);
         self.0.clone()
     }
@@ -478,7 +478,7 @@ async fn hooks_cancel_a_compaction_write_it_or_add_to_it() {
         let replies = [answers(6), vec![said("SUMMARY"), said("short")]].concat();
         let mut stage = Stage::with(turns(replies), |options| {
             small(options);
-            options.compaction.hooks = vec![Arc::new(Hook(hook))];
+            options.features.push(Arc::new(Hook(hook)));
         });
         talk(&mut stage, 6).await;
         let done = stage.session.compact(None).await.map(|compacted| compacted.summary);

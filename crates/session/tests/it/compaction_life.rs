@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use omp_compaction::{BeforeSummary, BranchNote, CompactionStrategy, RemoteSummary, TreeHooks, TreeMove, TreePlan};
-use omp_session::{Command, GoToError, RunEnd, SessionEvent, SessionOptions};
+use omp_compaction::{BeforeSummary, BranchNote, CompactionStrategy, RemoteSummary, TreeMove, TreePlan};
+use omp_session::{Command, GoToError, RunEnd, SessionCx, SessionEvent, SessionFeature, SessionOptions};
+use omp_store::Context;
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
 use omp_types::{ErrorKind, Model, ModelError, text_of};
 use tokio::sync::Notify;
@@ -133,14 +134,15 @@ struct Hook {
     moves: Mutex<Vec<TreeMove>>,
 }
 
-impl TreeHooks for Hook {
-    fn before(&self, plan: &TreePlan<'_>) -> BeforeSummary {
-        assert!(plan.from.is_some() && plan.to.is_some() && plan.from != plan.to);
-        assert_eq!(plan.messages.iter().map(|left| text_of(left.content())).collect::<Vec<_>>(), ["b", "two"]);
+impl SessionFeature for Hook {
+    fn before_move(&self, plan: &TreePlan<'_>) -> BeforeSummary {
+        let left = (plan.left)();
+        assert!(left.from.is_some() && plan.to.is_some() && left.from.as_ref() != plan.to);
+        assert_eq!(left.messages.iter().map(|left| text_of(left.content())).collect::<Vec<_>>(), ["b", "two"]);
         self.wants.clone()
     }
 
-    fn moved(&self, moved: &TreeMove) {
+    fn moved(&self, _: &SessionCx, moved: &TreeMove, _: &Context) {
         self.moves.lock().unwrap().push(moved.clone());
     }
 }
@@ -158,7 +160,7 @@ async fn hooks_cancel_a_move_sum_up_the_branch_or_are_told() {
     ] {
         let hook = Arc::new(Hook { wants, moves: Mutex::default() });
         let mut stage = Stage::with(ScriptedLlm::new([said("one"), said("two"), said("MODEL")]), |options| {
-            options.compaction.tree_hooks = vec![hook.clone()];
+            options.features.push(hook.clone());
         });
         stage.prompt("a").await;
         let here = stage.session.leaf();

@@ -20,6 +20,7 @@ mod preview;
 mod render;
 mod replace;
 mod report;
+mod touched;
 
 pub use apply_patch::ApplyPatchEdit;
 pub use hashline::HashlineEdit;
@@ -27,6 +28,7 @@ pub use mode::EditMode;
 pub use patch::PatchEdit;
 pub(crate) use preview::outlook_of;
 pub use replace::ReplaceEdit;
+pub use touched::touched;
 
 /// The tool for one edit language.
 pub fn tool(mode: EditMode, files: Arc<Files>, options: &EditOptions) -> Arc<dyn AnyTool> {

@@ -60,6 +60,11 @@ pub struct Details {
     pub meta: Meta,
 }
 
+/// The file of a call. Lenient: the arguments may be those of another version, or of another program.
+pub fn touched(arguments: &serde_json::Map<String, serde_json::Value>) -> omp_types::TouchedFiles {
+    omp_types::TouchedFiles::modified(arguments.get("notebook_path").and_then(serde_json::Value::as_str))
+}
+
 impl Tool for Notebook {
     type Params = Params;
     type Plan = Params;

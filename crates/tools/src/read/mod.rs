@@ -35,8 +35,10 @@ mod selector;
 mod summary;
 mod tail;
 mod text;
+mod touched;
 
 pub use selector::{Selector, split as split_selector};
+pub use touched::touched;
 
 pub struct Read {
     files: Arc<Files>,
