@@ -33,15 +33,15 @@ struct Tables {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Provider {
+struct CatalogProvider {
     api: String,
     base_url: String,
-    models: Vec<Model>,
+    models: Vec<CatalogModel>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Model {
+struct CatalogModel {
     id: String,
     name: String,
     ctx: Option<u64>,
@@ -51,7 +51,7 @@ struct Model {
     input: Vec<String>,
     #[serde(default)]
     reasoning: bool,
-    thinking: Option<Thinking>,
+    thinking: Option<CatalogThinking>,
     api: Option<String>,
     base_url: Option<String>,
     promotes_to: Option<String>,
@@ -60,7 +60,7 @@ struct Model {
 /// Mode and efforts have a column of their own; the rest, which few models have, is one JSON object.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
-struct Thinking {
+struct CatalogThinking {
     #[serde(skip_serializing)]
     mode: String,
     #[serde(skip_serializing)]
@@ -82,7 +82,7 @@ struct Thinking {
 }
 
 fn tables(json: &str) -> Result<Tables, String> {
-    let catalogue: BTreeMap<String, Provider> =
+    let catalogue: BTreeMap<String, CatalogProvider> =
         serde_json::from_str(json).map_err(|error| format!("the catalogue is not understood: {error}"))?;
     let mut providers = PROVIDERS_HEADER.to_owned();
     let mut models = BTreeMap::new();
@@ -100,7 +100,7 @@ fn tables(json: &str) -> Result<Tables, String> {
     Ok(Tables { providers, models })
 }
 
-fn model_line(key: &str, model: &Model) -> Result<String, String> {
+fn model_line(key: &str, model: &CatalogModel) -> Result<String, String> {
     let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let cost = model.cost.as_ref().map(|prices| prices.each_ref().map(Number::to_string).join(","));
     let (thinking, more) = match &model.thinking {
@@ -124,7 +124,7 @@ fn model_line(key: &str, model: &Model) -> Result<String, String> {
 }
 
 /// What the vendor takes, where the catalogue lists more or less than that.
-fn efforts<'a>(model: &'a Model, thinking: &'a Thinking) -> Vec<&'a str> {
+fn efforts<'a>(model: &'a CatalogModel, thinking: &'a CatalogThinking) -> Vec<&'a str> {
     // Providers that resell a model put its maker before its name, and some a variant behind it.
     let id = model.id.rsplit('/').next().unwrap_or_default().split(':').next().unwrap_or_default();
     match openai_efforts(id) {
@@ -158,7 +158,7 @@ fn openai_efforts(id: &str) -> Option<&'static [&'static str]> {
     None
 }
 
-fn more_text(thinking: &Thinking) -> Result<String, String> {
+fn more_text(thinking: &CatalogThinking) -> Result<String, String> {
     let text = serde_json::to_string(thinking).map_err(|error| error.to_string())?;
     Ok(if text == "{}" { String::new() } else { text })
 }

@@ -38,7 +38,7 @@ where
     O: AsyncWrite + Send + Unpin + 'static,
 {
     let (channel, wires) = transport::connect(input, output);
-    let server = Arc::new(server::Server::new(host, wires.flow.clone()));
+    let server = Arc::new(server::AcpServer::new(host, wires.flow.clone()));
     let ended = server.clone();
     let served = server::connection(&server)
         .connect_with(channel, async move |connection| {

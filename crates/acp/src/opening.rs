@@ -17,7 +17,7 @@ use crate::editor_terminals::Terminals;
 use crate::live::{Live, lock};
 use crate::pump;
 use crate::replay::Replay;
-use crate::server::{Server, failed, invalid, unknown};
+use crate::server::{AcpServer, failed, invalid, unknown};
 use crate::updates::Updates;
 
 /// Where in `_meta` omp says what is its own.
@@ -40,7 +40,7 @@ pub struct Begun {
     notices: Vec<String>,
 }
 
-impl Server {
+impl AcpServer {
     /// Goes on with a session: with the one that is open, else with its file.
     pub async fn go_on(
         &self,

@@ -30,7 +30,7 @@ use crate::transport::Flow;
 const PAGE: usize = 100;
 const KEYS: &str = "api-key";
 
-pub struct Server {
+pub struct AcpServer {
     pub host: Arc<dyn SessionHost>,
     pub flow: Flow,
     pub capabilities: Mutex<Arc<ClientCapabilities>>,
@@ -55,7 +55,7 @@ macro_rules! answers {
 }
 
 /// The agent's side of a connection.
-pub fn connection(server: &Arc<Server>) -> Builder<Agent, impl HandleDispatchFrom<Client> + use<>> {
+pub fn connection(server: &Arc<AcpServer>) -> Builder<Agent, impl HandleDispatchFrom<Client> + use<>> {
     let builder = answers!(Agent.v1().name("omp"), server,
         InitializeRequest => initialize,
         AuthenticateRequest => authenticate,
@@ -81,7 +81,7 @@ pub fn connection(server: &Arc<Server>) -> Builder<Agent, impl HandleDispatchFro
     )
 }
 
-impl Server {
+impl AcpServer {
     pub fn new(host: Arc<dyn SessionHost>, flow: Flow) -> Self {
         Self { host, flow, capabilities: Mutex::default(), sessions: Mutex::default(), requests: TaskTracker::new() }
     }

@@ -23,7 +23,7 @@ const ABORTED_MIDWAY: &str = "Aborted by the user; the output above is what ther
 const SKIPPED: &str = "Skipped: the user sent a new message before this call began.";
 
 /// What became of the calls.
-pub(crate) struct Ran {
+pub(crate) struct CallResults {
     /// One result message a call, in call order, as far as they were told to the port.
     pub results: Vec<Arc<Message>>,
     /// A tool that ends the run.
@@ -37,8 +37,8 @@ pub(crate) async fn run_calls<P: Port>(
     answer: &AssistantMessage,
     calls: &[ToolCall],
     port: &mut P,
-) -> Ran {
-    let mut ledger = Ledger { calls, outputs: vec![None; calls.len()], results: Vec::new(), fatal: None };
+) -> CallResults {
+    let mut ledger = CallLedger { calls, outputs: vec![None; calls.len()], results: Vec::new(), fatal: None };
     let mut stop = None;
     for batch in batches(config, calls) {
         if let Err(reason) = run_batch(config, answer, batch, &mut ledger, port).await {
@@ -46,18 +46,18 @@ pub(crate) async fn run_calls<P: Port>(
             break;
         }
     }
-    Ran { results: ledger.results, fatal: ledger.fatal, stop }
+    CallResults { results: ledger.results, fatal: ledger.fatal, stop }
 }
 
 /// The outputs as they come in, turned into messages in call order.
-struct Ledger<'a> {
+struct CallLedger<'a> {
     calls: &'a [ToolCall],
     outputs: Vec<Option<ToolOutput>>,
     results: Vec<Arc<Message>>,
     fatal: Option<String>,
 }
 
-impl Ledger<'_> {
+impl CallLedger<'_> {
     /// Records one output and tells the port of every result that is now next in order.
     async fn settle<P: Port>(&mut self, index: usize, output: ToolOutput, port: &mut P) -> Result<(), Stop> {
         self.outputs[index] = Some(output);
@@ -102,7 +102,7 @@ async fn run_batch<P: Port>(
     config: &LoopConfig,
     answer: &AssistantMessage,
     batch: std::ops::Range<usize>,
-    ledger: &mut Ledger<'_>,
+    ledger: &mut CallLedger<'_>,
     port: &mut P,
 ) -> Result<(), Stop> {
     let board = Arc::new(Board::default());
@@ -137,8 +137,8 @@ async fn run_batch<P: Port>(
             biased;
             Some((slot, ended)) = running.next() => {
                 let output = match ended {
-                    Ended::ByItself(result) => settle_error(result, &mut ledger.fatal),
-                    Ended::CutOff => cut_off(board.take_one(slot).or_else(|| started[slot].partial.take())),
+                    CallEnd::ByItself(result) => settle_error(result, &mut ledger.fatal),
+                    CallEnd::CutOff => cut_off(board.take_one(slot).or_else(|| started[slot].partial.take())),
                 };
                 finish(&mut started[slot], output, ledger, port).await?;
             }
@@ -161,13 +161,13 @@ struct Started {
 }
 
 /// How a call ended.
-enum Ended {
+enum CallEnd {
     ByItself(Result<ToolOutput, ToolError>),
     /// Aborted, and it did not hand over a result in time.
     CutOff,
 }
 
-type CallFuture<'c> = BoxFuture<'c, Ended>;
+type CallFuture<'c> = BoxFuture<'c, CallEnd>;
 
 /// What is left of a call that was cut off: its newest partial output, and that it is not all.
 fn cut_off(partial: Option<ToolOutput>) -> ToolOutput {
@@ -232,8 +232,8 @@ fn until_aborted<'c>(
         };
         tokio::select! {
             biased;
-            () = aborted => Ended::CutOff,
-            result = run => Ended::ByItself(result),
+            () = aborted => CallEnd::CutOff,
+            result = run => CallEnd::ByItself(result),
         }
     }
     .boxed()
@@ -295,7 +295,7 @@ fn settle_error(result: Result<ToolOutput, ToolError>, fatal: &mut Option<String
 async fn update<P: Port>(
     call: &mut Started,
     partial: ToolOutput,
-    ledger: &Ledger<'_>,
+    ledger: &CallLedger<'_>,
     port: &mut P,
 ) -> Result<(), Stop> {
     if call.done {
@@ -310,7 +310,7 @@ async fn update<P: Port>(
 async fn finish<P: Port>(
     call: &mut Started,
     output: ToolOutput,
-    ledger: &mut Ledger<'_>,
+    ledger: &mut CallLedger<'_>,
     port: &mut P,
 ) -> Result<(), Stop> {
     call.done = true;

@@ -31,7 +31,7 @@ impl<P> Planned<P> {
 pub trait AnyPlan: Send + Sync {
     fn approval(&self) -> &Approval;
 
-    /// What the call would change, all of it, for whoever is asked about it.
+    /// Everything that the call would change, for the approval question.
     fn preview(&self) -> Option<View> {
         None
     }

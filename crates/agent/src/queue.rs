@@ -34,14 +34,14 @@ pub struct QueueModes {
 /// Waiting messages beyond this are refused.
 pub const MAX_QUEUED: usize = 256;
 
-/// Both queues and their modes, shared between the loop and whoever feeds it.
+/// Both queues and their modes, shared between the loop and the session that fills them.
 #[derive(Clone, Default)]
 pub struct Queues {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<QueuedMessages>>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct QueuedMessages {
     steering: VecDeque<Arc<Message>>,
     follow_up: VecDeque<Arc<Message>>,
     modes: QueueModes,
@@ -107,7 +107,7 @@ impl Queues {
         self.with(|inner| inner.modes.interrupt == InterruptMode::Immediate && !inner.steering.is_empty())
     }
 
-    fn with<R>(&self, action: impl FnOnce(&mut Inner) -> R) -> R {
+    fn with<R>(&self, action: impl FnOnce(&mut QueuedMessages) -> R) -> R {
         action(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

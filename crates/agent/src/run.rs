@@ -199,7 +199,7 @@ async fn next_heard<P: Port>(port: &mut P, mut take: impl FnMut() -> Vec<Arc<Mes
 }
 
 #[derive(Default)]
-struct Turn {
+struct TurnResult {
     called_tools: bool,
     /// What the model is told next.
     said: Vec<Arc<Message>>,
@@ -213,13 +213,13 @@ async fn turn<P: Port>(
     terms: Terms,
     transcript: &mut Transcript,
     port: &mut P,
-) -> Result<Turn, Stop> {
-    let Asked { answer, cut } = ask(config, terms, transcript, port).await?;
+) -> Result<TurnResult, Stop> {
+    let ModelAnswer { answer, cut } = ask(config, terms, transcript, port).await?;
     let message = Arc::new(Message::Assistant(answer.clone()));
     if cut {
         transcript.push_reply(answer, Vec::new());
         port.emit(AgentEvent::TurnEnd { message, tool_results: Vec::new() }).await?;
-        return Ok(Turn { said: port.after_cut(transcript).await?, ..Turn::default() });
+        return Ok(TurnResult { said: port.after_cut(transcript).await?, ..TurnResult::default() });
     }
     if answer.failed() {
         let end = match &answer.error {
@@ -229,7 +229,7 @@ async fn turn<P: Port>(
         };
         transcript.push_reply(answer, Vec::new());
         port.emit(AgentEvent::TurnEnd { message, tool_results: Vec::new() }).await?;
-        return Ok(Turn { end: Some(end), ..Turn::default() });
+        return Ok(TurnResult { end: Some(end), ..TurnResult::default() });
     }
     let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
     let ran = run_calls(config, &answer, &calls, port).await;
@@ -243,7 +243,7 @@ async fn turn<P: Port>(
         Some(reason) => Some(RunEnd::Fatal(reason)),
         None => config.cancel.is_cancelled().then_some(RunEnd::Aborted),
     };
-    Ok(Turn { called_tools: !calls.is_empty(), end, ..Turn::default() })
+    Ok(TurnResult { called_tools: !calls.is_empty(), end, ..TurnResult::default() })
 }
 
 fn as_result(message: &Arc<Message>) -> Option<ToolResultMessage> {
@@ -253,14 +253,19 @@ fn as_result(message: &Arc<Message>) -> Option<ToolResultMessage> {
     }
 }
 
-struct Asked {
+struct ModelAnswer {
     answer: AssistantMessage,
     /// Whether the port wanted no more of it.
     cut: bool,
 }
 
 /// Streams one answer, passing every event on.
-async fn ask<P: Port>(config: &LoopConfig, terms: Terms, transcript: &Transcript, port: &mut P) -> Result<Asked, Stop> {
+async fn ask<P: Port>(
+    config: &LoopConfig,
+    terms: Terms,
+    transcript: &Transcript,
+    port: &mut P,
+) -> Result<ModelAnswer, Stop> {
     let mut stream = config.llm.stream(Request {
         model: config.model.clone(),
         system: config.system.clone(),
@@ -309,5 +314,5 @@ async fn ask<P: Port>(config: &LoopConfig, terms: Terms, transcript: &Transcript
         port.emit(AgentEvent::MessageStart { message: message.clone() }).await?;
     }
     port.emit(AgentEvent::MessageEnd { message }).await?;
-    Ok(Asked { answer, cut })
+    Ok(ModelAnswer { answer, cut })
 }

@@ -24,7 +24,7 @@ pub trait Tool: Send + Sync + 'static {
     type Params: DeserializeOwned + JsonSchema + Send;
     /// What runs: `Self::Params`, or what was made of them, so that nothing is parsed twice.
     type Plan: Send + Sync;
-    /// For the file and the screen, never for the model.
+    /// Structured results for the session file and the screen; the model does not read them.
     type Details: Serialize + DeserializeOwned + Send;
     const NAME: &'static str;
     /// What the model reads: `include_str!("prompt.md")`.
@@ -61,7 +61,7 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// What a call would change, all of it, for whoever is asked about it.
+    /// Everything that a call would change, for the approval question.
     fn outlook(&self, _plan: &Self::Plan) -> Option<View> {
         None
     }
@@ -120,7 +120,7 @@ pub enum ToolRole {
 /// A call as far as its arguments have arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivingCall<'a> {
-    /// The same for every look at one call, and another one for every call of a session.
+    /// Unique within the session; does not change while the arguments arrive.
     pub id: &'a str,
     pub arguments: &'a Value,
     /// Nothing more will come.

@@ -21,7 +21,7 @@ const TERMINAL: [&str; 10] = [
     "WT_SESSION",
     "VTE_VERSION",
 ];
-/// Only told to be there.
+/// Variables of which only the presence is reported.
 const AROUND: [&str; 3] = ["TMUX", "STY", "SSH_CONNECTION"];
 
 pub struct DebugCommand {

@@ -32,8 +32,8 @@ impl SlashCommand for ExportCommand {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let to = match target(arguments) {
-                Target::Clipboard => return Ok(dumped(session, &self.secrets)),
-                Target::File(to) => to,
+                ExportTarget::Clipboard => return Ok(dumped(session, &self.secrets)),
+                ExportTarget::File(to) => to,
             };
             let (pages, session) = (self.pages.clone(), session.clone());
             // A long session takes seconds; the session and its front end go on meanwhile.
@@ -46,23 +46,23 @@ impl SlashCommand for ExportCommand {
 }
 
 #[derive(Debug, PartialEq)]
-enum Target {
+enum ExportTarget {
     Clipboard,
     /// Without a path, one of omp's choice.
     File(Option<PathBuf>),
 }
 
 /// All of what was typed is one path, in quotes or not.
-fn target(arguments: &str) -> Target {
+fn target(arguments: &str) -> ExportTarget {
     if matches!(arguments, "--copy" | "clipboard" | "copy") {
-        return Target::Clipboard;
+        return ExportTarget::Clipboard;
     }
     let quoted = |quote: char| {
         let inner = arguments.strip_prefix(quote)?.strip_suffix(quote)?;
         (!inner.is_empty()).then_some(inner)
     };
     let path = quoted('"').or_else(|| quoted('\'')).unwrap_or(arguments);
-    Target::File((!path.is_empty()).then(|| path.into()))
+    ExportTarget::File((!path.is_empty()).then(|| path.into()))
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
 
     #[track_caller]
     fn check(arguments: &str, expect: Option<&str>) {
-        assert_eq!(target(arguments), Target::File(expect.map(PathBuf::from)), "{arguments:?}");
+        assert_eq!(target(arguments), ExportTarget::File(expect.map(PathBuf::from)), "{arguments:?}");
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         check("it's.html", Some("it's.html"));
         check("\"", Some("\""));
         for copying in ["--copy", "copy", "clipboard"] {
-            assert_eq!(target(copying), Target::Clipboard);
+            assert_eq!(target(copying), ExportTarget::Clipboard);
         }
     }
 }

@@ -46,7 +46,7 @@ pub use names::NAMES;
 pub use session::WORKING;
 pub use settings::SettingsCommand;
 pub use surroundings::{
-    DroppedKey, KeyFile, Listing, ModelDirectory, PageWriter, ResolvedModel, SessionFolder, TaskList, TaskListNote,
+    DroppedKey, KeyFile, LazyText, ModelDirectory, PageWriter, ResolvedModel, SessionFolder, TaskList, TaskListNote,
     TrustReport,
 };
 pub use trust::TrustCommand;
@@ -59,8 +59,8 @@ pub struct CommandParts {
     pub home: PathBuf,
     /// The list that the todo tool shows, where it is on.
     pub tasks: Option<Arc<dyn TaskList>>,
-    pub jobs: Listing,
-    pub hooks: Listing,
+    pub jobs: LazyText,
+    pub hooks: LazyText,
     pub sessions: SessionsDir,
     pub models: Arc<dyn ModelDirectory>,
     pub pages: Arc<dyn PageWriter>,

@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashCommands, SlashReply};
 
-use crate::Listing;
+use crate::LazyText;
 
 /// Descriptions stand in one column as long as what is before them is not longer than this.
 const WIDEST_USAGE: usize = 36;
@@ -73,7 +73,7 @@ impl SlashCommand for ToolsCommand {
 }
 
 pub struct HooksCommand {
-    pub hooks: Listing,
+    pub hooks: LazyText,
 }
 
 impl SlashCommand for HooksCommand {
@@ -91,7 +91,7 @@ impl SlashCommand for HooksCommand {
 }
 
 pub struct JobsCommand {
-    pub jobs: Listing,
+    pub jobs: LazyText,
 }
 
 impl SlashCommand for JobsCommand {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use omp_session::{CommandSource, SlashCommand};
 
-/// Made after all others.
+/// `/help` lists the others, so it is made last.
 const HELP: &str = "help";
 
 /// Adds the commands that can be called and returns a sentence for each of the others. `reserved` are names that a front

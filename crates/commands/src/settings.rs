@@ -62,7 +62,7 @@ impl SettingsCommand {
         Ok(SettingsDesk { settings, file, cwd, home, json: false })
     }
 
-    /// Who is asked before a call runs changes at once. `false` for every other setting.
+    /// Applies a change of `tools.approvalMode` to the running session; `false` for every other setting.
     async fn obey(&self, arguments: &str, session: &Session) -> Result<bool, String> {
         if !arguments.split_whitespace().any(|word| word == "tools.approvalMode") {
             return Ok(false);

@@ -65,7 +65,7 @@ pub trait SessionFolder: Send + Sync {
 
     fn read_trust(&self) -> Result<TrustReport, String>;
 
-    /// An error where whoever runs omp may not trust a folder.
+    /// Fails when this user may not trust folders.
     fn check_may_trust(&self) -> Result<(), String>;
 }
 
@@ -102,4 +102,4 @@ pub struct TaskListNote {
 }
 
 /// A text that is made when somebody asks for it.
-pub type Listing = Arc<dyn Fn() -> String + Send + Sync>;
+pub type LazyText = Arc<dyn Fn() -> String + Send + Sync>;

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
 use omp_types::{Content, CustomMessage, Message, now_ms};
-use omp_undo::{Change, Left, Node, RelPath, Report, Turn, Undo, UndoError, Wanted};
+use omp_undo::{LeftReason, Node, RelPath, TreeChange, Turn, Undo, UndoError, UndoReport, UndoRequest};
 use omp_workspace::{FileDiff, TextFile};
 
 use crate::WORKING;
@@ -44,7 +44,8 @@ impl SlashCommand for UndoCommand {
             let path = wanted.path.clone();
             let report = aside(files, move |undo| undo.undo(&wanted)).await?;
             tell_model(session, "taken back", &report).await?;
-            let again = Wanted { ids: report.ids.clone(), path, force: true, spares_lost: true, ..Wanted::default() };
+            let again =
+                UndoRequest { ids: report.ids.clone(), path, force: true, spares_lost: true, ..UndoRequest::default() };
             ask_to_overwrite(session, files, "taken back", &report, move |undo| undo.undo(&again)).await?;
             Ok(SlashReply::Text(reported("taken back", &report)))
         }
@@ -129,10 +130,10 @@ async fn ask_to_overwrite(
     session: &Session,
     files: &Arc<Undo>,
     done: &'static str,
-    report: &Report,
-    insist: impl FnOnce(&Undo) -> Result<Report, UndoError> + Send + 'static,
+    report: &UndoReport,
+    insist: impl FnOnce(&Undo) -> Result<UndoReport, UndoError> + Send + 'static,
 ) -> Result<(), String> {
-    let changed = report.left.iter().filter(|(_, why)| *why == Left::Changed);
+    let changed = report.left.iter().filter(|(_, why)| *why == LeftReason::Changed);
     let paths: Vec<String> = changed.map(|(path, _)| format!("  {path}")).collect();
     if paths.is_empty() {
         return Ok(());
@@ -150,7 +151,7 @@ async fn ask_to_overwrite(
     session.send(Command::AskToOverwrite(question)).await.map_err(|closed| closed.to_string())
 }
 
-async fn tell_model(session: &Session, done: &str, report: &Report) -> Result<(), String> {
+async fn tell_model(session: &Session, done: &str, report: &UndoReport) -> Result<(), String> {
     match for_model(done, report) {
         Some(message) => session.send(Command::Append(message)).await.map_err(|closed| closed.to_string()),
         None => Ok(()),
@@ -158,7 +159,7 @@ async fn tell_model(session: &Session, done: &str, report: &Report) -> Result<()
 }
 
 /// The model would go on with files that are not there any more.
-fn for_model(done: &str, report: &Report) -> Option<Arc<Message>> {
+fn for_model(done: &str, report: &UndoReport) -> Option<Arc<Message>> {
     if report.restored.is_empty() {
         return None;
     }
@@ -176,8 +177,8 @@ fn for_model(done: &str, report: &Report) -> Option<Arc<Message>> {
     Some(Arc::new(message))
 }
 
-fn wanted(arguments: &str, workspace: &Path) -> Result<Wanted, String> {
-    let mut wanted = Wanted::default();
+fn wanted(arguments: &str, workspace: &Path) -> Result<UndoRequest, String> {
+    let mut wanted = UndoRequest::default();
     let mut rest = arguments.trim();
     if let Some(before) = rest.strip_suffix("force").filter(|before| before.is_empty() || before.ends_with(' ')) {
         wanted.force = true;
@@ -213,7 +214,7 @@ pub async fn aside<T: Send + 'static>(
 }
 
 /// What an undo or a redo came to.
-pub fn reported(done: &str, report: &Report) -> String {
+pub fn reported(done: &str, report: &UndoReport) -> String {
     let turns = match report.turns {
         0 | 1 => String::new(),
         many => format!(" of {many} turns"),
@@ -225,7 +226,7 @@ pub fn reported(done: &str, report: &Report) -> String {
     };
     text.push('\n');
     text += &summed_up(report);
-    if report.left.iter().any(|(_, why)| *why == Left::Changed) {
+    if report.left.iter().any(|(_, why)| *why == LeftReason::Changed) {
         text += "\nhint: `force` behind the command overwrites what was changed since";
         text += if report.gives_back { "; /redo gives it back" } else { "" };
     }
@@ -233,7 +234,7 @@ pub fn reported(done: &str, report: &Report) -> String {
 }
 
 /// One path a line: what becomes of it, and what stays with the reason.
-pub fn summed_up(report: &Report) -> String {
+pub fn summed_up(report: &UndoReport) -> String {
     let mut lines: Vec<String> =
         report.restored.iter().map(|change| format!("  {} {}", sign(change), change.path)).collect();
     let hidden = lines.len().saturating_sub(SHOWN);
@@ -253,7 +254,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn sign(change: &Change) -> char {
+fn sign(change: &TreeChange) -> char {
     match (&change.before, &change.after) {
         (None, _) => '+',
         (_, None) => '-',
@@ -284,7 +285,7 @@ fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
 }
 
 /// By the whole id of a call or its beginning.
-fn of_call(turns: &[Turn], word: &str) -> Result<Vec<Change>, String> {
+fn of_call(turns: &[Turn], word: &str) -> Result<Vec<TreeChange>, String> {
     for turn in turns.iter().rev() {
         let calls = turn.steps.iter().flat_map(|step| &step.calls);
         if let Some(call) = calls.into_iter().find(|call| call.id.starts_with(word)) {
@@ -331,7 +332,7 @@ fn not_covered(undo: &Undo) -> String {
     format!("not covered:\n{}{more}", shown.join("\n"))
 }
 
-fn detailed(undo: &Undo, changes: &[Change], with_diff: bool) -> String {
+fn detailed(undo: &Undo, changes: &[TreeChange], with_diff: bool) -> String {
     let mut out = String::new();
     for change in changes {
         if out.len() > LONGEST_DIFF {
@@ -346,7 +347,7 @@ fn detailed(undo: &Undo, changes: &[Change], with_diff: bool) -> String {
     out.trim_end().to_owned()
 }
 
-fn counted(undo: &Undo, change: &Change) -> String {
+fn counted(undo: &Undo, change: &TreeChange) -> String {
     match (&change.before, &change.after) {
         (Some(Node::Folder { .. }), Some(Node::Folder { mode })) => format!(" (mode {mode:o})"),
         (_, Some(Node::Link { target })) => format!(" -> {target}"),
@@ -361,7 +362,7 @@ fn counted(undo: &Undo, change: &Change) -> String {
 }
 
 /// Both sides as text, nothing for what is not there. `None` where one is no text or not kept.
-fn texts(undo: &Undo, change: &Change) -> Option<(TextFile, TextFile)> {
+fn texts(undo: &Undo, change: &TreeChange) -> Option<(TextFile, TextFile)> {
     let text = |node: &Option<Node>| match node {
         None => Some(TextFile::parse(Vec::new())),
         Some(Node::File { hash, .. }) => {

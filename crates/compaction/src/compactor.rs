@@ -312,7 +312,7 @@ impl Compactor {
         promote::target(model, &models())
     }
 
-    /// The same for a conversation that was refused: then the next larger sibling will do as well.
+    /// The model to change to after the provider refused the conversation as too long; the next larger sibling will do.
     pub fn promotion_after_overflow(&self, model: &Model) -> Option<Arc<Model>> {
         let models = self.options.models.as_ref().filter(|_| self.options.settings.promotes)?;
         let models = models();

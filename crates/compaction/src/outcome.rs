@@ -94,7 +94,7 @@ impl Compacted {
         lines.join("\n")
     }
 
-    /// The same after other words were put in the place of the summary.
+    /// What the user is told after the summary was replaced by hand.
     pub fn told_corrected(&self) -> String {
         let mut lines = vec!["The summary is corrected; the model is told it from now on.".to_owned()];
         lines.extend(self.survivors());

@@ -10,7 +10,7 @@ pub(crate) const UPDATE: &str = include_str!("update.md");
 pub(crate) const TURN_PREFIX: &str = include_str!("turn_prefix.md");
 /// A line for lists and dividers.
 pub(crate) const SHORT: &str = include_str!("short.md");
-/// A document for whoever takes over in a new session.
+/// Asks for the document with which a new session takes over.
 pub(crate) const HANDOFF: &str = include_str!("handoff.md");
 /// A branch that is being left.
 pub(crate) const BRANCH: &str = include_str!("branch.md");

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use omp_stdx::key_places::Place;
+use omp_stdx::key_places::LineColumn;
 use omp_types::{Reach, Setting};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub struct Complaint {
     pub layer: Layer,
     pub file: Option<PathBuf>,
     /// Where in the file the key stands, if it was found there.
-    pub place: Option<Place>,
+    pub place: Option<LineColumn>,
     pub key: String,
     pub what: Wrong,
 }
@@ -371,7 +371,7 @@ mod tests {
         let complaint = |key: &str, what: Wrong| Complaint {
             layer: Layer::Project,
             file: Some("/p/.omp/config.yml".into()),
-            place: (key == "theme").then_some(Place { line: 2, column: 1 }),
+            place: (key == "theme").then_some(LineColumn { line: 2, column: 1 }),
             key: key.to_owned(),
             what,
         };

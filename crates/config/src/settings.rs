@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use omp_stdx::key_places::{KeyPlaces, Place, yaml_problem};
+use omp_stdx::key_places::{KeyPlaces, LineColumn, yaml_problem};
 use omp_stdx::plain_file;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -45,7 +45,7 @@ impl Layer {
 pub struct ConfigError {
     pub path: PathBuf,
     /// Where in the file, if that is known.
-    pub place: Option<Place>,
+    pub place: Option<LineColumn>,
     pub problem: String,
 }
 
@@ -56,7 +56,7 @@ impl ConfigError {
 }
 
 /// A place in a file as editors and terminals know it: `file:line:column`.
-pub(crate) fn at(path: &Path, place: Option<Place>) -> String {
+pub(crate) fn at(path: &Path, place: Option<LineColumn>) -> String {
     match place {
         Some(place) => format!("{}:{place}", path.display()),
         None => path.display().to_string(),

@@ -36,7 +36,7 @@ use crate::map;
 #[cfg(target_os = "linux")]
 use before::{Before, Things};
 use hands::{MOST, rename_in};
-pub(crate) use open::{Around, is_named, open_for_lent, open_outside};
+pub(crate) use open::{OpenRules, is_named, open_for_lent, open_outside};
 pub(crate) use repositories::guard_inner;
 use repositories::{folders_of_git, inner_repositories};
 use shelf::Shelf;
@@ -58,16 +58,16 @@ pub(crate) struct Asides {
     #[cfg(target_os = "linux")]
     before: Mutex<(Weak<Before>, Arc<Mutex<Things>>)>,
     #[cfg(target_os = "linux")]
-    notifier: Mutex<notify::State>,
+    notifier: Mutex<notify::NotifierState>,
     #[cfg(target_os = "linux")]
     pub(crate) tracked: Arc<Tracked>,
-    settings: Mutex<settings::Settings>,
+    settings: Mutex<settings::GitSettings>,
     pointers: Mutex<pointers::Pointers>,
 }
 
 #[derive(Debug, Default)]
 struct Living {
-    trees: Vec<Arc<Tree>>,
+    trees: Vec<Arc<WatchedTree>>,
     /// Something looks now and then.
     #[cfg(target_os = "linux")]
     is_looked_after: bool,
@@ -75,14 +75,14 @@ struct Living {
 
 /// Held as long as a tree runs. Dropped, it is looked for what the tree has done.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    tree: Arc<Tree>,
+pub(crate) struct TreeWatch {
+    tree: Arc<WatchedTree>,
     asides: Arc<Asides>,
 }
 
 /// What one tree must not have made.
 #[derive(Debug)]
-struct Tree {
+struct WatchedTree {
     map: Arc<AccessMap>,
     /// Guarded, and not there when it began.
     places: Mutex<Vec<PathBuf>>,
@@ -90,7 +90,7 @@ struct Tree {
     lent_before: Vec<PathBuf>,
     /// Guarded folders in which something was lent to it, with what they held.
     opened: Vec<(PathBuf, BTreeSet<PathBuf>)>,
-    repositories: Vec<Repository>,
+    repositories: Vec<SeenRepository>,
     /// Folders of git's that were there when it began, those of repositories within included: mounts keep them.
     known: Vec<PathBuf>,
     /// Files that lead to repositories within.
@@ -105,14 +105,14 @@ struct Tree {
 }
 
 #[derive(Debug)]
-struct Repository {
+struct SeenRepository {
     folder: PathBuf,
     /// Was not there.
     is_new: bool,
 }
 
 /// A folder, and the name in it that counts; any name without one.
-type Wanted = (PathBuf, Option<OsString>);
+type WantedName = (PathBuf, Option<OsString>);
 
 /// A longer file is not read.
 const LONGEST: u64 = 256 * 1024;
@@ -134,7 +134,7 @@ impl Asides {
     }
 
     /// The same for one that has just ended.
-    fn look_with(&self, ended: Option<&Arc<Tree>>, _has_time: bool) {
+    fn look_with(&self, ended: Option<&Arc<WatchedTree>>, _has_time: bool) {
         let _looking = lock(&self.looking);
         let _maps = self.look_at_trees(ended, true);
         #[cfg(target_os = "linux")]
@@ -148,7 +148,7 @@ impl Asides {
         self.look_at_trees(None, false);
     }
 
-    fn look_at_trees(&self, ended: Option<&Arc<Tree>>, has_ended: bool) -> Maps {
+    fn look_at_trees(&self, ended: Option<&Arc<WatchedTree>>, has_ended: bool) -> Maps {
         let mut trees = lock(&self.living).trees.clone();
         trees.extend(ended.cloned());
         let maps = self.maps(&trees);
@@ -190,17 +190,17 @@ impl Asides {
 
     /// What is to be watched for all trees that run.
     #[cfg(target_os = "linux")]
-    fn wanted(&self) -> Vec<Wanted> {
+    fn wanted(&self) -> Vec<WantedName> {
         let trees = lock(&self.living).trees.clone();
         trees.iter().flat_map(|tree| tree.wanted()).collect()
     }
 }
 
-impl Watch {
+impl TreeWatch {
     /// Before the tree starts.
     pub(crate) fn new(map: Arc<AccessMap>, asides: &Arc<Asides>) -> Self {
         let folders = folders_of_git(&map).filter(|folder| is_within(folder, &map));
-        let repositories = folders.map(|folder| Repository { folder: folder.to_owned(), is_new: !folder.is_dir() });
+        let repositories = folders.map(|folder| SeenRepository { folder: folder.to_owned(), is_new: !folder.is_dir() });
         let inner = inner_repositories(&map).into_iter().filter(|inner| !inner.is_worktree);
         let of_git = folders_of_git(&map).filter(|folder| folder.is_dir()).map(Path::to_owned);
         let known = inner.map(|inner| inner.real_folder()).chain(of_git).collect();
@@ -212,7 +212,7 @@ impl Watch {
         let places: Vec<PathBuf> = missing_guards(&map).into_iter().filter(|place| !is_looked_at(place)).collect();
         let was_lent = |path: &&PathBuf| asides.access.as_ref().is_some_and(|access| access.was_lent(path));
         let lent_before = places.iter().filter(was_lent).cloned().collect();
-        let tree = Tree {
+        let tree = WatchedTree {
             places: Mutex::new(places),
             lent_before,
             settings,
@@ -254,17 +254,17 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for TreeWatch {
     fn drop(&mut self) {
         lock(&self.asides.living).trees.retain(|tree| !Arc::ptr_eq(tree, &self.tree));
         self.asides.look_with(Some(&self.tree), false);
     }
 }
 
-impl Tree {
+impl WatchedTree {
     fn look(&self, maps: &Maps, is_over: bool) -> Vec<SetAside> {
         let mut found = Vec::new();
-        for Repository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
+        for SeenRepository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
             repositories::look_at_new(folder, &mut found);
         }
         self.look_at_places(maps, &mut found);
@@ -313,15 +313,15 @@ impl Tree {
 
     /// Where it can be seen at once that something was made.
     #[cfg(target_os = "linux")]
-    fn wanted(&self) -> Vec<Wanted> {
-        let mut wanted: Vec<Wanted> = self.wanted_settings();
+    fn wanted(&self) -> Vec<WantedName> {
+        let mut wanted: Vec<WantedName> = self.wanted_settings();
         for place in lock(&self.places).iter().chain(&self.pointers) {
             wanted.extend(nearest(place, &self.map));
         }
         for (folder, _) in &self.opened {
             wanted.push((folder.clone(), None));
         }
-        for Repository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
+        for SeenRepository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
             for name in ["config", "info/attributes", "commondir", "hooks"] {
                 wanted.extend(nearest(&folder.join(name), &self.map));
             }
@@ -346,7 +346,7 @@ struct Maps {
 }
 
 impl Asides {
-    fn maps(&self, trees: &[Arc<Tree>]) -> Maps {
+    fn maps(&self, trees: &[Arc<WatchedTree>]) -> Maps {
         let mut all: Vec<Arc<AccessMap>> = trees.iter().map(|tree| tree.map.clone()).collect();
         all.extend(self.access.as_ref().map(Access::map_with_loans));
         Maps {
@@ -418,7 +418,7 @@ fn is_of_omp(guard: &Path, map: &AccessMap) -> bool {
 
 /// The folder in which the first name on the way to `path` is missing, and that name; its own folder where none is.
 #[cfg(target_os = "linux")]
-fn nearest(path: &Path, map: &AccessMap) -> Option<Wanted> {
+fn nearest(path: &Path, map: &AccessMap) -> Option<WantedName> {
     let mut at = path;
     loop {
         let folder = at.parent().filter(|folder| is_within(folder, map))?;

@@ -8,14 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use omp_types::{AccessMap, Cache};
+use omp_types::{AccessMap, UnusedCache};
 
 /// Of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Caches(Mutex<State>);
+pub(crate) struct SessionCaches(Mutex<CacheUse>);
 
 #[derive(Debug, Default)]
-struct State {
+struct CacheUse {
     /// How many commands that run have each of those that were made.
     used: BTreeMap<PathBuf, usize>,
     /// They and the folders around them.
@@ -24,7 +24,7 @@ struct State {
     wanted: BTreeSet<PathBuf>,
 }
 
-impl Caches {
+impl SessionCaches {
     /// Makes what a command needs, which `runs` names. It stays at least as long as what is returned.
     pub(crate) fn make(self: &Arc<Self>, map: &AccessMap, runs: &str) -> InUse {
         let mut state = self.lock();
@@ -44,14 +44,14 @@ impl Caches {
         self.lock().wanted.insert(cache.to_owned());
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CacheUse> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl CacheUse {
     /// Whether it was made and has to go again. Where it cannot be made the command could not either, and says so itself.
-    fn make(&mut self, cache: &Cache) -> bool {
+    fn make(&mut self, cache: &UnusedCache) -> bool {
         if !cache.home.is_dir() || fs::symlink_metadata(&cache.path).is_ok() {
             return false;
         }
@@ -84,7 +84,7 @@ impl State {
 /// What was made for one command.
 #[derive(Debug)]
 pub(crate) struct InUse {
-    caches: Arc<Caches>,
+    caches: Arc<SessionCaches>,
     used: Vec<PathBuf>,
 }
 
@@ -138,7 +138,7 @@ mod tests {
         }
 
         fn map(&self, is_expected: bool) -> AccessMap {
-            let cache = |path: &str, programs, is_expected| Cache {
+            let cache = |path: &str, programs, is_expected| UnusedCache {
                 path: self.path(path),
                 home: self.path(""),
                 programs,
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_cache_is_there_for_those_who_need_it_and_stays_if_it_is_used() {
         let home = Home(tempfile::tempdir().unwrap());
-        let (map, caches) = (home.map(false), Arc::new(Caches::default()));
+        let (map, caches) = (home.map(false), Arc::new(SessionCaches::default()));
         drop(caches.make(&map, "ls"));
         assert!(fs::read_dir(home.path("")).unwrap().next().is_none());
         let both = [caches.make(&map, "npm ci"), caches.make(&map, "npm test; uv sync")];
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_is_expected_or_was_looked_for_is_there_for_every_command() {
         let home = Home(tempfile::tempdir().unwrap());
-        let caches = Arc::new(Caches::default());
+        let caches = Arc::new(SessionCaches::default());
         let made = caches.make(&home.map(true), "make");
         assert!(home.path(".npm").is_dir() && !home.path(".cache").exists());
         drop(made);
@@ -189,7 +189,7 @@ mod tests {
         let mut map = home.map(false);
         map.caches[0].path = home.path(".cargo/registry");
         map.caches[1].path = home.path(".cargo/git");
-        let caches = Arc::new(Caches::default());
+        let caches = Arc::new(SessionCaches::default());
         drop(caches.make(&map, "npm; uv"));
         assert!(!home.path(".cargo").exists());
         let [one, other] = [caches.make(&map, "npm"), caches.make(&map, "uv")];
@@ -209,7 +209,7 @@ mod tests {
         let mut map = home.map(true);
         map.caches[0].home = home.path("gone");
         map.caches[0].path = home.path("gone/.npm");
-        drop(Arc::new(Caches::default()).make(&map, "npm ci"));
+        drop(Arc::new(SessionCaches::default()).make(&map, "npm ci"));
         assert!(!home.path("gone").exists());
     }
 }

@@ -9,7 +9,7 @@ use omp_egress::Egress;
 use omp_types::AccessMap;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::rung::{Missing, Rung, Standing};
+use crate::rung::{Missing, ProbedSupport, Rung};
 
 /// There is none.
 #[derive(Debug)]
@@ -47,12 +47,12 @@ pub fn explain(_error: &io::Error) -> Option<String> {
     None
 }
 
-pub(crate) fn probe() -> Standing {
+pub(crate) fn probe() -> ProbedSupport {
     let missing = Missing {
         what: "anything",
         costs: "nothing is kept from commands",
         why: format!("omp has no containment for {}", std::env::consts::OS),
         fix: "run omp in a container or a virtual machine".to_owned(),
     };
-    Standing { missing: vec![missing], ..Standing::default() }
+    ProbedSupport { missing: vec![missing], ..ProbedSupport::default() }
 }

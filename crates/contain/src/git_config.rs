@@ -6,12 +6,12 @@ mod parse;
 
 use std::ops::Range;
 
-pub(crate) use keys::Place;
-use parse::{Entry, Header, parse};
+pub(crate) use keys::ConfigFilePlace;
+use parse::{ConfigEntry, Header, parse};
 
 /// What a changed configuration is to be.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ConfigVerdict {
     /// As it is now.
     Fine,
     /// This text. With the keys that were put back.
@@ -21,9 +21,9 @@ pub(crate) enum Verdict {
 }
 
 /// Compares what was before a command with what is there now. An empty text stands for none.
-pub(crate) fn judge(before: &str, now: &str, place: &Place<'_>) -> Verdict {
+pub(crate) fn judge(before: &str, now: &str, place: &ConfigFilePlace<'_>) -> ConfigVerdict {
     let (Some(was), Some(is)) = (parse(before), parse(now)) else {
-        return if before == now { Verdict::Fine } else { Verdict::Hostile };
+        return if before == now { ConfigVerdict::Fine } else { ConfigVerdict::Hostile };
     };
     let mut wrong: Vec<String> = Vec::new();
     for entry in was.iter().chain(&is).filter(|entry| keys::runs(entry, place)) {
@@ -33,7 +33,7 @@ pub(crate) fn judge(before: &str, now: &str, place: &Place<'_>) -> Verdict {
         }
     }
     if wrong.is_empty() {
-        return Verdict::Fine;
+        return ConfigVerdict::Fine;
     }
     wrong.sort();
     let text = mended(before, &was, now, &is, &wrong);
@@ -45,7 +45,7 @@ pub(crate) fn judge(before: &str, now: &str, place: &Place<'_>) -> Verdict {
                 .filter(|entry| keys::runs(entry, place))
                 .all(|entry| values(&was, &entry.name()).contains(&entry.value.as_str()))
     });
-    if is_mended { Verdict::Mended(text, wrong) } else { Verdict::Hostile }
+    if is_mended { ConfigVerdict::Mended(text, wrong) } else { ConfigVerdict::Hostile }
 }
 
 /// Whether it can be read at all.
@@ -58,12 +58,12 @@ pub fn settings_in(text: &str) -> Option<Vec<(String, String)>> {
     Some(parse(text)?.into_iter().map(|entry| (entry.name(), entry.value)).collect())
 }
 
-fn values<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a str> {
+fn values<'a>(entries: &'a [ConfigEntry], name: &str) -> Vec<&'a str> {
     entries.iter().filter(|entry| entry.name() == name).map(|entry| entry.value.as_str()).collect()
 }
 
 /// Without the keys that are wrong, and with those of before at the end.
-fn mended(before: &str, was: &[Entry], now: &str, is: &[Entry], wrong: &[String]) -> String {
+fn mended(before: &str, was: &[ConfigEntry], now: &str, is: &[ConfigEntry], wrong: &[String]) -> String {
     let mut text = String::with_capacity(now.len());
     let mut at = 0;
     for entry in is.iter().filter(|entry| wrong.contains(&entry.name())) {

@@ -40,7 +40,7 @@ pub(crate) fn of(git: &Path) -> Vec<PathBuf> {
 
 /// What was read before, as long as the file is the same. It is asked for around every command.
 fn of_index(index: &Path) -> Vec<PathBuf> {
-    type Known = HashMap<PathBuf, (Stamp, Vec<PathBuf>)>;
+    type Known = HashMap<PathBuf, (LinkStamp, Vec<PathBuf>)>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     const MOST_KNOWN: usize = 64;
     let Some(stamp) = index.symlink_metadata().ok().map(|found| stamp(&found)) else { return Vec::new() };
@@ -66,7 +66,7 @@ fn of_index(index: &Path) -> Vec<PathBuf> {
 const YOUNG: Duration = Duration::from_millis(100);
 
 #[derive(PartialEq, Eq)]
-struct Stamp {
+struct LinkStamp {
     /// Zero where there are none.
     numbers: (u64, u64),
     size: u64,
@@ -74,16 +74,16 @@ struct Stamp {
 }
 
 #[cfg(unix)]
-fn stamp(found: &Metadata) -> Stamp {
+fn stamp(found: &Metadata) -> LinkStamp {
     use std::os::unix::fs::MetadataExt;
     let since =
         Duration::new(found.ctime().try_into().unwrap_or_default(), found.ctime_nsec().try_into().unwrap_or_default());
-    Stamp { numbers: (found.dev(), found.ino()), size: found.size(), changed: SystemTime::UNIX_EPOCH + since }
+    LinkStamp { numbers: (found.dev(), found.ino()), size: found.size(), changed: SystemTime::UNIX_EPOCH + since }
 }
 
 #[cfg(not(unix))]
-fn stamp(found: &Metadata) -> Stamp {
-    Stamp { numbers: (0, 0), size: found.len(), changed: found.modified().unwrap_or(SystemTime::UNIX_EPOCH) }
+fn stamp(found: &Metadata) -> LinkStamp {
+    LinkStamp { numbers: (0, 0), size: found.len(), changed: found.modified().unwrap_or(SystemTime::UNIX_EPOCH) }
 }
 
 fn names(file: File, hash: usize) -> Option<Vec<PathBuf>> {

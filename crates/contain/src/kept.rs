@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use tokio_util::task::AbortOnDropHandle;
 
 #[cfg(unix)]
-use crate::aside::Watch;
+use crate::aside::TreeWatch;
 use crate::caches::InUse;
 
 /// Dropped when the tree has ended.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct TreeGuard {
     /// Looks for what the kernel could not prevent.
     #[cfg(unix)]
-    pub(crate) _watch: Option<Watch>,
+    pub(crate) _watch: Option<TreeWatch>,
     /// Serves the way out of the tree.
     pub(crate) way_out: Option<AbortOnDropHandle<()>>,
     /// Folders that were made for it.

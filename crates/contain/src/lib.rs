@@ -44,14 +44,14 @@ use macos as platform;
 
 #[cfg(unix)]
 pub use git_config::settings_in;
-pub use kept::{Deed, Kept, SetAside};
+pub use kept::{Deed, SetAside, TreeGuard};
 #[cfg(target_os = "linux")]
 pub use linux::{Herald, scope_thread};
 pub use map::{MapSources, default_map, own_temp_folder, services};
 pub use platform::{Cage, explain};
-pub use rung::{Missing, Rung, Standing};
+pub use rung::{Missing, ProbedSupport, Rung};
 pub use settings::SETTINGS;
-pub use signing::{Desk, Signing};
+pub use signing::{Signing, SigningDesk};
 pub use workspace::workspace_of;
 
 /// How the children of a session are contained. Cheap to clone.
@@ -65,7 +65,7 @@ pub struct Containment {
     /// Signs commits for children, which see no keys.
     signing: Option<Arc<dyn Signing>>,
     /// What is made for commands.
-    caches: Arc<caches::Caches>,
+    caches: Arc<caches::SessionCaches>,
     /// What commands have made that the kernel could not prevent.
     #[cfg(unix)]
     asides: Arc<aside::Asides>,
@@ -79,7 +79,7 @@ pub struct Containment {
 
 /// Why a child may not start: what was configured cannot be kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum ContainmentRefused {
     #[error(
         "the command was not run: containment `{mode}` cannot be kept here: {why}\nhint: {fix}; `containment.mode: off` in config.yml runs commands without it"
     )]
@@ -194,7 +194,7 @@ impl Containment {
     }
 
     /// Where commands ask for signatures. `None` where nothing is contained, or they could not commit anyway.
-    pub fn desk(&self) -> Option<Arc<Desk>> {
+    pub fn desk(&self) -> Option<Arc<SigningDesk>> {
         let signing = self.signing.as_ref()?;
         let may_commit = self.access.as_ref()?.mode() == ContainMode::WorkspaceWrite;
         signing.desk(self.rung().filter(|_| may_commit)?)
@@ -224,7 +224,7 @@ impl Containment {
     }
 
     /// Whether commands could run at all as the map asks.
-    pub fn check(&self) -> Result<(), Refused> {
+    pub fn check(&self) -> Result<(), ContainmentRefused> {
         let Some(access) = self.access.as_ref().filter(|access| access.mode() != ContainMode::Off) else {
             return Ok(());
         };
@@ -239,8 +239,8 @@ impl Containment {
     }
 
     /// Lays out what one child needs, with `own` folders of omp's that it may write to; `runs` is what it is to run, as text.
-    /// `None` where nothing is contained. [`Kept`] is to live as long as anything of the child's tree.
-    pub fn prepare(&self, own: &[PathBuf], runs: &str) -> Result<Option<(Cage, Kept)>, Refused> {
+    /// `None` where nothing is contained. [`TreeGuard`] is to live as long as anything of the child's tree.
+    pub fn prepare(&self, own: &[PathBuf], runs: &str) -> Result<Option<(Cage, TreeGuard)>, ContainmentRefused> {
         self.check()?;
         let Some(rung) = self.rung() else { return Ok(None) };
         let mut map = self.access.as_ref().map(Access::map).unwrap_or_default();
@@ -259,11 +259,12 @@ impl Containment {
         let caches = self.caches.make(&map, runs);
         let (mut kept, open) = self.kept(&mut map, rung, runs);
         kept.caches = Some(caches);
-        let mut cage = Cage::new(&map, rung, shared, &open).map_err(Refused::Layout)?;
+        let mut cage = Cage::new(&map, rung, shared, &open).map_err(ContainmentRefused::Layout)?;
         #[cfg(target_os = "linux")]
         cage.in_families(&self.families);
         let egress = self.egress.as_ref().filter(|_| map.network == NetworkMode::Allowlist);
-        kept.way_out = egress.map(|egress| cage.let_out(egress, &map)).transpose().map_err(Refused::Layout)?;
+        kept.way_out =
+            egress.map(|egress| cage.let_out(egress, &map)).transpose().map_err(ContainmentRefused::Layout)?;
         Ok(Some((cage, kept)))
     }
 
@@ -272,7 +273,7 @@ impl Containment {
         #[cfg(target_os = "linux")]
         {
             let (map, session) = (self.access.as_ref().map(Access::map).unwrap_or_default(), self.asides.session_map());
-            let around = aside::Around { map: &map, session: session.as_deref(), named: &self.named };
+            let around = aside::OpenRules { map: &map, session: session.as_deref(), named: &self.named };
             let mut roots = map.writable.iter().filter(|root| path.starts_with(root));
             let has_mounts = self.rung() >= Some(Rung::Namespaces) && map.mode == ContainMode::WorkspaceWrite;
             has_mounts && roots.any(|root| around.folder(root).is_some())
@@ -313,7 +314,7 @@ impl Containment {
 
     /// With settings of git that are not mounted although they are guarded.
     #[cfg(target_os = "linux")]
-    fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung, runs: &str) -> (Kept, Vec<PathBuf>) {
+    fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung, runs: &str) -> (TreeGuard, Vec<PathBuf>) {
         if map.mode != ContainMode::WorkspaceWrite {
             return Default::default();
         }
@@ -323,7 +324,7 @@ impl Containment {
         if rung >= Rung::Namespaces {
             open = aside::open_outside(map, self.asides.session_map().as_deref(), &self.named);
         }
-        let watch = aside::Watch::new(map.clone(), &self.asides);
+        let watch = aside::TreeWatch::new(map.clone(), &self.asides);
         let watch = match rung < Rung::Namespaces {
             true => watch.put_back_all(),
             // All else leaves the user's own changes of these files alone, however long it runs.
@@ -334,23 +335,23 @@ impl Containment {
         // A worktree is taken away with all that git keeps of it.
         open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());
         leave_open(map, watch.pointers());
-        (Kept { _watch: Some(watch.begin()), ..Kept::default() }, open)
+        (TreeGuard { _watch: Some(watch.begin()), ..TreeGuard::default() }, open)
     }
 
     /// Seatbelt goes by paths, whether something is there or not; repositories that commands make are looked at.
     #[cfg(target_os = "macos")]
-    fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (Kept, Vec<PathBuf>) {
+    fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (TreeGuard, Vec<PathBuf>) {
         self.asides.look();
         aside::guard_inner(map);
-        let watch = aside::Watch::new(map.clone(), &self.asides).begin();
+        let watch = aside::TreeWatch::new(map.clone(), &self.asides).begin();
         let open = watch.settings().to_vec();
         leave_open(map, watch.pointers());
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard) && !open.contains(guard));
-        (Kept { _watch: Some(watch), ..Kept::default() }, open)
+        (TreeGuard { _watch: Some(watch), ..TreeGuard::default() }, open)
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-    fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (Kept, Vec<PathBuf>) {
+    fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (TreeGuard, Vec<PathBuf>) {
         Default::default()
     }
 }
@@ -370,8 +371,8 @@ fn is_of_worktree(settings: &Path) -> bool {
 }
 
 /// What this system can do, found out once by trying it.
-pub fn standing() -> &'static Standing {
-    static STANDING: std::sync::LazyLock<Standing> = std::sync::LazyLock::new(platform::probe);
+pub fn standing() -> &'static ProbedSupport {
+    static STANDING: std::sync::LazyLock<ProbedSupport> = std::sync::LazyLock::new(platform::probe);
     &STANDING
 }
 

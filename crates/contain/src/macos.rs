@@ -12,7 +12,7 @@ use omp_types::{AccessMap, NetworkMode};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::rung::{Missing, Rung, Standing};
+use crate::rung::{Missing, ProbedSupport, Rung};
 use crate::seatbelt;
 
 /// Part of the system, which nobody but Apple can write to.
@@ -71,15 +71,15 @@ pub fn explain(_error: &io::Error) -> Option<String> {
     None
 }
 
-pub(crate) fn probe() -> Standing {
-    let Err(why) = attempt() else { return Standing { seatbelt: true, ..Standing::default() } };
+pub(crate) fn probe() -> ProbedSupport {
+    let Err(why) = attempt() else { return ProbedSupport { seatbelt: true, ..ProbedSupport::default() } };
     let missing = Missing {
         what: "Seatbelt",
         costs: "nothing is kept from commands",
         why,
         fix: "run omp outside of other sandboxes, or in a virtual machine".to_owned(),
     };
-    Standing { missing: vec![missing], ..Standing::default() }
+    ProbedSupport { missing: vec![missing], ..ProbedSupport::default() }
 }
 
 /// Runs a program that does nothing, with every kind of rule. A sandbox cannot be entered within another one, and what a

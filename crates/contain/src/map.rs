@@ -12,7 +12,7 @@ use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
 
 pub use services::services;
 
-use crate::repository::{Repository, top_of};
+use crate::repository::{GuardedRepository, top_of};
 use crate::rung::Rung;
 use crate::workspace::is_of_home;
 use caches::Caches;
@@ -260,7 +260,7 @@ const SOCKET_VARIABLES: &[&str] = &[
 /// The map for `sources`, with every link followed.
 pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let workspace = omp_stdx::real_path::of(sources.workspace);
-    let named = Named::of(sources, &workspace);
+    let named = NamedPaths::of(sources, &workspace);
     // A project may hold any number of files, and some file systems read all their names before they tell one.
     let is_project = |folder: &Path| workspace.starts_with(folder) || folder.starts_with(&workspace);
     let looks = Looks::ahead(named.all(), |folder| folder == sources.home || !is_project(folder));
@@ -268,8 +268,8 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
         // Only full paths say where something is.
         sorted(paths.iter().filter(|path| path.is_absolute()).map(|path| looks.real(path)).collect())
     };
-    let Named { mut guarded, hidden, sockets, familiar, caches } = named;
-    let repository = Repository::of(&workspace, sources.home);
+    let NamedPaths { mut guarded, hidden, sockets, familiar, caches } = named;
+    let repository = GuardedRepository::of(&workspace, sources.home);
     let mut writable: Vec<PathBuf> = sources.writable.clone();
     let mut missing = Vec::new();
     if sources.mode == ContainMode::WorkspaceWrite {
@@ -320,7 +320,7 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
 }
 
 /// The paths that are known by name, as they are written.
-struct Named {
+struct NamedPaths {
     guarded: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
     sockets: Vec<PathBuf>,
@@ -328,7 +328,7 @@ struct Named {
     caches: Caches,
 }
 
-impl Named {
+impl NamedPaths {
     fn of(sources: &MapSources<'_>, workspace: &Path) -> Self {
         let below = |folder: &Path, names: &[&str]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
         let cwd = omp_stdx::real_path::of(sources.cwd);

@@ -12,7 +12,7 @@ const LARGEST: u64 = 1 << 20;
 const MOST: usize = 1_000;
 
 #[derive(Debug, Default)]
-pub(crate) struct Repository {
+pub(crate) struct GuardedRepository {
     /// Where the files are that are tracked.
     top: PathBuf,
     /// Folders of git's that commands may write to; those of a worktree lie outside.
@@ -22,7 +22,7 @@ pub(crate) struct Repository {
     home: PathBuf,
 }
 
-impl Repository {
+impl GuardedRepository {
     pub(crate) fn of(workspace: &Path, home: &Path) -> Self {
         let home = home.to_owned();
         let Some(top) = top_of(workspace) else {
@@ -55,7 +55,7 @@ impl Repository {
                 guarded.extend(GUARDED_OF_GIT.iter().map(|name| module.join(name)));
             }
         }
-        guarded.extend(inner_repositories(&self.top, &self.folders).iter().flat_map(Inner::guarded));
+        guarded.extend(inner_repositories(&self.top, &self.folders).iter().flat_map(NestedRepository::guarded));
         guarded.extend(self.named_by_settings());
         guarded
     }
@@ -77,13 +77,13 @@ impl Repository {
                     None => base.join(&value),
                 };
                 match key {
-                    Key::HooksPath => named.push(within(&self.top)),
+                    GitSettingKey::HooksPath => named.push(within(&self.top)),
                     // Whatever stood in the place of one that is missing would stop git.
-                    Key::Include if within(&beside).exists() => {
+                    GitSettingKey::Include if within(&beside).exists() => {
                         named.push(within(&beside));
                         waiting.push(within(&beside));
                     }
-                    Key::Include => {}
+                    GitSettingKey::Include => {}
                 }
             }
             seen.push(file);
@@ -94,7 +94,7 @@ impl Repository {
 
 /// A repository within another.
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct NestedRepository {
     /// The folder, or the file that leads to it.
     pub(crate) dot_git: PathBuf,
     /// Where its settings are.
@@ -105,7 +105,7 @@ pub(crate) struct Inner {
     pub(crate) is_worktree: bool,
 }
 
-impl Inner {
+impl NestedRepository {
     /// With links followed.
     #[cfg(unix)]
     pub(crate) fn real_folder(&self) -> PathBuf {
@@ -129,8 +129,8 @@ impl Inner {
 }
 
 /// Those that git goes into by itself, and those within them.
-pub(crate) fn inner_repositories(top: &Path, folders: &[PathBuf]) -> Vec<Inner> {
-    let mut found: Vec<Inner> = Vec::new();
+pub(crate) fn inner_repositories(top: &Path, folders: &[PathBuf]) -> Vec<NestedRepository> {
+    let mut found: Vec<NestedRepository> = Vec::new();
     let mut waiting: Vec<(PathBuf, PathBuf)> =
         folders.iter().map(|folder| (top.to_owned(), folder.to_owned())).collect();
     while let Some((top, git)) = waiting.pop() {
@@ -143,7 +143,7 @@ pub(crate) fn inner_repositories(top: &Path, folders: &[PathBuf]) -> Vec<Inner> 
             let folder = led_to(&dot_git).unwrap_or_else(|| dot_git.clone());
             waiting.push((top.join(&link), folder.clone()));
             let is_worktree = folders.iter().any(|git| real(&folder).parent() == Some(&real(&git.join("worktrees"))));
-            found.push(Inner { dot_git, folder, is_worktree });
+            found.push(NestedRepository { dot_git, folder, is_worktree });
         }
     }
     found
@@ -212,21 +212,21 @@ fn short_file(path: &Path) -> Option<String> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
+enum GitSettingKey {
     HooksPath,
     Include,
 }
 
 /// What git's settings say of other places, in whichever section: one too many is guarded, none is missed.
-fn settings(text: &str) -> Vec<(Key, String)> {
+fn settings(text: &str) -> Vec<(GitSettingKey, String)> {
     let line = |line: &str| {
         let line = line.trim();
         // A setting may stand behind the name of its section.
         let line = line.rsplit_once(']').filter(|_| line.starts_with('[')).map_or(line, |(_, rest)| rest.trim());
         let (key, value) = line.split_once('=')?;
         let key = match key.trim().to_ascii_lowercase().as_str() {
-            "hookspath" => Key::HooksPath,
-            "path" => Key::Include,
+            "hookspath" => GitSettingKey::HooksPath,
+            "path" => GitSettingKey::Include,
             _ => return None,
         };
         let value = value.trim().trim_matches('"');

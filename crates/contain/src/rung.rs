@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Refused;
+use crate::ContainmentRefused;
 
 /// From nothing to everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +49,7 @@ impl fmt::Display for Missing {
 
 /// What was found out by trying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct ProbedSupport {
     pub namespaces: bool,
     /// The version of Landlock's interface; 0 without it.
     pub landlock: u8,
@@ -59,7 +59,7 @@ pub struct Standing {
     pub missing: Vec<Missing>,
 }
 
-impl Standing {
+impl ProbedSupport {
     pub fn rung(&self) -> Rung {
         if self.seatbelt {
             return Rung::Seatbelt;
@@ -72,24 +72,24 @@ impl Standing {
         }
     }
 
-    pub(crate) fn refusal(&self, mode: &'static str) -> Refused {
+    pub(crate) fn refusal(&self, mode: &'static str) -> ContainmentRefused {
         let told = |pick: fn(&Missing) -> &str, between| {
             let pieces: Vec<&str> = self.missing.iter().map(pick).collect();
             pieces.join(between)
         };
         let why = told(|missing| &missing.why, "; ");
         let fix = told(|missing| &missing.fix, ", or ");
-        Refused::NoRung { mode, why, fix }
+        ContainmentRefused::NoRung { mode, why, fix }
     }
 
-    pub(crate) fn no_own_network(&self) -> Refused {
+    pub(crate) fn no_own_network(&self) -> ContainmentRefused {
         let missing = self.missing.iter().find(|missing| missing.what == "namespaces");
         let told = |pick: fn(&Missing) -> &String, else_: &str| {
             missing.map_or(else_.to_owned(), |missing| pick(missing).clone())
         };
         let why = told(|missing| &missing.why, "namespaces are not used");
         let fix = told(|missing| &missing.fix, "allow user namespaces");
-        Refused::NoOwnNetwork { why, fix }
+        ContainmentRefused::NoOwnNetwork { why, fix }
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
 
     #[track_caller]
     fn check(namespaces: bool, landlock: u8, seccomp: bool, expect: Rung) {
-        let standing = Standing { namespaces, landlock, seccomp, ..Standing::default() };
+        let standing = ProbedSupport { namespaces, landlock, seccomp, ..ProbedSupport::default() };
         assert_eq!(standing.rung(), expect, "{standing:?}");
     }
 
@@ -116,7 +116,7 @@ mod tests {
     fn a_refusal_says_what_why_and_what_helps() {
         let missing = |why: &str, fix: &str| Missing { what: "x", costs: "y", why: why.into(), fix: fix.into() };
         let missing = vec![missing("no a", "get a"), missing("no b", "get b")];
-        let refusal = Standing { missing, ..Standing::default() }.refusal("read-only").to_string();
+        let refusal = ProbedSupport { missing, ..ProbedSupport::default() }.refusal("read-only").to_string();
         let expect = "the command was not run: containment `read-only` cannot be kept here: no a; no b\n\
                       hint: get a, or get b; `containment.mode: off` in config.yml runs commands without it";
         assert_eq!(refusal, expect);

@@ -10,7 +10,7 @@ use crate::rung::Rung;
 /// Makes signatures outside of the cage.
 pub trait Signing: Debug + Send + Sync {
     /// Where commands ask for a signature; made when the first of them starts. `None` where the user signs nothing.
-    fn desk(&self, rung: Rung) -> Option<Arc<Desk>>;
+    fn desk(&self, rung: Rung) -> Option<Arc<SigningDesk>>;
 
     /// What was signed since this was asked for last, as sentences.
     fn take_signed(&self) -> Vec<String>;
@@ -18,7 +18,7 @@ pub trait Signing: Debug + Send + Sync {
 
 /// Where commands ask for a signature.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Desk {
+pub struct SigningDesk {
     /// A private folder of omp's, with the programs that git starts to sign.
     pub folder: PathBuf,
     pub socket: PathBuf,

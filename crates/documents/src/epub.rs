@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use crate::package::{Package, resolve};
-use crate::xml::{self, Node};
-use crate::{Document, DocumentError, Limits, html, sealed};
+use crate::xml::{self, XmlNode};
+use crate::{ConvertedDocument, DocumentError, DocumentLimits, html, sealed};
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
     let mut package = Package::open(bytes, limits)?;
     let root = root(&package.needed_part("META-INF/container.xml")?, limits)?;
     let book = Book::read(&package.needed_part(&root)?, limits)?;
-    let mut document = Document::default();
+    let mut document = ConvertedDocument::default();
     if !book.title.is_empty() {
         document.markdown = format!("# {}\n\n", book.title);
     }
@@ -37,10 +37,10 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
 }
 
 /// The part that describes the book.
-fn root(container: &str, limits: Limits) -> Result<String, DocumentError> {
+fn root(container: &str, limits: DocumentLimits) -> Result<String, DocumentError> {
     let mut root = None;
     xml::walk(container, limits, |node| {
-        if let Node::Open(element) = node
+        if let XmlNode::Open(element) = node
             && element.is("rootfile")
             && root.is_none()
         {
@@ -61,11 +61,11 @@ struct Book {
 }
 
 impl Book {
-    fn read(text: &str, limits: Limits) -> Result<Self, DocumentError> {
+    fn read(text: &str, limits: DocumentLimits) -> Result<Self, DocumentError> {
         let mut book = Self::default();
         let mut field = None;
         xml::walk(text, limits, |node| match node {
-            Node::Open(element) => {
+            XmlNode::Open(element) => {
                 field = match element.name {
                     "title" if book.title.is_empty() => Some(true),
                     "creator" if book.author.is_empty() => Some(false),
@@ -78,12 +78,12 @@ impl Book {
                     _ => {}
                 }
             }
-            Node::Text(text) => match field {
+            XmlNode::Text(text) => match field {
                 Some(true) => book.title.push_str(text),
                 Some(false) => book.author.push_str(text),
                 None => {}
             },
-            Node::Close(_) => field = None,
+            XmlNode::Close(_) => field = None,
         })?;
         Ok(book)
     }

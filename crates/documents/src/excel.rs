@@ -5,20 +5,20 @@ use std::io::Cursor;
 use calamine::{Data, DataRef, ExcelDateTime, Reader as _, Xlsx, XlsxError};
 
 use crate::package::Package;
-use crate::{Document, DocumentError, Limits, sealed, table};
+use crate::{ConvertedDocument, DocumentError, DocumentLimits, sealed, table};
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
     let bytes = Package::open(bytes, limits)?.into_bytes();
     let mut workbook: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).map_err(reason)?;
     let names = workbook.sheet_names();
-    let mut document = Document::default();
+    let mut document = ConvertedDocument::default();
     for (index, name) in names.iter().take(limits.pages).enumerate() {
         if sealed::is_over() {
             document.left_out.push(format!("{} of {} sheets", names.len() - index, names.len()));
             return sealed::in_time(document);
         }
         let room = limits.markdown_bytes.saturating_sub(document.markdown.len());
-        match sheet(&mut workbook, name, Limits { markdown_bytes: room, ..limits }) {
+        match sheet(&mut workbook, name, DocumentLimits { markdown_bytes: room, ..limits }) {
             Ok(sheet) => {
                 document.markdown.push_str(&sheet.markdown);
                 document.left_out.extend(sheet.left_out);
@@ -40,9 +40,13 @@ fn reason(error: XlsxError) -> DocumentError {
 }
 
 /// Cells are read one by one: a sheet may claim to be a million rows high and hold two.
-fn sheet(workbook: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, limits: Limits) -> Result<Document, DocumentError> {
+fn sheet(
+    workbook: &mut Xlsx<Cursor<Vec<u8>>>,
+    name: &str,
+    limits: DocumentLimits,
+) -> Result<ConvertedDocument, DocumentError> {
     let mut cells = workbook.worksheet_cells_reader(name).map_err(reason)?;
-    let mut sheet = Sheet::default();
+    let mut sheet = ExcelSheet::default();
     while let Some(cell) = cells.next_cell().map_err(reason)? {
         if sealed::is_over() {
             sheet.is_cut_off = true;
@@ -58,7 +62,7 @@ fn sheet(workbook: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, limits: Limits) -> Re
 }
 
 #[derive(Default)]
-struct Sheet {
+struct ExcelSheet {
     /// Number of the row and its cells. Empty rows are not kept.
     rows: Vec<(u32, Vec<String>)>,
     bytes: usize,
@@ -69,8 +73,8 @@ struct Sheet {
     is_cut_off: bool,
 }
 
-impl Sheet {
-    fn add(&mut self, row: u32, column: usize, text: String, limits: Limits) {
+impl ExcelSheet {
+    fn add(&mut self, row: u32, column: usize, text: String, limits: DocumentLimits) {
         let is_new = self.last_row != Some(row);
         self.last_row = Some(row);
         let is_full = self.rows.len() >= limits.rows || self.bytes >= limits.markdown_bytes;
@@ -91,7 +95,7 @@ impl Sheet {
         cells[column] = text;
     }
 
-    fn document(self, name: &str) -> Document {
+    fn document(self, name: &str) -> ConvertedDocument {
         let mut left_out = Vec::new();
         if self.rows_left_out > 0 {
             left_out.push(format!("{} more rows of sheet {name}", self.rows_left_out));
@@ -110,7 +114,7 @@ impl Sheet {
         }));
         let table = if width == 0 { Some("(empty)\n".into()) } else { table::markdown(&rows) };
         let markdown = format!("## Sheet: {name}\n\n{}\n", table.unwrap_or_default());
-        Document { markdown, left_out }
+        ConvertedDocument { markdown, left_out }
     }
 }
 

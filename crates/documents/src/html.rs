@@ -4,7 +4,7 @@ use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, Options};
 
 use crate::package::decoded;
-use crate::{Document, DocumentError, Limits};
+use crate::{ConvertedDocument, DocumentError, DocumentLimits};
 
 const SKIPPED: [&str; 7] = ["script", "style", "noscript", "template", "svg", "iframe", "head"];
 
@@ -17,14 +17,14 @@ const NOT_NESTED: [&str; 29] = [
 /// More is machine-made, and building its tree costs many times its size.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-pub fn convert(bytes: &[u8], limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: &[u8], limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
     if bytes.len() > MAX_BYTES {
         return Err(DocumentError::FileTooLarge { most: MAX_BYTES });
     }
-    Ok(Document { markdown: to_markdown(&decoded(bytes), limits)?, left_out: Vec::new() })
+    Ok(ConvertedDocument { markdown: to_markdown(&decoded(bytes), limits)?, left_out: Vec::new() })
 }
 
-pub fn to_markdown(html: &str, limits: Limits) -> Result<String, DocumentError> {
+pub fn to_markdown(html: &str, limits: DocumentLimits) -> Result<String, DocumentError> {
     // The converter walks the tree by recursion.
     if nesting(html) > limits.depth {
         return Err(DocumentError::TooDeep { most: limits.depth });

@@ -20,24 +20,24 @@ mod xml;
 
 pub use error::DocumentError;
 pub use format::Format;
-pub use limits::Limits;
+pub use limits::DocumentLimits;
 
 /// A document as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Document {
+pub struct ConvertedDocument {
     pub markdown: String,
     /// What was left out, a sentence each.
     pub left_out: Vec<String>,
 }
 
-/// Turns the bytes of a document into Markdown. Blocks, until [`Limits::time`] is over or `cancelled` says so at the
+/// Turns the bytes of a document into Markdown. Blocks, until [`DocumentLimits::time`] is over or `cancelled` says so at the
 /// latest; call it off the async threads.
 pub fn to_markdown(
     format: Format,
     bytes: Vec<u8>,
-    limits: Limits,
+    limits: DocumentLimits,
     cancelled: &dyn Fn() -> bool,
-) -> Result<Document, DocumentError> {
+) -> Result<ConvertedDocument, DocumentError> {
     if bytes.len() > limits.file_bytes {
         return Err(DocumentError::FileTooLarge { most: limits.file_bytes });
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, by_bytes};
 
-use crate::Document;
+use crate::ConvertedDocument;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct DocumentLimits {
     /// Of the file itself.
     pub file_bytes: usize,
     /// Of everything in it together, unpacked.
@@ -26,7 +26,7 @@ pub struct Limits {
     pub time: Duration,
 }
 
-impl Default for Limits {
+impl Default for DocumentLimits {
     fn default() -> Self {
         Self {
             file_bytes: 64 * 1024 * 1024,
@@ -42,13 +42,13 @@ impl Default for Limits {
 }
 
 /// The document with its text cut to the limit, without blank lines at its ends.
-pub(crate) fn capped(document: Document, limits: Limits) -> Document {
-    let Document { markdown, mut left_out } = document;
+pub(crate) fn capped(document: ConvertedDocument, limits: DocumentLimits) -> ConvertedDocument {
+    let ConvertedDocument { markdown, mut left_out } = document;
     let text = markdown.trim_matches('\n');
     let cut = by_bytes(text, limits.markdown_bytes, Keep::Head);
     if cut.cut.is_none() {
-        return Document { markdown: text.to_owned(), left_out };
+        return ConvertedDocument { markdown: text.to_owned(), left_out };
     }
     left_out.push(format!("the text is cut after {}", format::bytes(limits.markdown_bytes as u64)));
-    Document { markdown: cut.head.to_owned(), left_out }
+    ConvertedDocument { markdown: cut.head.to_owned(), left_out }
 }

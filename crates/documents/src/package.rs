@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
-use crate::{DocumentError, Limits, sealed};
+use crate::{DocumentError, DocumentLimits, sealed};
 
 const MAX_ENTRIES: usize = 20_000;
 
@@ -15,7 +15,7 @@ pub struct Package {
 
 impl Package {
     /// Opens a package, unless it unpacks to more than the limit. Sizes in headers are not believed.
-    pub fn open(bytes: Vec<u8>, limits: Limits) -> Result<Self, DocumentError> {
+    pub fn open(bytes: Vec<u8>, limits: DocumentLimits) -> Result<Self, DocumentError> {
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(DocumentError::broken)?;
         if zip.len() > MAX_ENTRIES {
             return Err(DocumentError::Broken(format!("it has {} parts; at most {MAX_ENTRIES} are read", zip.len())));

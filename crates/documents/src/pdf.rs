@@ -7,21 +7,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pdf_extract::{Document as Pdf, output_doc_page};
 
-use crate::{Document, DocumentError, Limits, sealed};
-use guard::Guard;
+use crate::{ConvertedDocument, DocumentError, DocumentLimits, sealed};
+use guard::PdfGuard;
 use output::Bounded;
 
-pub fn convert(bytes: &[u8], limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: &[u8], limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
     guard::measure_raw(bytes, limits)?;
     let mut pdf = Pdf::load_mem(bytes).map_err(DocumentError::broken)?;
     if pdf.is_encrypted() {
         pdf.decrypt("").map_err(|_| DocumentError::Encrypted)?;
         guard::measure(&pdf, limits)?;
     }
-    let guard = Guard::new(&pdf);
+    let guard = PdfGuard::new(&pdf);
     let pages = pdf.page_iter().take(limits.pages + 1).count();
     let total = if pages > limits.pages { pdf.get_pages().len() } else { pages };
-    let mut document = Document::default();
+    let mut document = ConvertedDocument::default();
     let mut broken = Vec::new();
     for (number, id) in (1..).zip(pdf.page_iter().take(limits.pages)) {
         if document.markdown.len() > limits.markdown_bytes || sealed::is_over() {
@@ -45,11 +45,11 @@ pub fn convert(bytes: &[u8], limits: Limits) -> Result<Document, DocumentError> 
     if total > limits.pages {
         document.left_out.push(format!("{} of {total} pages", total - limits.pages));
     }
-    Ok(Document { left_out: shortened(document.left_out), ..document })
+    Ok(ConvertedDocument { left_out: shortened(document.left_out), ..document })
 }
 
 /// The text of a page. The parser panics on what it does not expect, which should cost this page only.
-fn page(pdf: &Pdf, number: u32, limits: Limits) -> Result<String, String> {
+fn page(pdf: &Pdf, number: u32, limits: DocumentLimits) -> Result<String, String> {
     let work = || {
         let mut text = String::new();
         let result = output_doc_page(pdf, &mut Bounded::new(&mut text, limits.markdown_bytes), number);

@@ -1,15 +1,15 @@
 //! Presentations: the slides in their order, each with its title, text, tables and notes.
 
 use crate::package::Package;
-use crate::xml::{self, Node, Relation};
-use crate::{Document, DocumentError, Limits, sealed, table};
+use crate::xml::{self, Relation, XmlNode};
+use crate::{ConvertedDocument, DocumentError, DocumentLimits, sealed, table};
 
 const MAIN: &str = "ppt/presentation.xml";
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
     let mut package = Package::open(bytes, limits)?;
     let slides = slides(&mut package, limits)?;
-    let mut document = Document::default();
+    let mut document = ConvertedDocument::default();
     for (index, part) in slides.iter().take(limits.pages).enumerate() {
         if document.markdown.len() > limits.markdown_bytes || sealed::is_over() {
             document.left_out.push(format!("{} of {} slides", slides.len() - index, slides.len()));
@@ -27,11 +27,11 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
 }
 
 /// The parts of the slides, in the order they are shown.
-fn slides(package: &mut Package, limits: Limits) -> Result<Vec<String>, DocumentError> {
+fn slides(package: &mut Package, limits: DocumentLimits) -> Result<Vec<String>, DocumentError> {
     let relations = xml::relations(package, MAIN, limits)?;
     let mut slides = Vec::new();
     xml::walk(&package.needed_part(MAIN)?, limits, |node| {
-        let Node::Open(element) = node else { return };
+        let XmlNode::Open(element) = node else { return };
         // `id` is a number and `r:id` the relation; only the latter names one.
         if element.is("sldId") {
             let relation = element.attributes("id").find_map(|id| relations.get(&id));
@@ -41,7 +41,7 @@ fn slides(package: &mut Package, limits: Limits) -> Result<Vec<String>, Document
     Ok(slides)
 }
 
-fn slide(package: &mut Package, part: &str, number: usize, limits: Limits) -> Result<String, DocumentError> {
+fn slide(package: &mut Package, part: &str, number: usize, limits: DocumentLimits) -> Result<String, DocumentError> {
     let shapes = shapes(&package.needed_part(part)?, limits)?;
     let title = shapes.iter().find(|shape| shape.is_title).map(|shape| shape.lines.join(" "));
     let mut text = match title {
@@ -70,7 +70,7 @@ fn is_notes(relation: &Relation) -> bool {
 }
 
 #[derive(Default)]
-struct Shape {
+struct SlideShape {
     is_title: bool,
     /// The placeholder for running text; in notes, the note itself.
     is_body: bool,
@@ -78,7 +78,7 @@ struct Shape {
     rows: Vec<Vec<String>>,
 }
 
-impl Shape {
+impl SlideShape {
     fn write(&self, text: &mut String) {
         for line in &self.lines {
             text.push_str(line);
@@ -94,14 +94,14 @@ impl Shape {
     }
 }
 
-fn shapes(xml: &str, limits: Limits) -> Result<Vec<Shape>, DocumentError> {
-    let mut shapes: Vec<Shape> = Vec::new();
+fn shapes(xml: &str, limits: DocumentLimits) -> Result<Vec<SlideShape>, DocumentError> {
+    let mut shapes: Vec<SlideShape> = Vec::new();
     let mut line = String::new();
     let mut indent = 0_usize;
     let (mut in_text, mut in_cell) = (false, false);
     xml::walk(xml, limits, |node| match node {
-        Node::Open(element) => match element.name {
-            "sp" | "graphicFrame" => shapes.push(Shape::default()),
+        XmlNode::Open(element) => match element.name {
+            "sp" | "graphicFrame" => shapes.push(SlideShape::default()),
             "ph" => {
                 if let Some(shape) = shapes.last_mut() {
                     let kind = element.attribute("type").unwrap_or_default();
@@ -121,19 +121,19 @@ fn shapes(xml: &str, limits: Limits) -> Result<Vec<Shape>, DocumentError> {
             "br" => line.push('\n'),
             _ => {}
         },
-        Node::Text(text) if in_text => line.push_str(text),
-        Node::Text(_) => {}
-        Node::Close("t") => in_text = false,
-        Node::Close("tc") => in_cell = false,
-        Node::Close("p") => {
+        XmlNode::Text(text) if in_text => line.push_str(text),
+        XmlNode::Text(_) => {}
+        XmlNode::Close("t") => in_text = false,
+        XmlNode::Close("tc") => in_cell = false,
+        XmlNode::Close("p") => {
             end_line(shapes.last_mut(), std::mem::take(&mut line), std::mem::take(&mut indent), in_cell);
         }
-        Node::Close(_) => {}
+        XmlNode::Close(_) => {}
     })?;
     Ok(shapes)
 }
 
-fn end_line(shape: Option<&mut Shape>, line: String, indent: usize, in_cell: bool) {
+fn end_line(shape: Option<&mut SlideShape>, line: String, indent: usize, in_cell: bool) {
     let Some(shape) = shape.filter(|_| !line.trim().is_empty()) else { return };
     if !in_cell {
         let bullet = if indent > 0 { format!("{}- ", "  ".repeat(indent)) } else { String::new() };

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::{Document, DocumentError};
+use crate::{ConvertedDocument, DocumentError};
 
 /// Room for [`crate::Limits::depth`] levels of the hungriest parser.
 const STACK: usize = 64 * 1024 * 1024;
@@ -87,7 +87,7 @@ pub fn check_time() -> Result<(), DocumentError> {
 }
 
 /// What there is of a document when it has to end, or an error where that is nothing.
-pub fn in_time(mut document: Document) -> Result<Document, DocumentError> {
+pub fn in_time(mut document: ConvertedDocument) -> Result<ConvertedDocument, DocumentError> {
     let Err(error) = check_time() else { return Ok(document) };
     if document.markdown.is_empty() {
         return Err(error);

@@ -6,20 +6,20 @@ mod styles;
 use std::collections::HashMap;
 
 use crate::package::Package;
-use crate::xml::{self, Element, Node, Relation};
-use crate::{Document, DocumentError, Limits, table};
-use paragraph::{Paragraph, Style};
+use crate::xml::{self, Element, Relation, XmlNode};
+use crate::{ConvertedDocument, DocumentError, DocumentLimits, table};
+use paragraph::{Paragraph, RunStyle};
 use styles::{Headings, Numbering};
 
 const MAIN: &str = "word/document.xml";
 
-pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
     let mut package = Package::open(bytes, limits)?;
     let text = package.needed_part(MAIN)?;
     let headings = Headings::read(package.part("word/styles.xml")?.as_deref(), limits);
     let numbering = Numbering::read(package.part("word/numbering.xml")?.as_deref(), limits);
     let links = xml::relations(&mut package, MAIN, limits).unwrap_or_default();
-    let mut writer = Writer::new(headings, numbering, links, limits);
+    let mut writer = WordWriter::new(headings, numbering, links, limits);
     match xml::walk(&text, limits, |node| writer.node(node)) {
         Err(error @ DocumentError::TooSlow { .. }) if !writer.out.is_empty() => {
             writer.left_out.push(format!("the rest of the text ({error})"));
@@ -36,11 +36,11 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
     Ok(writer.finish())
 }
 
-struct Writer {
+struct WordWriter {
     headings: Headings,
     numbering: Numbering,
     links: HashMap<String, Relation>,
-    limits: Limits,
+    limits: DocumentLimits,
     out: String,
     left_out: Vec<String>,
     /// Paragraphs within paragraphs are those of text boxes.
@@ -61,8 +61,8 @@ struct Table {
     left_out: usize,
 }
 
-impl Writer {
-    fn new(headings: Headings, numbering: Numbering, links: HashMap<String, Relation>, limits: Limits) -> Self {
+impl WordWriter {
+    fn new(headings: Headings, numbering: Numbering, links: HashMap<String, Relation>, limits: DocumentLimits) -> Self {
         Self {
             headings,
             numbering,
@@ -79,16 +79,16 @@ impl Writer {
         }
     }
 
-    fn node(&mut self, node: Node<'_>) {
+    fn node(&mut self, node: XmlNode<'_>) {
         match node {
             // The same content again, for readers that do not know the first form.
-            Node::Open(element) if element.is("Fallback") => self.skipped += 1,
-            Node::Close("Fallback") => self.skipped = self.skipped.saturating_sub(1),
+            XmlNode::Open(element) if element.is("Fallback") => self.skipped += 1,
+            XmlNode::Close("Fallback") => self.skipped = self.skipped.saturating_sub(1),
             _ if self.skipped > 0 => {}
-            Node::Open(element) => self.open(element),
-            Node::Close(name) => self.close(name),
-            Node::Text(text) if self.in_text => self.push(text),
-            Node::Text(_) => {}
+            XmlNode::Open(element) => self.open(element),
+            XmlNode::Close(name) => self.close(name),
+            XmlNode::Text(text) if self.in_text => self.push(text),
+            XmlNode::Text(_) => {}
         }
     }
 
@@ -124,7 +124,7 @@ impl Writer {
         match element.name {
             "r" => {
                 paragraph.in_run = true;
-                paragraph.style = Style { link: paragraph.style.link.take(), ..Style::default() };
+                paragraph.style = RunStyle { link: paragraph.style.link.take(), ..RunStyle::default() };
             }
             "b" => paragraph.style.bold = is_on,
             "i" => paragraph.style.italic = is_on,
@@ -233,7 +233,7 @@ impl Writer {
         self.note_mark = element.attribute("id").filter(|_| is_note).map(|id| format!("[^{id}]: "));
     }
 
-    fn finish(self) -> Document {
-        Document { markdown: self.out, left_out: self.left_out }
+    fn finish(self) -> ConvertedDocument {
+        ConvertedDocument { markdown: self.out, left_out: self.left_out }
     }
 }

@@ -8,9 +8,9 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
 use crate::package::{Package, resolve};
-use crate::{DocumentError, Limits, sealed};
+use crate::{DocumentError, DocumentLimits, sealed};
 
-pub enum Node<'a> {
+pub enum XmlNode<'a> {
     Open(&'a Element<'a>),
     /// The name without its prefix.
     Close(&'a str),
@@ -43,7 +43,7 @@ impl Element<'_> {
 }
 
 /// Hands every node to `each`, an empty element as opened and closed.
-pub fn walk(text: &str, limits: Limits, mut each: impl FnMut(Node<'_>)) -> Result<(), DocumentError> {
+pub fn walk(text: &str, limits: DocumentLimits, mut each: impl FnMut(XmlNode<'_>)) -> Result<(), DocumentError> {
     let mut reader = Reader::from_str(text);
     let mut depth = 0_usize;
     loop {
@@ -54,24 +54,24 @@ pub fn walk(text: &str, limits: Limits, mut each: impl FnMut(Node<'_>)) -> Resul
                 if depth > limits.depth {
                     return Err(DocumentError::TooDeep { most: limits.depth });
                 }
-                each(Node::Open(&Element { name: start.local_name().as_ref(), start: &start }));
+                each(XmlNode::Open(&Element { name: start.local_name().as_ref(), start: &start }));
             }
             Event::Empty(start) => {
                 let name = start.local_name();
-                each(Node::Open(&Element { name: name.as_ref(), start: &start }));
-                each(Node::Close(name.as_ref()));
+                each(XmlNode::Open(&Element { name: name.as_ref(), start: &start }));
+                each(XmlNode::Close(name.as_ref()));
             }
             Event::End(end) => {
                 depth = depth.saturating_sub(1);
-                each(Node::Close(end.local_name().as_ref()));
+                each(XmlNode::Close(end.local_name().as_ref()));
             }
-            Event::Text(text) => each(Node::Text(&text.xml10_content())),
-            Event::CData(text) => each(Node::Text(&text.xml10_content())),
+            Event::Text(text) => each(XmlNode::Text(&text.xml10_content())),
+            Event::CData(text) => each(XmlNode::Text(&text.xml10_content())),
             Event::GeneralRef(reference) => {
                 let name = reference.xml10_content();
                 let character = reference.resolve_char_ref().ok().flatten().map(String::from);
                 if let Some(text) = character.or_else(|| resolve_predefined_entity(&name).map(str::to_owned)) {
-                    each(Node::Text(&text));
+                    each(XmlNode::Text(&text));
                 }
             }
             Event::Eof => return Ok(()),
@@ -84,14 +84,14 @@ pub fn walk(text: &str, limits: Limits, mut each: impl FnMut(Node<'_>)) -> Resul
 pub fn relations(
     package: &mut Package,
     part: &str,
-    limits: Limits,
+    limits: DocumentLimits,
 ) -> Result<HashMap<String, Relation>, DocumentError> {
     let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
     let place = format!("{folder}/_rels/{name}.rels");
     let mut found = HashMap::new();
     let Some(text) = package.part(&place)? else { return Ok(found) };
     walk(&text, limits, |node| {
-        let Node::Open(element) = node else { return };
+        let XmlNode::Open(element) = node else { return };
         let (Some(id), Some(target)) = (element.attribute("Id"), element.attribute("Target")) else { return };
         let outside = element.attribute("TargetMode").as_deref() == Some("External");
         let target = if outside { target } else { resolve(part, &target) };
@@ -112,10 +112,10 @@ mod tests {
 
     fn text_of(xml: &str) -> Result<String, DocumentError> {
         let mut all = String::new();
-        walk(xml, Limits::default(), |node| match node {
-            Node::Open(element) => all.push_str(&format!("<{}>", element.name)),
-            Node::Close(name) => all.push_str(&format!("</{name}>")),
-            Node::Text(text) => all.push_str(text),
+        walk(xml, DocumentLimits::default(), |node| match node {
+            XmlNode::Open(element) => all.push_str(&format!("<{}>", element.name)),
+            XmlNode::Close(name) => all.push_str(&format!("</{name}>")),
+            XmlNode::Text(text) => all.push_str(text),
         })?;
         Ok(all)
     }

@@ -7,17 +7,17 @@ const LONGEST_LINE: usize = 4096;
 pub(super) enum Body {
     /// So many bytes are missing.
     Length(u64),
-    Chunked(Chunks),
+    Chunked(ChunkReader),
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Chunks {
-    at: At,
+pub(super) struct ChunkReader {
+    at: ChunkPart,
     line: Vec<u8>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-enum At {
+enum ChunkPart {
     #[default]
     Size,
     Data(u64),
@@ -45,13 +45,15 @@ impl Body {
                 let length = std::str::from_utf8(length).ok().filter(|_| digits)?;
                 length.parse().ok().map(Self::Length)
             }
-            ([], [encoding]) if encoding.eq_ignore_ascii_case(b"chunked") => Some(Self::Chunked(Chunks::default())),
+            ([], [encoding]) if encoding.eq_ignore_ascii_case(b"chunked") => {
+                Some(Self::Chunked(ChunkReader::default()))
+            }
             _ => None,
         }
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self, Self::Length(0) | Self::Chunked(Chunks { at: At::End, .. }))
+        matches!(self, Self::Length(0) | Self::Chunked(ChunkReader { at: ChunkPart::End, .. }))
     }
 
     /// How many of `bytes` belong to it.
@@ -67,16 +69,16 @@ impl Body {
     }
 }
 
-impl Chunks {
+impl ChunkReader {
     fn take(&mut self, bytes: &[u8]) -> Result<usize, Misframed> {
         let mut taken = 0;
-        while taken < bytes.len() && self.at != At::End {
-            if let At::Data(missing) = &mut self.at {
+        while taken < bytes.len() && self.at != ChunkPart::End {
+            if let ChunkPart::Data(missing) = &mut self.at {
                 let piece = (bytes.len() - taken).min(usize::try_from(*missing).unwrap_or(usize::MAX));
                 taken += piece;
                 *missing -= piece as u64;
                 if *missing == 0 {
-                    self.at = At::Gap;
+                    self.at = ChunkPart::Gap;
                 }
                 continue;
             }
@@ -99,13 +101,13 @@ impl Chunks {
             return Err(Misframed);
         }
         self.at = match self.at {
-            At::Size => match size(line).ok_or(Misframed)? {
-                0 => At::Trailer,
-                size => At::Data(size),
+            ChunkPart::Size => match size(line).ok_or(Misframed)? {
+                0 => ChunkPart::Trailer,
+                size => ChunkPart::Data(size),
             },
-            At::Gap if line.is_empty() => At::Size,
-            At::Trailer if line.is_empty() => At::End,
-            At::Trailer => At::Trailer,
+            ChunkPart::Gap if line.is_empty() => ChunkPart::Size,
+            ChunkPart::Trailer if line.is_empty() => ChunkPart::End,
+            ChunkPart::Trailer => ChunkPart::Trailer,
             _ => return Err(Misframed),
         };
         Ok(())
@@ -141,7 +143,7 @@ mod tests {
     fn a_body_ends_where_it_says() {
         check(|| Body::Length(3), b"abcGET", Ok((3, true)));
         check(|| Body::Length(9), b"abc", Ok((3, false)));
-        let chunked = || Body::Chunked(Chunks::default());
+        let chunked = || Body::Chunked(ChunkReader::default());
         check(chunked, b"3\r\nabc\r\n0\r\n\r\nGET / HTTP/1.1", Ok((13, true)));
         check(chunked, b"3;x=y\r\nabc\r\n0\r\nTrailer: x\r\n\r\n", Ok((29, true)));
         check(chunked, b"A\r\nabc", Ok((6, false)));
@@ -149,7 +151,7 @@ mod tests {
 
     #[test]
     fn chunks_that_could_be_read_in_two_ways_are_none() {
-        let chunked = || Body::Chunked(Chunks::default());
+        let chunked = || Body::Chunked(ChunkReader::default());
         for bytes in [
             b"3\nabc\n0\n\n".as_slice(),
             b"x\r\n",

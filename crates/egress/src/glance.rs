@@ -37,7 +37,7 @@ const HOST_NAME: u8 = 0;
 fn hello(bytes: &[u8]) -> Option<Glance> {
     let (mut hello, mut rest) = (Vec::new(), bytes);
     loop {
-        let mut record = Pieces(rest);
+        let mut record = ByteReader(rest);
         let (Some(kind), Some(version), Some(_), Some(length)) =
             (record.byte(), record.byte(), record.byte(), record.number())
         else {
@@ -65,7 +65,7 @@ fn hello(bytes: &[u8]) -> Option<Glance> {
 }
 
 fn server_name(hello: &[u8]) -> Option<Glance> {
-    let mut hello = Pieces(hello);
+    let mut hello = ByteReader(hello);
     hello.take(2 + 32)?;
     hello.short()?;
     hello.long()?;
@@ -73,14 +73,14 @@ fn server_name(hello: &[u8]) -> Option<Glance> {
     if hello.0.is_empty() {
         return Some(Glance::Silent);
     }
-    let mut extensions = Pieces(hello.long()?);
+    let mut extensions = ByteReader(hello.long()?);
     let mut name = None;
     while !extensions.0.is_empty() {
         let (kind, content) = (extensions.number()?, extensions.long()?);
         if kind != usize::from(SERVER_NAME) {
             continue;
         }
-        let mut names = Pieces(Pieces(content).long()?);
+        let mut names = ByteReader(ByteReader(content).long()?);
         // More than one name, or the extension twice, could be read by the server otherwise than here.
         let (kind, text) = (names.byte()?, names.long()?);
         if kind != HOST_NAME || !names.0.is_empty() || name.is_some() {
@@ -92,9 +92,9 @@ fn server_name(hello: &[u8]) -> Option<Glance> {
 }
 
 /// Bytes that are taken from the front.
-struct Pieces<'a>(&'a [u8]);
+struct ByteReader<'a>(&'a [u8]);
 
-impl<'a> Pieces<'a> {
+impl<'a> ByteReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

@@ -9,13 +9,13 @@ const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Host {
+pub enum EgressHost {
     Name(String),
     /// An IPv4 address that is written as IPv6 is an IPv4 address.
     Address(IpAddr),
 }
 
-impl Host {
+impl EgressHost {
     /// `None` for what is no host, and for what only some programs take for an address (`127.1`, `0x7f000001`).
     pub fn parse(text: &str) -> Option<Self> {
         let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
@@ -35,7 +35,7 @@ impl Host {
         matches!(self, Self::Name(name) if name == "localhost")
     }
 
-    /// With a port where one is given, as `Host` headers and the targets of CONNECT have it.
+    /// With a port where one is given, as `EgressHost` headers and the targets of CONNECT have it.
     pub fn with_port(text: &str) -> Option<(Self, Option<u16>)> {
         let (host, port) = split_port(text)?;
         let port = port.map(digits).transpose().ok()?;
@@ -43,7 +43,7 @@ impl Host {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for EgressHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => f.write_str(name),
@@ -91,7 +91,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: Option<&str>) {
-        let host = Host::parse(text).map(|host| host.to_string());
+        let host = EgressHost::parse(text).map(|host| host.to_string());
         assert_eq!(host.as_deref(), expect, "{text}");
     }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_port_stands_behind_the_last_colon() {
         let check = |text: &str, expect: Option<(&str, Option<u16>)>| {
-            let parsed = Host::with_port(text).map(|(host, port)| (host.to_string(), port));
+            let parsed = EgressHost::with_port(text).map(|(host, port)| (host.to_string(), port));
             assert_eq!(parsed, expect.map(|(host, port)| (host.to_owned(), port)), "{text}");
         };
         check("example.com:443", Some(("example.com", Some(443))));

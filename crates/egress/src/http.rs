@@ -4,9 +4,9 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use super::body::Body;
-use super::host::Host;
-use super::refusal::Refusal;
-use super::request::{Request, Way};
+use super::host::EgressHost;
+use super::refusal::EgressRefusal;
+use super::request::{ProxyRequest, Way};
 
 const LONGEST_HEAD: usize = 64 * 1024;
 const MOST_HEADERS: usize = 128;
@@ -16,47 +16,54 @@ const OF_THE_CONNECTION: &[&str] =
     &["connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade", "host"];
 
 /// Reads a head, of which `held` has come already.
-pub(super) async fn read(client: &mut TcpStream, mut held: Vec<u8>) -> Result<Request, Refusal> {
+pub(super) async fn read(client: &mut TcpStream, mut held: Vec<u8>) -> Result<ProxyRequest, EgressRefusal> {
     loop {
         if let Some(request) = parse(&held)? {
             return Ok(request);
         }
         if held.len() > LONGEST_HEAD {
-            return Err(Refusal::Malformed("its head is too long"));
+            return Err(EgressRefusal::Malformed("its head is too long"));
         }
         if !matches!(client.read_buf(&mut held).await, Ok(1..)) {
-            return Err(Refusal::Malformed("it ended within its head"));
+            return Err(EgressRefusal::Malformed("it ended within its head"));
         }
     }
 }
 
 /// `None` when there is more to come.
-fn parse(held: &[u8]) -> Result<Option<Request>, Refusal> {
+fn parse(held: &[u8]) -> Result<Option<ProxyRequest>, EgressRefusal> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
     let length = match head.parse(held) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(Refusal::Malformed("it is no HTTP request")),
+        Err(_) => return Err(EgressRefusal::Malformed("it is no HTTP request")),
     };
     let (Some(method), Some(target)) = (head.method, head.path) else {
-        return Err(Refusal::Malformed("it is no HTTP request"));
+        return Err(EgressRefusal::Malformed("it is no HTTP request"));
     };
     let rest = held[length..].to_vec();
     if method == "CONNECT" {
-        let (host, port) = Host::with_port(target).ok_or(Refusal::Malformed("CONNECT needs a host and a port"))?;
-        let port = port.ok_or(Refusal::Malformed("CONNECT needs a port"))?;
-        return Ok(Some(Request { host, port, named: None, way: Way::Connect, rest }));
+        let (host, port) =
+            EgressHost::with_port(target).ok_or(EgressRefusal::Malformed("CONNECT needs a host and a port"))?;
+        let port = port.ok_or(EgressRefusal::Malformed("CONNECT needs a port"))?;
+        return Ok(Some(ProxyRequest { host, port, named: None, way: Way::Connect, rest }));
     }
     plain(method, target, &head, rest).map(Some)
 }
 
-fn plain(method: &str, target: &str, head: &httparse::Request<'_, '_>, rest: Vec<u8>) -> Result<Request, Refusal> {
+fn plain(
+    method: &str,
+    target: &str,
+    head: &httparse::Request<'_, '_>,
+    rest: Vec<u8>,
+) -> Result<ProxyRequest, EgressRefusal> {
     let scheme = target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
-    let after =
-        scheme.map(|_| &target[7..]).ok_or(Refusal::Malformed("it asks for no address that begins with http://"))?;
+    let after = scheme
+        .map(|_| &target[7..])
+        .ok_or(EgressRefusal::Malformed("it asks for no address that begins with http://"))?;
     let (authority, path) = after.split_at(after.find(['/', '?', '#']).unwrap_or(after.len()));
-    let (host, port) = Host::with_port(authority).ok_or(Refusal::Malformed("its address names no host"))?;
+    let (host, port) = EgressHost::with_port(authority).ok_or(EgressRefusal::Malformed("its address names no host"))?;
     let path = path.split('#').next().unwrap_or_default();
     let slash = if path.starts_with('/') { "" } else { "/" };
     let values = |name: &'static str| {
@@ -66,10 +73,10 @@ fn plain(method: &str, target: &str, head: &httparse::Request<'_, '_>, rest: Vec
     let named = match named.as_slice() {
         [] => None,
         [one] => Some(String::from_utf8_lossy(one).trim().to_owned()),
-        _ => return Err(Refusal::Malformed("it names several hosts")),
+        _ => return Err(EgressRefusal::Malformed("it names several hosts")),
     };
     let body = Body::of(values("content-length"), values("transfer-encoding"))
-        .ok_or(Refusal::Malformed("it does not say how long its body is"))?;
+        .ok_or(EgressRefusal::Malformed("it does not say how long its body is"))?;
     let tokens: Vec<String> = values("connection")
         .flat_map(|value| {
             String::from_utf8_lossy(value)
@@ -93,7 +100,7 @@ fn plain(method: &str, target: &str, head: &httparse::Request<'_, '_>, rest: Vec
         text.extend_from_slice(b"\r\n");
     }
     text.extend_from_slice(b"\r\n");
-    Ok(Request { host, port: port.unwrap_or(80), named, way: Way::Http { head: text, body }, rest })
+    Ok(ProxyRequest { host, port: port.unwrap_or(80), named, way: Way::Http { head: text, body }, rest })
 }
 
 #[cfg(test)]

@@ -30,10 +30,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use host::Host;
-use log::{Log, Passing};
-use refusal::Refusal;
-use request::{Request, Way};
+use host::EgressHost;
+use log::{OngoingPassage, PassageLog};
+use refusal::EgressRefusal;
+use request::{ProxyRequest, Way};
 use resolve::Resolver;
 use rules::HostRules;
 use upstream::Proxy;
@@ -55,14 +55,14 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Egress {
     access: Access,
-    log: Arc<Log>,
+    log: Arc<PassageLog>,
     resolver: Resolver,
     upstream: Upstream,
     places: Arc<Semaphore>,
 }
 
 /// A way to a host.
-struct Opened<'a> {
+struct OpenedRoute<'a> {
     server: TcpStream,
     /// What came from there already.
     said: Vec<u8>,
@@ -125,13 +125,13 @@ impl Egress {
         }
     }
 
-    async fn pass(&self, mut client: TcpStream, request: Request) {
-        let passing = Passing::new(&self.log, &request.host, request.port, request.way.name());
+    async fn pass(&self, mut client: TcpStream, request: ProxyRequest) {
+        let passing = OngoingPassage::new(&self.log, &request.host, request.port, request.way.name());
         let opened = match self.judge(&request, request.named.as_deref()) {
             Ok(()) => self.open(&request).await,
             Err(refusal) => Err(refusal),
         };
-        let Opened { mut server, said, proxy } = match opened {
+        let OpenedRoute { mut server, said, proxy } = match opened {
             Ok(opened) => opened,
             Err(refusal) => {
                 passing.refuse(&refusal);
@@ -159,13 +159,13 @@ impl Egress {
     }
 
     /// Whom a request says it is for must be its host, or one that could be asked for as well.
-    fn judge(&self, request: &Request, named: Option<&str>) -> Result<(), Refusal> {
+    fn judge(&self, request: &ProxyRequest, named: Option<&str>) -> Result<(), EgressRefusal> {
         let Some(named) = named else { return Ok(()) };
         let (host, port) = (request.host.clone(), request.port);
-        match Host::with_port(named) {
+        match EgressHost::with_port(named) {
             Some((asked, _)) if asked == host || self.rules().allow(&asked, port) => Ok(()),
-            Some((asked, _)) => Err(Refusal::AnotherName { host, named: asked.to_string() }),
-            None => Err(Refusal::Malformed("it names no host")),
+            Some((asked, _)) => Err(EgressRefusal::AnotherName { host, named: asked.to_string() }),
+            None => Err(EgressRefusal::Malformed("it names no host")),
         }
     }
 
@@ -173,33 +173,33 @@ impl Egress {
         HostRules::of(&self.access.map().hosts)
     }
 
-    async fn open(&self, request: &Request) -> Result<Opened<'_>, Refusal> {
-        let Request { host, port, way, .. } = request;
+    async fn open(&self, request: &ProxyRequest) -> Result<OpenedRoute<'_>, EgressRefusal> {
+        let ProxyRequest { host, port, way, .. } = request;
         let is_plain = matches!(way, Way::Http { .. });
         let proxy = match is_plain {
             true => self.upstream.for_plain(host, *port),
             false => self.upstream.for_tunnel(host, *port),
         };
         // What lies inside is no matter of a proxy that leads out.
-        let is_inside = matches!(host, Host::Address(address) if address::special(*address).is_some());
+        let is_inside = matches!(host, EgressHost::Address(address) if address::special(*address).is_some());
         let Some(proxy) = proxy.filter(|_| !is_inside) else {
             let server = self.connect(host, *port).await?;
-            return Ok(Opened { server, said: Vec::new(), proxy: None });
+            return Ok(OpenedRoute { server, said: Vec::new(), proxy: None });
         };
         if !self.rules().allow(host, *port) {
-            return Err(Refusal::NotListed { host: host.clone(), port: *port });
+            return Err(EgressRefusal::NotListed { host: host.clone(), port: *port });
         }
         let opened = match is_plain {
             true => proxy.connect().await.map(|server| (server, Vec::new())),
             false => proxy.tunnel(host, *port).await,
         };
-        let (server, said) = opened.map_err(|why| Refusal::NoAnswer { host: host.clone(), port: *port, why })?;
+        let (server, said) = opened.map_err(|why| EgressRefusal::NoAnswer { host: host.clone(), port: *port, why })?;
         let _ = server.set_nodelay(true);
-        Ok(Opened { server, said, proxy: is_plain.then_some(proxy) })
+        Ok(OpenedRoute { server, said, proxy: is_plain.then_some(proxy) })
     }
 
     /// Connects to an address that was looked at, not to a name that could lead elsewhere the next time.
-    async fn connect(&self, host: &Host, port: u16) -> Result<TcpStream, Refusal> {
+    async fn connect(&self, host: &EgressHost, port: u16) -> Result<TcpStream, EgressRefusal> {
         let mut why = String::new();
         for address in self.addresses(host, port).await? {
             match timeout(CONNECT_PATIENCE, TcpStream::connect(SocketAddr::new(address, port))).await {
@@ -211,19 +211,19 @@ impl Egress {
                 Err(_) => why = "it did not answer in time".to_owned(),
             }
         }
-        Err(Refusal::NoAnswer { host: host.clone(), port, why })
+        Err(EgressRefusal::NoAnswer { host: host.clone(), port, why })
     }
 
     /// Where `host` may be reached, at least one.
-    async fn addresses(&self, host: &Host, port: u16) -> Result<Vec<IpAddr>, Refusal> {
+    async fn addresses(&self, host: &EgressHost, port: u16) -> Result<Vec<IpAddr>, EgressRefusal> {
         let rules = self.rules();
         if !rules.allow(host, port) {
-            return Err(Refusal::NotListed { host: host.clone(), port });
+            return Err(EgressRefusal::NotListed { host: host.clone(), port });
         }
         let found = match host {
-            Host::Address(address) => vec![*address],
-            Host::Name(_) if host.is_localhost() => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
-            Host::Name(name) => self.resolver.look_up(name).await.map_err(|error| no_address(host, &error))?,
+            EgressHost::Address(address) => vec![*address],
+            EgressHost::Name(_) if host.is_localhost() => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            EgressHost::Name(name) => self.resolver.look_up(name).await.map_err(|error| no_address(host, &error))?,
         };
         let hindrance = |address: &IpAddr| {
             let meant = rules.name(*address, port) || (host.is_localhost() && address.is_loopback());
@@ -232,19 +232,19 @@ impl Egress {
         match found.iter().find_map(|address| hindrance(address).map(|kind| (*address, kind))) {
             // One that leads inside casts doubt on the others, but they are what was asked for.
             Some((address, kind)) if found.iter().all(|address| hindrance(address).is_some()) => {
-                Err(Refusal::Special { host: host.clone(), port, address, kind })
+                Err(EgressRefusal::Special { host: host.clone(), port, address, kind })
             }
             _ => Ok(found.into_iter().filter(|address| hindrance(address).is_none()).collect()),
         }
     }
 }
 
-fn no_address(host: &Host, error: &io::Error) -> Refusal {
-    Refusal::NoAddress { host: host.clone(), why: error.to_string() }
+fn no_address(host: &EgressHost, error: &io::Error) -> EgressRefusal {
+    EgressRefusal::NoAddress { host: host.clone(), why: error.to_string() }
 }
 
 /// `None` when nobody asks for anything. An error says in which way it is to be told.
-async fn read_request(client: &mut TcpStream) -> Option<Result<Request, (Way, Refusal)>> {
+async fn read_request(client: &mut TcpStream) -> Option<Result<ProxyRequest, (Way, EgressRefusal)>> {
     let mut first = [0];
     client.read_exact(&mut first).await.ok()?;
     Some(match first[0] {

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::host::Host;
-use super::refusal::Refusal;
+use super::host::EgressHost;
+use super::refusal::EgressRefusal;
 
 /// The oldest gives way.
 const MOST_KEPT: usize = 500;
@@ -30,25 +30,25 @@ pub struct Passage {
     pub by_rule: bool,
 }
 
-type Listener = Box<dyn Fn(&Passage) + Send + Sync>;
+type PassageListener = Box<dyn Fn(&Passage) + Send + Sync>;
 
 #[derive(Default)]
-pub(super) struct Log {
-    book: Mutex<Book>,
+pub(super) struct PassageLog {
+    book: Mutex<PassageBook>,
     seen: AtomicU64,
-    listener: OnceLock<Listener>,
+    listener: OnceLock<PassageListener>,
 }
 
 #[derive(Default)]
-struct Book {
+struct PassageBook {
     /// With whether it was taken.
     ended: VecDeque<(Passage, bool)>,
-    ongoing: Vec<Arc<Live>>,
+    ongoing: Vec<Arc<LiveConnection>>,
 }
 
-impl Log {
+impl PassageLog {
     /// The first one stays.
-    pub(super) fn tell(&self, listener: Listener) {
+    pub(super) fn tell(&self, listener: PassageListener) {
         let _ = self.listener.set(listener);
     }
 
@@ -73,7 +73,7 @@ impl Log {
         new
     }
 
-    fn end(&self, live: &Arc<Live>) {
+    fn end(&self, live: &Arc<LiveConnection>) {
         let passage = live.as_it_is();
         let mut book = self.lock();
         book.ongoing.retain(|other| !Arc::ptr_eq(other, live));
@@ -88,24 +88,24 @@ impl Log {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Book> {
+    fn lock(&self) -> MutexGuard<'_, PassageBook> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl std::fmt::Debug for Log {
+impl std::fmt::Debug for PassageLog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Log").field("seen", &self.seen).finish_non_exhaustive()
     }
 }
 
 /// A connection while it lasts. It is logged when it ends, in whatever way.
-pub(super) struct Passing {
-    log: Arc<Log>,
-    live: Arc<Live>,
+pub(super) struct OngoingPassage {
+    log: Arc<PassageLog>,
+    live: Arc<LiveConnection>,
 }
 
-struct Live {
+struct LiveConnection {
     at: u64,
     host: String,
     port: u16,
@@ -116,11 +116,12 @@ struct Live {
     taken: AtomicBool,
 }
 
-impl Passing {
-    pub(super) fn new(log: &Arc<Log>, host: &Host, port: u16, by: &'static str) -> Self {
+impl OngoingPassage {
+    pub(super) fn new(log: &Arc<PassageLog>, host: &EgressHost, port: u16, by: &'static str) -> Self {
         let (up, down) = (AtomicU64::new(0), AtomicU64::new(0));
         let (refused, taken) = (OnceLock::new(), AtomicBool::new(false));
-        let live = Live { at: omp_types::now_ms(), host: host.to_string(), port, by, up, down, refused, taken };
+        let live =
+            LiveConnection { at: omp_types::now_ms(), host: host.to_string(), port, by, up, down, refused, taken };
         let live = Arc::new(live);
         log.lock().ongoing.push(live.clone());
         Self { log: log.clone(), live }
@@ -136,12 +137,12 @@ impl Passing {
         &self.live.down
     }
 
-    pub(super) fn refuse(&self, refusal: &Refusal) {
+    pub(super) fn refuse(&self, refusal: &EgressRefusal) {
         let _ = self.live.refused.set((refusal.in_short(), refusal.is_by_rule()));
     }
 }
 
-impl Live {
+impl LiveConnection {
     fn as_it_is(&self) -> Passage {
         let (refused, by_rule) = self.refused.get().cloned().unzip();
         Passage {
@@ -157,7 +158,7 @@ impl Live {
     }
 }
 
-impl Drop for Passing {
+impl Drop for OngoingPassage {
     fn drop(&mut self) {
         self.log.end(&self.live);
     }
@@ -169,26 +170,26 @@ mod tests {
 
     #[test]
     fn the_newest_are_kept_and_a_flood_is_not_written_down() {
-        let log = Arc::new(Log::default());
+        let log = Arc::new(PassageLog::default());
         let told = Arc::new(AtomicU64::new(0));
         let counter = told.clone();
         log.tell(Box::new(move |_| {
             counter.fetch_add(1, Ordering::Relaxed);
         }));
-        let host = Host::parse("example.com").unwrap();
+        let host = EgressHost::parse("example.com").unwrap();
         for port in 1..=3000 {
-            drop(Passing::new(&log, &host, port, "connect"));
+            drop(OngoingPassage::new(&log, &host, port, "connect"));
         }
         let newest = log.newest();
         assert_eq!((newest.len(), newest[0].port, newest[499].port), (MOST_KEPT, 2501, 3000));
         assert_eq!(told.load(Ordering::Relaxed), MOST_TOLD);
         assert_eq!(log.take_new().len(), MOST_KEPT);
         for port in [1, 2] {
-            drop(Passing::new(&log, &host, port, "connect"));
+            drop(OngoingPassage::new(&log, &host, port, "connect"));
         }
         assert_eq!(log.take_new().iter().map(|passage| passage.port).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(log.take_new(), []);
-        let lasting = Passing::new(&log, &host, 3, "connect");
+        let lasting = OngoingPassage::new(&log, &host, 3, "connect");
         lasting.up().fetch_add(7, Ordering::Relaxed);
         assert_eq!(log.take_new().iter().map(|passage| (passage.port, passage.up)).collect::<Vec<_>>(), [(3, 7)]);
         drop(lasting);

@@ -2,35 +2,35 @@
 
 use std::net::IpAddr;
 
-use super::host::Host;
+use super::host::EgressHost;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum EgressRefusal {
     #[error(
         "{host}:{port} was not reached: it is none of the hosts that commands may reach\nhint: the user can add `{host}` to `containment.hosts` in config.yml"
     )]
-    NotListed { host: Host, port: u16 },
+    NotListed { host: EgressHost, port: u16 },
     #[error(
         "{host}:{port} was not reached: it leads to {address}, {kind}\nhint: where that is meant, the user can add `{address}` to `containment.hosts` in config.yml as well"
     )]
-    Special { host: Host, port: u16, address: IpAddr, kind: &'static str },
+    Special { host: EgressHost, port: u16, address: IpAddr, kind: &'static str },
     #[error(
         "{host} was not reached: the connection asks for {named} there\nhint: ask for the host that is meant; the user can add `{named}` to `containment.hosts` in config.yml"
     )]
-    AnotherName { host: Host, named: String },
+    AnotherName { host: EgressHost, named: String },
     #[error(
         "{host} was not reached: its name has no address ({why})\nhint: check the name; names are looked up by omp"
     )]
-    NoAddress { host: Host, why: String },
+    NoAddress { host: EgressHost, why: String },
     #[error("{host}:{port} was not reached: {why}\nhint: check that it answers there")]
-    NoAnswer { host: Host, port: u16, why: String },
+    NoAnswer { host: EgressHost, port: u16, why: String },
     #[error(
         "the request was refused: {0}\nhint: this is the proxy of `containment.network: allowlist`; it speaks HTTP CONNECT, HTTP with whole addresses and SOCKS"
     )]
     Malformed(&'static str),
 }
 
-impl Refusal {
+impl EgressRefusal {
     /// Whether a rule said no, not the network.
     pub(super) fn is_by_rule(&self) -> bool {
         matches!(self, Self::NotListed { .. } | Self::Special { .. } | Self::AnotherName { .. })

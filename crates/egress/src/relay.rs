@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::body::Body;
 use super::glance::{Glance, glance};
-use super::log::Passing;
-use super::refusal::Refusal;
+use super::log::OngoingPassage;
+use super::refusal::EgressRefusal;
 
 /// Silence after which a connection is taken for dead.
 const IDLE: Duration = Duration::from_secs(15 * 60);
@@ -25,9 +25,9 @@ pub(super) async fn tunnel(
     client: &mut TcpStream,
     server: &mut TcpStream,
     first: Vec<u8>,
-    passing: &Passing,
-    judge: impl Fn(&str) -> Result<(), Refusal>,
-) -> io::Result<Result<(), (Refusal, Vec<u8>)>> {
+    passing: &OngoingPassage,
+    judge: impl Fn(&str) -> Result<(), EgressRefusal>,
+) -> io::Result<Result<(), (EgressRefusal, Vec<u8>)>> {
     let first = match first_bytes(client, server, first, passing, judge).await? {
         Ok(first) => first,
         Err(refused) => return Ok(Err(refused)),
@@ -46,9 +46,9 @@ async fn first_bytes(
     client: &mut TcpStream,
     server: &mut TcpStream,
     mut held: Vec<u8>,
-    passing: &Passing,
-    judge: impl Fn(&str) -> Result<(), Refusal>,
-) -> io::Result<Result<Vec<u8>, (Refusal, Vec<u8>)>> {
+    passing: &OngoingPassage,
+    judge: impl Fn(&str) -> Result<(), EgressRefusal>,
+) -> io::Result<Result<Vec<u8>, (EgressRefusal, Vec<u8>)>> {
     let mut said = vec![0; BUFFER];
     let mut listens = true;
     loop {
@@ -56,7 +56,7 @@ async fn first_bytes(
             Glance::Silent => return Ok(Ok(held)),
             Glance::Names(name) => judge(&name).map(|()| true),
             Glance::More => Ok(false),
-            Glance::Broken => Err(Refusal::Malformed("its first bytes cannot be read")),
+            Glance::Broken => Err(EgressRefusal::Malformed("its first bytes cannot be read")),
         };
         match seen {
             Ok(true) => return Ok(Ok(held)),
@@ -70,7 +70,7 @@ async fn first_bytes(
             read = client.read_buf(&mut held) => match read? {
                 // Nothing will come: the host may go on speaking.
                 0 if held.is_empty() => return Ok(Ok(held)),
-                0 => return Ok(Err((Refusal::Malformed("it ended within its first bytes"), Vec::new()))),
+                0 => return Ok(Err((EgressRefusal::Malformed("it ended within its first bytes"), Vec::new()))),
                 _ => {}
             },
             read = server.read(&mut said), if listens => {
@@ -91,7 +91,7 @@ pub(super) async fn exchange(
     head: &[u8],
     rest: &[u8],
     mut body: Body,
-    passing: &Passing,
+    passing: &OngoingPassage,
 ) -> io::Result<()> {
     let misframed = |_| io::Error::from(io::ErrorKind::InvalidData);
     let mine = body.take(rest).map_err(misframed)?;
@@ -127,7 +127,7 @@ async fn carry(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     count: &AtomicU64,
-    passing: &Passing,
+    passing: &OngoingPassage,
 ) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     loop {
@@ -142,7 +142,11 @@ async fn carry(
 }
 
 /// One side may be silent for as long as the other is not.
-async fn read_some(from: &mut (impl AsyncRead + Unpin), buffer: &mut [u8], passing: &Passing) -> io::Result<usize> {
+async fn read_some(
+    from: &mut (impl AsyncRead + Unpin),
+    buffer: &mut [u8],
+    passing: &OngoingPassage,
+) -> io::Result<usize> {
     let so_far = || passing.up().load(Ordering::Relaxed) + passing.down().load(Ordering::Relaxed);
     loop {
         let before = so_far();

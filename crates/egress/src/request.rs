@@ -1,14 +1,14 @@
 //! What a command asks the proxy for, in whichever way it asks.
 
 use super::body::Body;
-use super::host::Host;
-use super::refusal::Refusal;
+use super::host::EgressHost;
+use super::refusal::EgressRefusal;
 use super::socks;
 
-pub(super) struct Request {
-    pub(super) host: Host,
+pub(super) struct ProxyRequest {
+    pub(super) host: EgressHost,
     pub(super) port: u16,
-    /// Whom it says it is for besides, as a `Host` header does.
+    /// Whom it says it is for besides, as a `EgressHost` header does.
     pub(super) named: Option<String>,
     pub(super) way: Way,
     /// What came behind it already.
@@ -46,7 +46,7 @@ impl Way {
         }
     }
 
-    pub(super) fn refused(&self, refusal: &Refusal) -> Vec<u8> {
+    pub(super) fn refused(&self, refusal: &EgressRefusal) -> Vec<u8> {
         match self {
             Self::Connect | Self::Http { .. } => refusal.as_http(),
             Self::Socks5 => socks::answer_five(refusal.as_socks5()),

@@ -2,17 +2,17 @@
 
 use std::net::IpAddr;
 
-use super::host::{Host, digits, split_port};
+use super::host::{EgressHost, digits, split_port};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HostRule {
-    subject: Subject,
+    subject: HostSubject,
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Subject {
-    Host(Host),
+enum HostSubject {
+    Host(EgressHost),
     /// Every name that ends with a dot and this one.
     Below(String),
     Network(IpAddr, u8),
@@ -28,29 +28,31 @@ impl HostRules {
         Self(hosts.iter().filter_map(|text| HostRule::parse(text).ok()).collect())
     }
 
-    pub fn allow(&self, host: &Host, port: u16) -> bool {
+    pub fn allow(&self, host: &EgressHost, port: u16) -> bool {
         self.on(port).any(|rule| match (&rule.subject, host) {
-            (Subject::Host(named), host) => named == host,
-            (Subject::Below(parent), Host::Name(name)) => {
+            (HostSubject::Host(named), host) => named == host,
+            (HostSubject::Below(parent), EgressHost::Name(name)) => {
                 name.strip_suffix(parent.as_str()).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
             }
-            (Subject::Network(network, length), Host::Address(address)) => contains(*network, *length, *address),
+            (HostSubject::Network(network, length), EgressHost::Address(address)) => {
+                contains(*network, *length, *address)
+            }
             _ => false,
         })
     }
 
     /// Whether the address itself is named, not only a host that leads to it.
     pub fn name(&self, address: IpAddr, port: u16) -> bool {
-        self.allow(&Host::Address(address.to_canonical()), port)
+        self.allow(&EgressHost::Address(address.to_canonical()), port)
     }
 
     /// Whether this machine's own loopback is named, so that `localhost` means it.
     pub fn name_loopback(&self) -> bool {
         self.0.iter().any(|rule| match &rule.subject {
-            Subject::Host(Host::Address(address)) => address.is_loopback(),
-            Subject::Host(host) => host.is_localhost(),
-            Subject::Network(address, _) => address.is_loopback(),
-            Subject::Below(_) => false,
+            HostSubject::Host(EgressHost::Address(address)) => address.is_loopback(),
+            HostSubject::Host(host) => host.is_localhost(),
+            HostSubject::Network(address, _) => address.is_loopback(),
+            HostSubject::Below(_) => false,
         })
     }
 
@@ -76,18 +78,18 @@ impl HostRule {
         }
         let (host, port) = split_port(text).ok_or("it is no host")?;
         let port = port.map(digits).transpose().map_err(|()| "its port is no number from 1 to 65535")?;
-        Ok(Self { subject: Subject::parse(host)?, port })
+        Ok(Self { subject: HostSubject::parse(host)?, port })
     }
 }
 
-impl Subject {
+impl HostSubject {
     fn parse(text: &str) -> Result<Self, &'static str> {
         if text == "*" {
             return Err("`*` would be every host, which is `containment.network: on`");
         }
         if let Some(parent) = text.strip_prefix("*.") {
-            return match Host::parse(parent) {
-                Some(Host::Name(name)) => Ok(Self::Below(name)),
+            return match EgressHost::parse(parent) {
+                Some(EgressHost::Name(name)) => Ok(Self::Below(name)),
                 _ => Err("behind `*.` stands a name"),
             };
         }
@@ -97,15 +99,15 @@ impl Subject {
         if let Some((address, length)) = text.trim_matches(['[', ']']).split_once('/') {
             return network(address, length).ok_or("it is no network, as `10.1.0.0/16` is");
         }
-        Host::parse(text).map(Self::Host).ok_or("it is no host")
+        EgressHost::parse(text).map(Self::Host).ok_or("it is no host")
     }
 }
 
-fn network(address: &str, length: &str) -> Option<Subject> {
+fn network(address: &str, length: &str) -> Option<HostSubject> {
     let address: IpAddr = address.parse().ok()?;
     let length: u8 = length.parse().ok()?;
     let bits = if address.is_ipv4() { 32 } else { 128 };
-    (length <= bits).then_some(Subject::Network(address, length))
+    (length <= bits).then_some(HostSubject::Network(address, length))
 }
 
 fn contains(network: IpAddr, length: u8, address: IpAddr) -> bool {
@@ -130,7 +132,7 @@ mod tests {
 
     #[track_caller]
     fn check(rule: &str, host: &str, port: u16, expect: bool) {
-        let host = Host::parse(host).unwrap();
+        let host = EgressHost::parse(host).unwrap();
         assert_eq!(HostRules::of(&[rule.to_owned()]).allow(&host, port), expect, "{rule}: {host}:{port}");
     }
 
@@ -200,9 +202,9 @@ mod tests {
         #[test]
         fn nothing_else_matches(before in "[a-z0-9.-]{0,12}", after in "[a-z0-9.-]{0,12}") {
             let text = format!("{before}example.com{after}");
-            if let Some(host) = Host::parse(&text) {
+            if let Some(host) = EgressHost::parse(&text) {
                 let exact = HostRules::of(&["example.com".to_owned()]).allow(&host, 443);
-                prop_assert_eq!(exact, host == Host::Name("example.com".to_owned()));
+                prop_assert_eq!(exact, host == EgressHost::Name("example.com".to_owned()));
                 let below = HostRules::of(&["*.example.com".to_owned()]).allow(&host, 443);
                 prop_assert_eq!(below, host.to_string().ends_with(".example.com"));
             }
@@ -211,7 +213,7 @@ mod tests {
         #[test]
         fn no_text_is_trouble(text in any::<String>()) {
             let _ = problem_of_rule(&text);
-            let _ = Host::with_port(&text);
+            let _ = EgressHost::with_port(&text);
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::host::Host;
+use super::host::EgressHost;
 use super::rules::HostRules;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ pub struct Upstream {
 
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Proxy {
-    host: Host,
+    host: EgressHost,
     port: u16,
     /// The value of `Proxy-Authorization`.
     credentials: Option<String>,
@@ -72,15 +72,15 @@ impl Upstream {
     }
 
     /// For requests of plain HTTP, if this host is asked for by way of a proxy.
-    pub(super) fn for_plain(&self, host: &Host, port: u16) -> Option<&Proxy> {
+    pub(super) fn for_plain(&self, host: &EgressHost, port: u16) -> Option<&Proxy> {
         self.plain.as_ref().filter(|_| self.covers(host, port))
     }
 
-    pub(super) fn for_tunnel(&self, host: &Host, port: u16) -> Option<&Proxy> {
+    pub(super) fn for_tunnel(&self, host: &EgressHost, port: u16) -> Option<&Proxy> {
         self.tunnels.as_ref().filter(|_| self.covers(host, port))
     }
 
-    fn covers(&self, host: &Host, port: u16) -> bool {
+    fn covers(&self, host: &EgressHost, port: u16) -> bool {
         !self.excepts_all && !host.is_localhost() && !self.exceptions.allow(host, port)
     }
 }
@@ -102,7 +102,7 @@ impl Proxy {
             Some((user, address)) => (Some(user), address),
             None => (None, authority),
         };
-        let (host, port) = Host::with_port(address)?;
+        let (host, port) = EgressHost::with_port(address)?;
         let credentials = user.map(|user| format!("Basic {}", BASE64_STANDARD.encode(unescaped(user))));
         Some(Self { host, port: port.unwrap_or(80), credentials })
     }
@@ -110,15 +110,15 @@ impl Proxy {
     /// A connection to it.
     pub(super) async fn connect(&self) -> Result<TcpStream, String> {
         let connected = match &self.host {
-            Host::Address(address) => timeout(PATIENCE, TcpStream::connect((*address, self.port))).await,
-            Host::Name(name) => timeout(PATIENCE, TcpStream::connect((name.as_str(), self.port))).await,
+            EgressHost::Address(address) => timeout(PATIENCE, TcpStream::connect((*address, self.port))).await,
+            EgressHost::Name(name) => timeout(PATIENCE, TcpStream::connect((name.as_str(), self.port))).await,
         };
         let server = connected.map_err(|_| format!("the proxy {self:?} did not answer in time"))?;
         server.map_err(|error| format!("the proxy {self:?}: {error}"))
     }
 
     /// A tunnel through it, and what came behind its answer.
-    pub(super) async fn tunnel(&self, host: &Host, port: u16) -> Result<(TcpStream, Vec<u8>), String> {
+    pub(super) async fn tunnel(&self, host: &EgressHost, port: u16) -> Result<(TcpStream, Vec<u8>), String> {
         let mut server = self.connect().await?;
         let asked = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{}\r\n", self.authorization());
         let talk = async {
@@ -135,7 +135,7 @@ impl Proxy {
     }
 
     /// `head` is that of a request to `host` itself; a proxy is told the whole address.
-    pub(super) fn addressed(&self, head: &[u8], host: &Host, port: u16) -> Vec<u8> {
+    pub(super) fn addressed(&self, head: &[u8], host: &EgressHost, port: u16) -> Vec<u8> {
         let space = head.iter().position(|byte| *byte == b' ').map_or(0, |at| at + 1);
         let line = head.windows(2).position(|pair| pair == b"\r\n").map_or(head.len(), |at| at + 2);
         let (method, target, headers) = (&head[..space], &head[space..line], &head[line..]);
@@ -188,8 +188,8 @@ mod tests {
         Upstream::from_env(&env.iter().copied().collect())
     }
 
-    fn host(text: &str) -> Host {
-        Host::parse(text).unwrap()
+    fn host(text: &str) -> EgressHost {
+        EgressHost::parse(text).unwrap()
     }
 
     #[test]

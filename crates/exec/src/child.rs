@@ -4,10 +4,10 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use omp_contain::Kept;
+use omp_contain::TreeGuard;
 use tokio::time::timeout;
 
-use crate::guard::Guard;
+use crate::guard::ResourceGuard;
 use crate::platform::{self, OutputPipe, Tree};
 use crate::spawn::Overrun;
 
@@ -25,17 +25,17 @@ pub struct Child {
     output: OutputPipe,
     tree: Tree,
     /// Set once the main process has ended.
-    ended: Option<(Exit, Instant)>,
+    ended: Option<(ProcessExit, Instant)>,
     /// False once the child has been handed over to [`Finished`].
     armed: bool,
-    guard: Option<Guard>,
+    guard: Option<ResourceGuard>,
     /// What containment needs as long as anything of the tree runs.
-    kept: Kept,
+    kept: TreeGuard,
 }
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct ProcessExit {
     /// As a shell reports it: 128 plus the signal for a process that was killed.
     pub code: i32,
     pub signal: Option<i32>,
@@ -44,7 +44,7 @@ pub struct Exit {
 /// A process that has ended, and what it left behind.
 #[derive(Debug)]
 pub struct Finished {
-    pub exit: Exit,
+    pub exit: ProcessExit,
     /// Processes of its group that still run. They die when this is dropped: give it to a [`crate::Reaper`] to keep them.
     pub leftover: Option<Leftover>,
     /// See [`Child::overran`].
@@ -56,8 +56,8 @@ pub struct Finished {
 pub struct Leftover {
     pub(crate) tree: Tree,
     pub(crate) output: OutputPipe,
-    pub(crate) guard: Option<Guard>,
-    pub(crate) kept: Kept,
+    pub(crate) guard: Option<ResourceGuard>,
+    pub(crate) kept: TreeGuard,
 }
 
 /// What [`crate::Spawn::capture`] brings back.
@@ -67,7 +67,7 @@ pub struct Captured {
     /// True when there was more than the limit.
     pub truncated: bool,
     /// `None` when the deadline passed first.
-    pub exit: Option<Exit>,
+    pub exit: Option<ProcessExit>,
 }
 
 impl Child {
@@ -75,8 +75,8 @@ impl Child {
         process: platform::Process,
         output: OutputPipe,
         tree: Tree,
-        guard: Option<Guard>,
-        kept: Kept,
+        guard: Option<ResourceGuard>,
+        kept: TreeGuard,
     ) -> Self {
         Self { process, output, tree, ended: None, armed: true, guard, kept }
     }
@@ -100,7 +100,7 @@ impl Child {
                 biased;
                 () = next_look(&mut self.guard) => look(&mut self.guard, &self.tree, leader),
                 read = self.output.read(buffer) => return read,
-                status = self.process.wait() => self.ended = Some((Exit::from(status?), Instant::now())),
+                status = self.process.wait() => self.ended = Some((ProcessExit::from(status?), Instant::now())),
             }
         }
         let since = self.ended.map(|(_, at)| at.elapsed()).unwrap_or_default();
@@ -116,11 +116,11 @@ impl Child {
     }
 
     /// Waits for the main process to end, whatever it has left behind. Dropping the future loses nothing.
-    pub async fn wait(&mut self) -> io::Result<Exit> {
+    pub async fn wait(&mut self) -> io::Result<ProcessExit> {
         if let Some((exit, _)) = self.ended {
             return Ok(exit);
         }
-        let exit = Exit::from(self.wait_on_guard().await?);
+        let exit = ProcessExit::from(self.wait_on_guard().await?);
         self.ended = Some((exit, Instant::now()));
         Ok(exit)
     }
@@ -168,7 +168,7 @@ impl Child {
         if self.ended.is_none()
             && let Ok(Ok(status)) = timeout(grace, self.process.wait()).await
         {
-            self.ended = Some((Exit::from(status), Instant::now()));
+            self.ended = Some((ProcessExit::from(status), Instant::now()));
         }
         self.armed = self.ended.is_none();
     }
@@ -219,14 +219,14 @@ impl Child {
     }
 }
 
-pub(crate) async fn next_look(guard: &mut Option<Guard>) {
+pub(crate) async fn next_look(guard: &mut Option<ResourceGuard>) {
     match guard {
         Some(guard) => guard.next_look().await,
         None => std::future::pending().await,
     }
 }
 
-pub(crate) fn look(guard: &mut Option<Guard>, tree: &Tree, leader: platform::Leader) {
+pub(crate) fn look(guard: &mut Option<ResourceGuard>, tree: &Tree, leader: platform::Leader) {
     if let Some(guard) = guard {
         guard.look(tree, leader);
     }
@@ -246,7 +246,7 @@ impl Drop for Leftover {
     }
 }
 
-impl From<ExitStatus> for Exit {
+impl From<ExitStatus> for ProcessExit {
     fn from(status: ExitStatus) -> Self {
         let signal = platform::signal_of(status);
         let code = status.code().unwrap_or_else(|| 128 + signal.unwrap_or_default());

@@ -9,7 +9,7 @@ pub(crate) const WHOLE: &str = "# whole\n";
 
 /// The variables of a shell.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Declared {
+pub(crate) struct ShellVariables {
     pub(crate) exported: BTreeMap<String, String>,
     /// Shell code that sets those that are not exported.
     pub(crate) plain: String,
@@ -70,7 +70,7 @@ const OF_BASH: &[&str] = &[
 
 /// The variables, or `None` where this is not all of them. Names that are none to bash are handed on by it without being
 /// listed: they are as they were `before`.
-pub(crate) fn read(text: &[u8], before: &ChildEnv) -> Option<Declared> {
+pub(crate) fn read(text: &[u8], before: &ChildEnv) -> Option<ShellVariables> {
     let is_name = |name: &str| name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
     let handed_on = before.iter().filter(|(name, _)| !is_name(name));
     let mut declared = read_if(text, |_, _| true)?;
@@ -79,8 +79,8 @@ pub(crate) fn read(text: &[u8], before: &ChildEnv) -> Option<Declared> {
 }
 
 /// The same of those whose name and value are wanted.
-pub(crate) fn read_if(text: &[u8], wanted: impl Fn(&str, &str) -> bool) -> Option<Declared> {
-    let mut declared = Declared::default();
+pub(crate) fn read_if(text: &[u8], wanted: impl Fn(&str, &str) -> bool) -> Option<ShellVariables> {
+    let mut declared = ShellVariables::default();
     let mut rest = text.strip_suffix(WHOLE.as_bytes())?;
     while !rest.is_empty() {
         let whole = rest;
@@ -276,6 +276,6 @@ mod tests {
         ] {
             assert_eq!(read(text.as_bytes(), &ChildEnv::default()), None, "{text}");
         }
-        assert_eq!(read(WHOLE.as_bytes(), &ChildEnv::default()), Some(Declared::default()));
+        assert_eq!(read(WHOLE.as_bytes(), &ChildEnv::default()), Some(ShellVariables::default()));
     }
 }

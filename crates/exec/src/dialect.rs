@@ -10,7 +10,7 @@ use crate::declared::WHOLE;
 
 /// A family of shells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum ShellDialect {
     Bash,
     Zsh,
     Fish,
@@ -22,13 +22,13 @@ pub(crate) enum Dialect {
 const END_OF_SETUP: char = '\u{1}';
 
 /// What a shell is to write down as it ends.
-pub(crate) struct Dump<'a> {
+pub(crate) struct ShellDump<'a> {
     pub(crate) folder: &'a Path,
     /// Functions and aliases too: there can be thousands.
     pub(crate) definitions: bool,
 }
 
-impl Dialect {
+impl ShellDialect {
     pub(crate) fn of(program: &Path) -> Self {
         match program.file_stem().and_then(|name| name.to_str()) {
             Some("bash") => Self::Bash,
@@ -98,8 +98,8 @@ impl Dialect {
     }
 
     /// Shell code that makes the shell write down what it knows when it ends, however the command ends it.
-    pub(crate) fn dump(self, dump: &Dump<'_>) -> String {
-        let Dump { folder, definitions } = dump;
+    pub(crate) fn dump(self, dump: &ShellDump<'_>) -> String {
+        let ShellDump { folder, definitions } = dump;
         let env = self.path(folder, "env");
         let whole = WHOLE.trim_end();
         let mut body = String::new();

@@ -5,13 +5,13 @@ use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::platform::{Crowd, Leader, Tree, Weight};
-use crate::spawn::{Limits, Overrun};
+use crate::spawn::{Overrun, ProcessLimits};
 
 /// Between two looks. A look is two small reads unless many processes were started meanwhile, or memory is short.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct ResourceGuard {
     processes: Option<usize>,
     memory: Option<u64>,
     crowd: Crowd,
@@ -21,10 +21,10 @@ pub(crate) struct Guard {
     pub(crate) overran: Option<Overrun>,
 }
 
-impl Guard {
+impl ResourceGuard {
     /// `None` where nothing is to be watched. Needs a running tokio runtime.
-    pub(crate) fn new(limits: Limits) -> Option<Self> {
-        let Limits { tree_processes: processes, tree_memory: memory, .. } = limits;
+    pub(crate) fn new(limits: ProcessLimits) -> Option<Self> {
+        let ProcessLimits { tree_processes: processes, tree_memory: memory, .. } = limits;
         if processes.is_none() && memory.is_none() {
             return None;
         }

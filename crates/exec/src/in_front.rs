@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 
-use crate::child::Exit;
+use crate::child::ProcessExit;
 use crate::spawn::{MARK_VARIABLE, Spawn, SpawnError};
 
 impl Spawn {
     /// Runs to the end with omp's own three streams, which omp must not use meanwhile.
-    pub async fn run_in_front(self) -> Result<Exit, SpawnError> {
+    pub async fn run_in_front(self) -> Result<ProcessExit, SpawnError> {
         self.is_the_users()?;
         let run = async {
             let mut command = self.command("", None);
@@ -21,12 +21,12 @@ impl Spawn {
             command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
             command.spawn()?.wait().await
         };
-        run.await.map(Exit::from).map_err(|error| self.explain(error))
+        run.await.map(ProcessExit::from).map_err(|error| self.explain(error))
     }
 
     /// Runs with `input` on standard input and its output discarded. What it leaves running behind itself lives on.
     /// `None` when it took longer than `deadline` and was ended.
-    pub async fn feed(self, input: &[u8], deadline: Duration) -> Result<Option<Exit>, SpawnError> {
+    pub async fn feed(self, input: &[u8], deadline: Duration) -> Result<Option<ProcessExit>, SpawnError> {
         self.is_the_users()?;
         let run = async {
             let mut command = self.command("", None);
@@ -46,12 +46,12 @@ impl Spawn {
         };
         match tokio::time::timeout(deadline, run).await {
             Err(_) => Ok(None),
-            Ok(ended) => ended.map(|status| Some(Exit::from(status))).map_err(|error| self.explain(error)),
+            Ok(ended) => ended.map(|status| Some(ProcessExit::from(status))).map_err(|error| self.explain(error)),
         }
     }
 
     /// Starts a program that lives on when omp ends, such as a browser. Its exit, if it ends within `patience`.
-    pub async fn hand_over(self, patience: Duration) -> Result<Option<Exit>, SpawnError> {
+    pub async fn hand_over(self, patience: Duration) -> Result<Option<ProcessExit>, SpawnError> {
         self.is_the_users()?;
         let mut command = self.command("", None);
         command.env_remove(MARK_VARIABLE);
@@ -61,7 +61,7 @@ impl Spawn {
         let mut child = command.spawn().map_err(|error| self.explain(error))?;
         match tokio::time::timeout(patience, child.wait()).await {
             Err(_) => Ok(None),
-            Ok(ended) => ended.map(|status| Some(Exit::from(status))).map_err(|error| self.explain(error)),
+            Ok(ended) => ended.map(|status| Some(ProcessExit::from(status))).map_err(|error| self.explain(error)),
         }
     }
 

@@ -33,18 +33,18 @@ use unix as platform;
 #[cfg(windows)]
 use windows as platform;
 
-pub use child::{Captured, Child, Exit, Finished, Leftover};
+pub use child::{Captured, Child, Finished, Leftover, ProcessExit};
 pub use environment::ChildEnv;
 pub use omp_contain::{Containment, Deed, Rung, SetAside};
 pub use omp_egress::Passage;
 pub use platform::{InputPipe, hide_arguments};
 pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;
-pub use session::{ShellSession, Turn};
+pub use session::{ShellSession, ShellTurn};
 pub use shell::Shell;
 #[cfg(unix)]
 pub use signing::{Signer, stand_in};
-pub use spawn::{ErrorPipe, Limits, Overrun, Spawn, SpawnError, Stderr, is_child_of_omp};
+pub use spawn::{ErrorPipe, Overrun, ProcessLimits, Spawn, SpawnError, Stderr, is_child_of_omp};
 pub use threads::check_threads;
 
 /// Takes what starting processes needs of this process's own resources while there is plenty. To be called first.

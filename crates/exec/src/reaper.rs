@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::child::{Leftover, look, next_look};
-use crate::guard::Guard;
+use crate::guard::ResourceGuard;
 use crate::platform::{Leader, OutputPipe, Tree};
 
 /// How many groups may stay behind; the oldest is ended when another comes.
@@ -17,14 +17,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Background processes of one session. Dropping it kills them.
 #[derive(Debug, Default)]
 pub struct Reaper {
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<ReapedGroup>>,
 }
 
 /// One group. Its output is read and thrown away, so that a chatty server neither blocks nor dies of a closed pipe.
 #[derive(Debug)]
-struct Kept {
+struct ReapedGroup {
     tree: Tree,
-    contained: Arc<Mutex<omp_contain::Kept>>,
+    contained: Arc<Mutex<omp_contain::TreeGuard>>,
     _drain: AbortOnDropHandle<((), ())>,
 }
 
@@ -41,7 +41,7 @@ impl Reaper {
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
-        kept.push(Kept { tree, contained, _drain: drain });
+        kept.push(ReapedGroup { tree, contained, _drain: drain });
     }
 
     /// The process groups that still run.
@@ -54,19 +54,19 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drop for Kept {
+impl Drop for ReapedGroup {
     fn drop(&mut self) {
         self.tree.kill(Leader::Reaped);
         release(&self.contained);
     }
 }
 
-fn release(contained: &Mutex<omp_contain::Kept>) {
+fn release(contained: &Mutex<omp_contain::TreeGuard>) {
     let contained = std::mem::take(&mut *lock(contained));
     drop(contained);
 }
 
-async fn release_at_end(tree: Tree, contained: Arc<Mutex<omp_contain::Kept>>) {
+async fn release_at_end(tree: Tree, contained: Arc<Mutex<omp_contain::TreeGuard>>) {
     while tree.has_members() {
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -74,13 +74,13 @@ async fn release_at_end(tree: Tree, contained: Arc<Mutex<omp_contain::Kept>>) {
 }
 
 impl Leftover {
-    fn into_parts(mut self) -> (Tree, OutputPipe, Option<Guard>, omp_contain::Kept) {
+    fn into_parts(mut self) -> (Tree, OutputPipe, Option<ResourceGuard>, omp_contain::TreeGuard) {
         let kept = std::mem::take(&mut self.kept);
         (std::mem::take(&mut self.tree), std::mem::take(&mut self.output), self.guard.take(), kept)
     }
 }
 
-async fn discard(mut output: OutputPipe, tree: Tree, mut guard: Option<Guard>) {
+async fn discard(mut output: OutputPipe, tree: Tree, mut guard: Option<ResourceGuard>) {
     let mut buffer = vec![0; 4096];
     let mut open = true;
     while open || guard.is_some() {

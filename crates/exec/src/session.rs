@@ -15,10 +15,10 @@ use tokio::sync::OnceCell;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::declared;
-use crate::dialect::{Dialect, Dump};
+use crate::dialect::{ShellDialect, ShellDump};
 use crate::oversized;
 use crate::private_folder::PrivateFolder;
-use crate::snapshot::{self, Snapshot};
+use crate::snapshot::{self, ShellSnapshot};
 use crate::spawn::MARK_VARIABLE;
 use crate::{ChildEnv, Shell, Spawn};
 
@@ -30,16 +30,16 @@ pub struct ShellSession {
     /// Set once what the user's own start files define is in the state.
     started: OnceCell<()>,
     /// What came of reading them, a failure included: they are run once.
-    outcome: Arc<OnceCell<snapshot::Outcome>>,
+    outcome: Arc<OnceCell<snapshot::SnapshotOutcome>>,
     /// How long the start files may take.
     start_limit: Duration,
     /// Reads them before the first command asks.
     reading: OnceLock<AbortOnDropHandle<()>>,
-    state: Mutex<State>,
+    state: Mutex<ShellState>,
     busy: AtomicBool,
 }
 
-struct State {
+struct ShellState {
     variables: ChildEnv,
     /// Shell code that sets the variables that are not exported.
     plain: String,
@@ -51,7 +51,7 @@ struct State {
 }
 
 /// The right to change the session's state, held by the one command that runs in it.
-pub struct Turn {
+pub struct ShellTurn {
     session: Arc<ShellSession>,
     /// Variables of this command alone, with what they were before.
     borrowed: Vec<(String, Option<String>)>,
@@ -73,7 +73,7 @@ impl ShellSession {
     pub fn new(shell: Shell, env: &Env, cwd: PathBuf) -> Self {
         let folder = PrivateFolder::create(env).ok().filter(|folder| folder.path().to_str().is_some());
         let variables = ChildEnv::unattended(env);
-        let state = State { variables, plain: String::new(), cwd, defining: HashSet::new(), notices: Vec::new() };
+        let state = ShellState { variables, plain: String::new(), cwd, defining: HashSet::new(), notices: Vec::new() };
         Self {
             shell,
             env: env.clone(),
@@ -101,7 +101,7 @@ impl ShellSession {
         extra: &BTreeMap<String, String>,
         keep: bool,
         containment: &Containment,
-    ) -> (Spawn, Option<Turn>) {
+    ) -> (Spawn, Option<ShellTurn>) {
         let Some(folder) = self.folder.as_ref().filter(|_| self.shell.is_posix()) else {
             let env = with_extra(self.lock().variables.clone(), extra);
             return (self.shell.spawn(command, env, containment).cwd(cwd), None);
@@ -112,7 +112,7 @@ impl ShellSession {
             (state.variables.clone(), state.plain.clone(), may_define(command) || calls_any(command, &state.defining))
         };
         let borrowed = extra.keys().map(|name| (name.clone(), variables.get(name).map(str::to_owned))).collect();
-        let turn = (keep && !self.busy.swap(true, Ordering::AcqRel)).then(|| Turn {
+        let turn = (keep && !self.busy.swap(true, Ordering::AcqRel)).then(|| ShellTurn {
             session: self.clone(),
             borrowed,
             started_in: cwd.to_owned(),
@@ -124,7 +124,7 @@ impl ShellSession {
             for file in LEFT {
                 remove(&folder.path().join(file));
             }
-            setup = dialect.dump(&Dump { folder: folder.path(), definitions });
+            setup = dialect.dump(&ShellDump { folder: folder.path(), definitions });
         }
         setup += &plain;
         setup.extend(large.iter().map(|(name, value)| dialect.export(name, value)));
@@ -169,7 +169,7 @@ impl ShellSession {
         }
     }
 
-    fn adopt(&self, folder: &Path, snapshot: &Snapshot) {
+    fn adopt(&self, folder: &Path, snapshot: &ShellSnapshot) {
         let mut state = self.lock();
         let written = std::fs::write(folder.join("options"), &snapshot.options)
             .and_then(|()| std::fs::write(folder.join("defs"), &snapshot.definitions));
@@ -181,7 +181,7 @@ impl ShellSession {
         state.variables = snapshot.added_to(std::mem::take(&mut state.variables));
     }
 
-    fn take_over(&self, turn: &Turn) {
+    fn take_over(&self, turn: &ShellTurn) {
         let Some(folder) = self.folder.as_ref().map(PrivateFolder::path) else { return };
         let definitions = adopt_if_whole(folder, "defs");
         if let Some(definitions) = &definitions {
@@ -224,11 +224,11 @@ impl ShellSession {
     fn read_dump(&self, folder: &Path, bytes: &[u8]) -> Option<(BTreeMap<String, String>, Option<String>)> {
         let before = self.lock().variables.clone();
         match self.shell.dialect() {
-            Dialect::Bash => declared::read(bytes, &before).map(|found| (found.exported, Some(found.plain))),
-            Dialect::Posix if !bytes.ends_with(&[0]) => declared::read_posix(bytes).map(|found| (found, None)),
+            ShellDialect::Bash => declared::read(bytes, &before).map(|found| (found.exported, Some(found.plain))),
+            ShellDialect::Posix if !bytes.ends_with(&[0]) => declared::read_posix(bytes).map(|found| (found, None)),
             dialect => {
                 let variables = bytes.ends_with(&[0]).then(|| variables_in(bytes))?;
-                let plain = (dialect == Dialect::Zsh).then(|| left_in(&folder.join("plain.new")).ok()).flatten();
+                let plain = (dialect == ShellDialect::Zsh).then(|| left_in(&folder.join("plain.new")).ok()).flatten();
                 let plain = plain.and_then(|plain| String::from_utf8(plain).ok());
                 Some((variables, plain.and_then(|plain| plain.strip_suffix(declared::WHOLE).map(str::to_owned))))
             }
@@ -269,19 +269,19 @@ impl ShellSession {
         state.cwd = cwd;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ShellState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Turn {
+impl ShellTurn {
     /// The command has ended: the session goes on from where it left.
     pub fn end(self) {
         self.session.take_over(&self);
     }
 }
 
-impl Drop for Turn {
+impl Drop for ShellTurn {
     fn drop(&mut self) {
         self.session.busy.store(false, Ordering::Release);
     }

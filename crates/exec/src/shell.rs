@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use omp_contain::Containment;
 use omp_types::{Env, vars};
 
-use crate::dialect::Dialect;
+use crate::dialect::ShellDialect;
 use crate::platform;
 use crate::{ChildEnv, Spawn};
 
@@ -71,16 +71,16 @@ impl Shell {
         self.args == ["-c"]
     }
 
-    pub(crate) fn dialect(&self) -> Dialect {
-        Dialect::of(&self.program)
+    pub(crate) fn dialect(&self) -> ShellDialect {
+        ShellDialect::of(&self.program)
     }
 
     pub(crate) fn is_bash(&self) -> bool {
-        self.dialect() == Dialect::Bash
+        self.dialect() == ShellDialect::Bash
     }
 
     pub(crate) fn is_zsh(&self) -> bool {
-        self.dialect() == Dialect::Zsh
+        self.dialect() == ShellDialect::Zsh
     }
 }
 

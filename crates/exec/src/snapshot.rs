@@ -19,7 +19,7 @@ use crate::session::variables_in;
 use crate::{Child, ChildEnv, Shell, Spawn, Stderr};
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Snapshot {
+pub(crate) struct ShellSnapshot {
     /// Shell code that sets the options again; to be read before the definitions.
     pub(crate) options: String,
     /// Shell code that makes the functions and aliases again.
@@ -31,7 +31,7 @@ pub(crate) struct Snapshot {
 
 /// Why the start files were left out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Problem {
+pub(crate) enum SnapshotProblem {
     #[error(
         "Your shell's start files took longer than {0} seconds and were left out: commands do not have their PATH, functions \
          and aliases. The setting `bash.startFilesTimeout` raises the limit."
@@ -48,7 +48,7 @@ pub(crate) enum Problem {
     NotStarted(String),
 }
 
-pub(crate) type Outcome = Result<Option<Arc<Snapshot>>, Problem>;
+pub(crate) type SnapshotOutcome = Result<Option<Arc<ShellSnapshot>>, SnapshotProblem>;
 
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// More code than this would be read again with every command.
@@ -94,21 +94,21 @@ const OPTIONS: &[&str] = &[
 
 /// Which files a shell reads when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Start {
+enum StartFiles {
     Login,
     Interactive,
 }
 
 /// A shell, how it is started, and its start files with their times.
-type Key = (PathBuf, Start, Vec<(PathBuf, Option<SystemTime>)>);
+type SnapshotKey = (PathBuf, StartFiles, Vec<(PathBuf, Option<SystemTime>)>);
 
 /// The snapshot for `shell`, from memory while no start file has changed; `None` where there is nothing to read. Whoever asks
 /// while the files are being read waits for that. A failure is not remembered.
-pub(crate) async fn of(shell: &Shell, env: &Env, limit: Duration) -> Outcome {
-    type Kept = HashMap<Key, Arc<OnceCell<Arc<Snapshot>>>>;
+pub(crate) async fn of(shell: &Shell, env: &Env, limit: Duration) -> SnapshotOutcome {
+    type Kept = HashMap<SnapshotKey, Arc<OnceCell<Arc<ShellSnapshot>>>>;
     static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
     let no_login = env.get(vars::PI_BASH_NO_LOGIN).or_else(|| env.get(vars::CLAUDE_BASH_NO_LOGIN)).is_some();
-    let start = if no_login { Start::Interactive } else { Start::Login };
+    let start = if no_login { StartFiles::Interactive } else { StartFiles::Login };
     let Some(files) = start_files(shell, env, start) else { return Ok(None) };
     let changed = |file: PathBuf| std::fs::metadata(&file).ok().map(|data| (file, data.modified().ok()));
     let files: Vec<_> = files.into_iter().filter_map(changed).collect();
@@ -128,18 +128,18 @@ pub(crate) async fn of(shell: &Shell, env: &Env, limit: Duration) -> Outcome {
 }
 
 /// Where the shell looks, whether something is there or not.
-fn start_files(shell: &Shell, env: &Env, start: Start) -> Option<Vec<PathBuf>> {
+fn start_files(shell: &Shell, env: &Env, start: StartFiles) -> Option<Vec<PathBuf>> {
     let home = env.get(vars::HOME).map(PathBuf::from)?;
     let (system, folder, own): (&[&str], _, &[&str]) = match start {
-        Start::Interactive if shell.is_bash() => (&[], home, &[".bashrc"]),
-        Start::Login if shell.is_bash() => {
+        StartFiles::Interactive if shell.is_bash() => (&[], home, &[".bashrc"]),
+        StartFiles::Login if shell.is_bash() => {
             (&["/etc/profile"], home, &[".bash_profile", ".bash_login", ".profile", ".bashrc"])
         }
         _ if shell.is_zsh() => {
             let folder = env.get(vars::ZDOTDIR).map_or(home, PathBuf::from);
             match start {
-                Start::Interactive => (&[], folder, &[".zshrc"]),
-                Start::Login => {
+                StartFiles::Interactive => (&[], folder, &[".zshrc"]),
+                StartFiles::Login => {
                     let system = &["/etc/zprofile", "/etc/zsh/zprofile"];
                     (system, folder, &[".zshenv", ".zprofile", ".zshrc", ".zlogin"])
                 }
@@ -150,22 +150,23 @@ fn start_files(shell: &Shell, env: &Env, start: Start) -> Option<Vec<PathBuf>> {
     Some(system.iter().map(PathBuf::from).chain(own.iter().map(|name| folder.join(name))).collect())
 }
 
-async fn take(shell: &Shell, env: &Env, start: Start, limit: Duration) -> Result<Snapshot, Problem> {
+async fn take(shell: &Shell, env: &Env, start: StartFiles, limit: Duration) -> Result<ShellSnapshot, SnapshotProblem> {
     let flags: &[&str] = match start {
         // The script reads the profile itself, so as to know whether that has read `.bashrc`.
-        Start::Login if shell.is_bash() => &["--noprofile", "-l", "-i", "-c"],
-        Start::Login => &["-l", "-i", "-c"],
-        Start::Interactive => &["-i", "-c"],
+        StartFiles::Login if shell.is_bash() => &["--noprofile", "-l", "-i", "-c"],
+        StartFiles::Login => &["-l", "-i", "-c"],
+        StartFiles::Interactive => &["-i", "-c"],
     };
     let script = script(shell, start).unwrap_or_default();
     // The user's own start files, which may do what the user may.
     let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env), &Containment::none()).args(flags).arg(script);
     let spawn = spawn.cwd(env.get(vars::HOME).map_or("/", |home| if Path::new(home).is_dir() { home } else { "/" }));
-    let child = spawn.stderr(Stderr::Discarded).start().map_err(|error| Problem::NotStarted(error.to_string()))?;
+    let child =
+        spawn.stderr(Stderr::Discarded).start().map_err(|error| SnapshotProblem::NotStarted(error.to_string()))?;
     let output = tokio::time::timeout(limit, read_to_end(child)).await;
-    let output = output.map_err(|_| Problem::TooSlow(limit.as_secs()))??;
+    let output = output.map_err(|_| SnapshotProblem::TooSlow(limit.as_secs()))??;
     let mut snapshot = parse(&String::from_utf8_lossy(&output), env)
-        .ok_or_else(|| Problem::Ended("with something else on their output".to_owned()))?;
+        .ok_or_else(|| SnapshotProblem::Ended("with something else on their output".to_owned()))?;
     snapshot.variables.retain(|_, value| !env.is_kept_back(value));
     snapshot.forget_ended_agent();
     Ok(snapshot)
@@ -173,14 +174,14 @@ async fn take(shell: &Shell, env: &Env, start: Start, limit: Duration) -> Result
 
 /// Reads up to the mark at the end, where the shell stops itself, and ends all that it has started. While the shell is there,
 /// what has become a daemon is still below it. Dropping the future ends the same at once.
-async fn read_to_end(mut child: Child) -> Result<Vec<u8>, Problem> {
+async fn read_to_end(mut child: Child) -> Result<Vec<u8>, SnapshotProblem> {
     let (mut output, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
     let end = format!("\n{END}\n");
     loop {
         let read = child.read(&mut buffer).await.unwrap_or_default();
         if read == 0 {
-            let exit = child.finish().await.map_err(|error| Problem::NotStarted(error.to_string()))?.exit;
-            return Err(Problem::Ended(format!("the shell with exit code {}", exit.code)));
+            let exit = child.finish().await.map_err(|error| SnapshotProblem::NotStarted(error.to_string()))?.exit;
+            return Err(SnapshotProblem::Ended(format!("the shell with exit code {}", exit.code)));
         }
         let from = output.len().saturating_sub(end.len());
         output.extend_from_slice(&buffer[..read]);
@@ -189,7 +190,7 @@ async fn read_to_end(mut child: Child) -> Result<Vec<u8>, Problem> {
             return Ok(output);
         }
         if output.len() > MAX_BYTES {
-            return Err(Problem::TooMuch);
+            return Err(SnapshotProblem::TooMuch);
         }
     }
 }
@@ -206,9 +207,9 @@ trap - DEBUG; set +T
 unset OMP_RC OMP_FILE
 "#;
 
-fn script(shell: &Shell, start: Start) -> Option<String> {
+fn script(shell: &Shell, start: StartFiles) -> Option<String> {
     let dump = shell.dialect().dump_definitions()?;
-    let profile = if shell.is_bash() && start == Start::Login { PROFILE } else { "" };
+    let profile = if shell.is_bash() && start == StartFiles::Login { PROFILE } else { "" };
     let (shopt, plain) = match shell.is_bash() {
         true => ("\\builtin shopt -p; ", "\\builtin declare -p"),
         // Functions that are read when they are called are found there.
@@ -220,7 +221,7 @@ fn script(shell: &Shell, start: Start) -> Option<String> {
     ))
 }
 
-fn parse(output: &str, env: &Env) -> Option<Snapshot> {
+fn parse(output: &str, env: &Env) -> Option<ShellSnapshot> {
     let (_, after) = output.split_once(&format!("\n{BEGIN}\n"))?;
     let (options, after) = after.split_once(&format!("\n{DEFINITIONS}\n"))?;
     let (definitions, after) = after.rsplit_once(&format!("\n{PLAIN}\n"))?;
@@ -228,7 +229,7 @@ fn parse(output: &str, env: &Env) -> Option<Snapshot> {
     let (variables, _) = after.rsplit_once(&format!("\n{END}\n"))?;
     let mut variables = variables_in(variables.as_bytes());
     variables.retain(|name, value| is_passed_on(name) && !value.contains(char::REPLACEMENT_CHARACTER));
-    Some(Snapshot {
+    Some(ShellSnapshot {
         options: options.lines().filter(|line| sets_an_option(line)).map(|line| format!("{line}\n")).collect(),
         definitions: definitions.split_inclusive('\n').filter(|line| !asks(line)).collect(),
         plain: plain_variables(plain, env),
@@ -257,7 +258,7 @@ fn asks(line: &str) -> bool {
     matches!(name.trim_start_matches("-- "), "rm" | "cp" | "mv" | "ln") && value.contains(" -i")
 }
 
-impl Snapshot {
+impl ShellSnapshot {
     /// What omp was started with stays as it is; what only the user's shell has is added.
     pub(crate) fn added_to(&self, variables: ChildEnv) -> ChildEnv {
         let path = self.merged_path(variables.get("PATH").unwrap_or_default());

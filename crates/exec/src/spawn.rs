@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use omp_contain::{Cage, Containment, Kept, Refused};
+use omp_contain::{Cage, Containment, ContainmentRefused, TreeGuard};
 use tokio::process::Command;
 
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
-use crate::guard::Guard;
+use crate::guard::ResourceGuard;
 use crate::lookup;
 use crate::platform::{self, Herald, InputPipe, OutputPipe, Tree};
 use crate::pty::{Pty, TerminalSize};
@@ -30,7 +30,7 @@ pub struct Spawn {
     /// Folders of omp's own that the child may write to although it is contained.
     own: Vec<PathBuf>,
     stderr: Stderr,
-    limits: Limits,
+    limits: ProcessLimits,
     /// What the program reads from the descriptor [`platform::text_slot`].
     pub(crate) text: Option<Arc<str>>,
     /// The command line, where the program is a shell that is handed it.
@@ -61,7 +61,7 @@ pub enum Stderr {
 
 /// What a child and everything below it may use. `None` leaves what omp itself has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     pub cpu_seconds: Option<u64>,
     /// Of one file; what is larger is cut off with a signal.
     pub file_bytes: Option<u64>,
@@ -81,7 +81,7 @@ pub enum Overrun {
     Memory,
 }
 
-impl Limits {
+impl ProcessLimits {
     /// For what a model has run: more than any build needs, less than brings a machine down.
     pub fn of_commands() -> Self {
         const FILE: u64 = 64 << 30;
@@ -113,7 +113,7 @@ pub enum SpawnError {
     #[error("cannot start `{program}`: {source}")]
     Io { program: String, source: io::Error },
     #[error("{0}")]
-    Refused(#[from] Refused),
+    Refused(#[from] ContainmentRefused),
     #[error(
         "`{program}` was not started: it could not be contained: {step}\nhint: `omp doctor` tells what this system can do"
     )]
@@ -131,7 +131,7 @@ impl Spawn {
             containment: containment.clone(),
             own: Vec::new(),
             stderr: Stderr::Merged,
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
             text: None,
             runs: None,
         }
@@ -180,7 +180,7 @@ impl Spawn {
         self
     }
 
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: ProcessLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -260,7 +260,7 @@ impl Spawn {
         Ok((Child::new(process, output, tree, self.guard(), kept), Pty::new(terminal)))
     }
 
-    fn cage(&self) -> io::Result<(Option<Cage>, Kept, Option<Herald>)> {
+    fn cage(&self) -> io::Result<(Option<Cage>, TreeGuard, Option<Herald>)> {
         let prepared = self.containment.prepare(&self.own, &self.command_line()).map_err(io::Error::other)?;
         let Some((mut cage, kept)) = prepared else { return Ok(Default::default()) };
         let herald = platform::tag(&mut cage);
@@ -289,8 +289,8 @@ impl Spawn {
         format!("{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn guard(&self) -> Option<Guard> {
-        Guard::new(self.limits)
+    fn guard(&self) -> Option<ResourceGuard> {
+        ResourceGuard::new(self.limits)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
@@ -328,7 +328,7 @@ impl Spawn {
 
     pub(crate) fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.to_string_lossy().into_owned();
-        if let Some(refused) = source.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()) {
+        if let Some(refused) = source.get_ref().and_then(|inner| inner.downcast_ref::<ContainmentRefused>()) {
             return refused.clone().into();
         }
         if let Some(step) = omp_contain::explain(&source) {
@@ -345,7 +345,7 @@ impl Spawn {
 
 /// What a child is given besides its program, arguments and streams.
 pub(crate) struct Given {
-    pub(crate) limits: Limits,
+    pub(crate) limits: ProcessLimits,
     pub(crate) cage: Option<Cage>,
     /// For the descriptor [`platform::text_slot`].
     pub(crate) text: Option<platform::TextFile>,

@@ -24,7 +24,7 @@ use nix::unistd::{Pid, setsid};
 use omp_contain::Cage;
 use tokio::process::Command;
 
-use crate::spawn::{Given, Limits};
+use crate::spawn::{Given, ProcessLimits};
 
 pub use arguments::hide_arguments;
 pub use pipe::InputPipe;
@@ -112,7 +112,7 @@ fn keep_descriptors_from_programs() -> io::Result<()> {
     Ok(())
 }
 
-fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 4] {
+fn resources(limits: ProcessLimits) -> [(Resource, Option<rlim_t>); 4] {
     [
         (Resource::RLIMIT_CPU, limits.cpu_seconds),
         (Resource::RLIMIT_FSIZE, limits.file_bytes),
@@ -324,7 +324,7 @@ pub(crate) struct Tree {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the tags of processes"))]
     contained: Option<Instant>,
     #[cfg(target_os = "linux")]
-    tag: Option<tag::Tag>,
+    tag: Option<tag::TreeTag>,
 }
 
 impl Tree {
@@ -339,7 +339,7 @@ impl Tree {
             mark,
             contained: herald.is_some().then(Instant::now),
             #[cfg(target_os = "linux")]
-            tag: herald.flatten().and_then(omp_contain::Herald::receive).and_then(tag::Tag::of),
+            tag: herald.flatten().and_then(omp_contain::Herald::receive).and_then(tag::TreeTag::of),
         }
     }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use omp_store::{ArtifactDir, LoadedSession};
 
-use crate::entry::Scribe;
+use crate::entry::EntryScribe;
 use crate::markdown::{Lines, markdown};
 use crate::markup::{Html, LONGEST_TEXT};
-use crate::talk::{Outline, write_talk};
+use crate::talk::{SidebarOutline, write_talk};
 
 /// Sections of a page, and how deep agents of agents are followed.
 const MOST_AGENTS: usize = 200;
@@ -16,7 +16,7 @@ const DEEPEST: usize = 4;
 
 /// The sections that were written.
 #[derive(Default)]
-pub(crate) struct Agents {
+pub(crate) struct AgentSections {
     pub written: Vec<Agent>,
     /// Transcripts beyond the limit.
     pub left_out: usize,
@@ -26,15 +26,15 @@ pub(crate) struct Agent {
     pub name: String,
     pub anchor: String,
     pub depth: usize,
-    pub outline: Option<Outline>,
+    pub outline: Option<SidebarOutline>,
 }
 
 /// Writes a section for every agent of a session, agents of agents inside of theirs.
 pub(crate) fn write_agents(
-    scribe: &mut Scribe<'_>,
+    scribe: &mut EntryScribe<'_>,
     session: &Path,
     depth: usize,
-    agents: &mut Agents,
+    agents: &mut AgentSections,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let folder = ArtifactDir::of_session(session);
@@ -61,11 +61,11 @@ pub(crate) fn write_agents(
 }
 
 fn write_transcript(
-    scribe: &mut Scribe<'_>,
+    scribe: &mut EntryScribe<'_>,
     file: &Path,
     prefix: &str,
     out: &mut dyn Write,
-) -> io::Result<Option<Outline>> {
+) -> io::Result<Option<SidebarOutline>> {
     if !file.is_file() {
         return Ok(None);
     }
@@ -80,7 +80,7 @@ fn write_transcript(
     }
 }
 
-fn write_answer(scribe: &Scribe<'_>, file: &Path, out: &mut dyn Write) -> io::Result<()> {
+fn write_answer(scribe: &EntryScribe<'_>, file: &Path, out: &mut dyn Write) -> io::Result<()> {
     let Some(text) = beginning_of(file) else { return Ok(()) };
     let mut html = Html::default();
     html.raw("<h5>Answer</h5>");

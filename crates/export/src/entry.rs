@@ -13,7 +13,7 @@ use crate::pictures::Pictures;
 const EXCERPT: usize = 80;
 
 /// Draws entries and counts what it saw.
-pub(crate) struct Scribe<'a> {
+pub(crate) struct EntryScribe<'a> {
     pub drawing: &'a [ToolSet],
     pub secrets: &'a Secrets,
     pub pictures: Pictures,
@@ -21,7 +21,7 @@ pub(crate) struct Scribe<'a> {
 }
 
 /// Where an entry stands.
-pub(crate) struct Place<'a> {
+pub(crate) struct EntryPlace<'a> {
     /// Unique on the page.
     pub anchor: &'a str,
     pub time: String,
@@ -40,7 +40,7 @@ impl Mention {
     }
 }
 
-impl Scribe<'_> {
+impl EntryScribe<'_> {
     /// Draws an entry. Calls of answers wait in `pending` for their results.
     pub fn entry(
         &mut self,
@@ -49,7 +49,7 @@ impl Scribe<'_> {
         entry: &Value,
         pending: &mut Vec<ToolCall>,
     ) -> Option<Mention> {
-        let place = Place { anchor, time: time_of(entry) };
+        let place = EntryPlace { anchor, time: time_of(entry) };
         let field = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
         match field("type") {
             "message" => self.message_entry(html, &place, entry, pending),
@@ -87,7 +87,7 @@ impl Scribe<'_> {
     fn message_entry(
         &mut self,
         html: &mut Html,
-        place: &Place<'_>,
+        place: &EntryPlace<'_>,
         entry: &Value,
         pending: &mut Vec<ToolCall>,
     ) -> Option<Mention> {
@@ -109,7 +109,7 @@ impl Scribe<'_> {
         }
     }
 
-    fn custom_message(&mut self, html: &mut Html, place: &Place<'_>, entry: &Value) -> Option<Mention> {
+    fn custom_message(&mut self, html: &mut Html, place: &EntryPlace<'_>, entry: &Value) -> Option<Mention> {
         let mut value = entry.clone();
         value["role"] = "custom".into();
         value["timestamp"] = 0.into();
@@ -129,14 +129,14 @@ pub(crate) fn damaged(html: &mut Html, anchor: &str, why: &str) {
     html.text(&format!("an entry is missing here: {why}")).raw("</p>");
 }
 
-fn summary(html: &mut Html, place: &Place<'_>, title: &str, text: &str) {
+fn summary(html: &mut Html, place: &EntryPlace<'_>, title: &str, text: &str) {
     html.raw("<details class=\"note\"").attr("id", place.anchor).raw("><summary>").text(title);
     html.raw(" <time>").text(&place.time).raw("</time></summary>");
     markdown(html, text, Lines::Flow);
     html.raw("</details>");
 }
 
-fn session_init(html: &mut Html, place: &Place<'_>, entry: &Value) {
+fn session_init(html: &mut Html, place: &EntryPlace<'_>, entry: &Value) {
     let field = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
     html.raw("<details class=\"note\"").attr("id", place.anchor).raw("><summary>What it was started with</summary>");
     html.raw("<h5>Task</h5>").pre_text(field("task"));
@@ -149,7 +149,7 @@ fn session_init(html: &mut Html, place: &Place<'_>, entry: &Value) {
 }
 
 /// Small changes are one line. What says more than that is shown whole.
-fn fact_or_json(html: &mut Html, place: &Place<'_>, kind: &str, entry: &Value) {
+fn fact_or_json(html: &mut Html, place: &EntryPlace<'_>, kind: &str, entry: &Value) {
     let field = |name: &str| entry.get(name).and_then(Value::as_str);
     let fact = match kind {
         "model_change" => {
@@ -182,7 +182,7 @@ fn names_in(entry: &Value) -> Option<String> {
     Some(format!("{what}: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") }))
 }
 
-pub(crate) fn json_entry(html: &mut Html, place: &Place<'_>, title: &str, value: &Value) {
+pub(crate) fn json_entry(html: &mut Html, place: &EntryPlace<'_>, title: &str, value: &Value) {
     html.raw("<details class=\"note\"").attr("id", place.anchor).raw("><summary>").text(title).raw("</summary>");
     html.pre(&format!("{value:#}")).raw("</details>");
 }

@@ -26,13 +26,13 @@ use omp_agent::ToolSet;
 use omp_store::{BlobStore, EntryId, LoadedSession, OpenError};
 use omp_types::{Secrets, Tally};
 
-use agents::{Agents, write_agents};
-use entry::Scribe;
+use agents::{AgentSections, write_agents};
+use entry::EntryScribe;
 use markup::Html;
-use page::Head;
+use page::PageHead;
 use pictures::Pictures;
 use talk::write_talk;
-use target::Target;
+use target::ExportFile;
 
 pub use dump::{Dump, dump_text};
 pub use target::default_path;
@@ -45,7 +45,7 @@ pub struct ExportOptions<'a> {
     /// settings is in several sets.
     pub drawing: &'a [ToolSet],
     /// Known for a session that runs.
-    pub told: Option<Told<'a>>,
+    pub told: Option<SystemContext<'a>>,
     /// Where the session stands; the newest entry without it.
     pub leaf: Option<EntryId>,
     /// These do not get into the page.
@@ -53,7 +53,7 @@ pub struct ExportOptions<'a> {
 }
 
 /// What the model was told before the first word.
-pub struct Told<'a> {
+pub struct SystemContext<'a> {
     pub system_prompt: &'a str,
     pub tools: &'a ToolSet,
 }
@@ -83,7 +83,7 @@ pub fn export(session: &Path, to: &Path, options: &ExportOptions<'_>) -> Result<
         OpenError::NotFound(path) => ExportError::NotFound(path),
         other => ExportError::Open(other),
     })?;
-    let target = Target::new(to)?;
+    let target = ExportFile::new(to)?;
     let (mut spool, mut file) = (target.spool()?, target.file()?);
     write_page(&loaded, options, &mut spool, file.as_file_mut()).map_err(|error| ExportError::unwritable(to, error))?;
     target.finish(file)
@@ -95,7 +95,7 @@ fn write_page(
     spool: &mut std::fs::File,
     page: &mut std::fs::File,
 ) -> io::Result<()> {
-    let mut scribe = Scribe {
+    let mut scribe = EntryScribe {
         drawing: options.drawing,
         secrets: options.secrets,
         pictures: Pictures::new(options.blobs.clone()),
@@ -105,11 +105,11 @@ fn write_page(
     let outline = write_talk(&mut scribe, session, options.leaf.as_ref(), "", &mut body)?;
     // What sub-agents did is not counted into the sums of the session: the session's own file is what they tell.
     let tally = std::mem::take(&mut scribe.tally);
-    let mut agents = Agents::default();
+    let mut agents = AgentSections::default();
     write_agents(&mut scribe, session.path(), 0, &mut agents, &mut body)?;
     body.flush()?;
     drop(body);
-    let head = page::head(&Head {
+    let head = page::head(&PageHead {
         session,
         secrets: options.secrets,
         tally: &tally,

@@ -22,7 +22,7 @@ pub(crate) enum Lines {
 pub(crate) fn markdown(html: &mut Html, text: &str, lines: Lines) {
     let (shown, missing) = cut(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer { html, lines, open: Vec::new(), skipped: 0, in_head: false };
+    let mut writer = MarkdownHtml { html, lines, open: Vec::new(), skipped: 0, in_head: false };
     writer.html.raw("<div class=\"md\">");
     let start = writer.html.as_str().len();
     let mut events = Parser::new_ext(shown, options);
@@ -42,7 +42,7 @@ pub(crate) fn markdown(html: &mut Html, text: &str, lines: Lines) {
     }
 }
 
-struct Writer<'a> {
+struct MarkdownHtml<'a> {
     html: &'a mut Html,
     lines: Lines,
     /// What closes the elements that are open.
@@ -52,7 +52,7 @@ struct Writer<'a> {
     in_head: bool,
 }
 
-impl Writer<'_> {
+impl MarkdownHtml<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

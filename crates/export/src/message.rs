@@ -11,15 +11,15 @@ use serde_json::Value;
 
 use crate::card::{Behind, card};
 use crate::diff_text::diff_lines;
-use crate::entry::{Mention, Place, Scribe, json_entry};
+use crate::entry::{EntryPlace, EntryScribe, Mention, json_entry};
 use crate::markdown::{Lines, markdown};
 use crate::markup::Html;
 
-impl Scribe<'_> {
+impl EntryScribe<'_> {
     pub fn message(
         &mut self,
         html: &mut Html,
-        place: &Place<'_>,
+        place: &EntryPlace<'_>,
         message: &Message,
         pending: &mut Vec<ToolCall>,
     ) -> Option<Mention> {
@@ -47,14 +47,14 @@ impl Scribe<'_> {
         }
     }
 
-    fn user(&mut self, html: &mut Html, place: &Place<'_>, user: &UserMessage) -> Option<Mention> {
+    fn user(&mut self, html: &mut Html, place: &EntryPlace<'_>, user: &UserMessage) -> Option<Mention> {
         begin(html, "user", place, "User");
         self.blocks(html, &user.content, Lines::Kept);
         html.raw("</article>");
         Some(Mention::new("user", &text_of(&user.content)))
     }
 
-    fn answer(&mut self, html: &mut Html, place: &Place<'_>, answer: &AssistantMessage) -> Option<Mention> {
+    fn answer(&mut self, html: &mut Html, place: &EntryPlace<'_>, answer: &AssistantMessage) -> Option<Mention> {
         begin(html, "assistant", place, "Assistant");
         html.element("<span class=\"meta\">", &about(answer), "</span>");
         self.blocks(html, &answer.content, Lines::Flow);
@@ -75,7 +75,7 @@ impl Scribe<'_> {
         (!text.trim().is_empty()).then(|| Mention::new("assistant", &text))
     }
 
-    fn custom(&mut self, html: &mut Html, place: &Place<'_>, custom: &CustomMessage) -> Option<Mention> {
+    fn custom(&mut self, html: &mut Html, place: &EntryPlace<'_>, custom: &CustomMessage) -> Option<Mention> {
         html.raw("<details class=\"note\"").attr("id", place.anchor);
         html.raw(if custom.display { " open><summary>" } else { "><summary>" }).text(&custom.custom_type);
         html.raw(" <time>").text(&place.time).raw("</time></summary>");
@@ -84,7 +84,7 @@ impl Scribe<'_> {
         None
     }
 
-    fn other(&mut self, html: &mut Html, place: &Place<'_>, other: &OtherMessage) -> Option<Mention> {
+    fn other(&mut self, html: &mut Html, place: &EntryPlace<'_>, other: &OtherMessage) -> Option<Mention> {
         let text = |name: &str| other.value.get(name).and_then(Value::as_str).unwrap_or_default();
         let (sign, input) = match other.role.as_str() {
             "bashExecution" => ("!", text("command")),
@@ -111,7 +111,7 @@ impl Scribe<'_> {
         Some(Mention::new("user", &view.title))
     }
 
-    fn file_mention(&mut self, html: &mut Html, place: &Place<'_>, value: &Value) {
+    fn file_mention(&mut self, html: &mut Html, place: &EntryPlace<'_>, value: &Value) {
         let files = value.get("files").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         html.raw("<details class=\"note\"").attr("id", place.anchor).raw("><summary>files</summary>");
         for file in files {
@@ -182,7 +182,7 @@ impl Scribe<'_> {
     }
 }
 
-impl Scribe<'_> {
+impl EntryScribe<'_> {
     fn drawn(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
         let mut views = self.drawing.iter().filter_map(|tools| tools.view(tool, arguments, outcome));
         let first = views.next()?;
@@ -194,7 +194,7 @@ impl Scribe<'_> {
     }
 }
 
-fn begin(html: &mut Html, class: &'static str, place: &Place<'_>, who: &'static str) {
+fn begin(html: &mut Html, class: &'static str, place: &EntryPlace<'_>, who: &'static str) {
     html.raw("<article class=\"").raw(class).raw("\"").attr("id", place.anchor).raw("><header><a class=\"who\"");
     html.attr("href", &format!("#{}", place.anchor)).raw(">").raw(who).raw("</a> <time>").text(&place.time);
     html.raw("</time></header>");

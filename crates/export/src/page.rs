@@ -7,12 +7,12 @@ use omp_store::LoadedSession;
 use omp_types::{Secrets, Tally};
 use sha2::{Digest, Sha256};
 
-use crate::Told;
-use crate::agents::Agents;
+use crate::SystemContext;
+use crate::agents::AgentSections;
 use crate::entry::usage_text;
 use crate::markup::Html;
 use crate::sidebar::sidebar;
-use crate::talk::Outline;
+use crate::talk::SidebarOutline;
 
 /// How every export begins; a file that does not is somebody else's.
 pub(crate) const BEGINNING: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"omp session export\">\n";
@@ -20,17 +20,17 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// What the head of a page tells.
-pub(crate) struct Head<'a> {
+pub(crate) struct PageHead<'a> {
     pub session: &'a LoadedSession,
     pub secrets: &'a Secrets,
     pub tally: &'a Tally,
-    pub told: Option<&'a Told<'a>>,
-    pub outline: &'a Outline,
-    pub agents: &'a Agents,
+    pub told: Option<&'a SystemContext<'a>>,
+    pub outline: &'a SidebarOutline,
+    pub agents: &'a AgentSections,
 }
 
 /// Everything up to the conversation.
-pub(crate) fn head(head: &Head<'_>) -> Html {
+pub(crate) fn head(head: &PageHead<'_>) -> Html {
     let mut html = Html::default();
     let title = title_of(head);
     html.raw(BEGINNING).raw("<meta http-equiv=\"Content-Security-Policy\"").attr("content", &policy()).raw(">\n");
@@ -68,7 +68,7 @@ fn policy() -> String {
     )
 }
 
-fn title_of(head: &Head<'_>) -> String {
+fn title_of(head: &PageHead<'_>) -> String {
     let first = || {
         let mentions = head.outline.mentions.iter().flat_map(|run| run.values());
         mentions.filter(|mention| mention.class == "user").map(|mention| mention.text.clone()).next()
@@ -77,7 +77,7 @@ fn title_of(head: &Head<'_>) -> String {
     given.or_else(first).filter(|title| !title.is_empty()).unwrap_or_else(|| format!("Session {}", head.session.id()))
 }
 
-fn facts(html: &mut Html, head: &Head<'_>) {
+fn facts(html: &mut Html, head: &PageHead<'_>) {
     let session = head.session.header();
     let tally = head.tally;
     html.raw("<dl class=\"facts\">");
@@ -114,7 +114,7 @@ fn facts(html: &mut Html, head: &Head<'_>) {
 }
 
 /// What the model was told before the first word.
-fn setup(html: &mut Html, head: &Head<'_>) {
+fn setup(html: &mut Html, head: &PageHead<'_>) {
     let Some(told) = head.told else { return };
     html.raw("<details class=\"setup\"><summary>System prompt</summary>");
     html.pre_text(&head.secrets.redact(told.system_prompt)).raw("</details>");
@@ -128,7 +128,7 @@ fn setup(html: &mut Html, head: &Head<'_>) {
     html.raw("</details>\n");
 }
 
-fn problems(html: &mut Html, head: &Head<'_>) {
+fn problems(html: &mut Html, head: &PageHead<'_>) {
     let report = head.session.report();
     if report.is_empty() {
         return;
@@ -137,7 +137,7 @@ fn problems(html: &mut Html, head: &Head<'_>) {
     html.pre(&head.secrets.redact(&report.to_string())).raw("</details>\n");
 }
 
-fn list_agents(html: &mut Html, agents: &Agents) {
+fn list_agents(html: &mut Html, agents: &AgentSections) {
     if agents.written.is_empty() {
         return;
     }

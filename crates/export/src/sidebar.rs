@@ -1,12 +1,12 @@
 //! The tree of a conversation as a list of links: side branches deeper, labels beside, the active path marked.
 
 use crate::markup::Html;
-use crate::talk::Outline;
+use crate::talk::SidebarOutline;
 
 /// Deeper branches stand at the depth of this one.
 const DEPTHS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
 
-pub(crate) fn sidebar(html: &mut Html, outline: &Outline) {
+pub(crate) fn sidebar(html: &mut Html, outline: &SidebarOutline) {
     html.raw("<ol class=\"tree\">");
     for (run, depth) in outline.tree.outline() {
         let active = outline.tree.runs[run].active;

@@ -7,16 +7,16 @@ use omp_store::{EntryId, EntryReader, LoadedSession};
 use omp_types::ToolCall;
 use serde_json::Value;
 
-use crate::entry::{Mention, Scribe, damaged};
+use crate::entry::{EntryScribe, Mention, damaged};
 use crate::markup::Html;
-use crate::tree::Tree;
+use crate::tree::RunTree;
 
 /// Lines of a sidebar, and labels. A page with more of them is not easier to read.
 const MOST_MENTIONS: usize = 10_000;
 
 /// What the sidebar shows of a conversation.
-pub(crate) struct Outline {
-    pub tree: Tree,
+pub(crate) struct SidebarOutline {
+    pub tree: RunTree,
     /// Tells the anchors of one conversation from those of another.
     pub prefix: String,
     /// By run, then by position.
@@ -27,7 +27,7 @@ pub(crate) struct Outline {
     pub left_out: usize,
 }
 
-impl Outline {
+impl SidebarOutline {
     pub fn run_anchor(&self, run: usize) -> String {
         format!("{}s{run}", self.prefix)
     }
@@ -48,18 +48,18 @@ impl Outline {
 
 /// Writes every run of the tree; those of other branches than the active one are hidden.
 pub(crate) fn write_talk(
-    scribe: &mut Scribe<'_>,
+    scribe: &mut EntryScribe<'_>,
     session: &LoadedSession,
     leaf: Option<&EntryId>,
     prefix: &str,
     out: &mut dyn Write,
-) -> io::Result<Outline> {
+) -> io::Result<SidebarOutline> {
     let newest = session.entry_count().checked_sub(1);
     let leaf = leaf.and_then(|leaf| session.entry_position(leaf)).or(newest);
-    let tree = Tree::of(session, leaf);
+    let tree = RunTree::of(session, leaf);
     let mentions = vec![BTreeMap::new(); tree.runs.len()];
     let outline =
-        Outline { tree, prefix: prefix.to_owned(), mentions, labels: HashMap::new(), mentioned: 0, left_out: 0 };
+        SidebarOutline { tree, prefix: prefix.to_owned(), mentions, labels: HashMap::new(), mentioned: 0, left_out: 0 };
     let mut talk =
         Talk { scribe, session, reader: session.reader(), outline, open: HashMap::new(), html: Html::default() };
     out.write_all(b"<div class=\"talk\">")?;
@@ -72,10 +72,10 @@ pub(crate) fn write_talk(
 }
 
 struct Talk<'a, 'b> {
-    scribe: &'a mut Scribe<'b>,
+    scribe: &'a mut EntryScribe<'b>,
     session: &'a LoadedSession,
     reader: EntryReader<'a>,
-    outline: Outline,
+    outline: SidebarOutline,
     /// Calls without a result at the end of a run; a branch may begin between a call and its result.
     open: HashMap<usize, Vec<ToolCall>>,
     html: Html,

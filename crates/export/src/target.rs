@@ -16,14 +16,14 @@ pub fn default_path(session: &Path, folder: &Path) -> PathBuf {
 }
 
 /// A file that becomes the target at once and whole, or not at all.
-pub(crate) struct Target<'a> {
+pub(crate) struct ExportFile<'a> {
     path: &'a Path,
     folder: PathBuf,
     /// Whether an earlier export is there, which this one replaces.
     replaces: bool,
 }
 
-impl<'a> Target<'a> {
+impl<'a> ExportFile<'a> {
     pub fn new(path: &'a Path) -> Result<Self, ExportError> {
         let replaces = match std::fs::metadata(path) {
             Ok(found) if found.is_file() && is_export(path) => true,

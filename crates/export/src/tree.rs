@@ -4,7 +4,7 @@ use omp_store::LoadedSession;
 
 /// A run of entries, each the only child of the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct EntryRun {
     /// Positions in the file, ascending.
     pub entries: Vec<u32>,
     pub parent: Option<usize>,
@@ -17,14 +17,14 @@ pub(crate) struct Run {
 
 /// All runs in the order of their first entry, so that parents come before their children.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
-    pub runs: Vec<Run>,
+pub(crate) struct RunTree {
+    pub runs: Vec<EntryRun>,
     roots: Vec<usize>,
     /// By position.
     run_of: Vec<usize>,
 }
 
-impl Tree {
+impl RunTree {
     pub fn of(session: &LoadedSession, leaf: Option<usize>) -> Self {
         let parents = (0..session.entry_count()).map(|at| session.parent_at(at));
         Self::build(&parents.collect::<Vec<_>>(), leaf)
@@ -89,7 +89,7 @@ impl Tree {
     }
 }
 
-fn begin(runs: &mut Vec<Run>, roots: &mut Vec<usize>, parent: Option<usize>) -> usize {
+fn begin(runs: &mut Vec<EntryRun>, roots: &mut Vec<usize>, parent: Option<usize>) -> usize {
     let run = runs.len();
     let siblings = match parent {
         Some(parent) => &mut runs[parent].children,
@@ -97,7 +97,7 @@ fn begin(runs: &mut Vec<Run>, roots: &mut Vec<usize>, parent: Option<usize>) -> 
     };
     siblings.push(run);
     let index = siblings.len() - 1;
-    runs.push(Run { parent, index, ..Run::default() });
+    runs.push(EntryRun { parent, index, ..EntryRun::default() });
     run
 }
 
@@ -107,9 +107,9 @@ mod tests {
 
     const NONE: usize = usize::MAX;
 
-    fn tree(parents: &[usize], leaf: Option<usize>) -> Tree {
+    fn tree(parents: &[usize], leaf: Option<usize>) -> RunTree {
         let parents: Vec<_> = parents.iter().map(|parent| (*parent != NONE).then_some(*parent)).collect();
-        Tree::build(&parents, leaf)
+        RunTree::build(&parents, leaf)
     }
 
     #[track_caller]

@@ -5,8 +5,8 @@
 use omp_session::{HookPermission, HookReply};
 use serde_json::Value;
 
-use crate::event::Event;
-use crate::run::{MOST_OUTPUT, Ran};
+use crate::event::HookEvent;
+use crate::run::{HookRun, MOST_OUTPUT};
 
 /// Characters of what a hook complains that the user is shown.
 const LONGEST_COMPLAINT: usize = 2_000;
@@ -17,7 +17,7 @@ const LONGEST_OUTPUT: usize = 100_000;
 
 /// What one hook wants.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct HookAnswer {
     pub notices: Vec<String>,
     pub context: Option<String>,
     pub blocked: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
 }
 
 /// `name` is how the user is told of the hook.
-pub(crate) fn read(event: Event, name: &str, ran: &Ran, seconds: f64) -> Answer {
+pub(crate) fn read(event: HookEvent, name: &str, ran: &HookRun, seconds: f64) -> HookAnswer {
     let Some(code) = ran.code else {
         return notice(format!(
             "{name} was stopped: it took longer than {seconds} s\nhint: `timeout` in its settings gives it more seconds"
@@ -47,7 +47,7 @@ pub(crate) fn read(event: Event, name: &str, ran: &Ran, seconds: f64) -> Answer 
 }
 
 /// By the code 2: JSON may say why, and whatever else it likes.
-fn refused(ran: &Ran, said: Option<Answer>) -> Answer {
+fn refused(ran: &HookRun, said: Option<HookAnswer>) -> HookAnswer {
     let mut answer = said.unwrap_or_default();
     let why = || if ran.stderr.is_empty() { "it gave no reason" } else { ran.stderr.as_str() };
     answer.blocked.get_or_insert_with(|| cut(why(), LONGEST_CONTEXT));
@@ -55,7 +55,7 @@ fn refused(ran: &Ran, said: Option<Answer>) -> Answer {
     answer
 }
 
-fn failed(name: &str, code: i32, ran: &Ran) -> Answer {
+fn failed(name: &str, code: i32, ran: &HookRun) -> HookAnswer {
     let complaint = cut(&ran.stderr, LONGEST_COMPLAINT);
     let why = if complaint.is_empty() { String::new() } else { format!(": {complaint}") };
     let hint = match code {
@@ -69,8 +69,8 @@ fn failed(name: &str, code: i32, ran: &Ran) -> Answer {
     notice(format!("{name} failed with exit code {code}{why}{hint}"))
 }
 
-fn notice(text: String) -> Answer {
-    Answer { notices: vec![text], ..Answer::default() }
+fn notice(text: String) -> HookAnswer {
+    HookAnswer { notices: vec![text], ..HookAnswer::default() }
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -81,13 +81,13 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Words for the model, at events where these are wanted.
-fn plain(event: Event, ran: &Ran) -> Answer {
+fn plain(event: HookEvent, ran: &HookRun) -> HookAnswer {
     let context = Some(&ran.stdout).filter(|text| event.prints_context() && !text.is_empty());
-    Answer { context: context.map(|text| cut(text, LONGEST_CONTEXT)), ..Answer::default() }
+    HookAnswer { context: context.map(|text| cut(text, LONGEST_CONTEXT)), ..HookAnswer::default() }
 }
 
 /// What it says in JSON; `None` where it does not try to.
-fn spoken(event: Event, name: &str, ran: &Ran) -> Option<Answer> {
+fn spoken(event: HookEvent, name: &str, ran: &HookRun) -> Option<HookAnswer> {
     // Words for the model may begin with a bracket too.
     let is_open = |text: &str| event.prints_context() && !text.ends_with('}');
     if !ran.stdout.starts_with('{') || (!ran.truncated && is_open(&ran.stdout)) {
@@ -103,16 +103,16 @@ fn spoken(event: Event, name: &str, ran: &Ran) -> Option<Answer> {
 }
 
 /// Something was said that cannot be acted upon.
-fn unclear(event: Event, name: &str, why: &str) -> Answer {
+fn unclear(event: HookEvent, name: &str, why: &str) -> HookAnswer {
     let text = format!("{name} was not understood: {why}");
     let ask = HookPermission::Ask { reason: text.clone() };
     let told = notice(format!("{text}\nhint: print one JSON object and nothing else, as docs/hooks.md tells"));
-    Answer { permission: (event == Event::PreToolUse).then_some(ask), ..told }
+    HookAnswer { permission: (event == HookEvent::PreToolUse).then_some(ask), ..told }
 }
 
 /// `Err` says what of it cannot be.
-fn understood(event: Event, name: &str, said: &Value) -> Result<Answer, String> {
-    let mut answer = Answer::default();
+fn understood(event: HookEvent, name: &str, said: &Value) -> Result<HookAnswer, String> {
+    let mut answer = HookAnswer::default();
     let unsaid = || "it gave no reason".to_owned();
     let reason = text(said, "reason")?;
     answer.notices.extend(text(said, "systemMessage")?.map(|text| cut(&text, LONGEST_COMPLAINT)));
@@ -148,13 +148,13 @@ fn understood(event: Event, name: &str, said: &Value) -> Result<Answer, String> 
     Ok(answer)
 }
 
-fn decide(answer: &mut Answer, event: Event, name: &str, word: &str, reason: String) -> Result<(), String> {
+fn decide(answer: &mut HookAnswer, event: HookEvent, name: &str, word: &str, reason: String) -> Result<(), String> {
     match word {
         "block" | "deny" if event.can_block() => answer.blocked = Some(cut(&reason, LONGEST_CONTEXT)),
-        "ask" if event == Event::PreToolUse => {
+        "ask" if event == HookEvent::PreToolUse => {
             answer.permission = Some(HookPermission::Ask { reason: format!("{name} asks: {reason}") });
         }
-        "approve" | "allow" if event == Event::PreToolUse => {
+        "approve" | "allow" if event == HookEvent::PreToolUse => {
             answer.permission.get_or_insert(HookPermission::Allow);
         }
         "approve" | "allow" | "block" | "deny" | "ask" => {}
@@ -199,7 +199,7 @@ fn output_text(output: &Value) -> Option<String> {
 }
 
 /// A refusal counts more than a question, a question more than a permission.
-pub(crate) fn together(answers: Vec<Answer>) -> (HookReply, Vec<Value>) {
+pub(crate) fn together(answers: Vec<HookAnswer>) -> (HookReply, Vec<Value>) {
     let (mut reply, mut updated): (HookReply, Vec<Value>) = Default::default();
     let mut blocked: Vec<String> = Vec::new();
     for answer in answers {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinSet;
 
-use crate::answer::Answer;
+use crate::answer::HookAnswer;
 
 /// Hooks of a session that run in the background at the same time.
 pub(crate) const MOST: usize = 16;
@@ -15,12 +15,12 @@ const MOST_ANSWERS: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     tasks: Mutex<JoinSet<()>>,
-    answers: Arc<Mutex<Vec<Answer>>>,
+    answers: Arc<Mutex<Vec<HookAnswer>>>,
 }
 
 impl Background {
     /// Whether there was room for one more.
-    pub fn start(&self, work: impl Future<Output = Answer> + Send + 'static) -> bool {
+    pub fn start(&self, work: impl Future<Output = HookAnswer> + Send + 'static) -> bool {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         if tasks.len() >= MOST {
@@ -31,7 +31,7 @@ impl Background {
         tasks.spawn(async move {
             let answer = told_late(work.await);
             let mut answers = lock(&answers);
-            if answers.len() < MOST_ANSWERS && answer != Answer::default() {
+            if answers.len() < MOST_ANSWERS && answer != HookAnswer::default() {
                 answers.push(answer);
             }
         });
@@ -39,15 +39,15 @@ impl Background {
     }
 
     /// What was said since it was asked last.
-    pub fn take(&self) -> Vec<Answer> {
+    pub fn take(&self) -> Vec<HookAnswer> {
         std::mem::take(&mut *lock(&self.answers))
     }
 }
 
 /// It is too late to stop anything.
-fn told_late(answer: Answer) -> Answer {
+fn told_late(answer: HookAnswer) -> HookAnswer {
     let context = answer.context.or(answer.blocked);
-    Answer { notices: answer.notices, context, ..Answer::default() }
+    HookAnswer { notices: answer.notices, context, ..HookAnswer::default() }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

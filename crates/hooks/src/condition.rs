@@ -44,7 +44,7 @@ fn effects(tool: &str, input: &Value) -> Vec<Effect> {
 /// Every command that the line starts, as the shell reader sees them.
 fn commands(line: &str) -> Vec<Effect> {
     let script = omp_shell::read(line);
-    let run = |command: &omp_shell::Command| Effect::Run {
+    let run = |command: &omp_shell::ShellCommand| Effect::Run {
         words: command.words.iter().map(|word| word.text.clone()).collect(),
         whole: command.is_whole(),
     };

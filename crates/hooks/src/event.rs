@@ -6,7 +6,7 @@ use omp_session::HookPoint;
 
 /// When a hook runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Event {
+pub enum HookEvent {
     PreToolUse,
     PostToolUse,
     PostToolUseFailure,
@@ -20,17 +20,17 @@ pub enum Event {
     Notification,
 }
 
-const ALL: [Event; 10] = [
-    Event::PreToolUse,
-    Event::PostToolUse,
-    Event::PostToolUseFailure,
-    Event::UserPromptSubmit,
-    Event::Stop,
-    Event::SubagentStop,
-    Event::SessionStart,
-    Event::SessionEnd,
-    Event::PreCompact,
-    Event::Notification,
+const ALL: [HookEvent; 10] = [
+    HookEvent::PreToolUse,
+    HookEvent::PostToolUse,
+    HookEvent::PostToolUseFailure,
+    HookEvent::UserPromptSubmit,
+    HookEvent::Stop,
+    HookEvent::SubagentStop,
+    HookEvent::SessionStart,
+    HookEvent::SessionEnd,
+    HookEvent::PreCompact,
+    HookEvent::Notification,
 ];
 
 /// How long a hook may take that a prompt waits for.
@@ -40,68 +40,68 @@ const USUAL: Duration = Duration::from_secs(600);
 /// The same for one that the end of the program waits for.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
-impl Event {
+impl HookEvent {
     pub fn named(name: &str) -> Option<Self> {
         ALL.into_iter().find(|event| event.name() == name)
     }
 
     pub fn names() -> String {
-        ALL.map(Event::name).join(", ")
+        ALL.map(HookEvent::name).join(", ")
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Event::PreToolUse => "PreToolUse",
-            Event::PostToolUse => "PostToolUse",
-            Event::PostToolUseFailure => "PostToolUseFailure",
-            Event::UserPromptSubmit => "UserPromptSubmit",
-            Event::Stop => "Stop",
-            Event::SubagentStop => "SubagentStop",
-            Event::SessionStart => "SessionStart",
-            Event::SessionEnd => "SessionEnd",
-            Event::PreCompact => "PreCompact",
-            Event::Notification => "Notification",
+            HookEvent::PreToolUse => "PreToolUse",
+            HookEvent::PostToolUse => "PostToolUse",
+            HookEvent::PostToolUseFailure => "PostToolUseFailure",
+            HookEvent::UserPromptSubmit => "UserPromptSubmit",
+            HookEvent::Stop => "Stop",
+            HookEvent::SubagentStop => "SubagentStop",
+            HookEvent::SessionStart => "SessionStart",
+            HookEvent::SessionEnd => "SessionEnd",
+            HookEvent::PreCompact => "PreCompact",
+            HookEvent::Notification => "Notification",
         }
     }
 
     pub(crate) fn of(point: &HookPoint<'_>) -> Self {
         match point {
-            HookPoint::BeforeCall { .. } => Event::PreToolUse,
-            HookPoint::AfterCall { output, .. } if output.is_error => Event::PostToolUseFailure,
-            HookPoint::AfterCall { .. } => Event::PostToolUse,
-            HookPoint::Prompt { .. } => Event::UserPromptSubmit,
-            HookPoint::Stop { .. } => Event::Stop,
-            HookPoint::Start(_) => Event::SessionStart,
-            HookPoint::End { .. } => Event::SessionEnd,
-            HookPoint::BeforeCompaction { .. } => Event::PreCompact,
-            HookPoint::Notification { .. } => Event::Notification,
+            HookPoint::BeforeCall { .. } => HookEvent::PreToolUse,
+            HookPoint::AfterCall { output, .. } if output.is_error => HookEvent::PostToolUseFailure,
+            HookPoint::AfterCall { .. } => HookEvent::PostToolUse,
+            HookPoint::Prompt { .. } => HookEvent::UserPromptSubmit,
+            HookPoint::Stop { .. } => HookEvent::Stop,
+            HookPoint::Start(_) => HookEvent::SessionStart,
+            HookPoint::End { .. } => HookEvent::SessionEnd,
+            HookPoint::BeforeCompaction { .. } => HookEvent::PreCompact,
+            HookPoint::Notification { .. } => HookEvent::Notification,
         }
     }
 
     pub(crate) fn usual_timeout(self) -> Duration {
         match self {
-            Event::SessionEnd => AT_THE_END,
-            Event::UserPromptSubmit => BEFORE_A_PROMPT,
+            HookEvent::SessionEnd => AT_THE_END,
+            HookEvent::UserPromptSubmit => BEFORE_A_PROMPT,
             _ => USUAL,
         }
     }
 
     pub(crate) fn is_of_tools(self) -> bool {
-        matches!(self, Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure)
+        matches!(self, HookEvent::PreToolUse | HookEvent::PostToolUse | HookEvent::PostToolUseFailure)
     }
 
     /// Whether a `matcher` means something; otherwise every hook of the event runs.
     pub(crate) fn is_matched(self) -> bool {
-        !matches!(self, Event::UserPromptSubmit | Event::Stop)
+        !matches!(self, HookEvent::UserPromptSubmit | HookEvent::Stop)
     }
 
     /// Whether what a hook prints is told to the model.
     pub(crate) fn prints_context(self) -> bool {
-        matches!(self, Event::UserPromptSubmit | Event::SessionStart)
+        matches!(self, HookEvent::UserPromptSubmit | HookEvent::SessionStart)
     }
 
     /// Whether a hook can keep it from happening, or says something to the model about what has happened.
     pub(crate) fn can_block(self) -> bool {
-        !matches!(self, Event::SessionStart | Event::SessionEnd | Event::Notification)
+        !matches!(self, HookEvent::SessionStart | HookEvent::SessionEnd | HookEvent::Notification)
     }
 }

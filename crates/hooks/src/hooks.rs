@@ -13,13 +13,13 @@ use omp_session::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks}
 use omp_types::{Env, vars};
 use serde_json::Value;
 
-use crate::answer::{self, Answer};
+use crate::answer::{self, HookAnswer};
 use crate::background::{self, Background};
 use crate::condition;
-use crate::event::Event;
-use crate::input::{self, Told};
+use crate::event::HookEvent;
+use crate::input::{self, HookInput};
 use crate::read::Hook;
-use crate::run::{self, Machine, Where};
+use crate::run::{self, HookMachine, Where};
 use crate::shapes;
 
 /// Hooks that run side by side; the others wait for them.
@@ -36,7 +36,7 @@ pub trait HookTrust: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Hooks {
     hooks: Vec<Hook>,
-    machine: Machine,
+    machine: HookMachine,
     trust: Arc<dyn HookTrust>,
     /// For each hook: whether nobody need be told that it does not run, or has been.
     is_told: Arc<[AtomicBool]>,
@@ -47,7 +47,7 @@ pub struct Hooks {
 
 /// With what hooks are run.
 #[derive(Clone, Debug)]
-pub struct Runner {
+pub struct HookSetup {
     pub env: Env,
     pub containment: Containment,
     pub trust: Arc<dyn HookTrust>,
@@ -56,11 +56,11 @@ pub struct Runner {
 }
 
 impl Hooks {
-    pub fn new(hooks: Vec<Hook>, runner: Runner) -> Self {
-        let Runner { env, containment, trust, disabled } = runner;
+    pub fn new(hooks: Vec<Hook>, runner: HookSetup) -> Self {
+        let HookSetup { env, containment, trust, disabled } = runner;
         let mut hooks = Self {
             hooks,
-            machine: Machine::new(env, containment),
+            machine: HookMachine::new(env, containment),
             trust,
             is_told: Arc::default(),
             disabled,
@@ -117,7 +117,7 @@ impl Hooks {
             let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
             let (event, seconds) = (hook.event.name(), hook.timeout.as_secs_f64());
             let mut later =
-                if hook.event == Event::SubagentStop { ", once there are sub-agents" } else { "" }.to_owned();
+                if hook.event == HookEvent::SubagentStop { ", once there are sub-agents" } else { "" }.to_owned();
             later.extend(hook.condition.iter().map(|rule| format!(" if {rule}")));
             let beside = if hook.in_background { "in the background; " } else { "" };
             lines.push(format!(
@@ -130,37 +130,37 @@ impl Hooks {
     }
 
     async fn tell(&self, scene: &HookScene, point: &HookPoint<'_>) -> HookReply {
-        let wanted = |event: Event| self.hooks.iter().any(|hook| hook.event == event);
+        let wanted = |event: HookEvent| self.hooks.iter().any(|hook| hook.event == event);
         let is_prompt = matches!(point, HookPoint::Prompt { .. });
         let mut answers = if is_prompt { self.background.take() } else { Vec::new() };
-        if self.disabled || !wanted(Event::of(point)) {
+        if self.disabled || !wanted(HookEvent::of(point)) {
             return settled(answers);
         }
         let told = input::told(scene, point);
         let (chosen, changed) = self.chosen(&told, Path::new(&scene.cwd));
-        answers.push(Answer { notices: changed, ..Answer::default() });
+        answers.push(HookAnswer { notices: changed, ..HookAnswer::default() });
         let mut inputs = told.inputs;
         let too_many = if chosen.is_empty() { 0 } else { inputs.len().saturating_sub(shapes::MOST_FILES) };
         inputs.truncate(shapes::MOST_FILES);
         let pairs = inputs.iter().flat_map(|input| chosen.iter().map(move |hook| (hook, input)));
-        let runs: Vec<(&Chosen<'_>, &Value)> = pairs.filter(|(chosen, input)| self.is_for(chosen, input)).collect();
+        let runs: Vec<(&ChosenHook<'_>, &Value)> = pairs.filter(|(chosen, input)| self.is_for(chosen, input)).collect();
         let (beside, waited): (Vec<_>, Vec<_>) = runs.into_iter().partition(|(chosen, _)| chosen.hook.in_background);
         answers.extend(beside.into_iter().filter_map(|(hook, input)| self.start_beside(hook, input)));
         for some in waited.chunks(AT_ONCE) {
             let started = some.iter().map(|(hook, input)| self.one(hook, input, point));
             answers.extend(join_all(started).await);
         }
-        if too_many > 0 && told.event == Event::PreToolUse {
+        if too_many > 0 && told.event == HookEvent::PreToolUse {
             let reason =
                 format!("hooks were told of the first {} files only; {too_many} more are touched", shapes::MOST_FILES);
-            answers.push(Answer { permission: Some(HookPermission::Ask { reason }), ..Answer::default() });
+            answers.push(HookAnswer { permission: Some(HookPermission::Ask { reason }), ..HookAnswer::default() });
         }
         settled(answers)
     }
 
     /// The hooks an event is for, each command once, and what is to be told of those that are no longer trusted.
-    fn chosen<'a>(&'a self, told: &Told<'_>, cwd: &Path) -> (Vec<Chosen<'a>>, Vec<String>) {
-        let mut chosen: Vec<Chosen<'_>> = Vec::new();
+    fn chosen<'a>(&'a self, told: &HookInput<'_>, cwd: &Path) -> (Vec<ChosenHook<'a>>, Vec<String>) {
+        let mut chosen: Vec<ChosenHook<'_>> = Vec::new();
         let mut changed = Vec::new();
         for (hook, is_told) in self.hooks.iter().zip(&*self.is_told) {
             if hook.event != told.event || !hook.matches.fits(&told.names) {
@@ -172,7 +172,7 @@ impl Hooks {
             }
             if self.trusts(hook) {
                 let place = Where { cwd: cwd.to_owned(), project, plugin: hook.plugin.clone() };
-                chosen.push(Chosen { hook, place });
+                chosen.push(ChosenHook { hook, place });
             } else if !is_told.swap(true, Ordering::Relaxed) {
                 changed.push(no_longer_trusted(hook));
             }
@@ -180,13 +180,13 @@ impl Hooks {
         (chosen, changed)
     }
 
-    fn is_for(&self, chosen: &Chosen<'_>, input: &Value) -> bool {
+    fn is_for(&self, chosen: &ChosenHook<'_>, input: &Value) -> bool {
         let home = self.machine.env.get(vars::HOME).map(Path::new);
         chosen.hook.condition.as_deref().is_none_or(|rule| condition::fits(rule, input, &chosen.place.cwd, home))
     }
 
     /// Says so where it cannot be.
-    fn start_beside(&self, chosen: &Chosen<'_>, input: &Value) -> Option<Answer> {
+    fn start_beside(&self, chosen: &ChosenHook<'_>, input: &Value) -> Option<HookAnswer> {
         let (machine, hook, place) = (self.machine.clone(), chosen.hook.clone(), chosen.place.clone());
         let input = input.clone();
         let is_started = self.background.start(async move { answered(&machine, &hook, &place, &input).await });
@@ -194,10 +194,10 @@ impl Hooks {
             let (name, most) = (name_of(chosen.hook), background::MOST);
             format!("{name} was not run: {most} hooks run in the background already\nhint: give it a shorter `timeout`")
         };
-        (!is_started).then(|| Answer { notices: vec![text()], ..Answer::default() })
+        (!is_started).then(|| HookAnswer { notices: vec![text()], ..HookAnswer::default() })
     }
 
-    async fn one(&self, chosen: &Chosen<'_>, input: &Value, point: &HookPoint<'_>) -> Answer {
+    async fn one(&self, chosen: &ChosenHook<'_>, input: &Value, point: &HookPoint<'_>) -> HookAnswer {
         let mut answer = answered(&self.machine, chosen.hook, &chosen.place, input).await;
         // Into our shape at once, while it is known what the hook was told.
         if let (HookPoint::BeforeCall { call }, Some(updated)) = (point, answer.updated.take()) {
@@ -215,12 +215,12 @@ impl Hooks {
 }
 
 /// Runs it and reads what it says.
-async fn answered(machine: &Machine, hook: &Hook, place: &Where, input: &Value) -> Answer {
+async fn answered(machine: &HookMachine, hook: &Hook, place: &Where, input: &Value) -> HookAnswer {
     let name = name_of(hook);
     let bytes = format!("{input}\n").into_bytes();
     match run::run(machine, place, &hook.command, hook.timeout, &bytes).await {
         Ok(ran) => answer::read(hook.event, &name, &ran, hook.timeout.as_secs_f64()),
-        Err(why) => Answer { notices: vec![format!("{name} could not be run: {why}")], ..Answer::default() },
+        Err(why) => HookAnswer { notices: vec![format!("{name} could not be run: {why}")], ..HookAnswer::default() },
     }
 }
 
@@ -231,13 +231,13 @@ fn name_of(hook: &Hook) -> String {
 
 /// Of two that would run the same for a call only one does. One with less time, or for less, stands for no other: a
 /// project's could take the place of the user's guard.
-fn is_same(known: &Chosen<'_>, hook: &Hook, project: &Path) -> bool {
+fn is_same(known: &ChosenHook<'_>, hook: &Hook, project: &Path) -> bool {
     let (one, other) = (known.hook, hook);
     let key = |hook: &Hook| (hook.timeout, hook.condition.clone(), hook.in_background, hook.plugin.clone());
     one.command == other.command && known.place.project == project && key(one) == key(other)
 }
 
-struct Chosen<'a> {
+struct ChosenHook<'a> {
     hook: &'a Hook,
     place: Where,
 }
@@ -251,7 +251,7 @@ fn no_longer_trusted(hook: &Hook) -> String {
 }
 
 /// Two hooks that want different arguments cannot both be obeyed.
-fn settled(answers: Vec<Answer>) -> HookReply {
+fn settled(answers: Vec<HookAnswer>) -> HookReply {
     let (mut reply, mut updated) = answer::together(answers);
     updated.dedup();
     if updated.len() > 1 && reply.blocked.is_none() {
@@ -275,12 +275,12 @@ impl SessionHooks for Hooks {
     }
 
     fn wants(&self, point: &HookPoint<'_>) -> bool {
-        let (event, names) = (Event::of(point), input::names(point));
+        let (event, names) = (HookEvent::of(point), input::names(point));
         !self.disabled && self.hooks.iter().any(|hook| hook.event == event && hook.matches.fits(&names))
     }
 
     fn named(&self, point: &HookPoint<'_>) -> String {
-        let event = Event::of(point);
+        let event = HookEvent::of(point);
         let hooks = self.hooks.iter().filter(|hook| hook.event == event && self.trusts(hook));
         let commands: Vec<String> = hooks.take(3).map(|hook| format!("`{}`", short(&hook.command))).collect();
         format!("hooks of {}: {}", event.name(), commands.join(", "))

@@ -6,21 +6,21 @@ use omp_policy::ApprovalMode;
 use omp_session::{HookPoint, HookScene, StartSource};
 use serde_json::{Value, json};
 
-use crate::event::Event;
+use crate::event::HookEvent;
 use crate::outputs;
 use crate::shapes;
 
 /// What an event's hooks are chosen by and told.
-pub(crate) struct Told<'a> {
-    pub event: Event,
+pub(crate) struct HookInput<'a> {
+    pub event: HookEvent,
     /// What matchers are compared with.
     pub names: Vec<&'a str>,
     /// One, or for a call that touches several files one for each of them.
     pub inputs: Vec<Value>,
 }
 
-pub(crate) fn told<'a>(scene: &HookScene, point: &HookPoint<'a>) -> Told<'a> {
-    let event = Event::of(point);
+pub(crate) fn told<'a>(scene: &HookScene, point: &HookPoint<'a>) -> HookInput<'a> {
+    let event = HookEvent::of(point);
     let base = json!({
         "session_id": scene.session_id,
         "transcript_path": scene.transcript.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
@@ -35,7 +35,7 @@ pub(crate) fn told<'a>(scene: &HookScene, point: &HookPoint<'a>) -> Told<'a> {
         }
         input
     };
-    Told { event, names: names(point), inputs: besides(point, scene).into_iter().map(with).collect() }
+    HookInput { event, names: names(point), inputs: besides(point, scene).into_iter().map(with).collect() }
 }
 
 fn permission_mode(scene: &HookScene) -> &'static str {

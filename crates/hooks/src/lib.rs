@@ -17,7 +17,7 @@ mod run;
 mod settings;
 mod shapes;
 
-pub use event::Event;
-pub use hooks::{HookTrust, Hooks, Runner};
+pub use event::HookEvent;
+pub use hooks::{HookSetup, HookTrust, Hooks};
 pub use read::{Hook, ReadHooks, read};
 pub use settings::SETTINGS;

@@ -8,7 +8,7 @@ const LONGEST: usize = 4 << 10;
 const LARGEST: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
-pub(crate) enum Matcher {
+pub(crate) enum HookMatcher {
     All,
     /// `Edit` or `Edit|Write`.
     Names(Vec<String>),
@@ -16,16 +16,16 @@ pub(crate) enum Matcher {
     Pattern(Regex),
 }
 
-impl Matcher {
+impl HookMatcher {
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if matches!(text, "" | "*") {
-            return Ok(Matcher::All);
+            return Ok(HookMatcher::All);
         }
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '|' | ' ' | ',');
         if text.chars().all(is_plain) {
             let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
-            return Ok(Matcher::Names(names.map(str::to_owned).collect()));
+            return Ok(HookMatcher::Names(names.map(str::to_owned).collect()));
         }
         if text.len() > LONGEST {
             return Err(format!("its matcher is longer than {LONGEST} bytes"));
@@ -33,16 +33,16 @@ impl Matcher {
         let pattern = RegexBuilder::new(text).size_limit(LARGEST).build();
         let problem = |error: regex::Error| error.to_string().lines().last().unwrap_or_default().trim().to_owned();
         pattern
-            .map(Matcher::Pattern)
+            .map(HookMatcher::Pattern)
             .map_err(|error| format!("its matcher `{text}` cannot be read: {}", problem(error)))
     }
 
     /// Whether it is for something that goes by any of these names.
     pub fn fits(&self, names: &[&str]) -> bool {
         match self {
-            Matcher::All => true,
-            Matcher::Names(wanted) => wanted.iter().any(|wanted| names.contains(&wanted.as_str())),
-            Matcher::Pattern(pattern) => names.iter().any(|name| pattern.is_match(name)),
+            HookMatcher::All => true,
+            HookMatcher::Names(wanted) => wanted.iter().any(|wanted| names.contains(&wanted.as_str())),
+            HookMatcher::Pattern(pattern) => names.iter().any(|name| pattern.is_match(name)),
         }
     }
 }
@@ -53,7 +53,7 @@ mod tests {
 
     #[track_caller]
     fn check(matcher: &str, names: &[&str], expect: bool) {
-        assert_eq!(Matcher::parse(matcher).unwrap().fits(names), expect, "{matcher} {names:?}");
+        assert_eq!(HookMatcher::parse(matcher).unwrap().fits(names), expect, "{matcher} {names:?}");
     }
 
     #[test]
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn what_is_no_pattern_is_told() {
         for (matcher, expect) in [("Bash(", "cannot be read"), (&"(.{9}){99999}".repeat(20), "cannot be read")] {
-            let told = Matcher::parse(matcher).unwrap_err();
+            let told = HookMatcher::parse(matcher).unwrap_err();
             assert!(told.contains(expect), "{told}");
         }
-        assert!(Matcher::parse(&".".repeat(LONGEST + 1)).unwrap_err().contains("longer than"));
+        assert!(HookMatcher::parse(&".".repeat(LONGEST + 1)).unwrap_err().contains("longer than"));
     }
 }

@@ -7,8 +7,8 @@ use omp_config::{Declared, ItemSource, Level, Provider, hook_line};
 use serde_json::Value;
 
 use crate::condition;
-use crate::event::Event;
-use crate::matcher::Matcher;
+use crate::event::HookEvent;
+use crate::matcher::HookMatcher;
 
 /// Commands of one entry.
 const MOST_COMMANDS: usize = 100;
@@ -19,10 +19,10 @@ const LONGEST_TIMEOUT: f64 = 3600.0;
 /// A command for an event.
 #[derive(Clone, Debug)]
 pub struct Hook {
-    pub event: Event,
+    pub event: HookEvent,
     /// As it was written.
     pub matcher: String,
-    pub(crate) matches: Matcher,
+    pub(crate) matches: HookMatcher,
     pub command: String,
     pub timeout: Duration,
     /// A rule that narrows the matcher: `Bash(git *)`.
@@ -63,14 +63,14 @@ fn left_out(path: &Path, event: &str, problem: &str) -> String {
 
 fn entry(item: &Declared, event: &str, found: &mut ReadHooks) -> Result<(), String> {
     let path = &item.source.path;
-    let event =
-        Event::named(event).ok_or_else(|| format!("omp knows no such event\nhint: there are {}", Event::names()))?;
+    let event = HookEvent::named(event)
+        .ok_or_else(|| format!("omp knows no such event\nhint: there are {}", HookEvent::names()))?;
     let matcher = match item.value.get("matcher") {
         None | Some(Value::Null) => "",
         Some(Value::String(matcher)) => matcher,
         Some(_) => return Err("its `matcher` must be a text".to_owned()),
     };
-    let matches = if event.is_matched() { Matcher::parse(matcher)? } else { Matcher::All };
+    let matches = if event.is_matched() { HookMatcher::parse(matcher)? } else { HookMatcher::All };
     let Some(Value::Array(commands)) = item.value.get("hooks") else {
         return Err("it must hold a list `hooks`".to_owned());
     };
@@ -102,7 +102,7 @@ fn entry(item: &Declared, event: &str, found: &mut ReadHooks) -> Result<(), Stri
     Ok(())
 }
 
-fn unread_condition(path: &Path, event: Event, why: &str) -> String {
+fn unread_condition(path: &Path, event: HookEvent, why: &str) -> String {
     let (path, event) = (path.display(), event.name());
     format!("{path}: the `if` of a hook of `{event}` cannot be read, so it runs whatever the call does: {why}")
 }

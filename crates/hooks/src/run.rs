@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use omp_contain::Containment;
-use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, Limits, Shell};
+use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, ProcessLimits, Shell};
 use omp_types::{Env, vars};
 
 /// Bytes that are kept of what a hook prints, and of what it complains.
@@ -16,14 +16,14 @@ const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// With what hooks are run.
 #[derive(Clone, Debug)]
-pub(crate) struct Machine {
+pub(crate) struct HookMachine {
     pub env: Env,
     pub shell: Shell,
     /// What hooks may touch.
     pub containment: Containment,
 }
 
-impl Machine {
+impl HookMachine {
     pub fn new(env: Env, containment: Containment) -> Self {
         // Hooks are written for bash or sh, whatever shell the user types in.
         let without: Env = env.iter().filter(|(name, _)| *name != vars::SHELL.name).collect();
@@ -33,7 +33,7 @@ impl Machine {
 
 /// How a hook ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ran {
+pub(crate) struct HookRun {
     /// `None` when its time was up.
     pub code: Option<i32>,
     pub stdout: String,
@@ -53,12 +53,12 @@ pub(crate) struct Where {
 
 /// `Err` says why it could not be started.
 pub(crate) async fn run(
-    machine: &Machine,
+    machine: &HookMachine,
     place: &Where,
     command: &str,
     timeout: Duration,
     input: &[u8],
-) -> Result<Ran, String> {
+) -> Result<HookRun, String> {
     let project = place.project.to_string_lossy();
     let mut env = ChildEnv::unattended(&machine.env);
     env = env.set("CLAUDE_PROJECT_DIR", &*project).set("OMP_PROJECT_DIR", &*project);
@@ -67,18 +67,18 @@ pub(crate) async fn run(
         env = env.set("CLAUDE_PLUGIN_ROOT", &*plugin).set("OMP_PLUGIN_ROOT", &*plugin);
     }
     let containment = machine.containment.clone().for_command(command, &[]);
-    let spawn = machine.shell.spawn(command, env, &containment).cwd(&place.cwd).limits(Limits::of_commands());
+    let spawn = machine.shell.spawn(command, env, &containment).cwd(&place.cwd).limits(ProcessLimits::of_commands());
     let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
     // Dropping the child when time is up kills all it has started.
     match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {
         Ok(ran) => ran.map_err(|error| error.to_string()),
-        Err(_) => Ok(Ran::default()),
+        Err(_) => Ok(HookRun::default()),
     }
 }
 
-async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input: &[u8]) -> std::io::Result<Ran> {
-    let mut said = Kept::new(MOST_OUTPUT);
-    let mut complained = Kept::new(MOST_COMPLAINTS);
+async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input: &[u8]) -> std::io::Result<HookRun> {
+    let mut said = OutputHead::new(MOST_OUTPUT);
+    let mut complained = OutputHead::new(MOST_COMPLAINTS);
     let finished = {
         let feed = async move {
             let mut stdin = stdin;
@@ -115,17 +115,17 @@ async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input
         finished
     };
     let (code, truncated) = (Some(finished.exit.code), said.truncated);
-    Ok(Ran { code, stdout: said.text(), stderr: complained.text(), truncated })
+    Ok(HookRun { code, stdout: said.text(), stderr: complained.text(), truncated })
 }
 
 /// The beginning of what comes.
-struct Kept {
+struct OutputHead {
     bytes: Vec<u8>,
     most: usize,
     truncated: bool,
 }
 
-impl Kept {
+impl OutputHead {
     fn new(most: usize) -> Self {
         Self { bytes: Vec::new(), most, truncated: false }
     }

@@ -10,13 +10,13 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
 use crate::client::Patience;
-use crate::error::{HttpError, Phase};
+use crate::error::{HttpError, TimeoutPhase};
 use crate::exchange::{Chunks, Exchange};
 
 /// Ends after the first error. Dropping it cancels the request.
 pub struct BodyStream {
     chunks: Option<Chunks>,
-    watchdog: Watchdog,
+    watchdog: BodyWatchdog,
     /// Whether any byte counts as progress, or only what the reader says.
     bytes_count: bool,
     exchange: Option<Box<dyn Exchange>>,
@@ -27,7 +27,7 @@ impl BodyStream {
     pub(crate) fn new(chunks: Chunks, target: String, since: Instant, patience: Patience) -> Self {
         Self {
             chunks: Some(chunks),
-            watchdog: Watchdog::new(target, since, patience),
+            watchdog: BodyWatchdog::new(target, since, patience),
             bytes_count: true,
             exchange: None,
         }
@@ -84,10 +84,10 @@ impl Stream for BodyStream {
 }
 
 /// Ends a wait that takes too long.
-struct Watchdog {
+struct BodyWatchdog {
     target: String,
     timer: Pin<Box<Sleep>>,
-    phase: Phase,
+    phase: TimeoutPhase,
     /// `None` waits for ever.
     limit: Option<Duration>,
     idle: Option<Duration>,
@@ -100,14 +100,14 @@ struct Watchdog {
     handed_over: Option<Instant>,
 }
 
-impl Watchdog {
+impl BodyWatchdog {
     fn new(target: String, since: Instant, patience: Patience) -> Self {
         let limit = patience.first_event;
         let timer = Box::pin(tokio::time::sleep_until(since + limit.unwrap_or_default()));
         Self {
             target,
             timer,
-            phase: Phase::FirstEvent,
+            phase: TimeoutPhase::FirstEvent,
             limit,
             idle: patience.idle,
             since,
@@ -136,8 +136,8 @@ impl Watchdog {
         self.since = now;
         self.received = 0;
         self.handed_over = Some(now);
-        if self.phase == Phase::FirstEvent {
-            self.phase = Phase::Idle;
+        if self.phase == TimeoutPhase::FirstEvent {
+            self.phase = TimeoutPhase::Idle;
             self.limit = self.idle;
             self.timer.as_mut().reset(now + self.idle.unwrap_or_default());
         }

@@ -14,8 +14,8 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use crate::body::BodyStream;
-use crate::error::{HttpError, HttpErrorKind, Phase};
-use crate::exchange::{Listener, Outgoing, Played, Player};
+use crate::error::{HttpError, HttpErrorKind, TimeoutPhase};
+use crate::exchange::{ExchangeListener, OutgoingRequest, Played, Player};
 use crate::proxy::Proxies;
 use crate::{tls, url};
 
@@ -69,14 +69,14 @@ impl Default for HttpConfig {
 
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    inner: Arc<ClientInner>,
     patience: Patience,
-    listener: Option<Arc<dyn Listener>>,
+    listener: Option<Arc<dyn ExchangeListener>>,
     player: Option<Arc<dyn Player>>,
     about: Option<Arc<Value>>,
 }
 
-struct Inner {
+struct ClientInner {
     env: Env,
     config: HttpConfig,
     proxies: Proxies,
@@ -119,7 +119,7 @@ impl Client {
     /// Keeps the settings; nothing is read or connected before the first request.
     pub fn new(env: &Env, config: HttpConfig) -> Self {
         let patience = Patience::new(config.patience.first_event, config.patience.idle);
-        let inner = Inner {
+        let inner = ClientInner {
             env: env.clone(),
             config,
             proxies: Proxies::from_env(env),
@@ -135,7 +135,7 @@ impl Client {
     }
 
     /// The same client with somebody who hears of every exchange.
-    pub fn heard_by(self, listener: Option<Arc<dyn Listener>>) -> Self {
+    pub fn heard_by(self, listener: Option<Arc<dyn ExchangeListener>>) -> Self {
         Self { listener, ..self }
     }
 
@@ -207,7 +207,7 @@ impl Client {
         };
         match tokio::time::timeout(timeout, exchange).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(HttpError::timeout(Phase::Total, &target, timeout, 0)),
+            Err(_) => Err(HttpError::timeout(TimeoutPhase::Total, &target, timeout, 0)),
         }
     }
 
@@ -231,7 +231,7 @@ impl Client {
         body: Vec<u8>,
     ) -> Result<StreamingResponse, HttpError> {
         let (name, about) = (method.as_str(), self.about.as_deref());
-        let outgoing = Outgoing { method: name, url, headers, body: &body, about };
+        let outgoing = OutgoingRequest { method: name, url, headers, body: &body, about };
         let mut exchange = self.listener.as_ref().map(|listener| listener.asked(&outgoing));
         let outcome = match &self.player {
             Some(player) => player.answer().map(|played| self.played(played, url)),
@@ -279,12 +279,12 @@ impl Client {
             None => sending.await,
             Some(limit) => match tokio::time::timeout_at(since + limit, sending).await {
                 Ok(sent) => sent,
-                Err(_) => return Err(HttpError::timeout(Phase::FirstEvent, &target, limit, 0)),
+                Err(_) => return Err(HttpError::timeout(TimeoutPhase::FirstEvent, &target, limit, 0)),
             },
         };
         let response = sent.map_err(|error| match self.inner.config.connect_timeout {
             Some(limit) if error.is_timeout() && error.is_connect() => {
-                HttpError::timeout(Phase::Connect, &target, limit, 0)
+                HttpError::timeout(TimeoutPhase::Connect, &target, limit, 0)
             }
             _ => HttpError::from_send(&error, &target, proxied),
         })?;

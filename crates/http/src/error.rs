@@ -24,7 +24,7 @@ pub enum HttpErrorKind {
     /// A certificate or the TLS handshake.
     Tls,
     Proxy,
-    Timeout(Phase),
+    Timeout(TimeoutPhase),
     /// The connection broke after it was made.
     Reset,
     /// The body could not be read: bad compression, too large, not what it had to be.
@@ -39,7 +39,7 @@ pub enum HttpErrorKind {
 
 /// The part of an exchange that took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum TimeoutPhase {
     Connect,
     /// From sending the request to the first sign of an answer.
     FirstEvent,
@@ -55,28 +55,28 @@ impl HttpError {
     }
 
     /// `received` is how many bytes came that were no part of an answer.
-    pub(crate) fn timeout(phase: Phase, target: &str, waited: Duration, received: u64) -> Self {
+    pub(crate) fn timeout(phase: TimeoutPhase, target: &str, waited: Duration, received: u64) -> Self {
         let seconds = waited.as_secs_f64();
         let message = match (phase, received) {
-            (Phase::Connect, _) => format!(
+            (TimeoutPhase::Connect, _) => format!(
                 "connecting: no connection to {target} within {seconds} s\nhint: check the network and the proxy; if it \
                  is only slow, raise `providers.connectTimeoutSeconds` or PI_CONNECT_TIMEOUT_MS"
             ),
-            (Phase::FirstEvent, 0) => {
+            (TimeoutPhase::FirstEvent, 0) => {
                 format!("waiting for the first token: {target} sent nothing within {seconds} s{RAISE_FIRST_EVENT}")
             }
-            (Phase::FirstEvent, _) => format!(
+            (TimeoutPhase::FirstEvent, _) => format!(
                 "waiting for the first token: {target} sent only signs of life ({received} bytes) within {seconds} \
                  s{RAISE_FIRST_EVENT}"
             ),
-            (Phase::Idle, 0) => {
+            (TimeoutPhase::Idle, 0) => {
                 format!("between tokens: {target} fell silent for {seconds} s in the middle of its answer{RAISE_IDLE}")
             }
-            (Phase::Idle, _) => format!(
+            (TimeoutPhase::Idle, _) => format!(
                 "between tokens: {target} fell silent for {seconds} s in the middle of its answer, but for signs of life \
                  ({received} bytes){RAISE_IDLE}"
             ),
-            (Phase::Total, _) => format!("{target} did not answer within {seconds} s"),
+            (TimeoutPhase::Total, _) => format!("{target} did not answer within {seconds} s"),
         };
         Self::new(HttpErrorKind::Timeout(phase), message)
     }

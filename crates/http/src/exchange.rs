@@ -16,7 +16,7 @@ use crate::error::HttpError;
 pub type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, HttpError>> + Send>>;
 
 /// A request as it is sent. It holds secrets: what a listener keeps of it is its own responsibility.
-pub struct Outgoing<'a> {
+pub struct OutgoingRequest<'a> {
     pub method: &'a str,
     pub url: &'a str,
     pub headers: &'a [(String, String)],
@@ -26,8 +26,8 @@ pub struct Outgoing<'a> {
 }
 
 /// Listens to every exchange of a client.
-pub trait Listener: Send + Sync {
-    fn asked(&self, request: &Outgoing<'_>) -> Box<dyn Exchange>;
+pub trait ExchangeListener: Send + Sync {
+    fn asked(&self, request: &OutgoingRequest<'_>) -> Box<dyn Exchange>;
 }
 
 /// One request on its way. Dropped without an end or a failure, it was given up by whoever asked.

@@ -14,6 +14,6 @@ mod url;
 
 pub use body::BodyStream;
 pub use client::{Client, Headers, HttpConfig, Patience, StreamingResponse};
-pub use error::{HttpError, HttpErrorKind, Phase};
-pub use exchange::{Chunks, Exchange, Listener, Outgoing, Played, Player};
+pub use error::{HttpError, HttpErrorKind, TimeoutPhase};
+pub use exchange::{Chunks, Exchange, ExchangeListener, OutgoingRequest, Played, Player};
 pub use sse::{FRAME_LIMIT, SseDecoder, SseError};

@@ -8,13 +8,13 @@ use crate::error::{HttpError, HttpErrorKind};
 /// The proxies for `http://` and `https://` URLs, as the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Proxies {
-    http: Option<Setting>,
-    https: Option<Setting>,
+    http: Option<ProxySetting>,
+    https: Option<ProxySetting>,
     no_proxy: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Setting {
+struct ProxySetting {
     variable: &'static str,
     url: String,
 }
@@ -50,7 +50,7 @@ impl Proxies {
         // Without this reqwest would look at the process environment itself.
         builder = builder.no_proxy();
         type MakeProxy = fn(String) -> reqwest::Result<Proxy>;
-        let makers: [(&Option<Setting>, MakeProxy); 2] = [(&self.http, Proxy::http), (&self.https, Proxy::https)];
+        let makers: [(&Option<ProxySetting>, MakeProxy); 2] = [(&self.http, Proxy::http), (&self.https, Proxy::https)];
         for (setting, make) in makers {
             let Some(setting) = setting else { continue };
             let proxy = make(setting.url.clone()).map_err(|_| setting.invalid())?;
@@ -59,7 +59,7 @@ impl Proxies {
         Ok(builder)
     }
 
-    fn for_scheme(&self, scheme: &str) -> Option<&Setting> {
+    fn for_scheme(&self, scheme: &str) -> Option<&ProxySetting> {
         if scheme == "https" { self.https.as_ref() } else { self.http.as_ref() }
     }
 
@@ -78,7 +78,7 @@ impl Proxies {
     }
 }
 
-impl Setting {
+impl ProxySetting {
     fn invalid(&self) -> HttpError {
         // The value may hold a password, so it is not repeated.
         let message = format!(
@@ -89,10 +89,10 @@ impl Setting {
     }
 }
 
-fn setting(env: &Env, var: EnvVar) -> Option<Setting> {
+fn setting(env: &Env, var: EnvVar) -> Option<ProxySetting> {
     let value = env.get_in_either_case(var)?.trim();
     let url = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
-    Some(Setting { variable: var.name, url })
+    Some(ProxySetting { variable: var.name, url })
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     #[track_caller]
     fn check(env: &[(&str, &str)], http: Option<&str>, https: Option<&str>) {
         let proxies = Proxies::from_env(&env.iter().copied().collect());
-        let url = |setting: &Option<Setting>| setting.as_ref().map(|setting| setting.url.clone());
+        let url = |setting: &Option<ProxySetting>| setting.as_ref().map(|setting| setting.url.clone());
         assert_eq!((url(&proxies.http).as_deref(), url(&proxies.https).as_deref()), (http, https));
     }
 

@@ -57,9 +57,9 @@ fn roots(env: &Env) -> Result<RootCertStore, HttpError> {
     Ok(store)
 }
 
-type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+type ClientCertificate = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-fn identity(env: &Env) -> Result<Option<Identity>, HttpError> {
+fn identity(env: &Env) -> Result<Option<ClientCertificate>, HttpError> {
     let alone = |given: EnvVar, missing: EnvVar| {
         let message =
             format!("{} is set but {} is not\nhint: a client certificate needs both", given.name, missing.name);

@@ -21,16 +21,18 @@ mod tty;
 pub use action::{Action, Secret};
 pub use app::{App, Leave, Left, Look, OWN_COMMANDS, Redraws, Start, run};
 pub use dialogs::*;
-pub use dialogs::{Dialog, Step};
+pub use dialogs::{Dialog, DialogStep};
 pub use habits::{Calls, DoubleEscape, HABIT_SETTINGS, Habits};
-pub use keymap::{Area, Context, HelpRow, Keymap};
+pub use keymap::{Area, HelpRow, KeyContext, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
 pub use prompt::{
     Candidate, Clip, CommandInfo, Copied, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep,
     Submission, Typed, WritingMode, typed,
 };
 pub use settings::SETTINGS;
-pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
+pub use setup::{
+    FoundKey, FoundServer, Provider, SetupEnd, SetupFindings, SetupHost, SetupIo, run_setup, run_setup_in_text,
+};
 pub use surroundings::{KeyPlaces, Stored, Surroundings};
 pub use transcript::{Block, COST_SETTINGS, CostLines, Log, PictureWishes};
 pub use trust::{TrustAnswer, TrustQuestion, run_trust, run_trust_in_text};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use omp_exec::{ErrorPipe, Exit, InputPipe, Spawn, SpawnError};
+use omp_exec::{ErrorPipe, InputPipe, ProcessExit, Spawn, SpawnError};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::{mpsc, watch};
@@ -13,12 +13,12 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::connection::Connection;
-use crate::error::End;
+use crate::error::ConnectionEnd;
 use crate::handler::Handler;
 use crate::lock;
-use crate::peer::{Call, Peer};
+use crate::peer::{OutgoingCall, Peer};
 use crate::protocol::Protocol;
-use crate::tail::Tail;
+use crate::tail::StderrTail;
 
 const PIPE_BYTES: usize = 64 << 10;
 /// How long stderr is waited for once the server has ended: something else may hold the pipe for ever.
@@ -31,13 +31,13 @@ const EXIT_LATE: Duration = Duration::from_secs(2);
 const EXIT_ASKED: Duration = Duration::from_secs(2);
 
 /// A server that runs. Dropping it kills it with all that it has started.
-pub struct Child {
+pub struct ServerProcess {
     name: String,
     connection: Connection,
     id: u32,
     stop: mpsc::Sender<Duration>,
     died: watch::Receiver<Option<Death>>,
-    stderr: Arc<Mutex<Tail>>,
+    stderr: Arc<Mutex<StderrTail>>,
     _driver: AbortOnDropHandle<()>,
 }
 
@@ -47,7 +47,7 @@ pub struct Death {
     /// As whoever started it calls it.
     pub name: String,
     /// `None` where the system did not tell.
-    pub exit: Option<Exit>,
+    pub exit: Option<ProcessExit>,
     /// Whether it was asked to end, or killed, by this side.
     pub was_stopped: bool,
     /// The last lines of its standard error.
@@ -61,7 +61,7 @@ pub struct Polite {
     pub notification: Option<(String, Value)>,
 }
 
-/// How long each step of [`Child::shutdown`] may take.
+/// How long each step of [`ServerProcess::shutdown`] may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownLimits {
     /// For the words of the protocol.
@@ -79,7 +79,7 @@ impl Default for ShutdownLimits {
     }
 }
 
-impl Child {
+impl ServerProcess {
     /// Starts the server; `name` is what errors call it. Needs a running tokio runtime.
     pub fn start(
         name: impl Into<String>,
@@ -94,11 +94,11 @@ impl Child {
         let (writer, to_input) = duplex(PIPE_BYTES);
         let (report, died) = watch::channel(None);
         let (stop, stopped) = mpsc::channel(1);
-        let stderr = Arc::new(Mutex::new(Tail::default()));
+        let stderr = Arc::new(Mutex::new(StderrTail::default()));
         let keep = AbortOnDropHandle::new(tokio::spawn(keep_stderr(errors, stderr.clone())));
         let feed = AbortOnDropHandle::new(tokio::spawn(feed_stdin(to_input, input)));
         let known = died.clone();
-        let explain = move |end| known.borrow().clone().map_or(end, End::Died);
+        let explain = move |end| known.borrow().clone().map_or(end, ConnectionEnd::Died);
         let connection = Connection::open_with(reader, writer, protocol, handler, explain);
         let (peer, kept) = (connection.peer().clone(), stderr.clone());
         let driver = Driver { name: name.clone(), peer, stderr: kept, report, keep, _feed: feed };
@@ -154,7 +154,7 @@ impl Child {
     async fn say(&self, polite: Polite, limit: Duration) {
         // Whoever does not answer is ended all the same.
         if let Some((method, params)) = polite.request {
-            let _ = self.peer().call(Call::new(method, params).limit(limit)).await;
+            let _ = self.peer().call(OutgoingCall::new(method, params).limit(limit)).await;
         }
         if let Some((method, params)) = polite.notification {
             let _ = self.peer().notify(method, params).await;
@@ -166,7 +166,7 @@ impl Child {
 struct Driver {
     name: String,
     peer: Peer,
-    stderr: Arc<Mutex<Tail>>,
+    stderr: Arc<Mutex<StderrTail>>,
     report: watch::Sender<Option<Death>>,
     keep: AbortOnDropHandle<()>,
     _feed: AbortOnDropHandle<()>,
@@ -237,7 +237,7 @@ async fn feed_stdin(mut from: DuplexStream, mut input: InputPipe) {
     }
 }
 
-async fn keep_stderr(mut errors: ErrorPipe, stderr: Arc<Mutex<Tail>>) {
+async fn keep_stderr(mut errors: ErrorPipe, stderr: Arc<Mutex<StderrTail>>) {
     let mut buffer = vec![0; 4 << 10];
     while let Ok(read @ 1..) = errors.read(&mut buffer).await {
         lock(&stderr).add(&buffer[..read]);
@@ -267,8 +267,8 @@ impl Death {
     fn how(&self) -> String {
         match (self.was_stopped, self.exit) {
             (true, _) => "was ended".to_owned(),
-            (false, Some(Exit { signal: Some(signal), .. })) => format!("was killed by signal {signal}"),
-            (false, Some(Exit { code, .. })) => format!("ended with exit code {code}"),
+            (false, Some(ProcessExit { signal: Some(signal), .. })) => format!("was killed by signal {signal}"),
+            (false, Some(ProcessExit { code, .. })) => format!("ended with exit code {code}"),
             (false, None) => "ended".to_owned(),
         }
     }
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(exit: Option<Exit>, was_stopped: bool, stderr_lines: &[&str], want: &str) {
+    fn check(exit: Option<ProcessExit>, was_stopped: bool, stderr_lines: &[&str], want: &str) {
         let stderr_lines = stderr_lines.iter().map(|line| (*line).to_owned()).collect();
         assert_eq!(Death { name: "the server".into(), exit, was_stopped, stderr_lines }.to_string(), want);
     }
@@ -287,8 +287,8 @@ mod tests {
     #[test]
     fn a_death_says_how_why_and_what_to_do() {
         let (code, signal) = (
-            |code| Some(Exit { code, signal: None }),
-            |number| Some(Exit { code: 128 + number, signal: Some(number) }),
+            |code| Some(ProcessExit { code, signal: None }),
+            |number| Some(ProcessExit { code: 128 + number, signal: Some(number) }),
         );
         let by_hand = "hint: it wrote nothing to stderr; start it by hand to see why it ends";
         check(code(3), false, &[], &format!("the server ended with exit code 3\n{by_hand}"));

@@ -7,12 +7,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::error::End;
+use crate::error::ConnectionEnd;
 use crate::handler::Handler;
-use crate::inbox::Inbox;
+use crate::inbox::RequestInbox;
 use crate::peer::Peer;
 use crate::protocol::Protocol;
-use crate::shared::Shared;
+use crate::shared::ConnectionState;
 
 /// How long the reading side may take to say why nothing can be written any more: it often knows better.
 const READ_REASON: Duration = Duration::from_secs(1);
@@ -40,11 +40,11 @@ impl Connection {
         writer: impl AsyncWrite + Unpin + Send + 'static,
         protocol: Protocol,
         handler: Arc<dyn Handler>,
-        explain: impl FnOnce(End) -> End + Send + 'static,
+        explain: impl FnOnce(ConnectionEnd) -> ConnectionEnd + Send + 'static,
     ) -> Self {
-        let (shared, queue) = Shared::new(protocol);
+        let (shared, queue) = ConnectionState::new(protocol);
         let peer = Peer { shared: Arc::new(shared) };
-        let mut inbox = Inbox::new(peer.clone(), handler);
+        let mut inbox = RequestInbox::new(peer.clone(), handler);
         let shared = peer.shared.clone();
         let run = async move {
             let end = {
@@ -54,7 +54,7 @@ impl Connection {
                     end = &mut read => end,
                     written = &mut write => match written {
                         Ok(()) => read.await,
-                        Err(error) => timeout(READ_REASON, read).await.unwrap_or(End::Write(error.to_string())),
+                        Err(error) => timeout(READ_REASON, read).await.unwrap_or(ConnectionEnd::Write(error.to_string())),
                     },
                 }
             };
@@ -71,6 +71,6 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.peer.shared.end(End::OurSide);
+        self.peer.shared.end(ConnectionEnd::OurSide);
     }
 }

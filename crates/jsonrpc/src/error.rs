@@ -34,12 +34,12 @@ pub enum Error {
     TooLong { method: String, bytes: usize, limit: usize },
     /// There is no connection, or no more.
     #[error("`{method}` failed: {end}")]
-    Ended { method: String, end: End },
+    Ended { method: String, end: ConnectionEnd },
 }
 
 /// Why a connection ended.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum End {
+pub enum ConnectionEnd {
     #[error("the other side closed the connection")]
     TheirSide,
     #[error("the connection was closed on this side")]

@@ -4,7 +4,7 @@
 //! where it is not, the stream is given up.
 
 use omp_stdx::format;
-use omp_stdx::lines::{Frame as Line, JsonLines};
+use omp_stdx::lines::{JsonLineFrame as Line, JsonLines};
 use omp_stdx::sanitize::on_one_line;
 use omp_stdx::truncate::{Keep, by_bytes};
 use serde_json::Value;
@@ -37,7 +37,7 @@ impl Default for FrameLimits {
 
 /// A piece of the stream that is complete.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Frame {
+pub enum MessageFrame {
     /// With the number of bytes that it was written in.
     Message { value: Value, bytes: usize },
     /// Something that is no JSON, shortened.
@@ -76,7 +76,7 @@ pub fn encode(framing: Framing, message: &Value) -> Vec<u8> {
 
 /// Takes pieces of a stream and gives the frames that they complete.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct FrameDecoder {
     cutter: Cutter,
     limits: FrameLimits,
 }
@@ -87,7 +87,7 @@ enum Cutter {
     ContentLength(Headed),
 }
 
-impl Decoder {
+impl FrameDecoder {
     pub fn new(framing: Framing, limits: FrameLimits) -> Self {
         let cutter = match framing {
             Framing::Lines => Cutter::Lines(JsonLines::new(limits.message_bytes)),
@@ -97,7 +97,7 @@ impl Decoder {
     }
 
     /// Adds what is complete to `frames`, also where an error follows. After an error nothing more can be read.
-    pub fn push(&mut self, piece: &[u8], frames: &mut Vec<Frame>) -> Result<(), FramingError> {
+    pub fn push(&mut self, piece: &[u8], frames: &mut Vec<MessageFrame>) -> Result<(), FramingError> {
         match &mut self.cutter {
             Cutter::Lines(lines) => {
                 let mut taken = Ok(());
@@ -109,7 +109,7 @@ impl Decoder {
     }
 
     /// The stream has ended: its last line may lack a line break.
-    pub fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), FramingError> {
+    pub fn finish(&mut self, frames: &mut Vec<MessageFrame>) -> Result<(), FramingError> {
         match &mut self.cutter {
             Cutter::Lines(lines) => {
                 let mut taken = Ok(());
@@ -122,7 +122,12 @@ impl Decoder {
     }
 }
 
-fn take_line(line: Line<'_>, limits: FrameLimits, frames: &mut Vec<Frame>, taken: &mut Result<(), FramingError>) {
+fn take_line(
+    line: Line<'_>,
+    limits: FrameLimits,
+    frames: &mut Vec<MessageFrame>,
+    taken: &mut Result<(), FramingError>,
+) {
     match line {
         _ if taken.is_err() => {}
         Line::Text { bytes, .. } => frames.push(frame_of(bytes)),
@@ -132,10 +137,10 @@ fn take_line(line: Line<'_>, limits: FrameLimits, frames: &mut Vec<Frame>, taken
     }
 }
 
-fn frame_of(bytes: &[u8]) -> Frame {
+fn frame_of(bytes: &[u8]) -> MessageFrame {
     match serde_json::from_slice(bytes) {
-        Ok(value) => Frame::Message { value, bytes: bytes.len() },
-        Err(_) => Frame::Noise(shown(bytes)),
+        Ok(value) => MessageFrame::Message { value, bytes: bytes.len() },
+        Err(_) => MessageFrame::Noise(shown(bytes)),
     }
 }
 
@@ -159,7 +164,7 @@ struct Headed {
 }
 
 impl Headed {
-    fn push(&mut self, piece: &[u8], limits: FrameLimits, frames: &mut Vec<Frame>) -> Result<(), FramingError> {
+    fn push(&mut self, piece: &[u8], limits: FrameLimits, frames: &mut Vec<MessageFrame>) -> Result<(), FramingError> {
         self.buffer.extend_from_slice(piece);
         let mut at = 0;
         let result = loop {
@@ -178,7 +183,12 @@ impl Headed {
     }
 
     /// Takes a body or a header line that begins at `at`; where it ends, or `None` while it is incomplete.
-    fn step(&mut self, at: usize, limits: FrameLimits, frames: &mut Vec<Frame>) -> Result<Option<usize>, FramingError> {
+    fn step(
+        &mut self,
+        at: usize,
+        limits: FrameLimits,
+        frames: &mut Vec<MessageFrame>,
+    ) -> Result<Option<usize>, FramingError> {
         let rest = &self.buffer[at..];
         if let Some(length) = self.body {
             let Some(body) = rest.get(..length) else { return Ok(None) };

@@ -10,14 +10,14 @@ use crate::peer::Peer;
 /// An [`crate::RpcError`] is sent as it is; any other error becomes an internal error with its text.
 pub type HandlerError = Box<dyn Error + Send + Sync>;
 
-pub type Answer = BoxFuture<'static, Result<Value, HandlerError>>;
+pub type HandlerFuture = BoxFuture<'static, Result<Value, HandlerError>>;
 
 /// What this side can do for the other. Requests are worked on side by side, notifications one after the other in the order in
 /// which they came.
 pub trait Handler: Send + Sync + 'static {
     /// `None` for a method that is not known. The future is dropped when the other side takes the request back, and when
     /// the connection ends.
-    fn request(&self, _peer: &Peer, _method: &str, _params: Value) -> Option<Answer> {
+    fn request(&self, _peer: &Peer, _method: &str, _params: Value) -> Option<HandlerFuture> {
         None
     }
 

@@ -12,9 +12,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::error::End;
-use crate::framing::{Decoder, Frame};
-use crate::handler::{Answer, Handler, HandlerError};
+use crate::error::ConnectionEnd;
+use crate::framing::{FrameDecoder, MessageFrame};
+use crate::handler::{Handler, HandlerError, HandlerFuture};
 use crate::lock;
 use crate::message::{Id, Incoming, Outgoing, RpcError};
 use crate::outbox::{Unsent, permits, room_of};
@@ -24,7 +24,7 @@ const READ_BYTES: usize = 64 << 10;
 /// Notifications that wait for the handler; their bytes have a bound of their own.
 const NOTIFICATIONS: usize = 4_096;
 
-pub(crate) struct Inbox {
+pub(crate) struct RequestInbox {
     peer: Peer,
     handler: Arc<dyn Handler>,
     /// Requests of the other side by their ids, and how each is cancelled.
@@ -34,17 +34,17 @@ pub(crate) struct Inbox {
     /// In bytes.
     room: Arc<Semaphore>,
     work: JoinSet<()>,
-    notifications: mpsc::Sender<Notification>,
+    notifications: mpsc::Sender<ReceivedNotification>,
     notifying: AbortOnDropHandle<()>,
 }
 
-struct Notification {
+struct ReceivedNotification {
     method: String,
     params: Value,
     _room: OwnedSemaphorePermit,
 }
 
-impl Inbox {
+impl RequestInbox {
     pub(crate) fn new(peer: Peer, handler: Arc<dyn Handler>) -> Self {
         let limits = peer.shared.protocol.limits;
         let (notifications, queued) = mpsc::channel(NOTIFICATIONS);
@@ -62,14 +62,14 @@ impl Inbox {
     }
 
     /// Reads to the end of the stream; why it ended.
-    pub(crate) async fn read_all(&mut self, mut reader: impl AsyncRead + Unpin) -> End {
+    pub(crate) async fn read_all(&mut self, mut reader: impl AsyncRead + Unpin) -> ConnectionEnd {
         let protocol = &self.peer.shared.protocol;
-        let mut decoder = Decoder::new(protocol.framing, protocol.limits.frames);
+        let mut decoder = FrameDecoder::new(protocol.framing, protocol.limits.frames);
         let (mut buffer, mut frames) = (vec![0; READ_BYTES], Vec::new());
         loop {
             let read = match reader.read(&mut buffer).await {
                 Ok(read) => read,
-                Err(error) => return End::Read(error.to_string()),
+                Err(error) => return ConnectionEnd::Read(error.to_string()),
             };
             let cut = match read {
                 0 => decoder.finish(&mut frames),
@@ -82,7 +82,7 @@ impl Inbox {
             }
             match cut {
                 Err(error) => return error.into(),
-                Ok(()) if read == 0 => return End::TheirSide,
+                Ok(()) if read == 0 => return ConnectionEnd::TheirSide,
                 Ok(()) => {}
             }
         }
@@ -96,11 +96,11 @@ impl Inbox {
         let _ = self.notifying.await;
     }
 
-    async fn take(&mut self, frame: Frame) -> Result<(), End> {
+    async fn take(&mut self, frame: MessageFrame) -> Result<(), ConnectionEnd> {
         let shared = self.peer.shared.clone();
         let (value, bytes) = match frame {
-            Frame::Message { value, bytes } => (value, bytes),
-            Frame::Noise(text) => {
+            MessageFrame::Message { value, bytes } => (value, bytes),
+            MessageFrame::Noise(text) => {
                 shared.noise(text);
                 return Ok(());
             }
@@ -114,7 +114,7 @@ impl Inbox {
         Ok(())
     }
 
-    async fn dispatch(&mut self, message: Incoming, bytes: usize) -> Result<(), End> {
+    async fn dispatch(&mut self, message: Incoming, bytes: usize) -> Result<(), ConnectionEnd> {
         let shared = &self.peer.shared;
         if let Some(id) = shared.protocol.dialect.cancelled(&message) {
             return self.cancel(&id, message);
@@ -137,10 +137,10 @@ impl Inbox {
         let permits = permits(bytes, self.peer.shared.protocol.limits.incoming_bytes);
         // Neither is closed while this lives.
         let Ok(room) = self.room.clone().acquire_many_owned(permits).await else { return };
-        let _ = self.notifications.send(Notification { method, params, _room: room }).await;
+        let _ = self.notifications.send(ReceivedNotification { method, params, _room: room }).await;
     }
 
-    fn cancel(&self, id: &Id, message: Incoming) -> Result<(), End> {
+    fn cancel(&self, id: &Id, message: Incoming) -> Result<(), ConnectionEnd> {
         if let Some(cancel) = lock(&self.open_requests).get(id) {
             cancel.cancel();
         }
@@ -151,7 +151,7 @@ impl Inbox {
         }
     }
 
-    fn accept_request(&mut self, id: Id, method: String, params: Value, bytes: usize) -> Result<(), End> {
+    fn accept_request(&mut self, id: Id, method: String, params: Value, bytes: usize) -> Result<(), ConnectionEnd> {
         while self.work.try_join_next().is_some() {}
         let limits = self.peer.shared.protocol.limits;
         let most = limits.incoming_at_once.saturating_add(limits.incoming_waiting);
@@ -170,28 +170,29 @@ impl Inbox {
             return self.answer_now(id, method, Err(unknown));
         };
         lock(&self.open_requests).insert(id.clone(), cancel.clone());
-        let job = Job { peer: self.peer.clone(), open_requests: self.open_requests.clone(), id, method, _room: room };
+        let job =
+            RequestJob { peer: self.peer.clone(), open_requests: self.open_requests.clone(), id, method, _room: room };
         self.work.spawn(job.work(answer, cancel, self.slots.clone()));
         Ok(())
     }
 
     /// The handler may panic before it gives a future, too.
-    fn begin(&self, method: &str, params: Value) -> Option<Answer> {
+    fn begin(&self, method: &str, params: Value) -> Option<HandlerFuture> {
         let ask = AssertUnwindSafe(|| self.handler.request(&self.peer, method, params));
         std::panic::catch_unwind(ask).unwrap_or_else(|_| Some(Box::pin(std::future::ready(Err(panicked())))))
     }
 
     /// Without waiting: nothing may hold up the reading.
-    fn answer_now(&self, id: Id, method: String, result: Result<Value, RpcError>) -> Result<(), End> {
+    fn answer_now(&self, id: Id, method: String, result: Result<Value, RpcError>) -> Result<(), ConnectionEnd> {
         match self.peer.shared.outbox.try_send(Outgoing::Response { id, method, result }) {
-            Err(Unsent::Full) => Err(End::Flooded),
+            Err(Unsent::Full) => Err(ConnectionEnd::Flooded),
             _ => Ok(()),
         }
     }
 }
 
 /// A request of the other side that is worked on.
-struct Job {
+struct RequestJob {
     peer: Peer,
     open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
     id: Id,
@@ -199,8 +200,8 @@ struct Job {
     _room: OwnedSemaphorePermit,
 }
 
-impl Job {
-    async fn work(self, answer: Answer, cancel: CancellationToken, slots: Arc<Semaphore>) {
+impl RequestJob {
+    async fn work(self, answer: HandlerFuture, cancel: CancellationToken, slots: Arc<Semaphore>) {
         let run = async {
             // Never closed.
             let _slot = slots.acquire().await;
@@ -239,8 +240,8 @@ fn rpc_error(error: HandlerError) -> RpcError {
     error.downcast::<RpcError>().map_or_else(RpcError::internal, |error| *error)
 }
 
-async fn run_notifications(peer: Peer, handler: Arc<dyn Handler>, mut queued: mpsc::Receiver<Notification>) {
-    while let Some(Notification { method, params, _room }) = queued.recv().await {
+async fn run_notifications(peer: Peer, handler: Arc<dyn Handler>, mut queued: mpsc::Receiver<ReceivedNotification>) {
+    while let Some(ReceivedNotification { method, params, _room }) = queued.recv().await {
         let run = async { handler.notification(&peer, &method, params).await };
         if AssertUnwindSafe(run).catch_unwind().await.is_err() {
             peer.shared.noise(format!("the handler of the notification `{method}` panicked"));

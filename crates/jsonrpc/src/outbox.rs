@@ -19,12 +19,12 @@ pub(crate) struct Outbox {
     sender: mpsc::Sender<Queued>,
     /// In bytes.
     room: Arc<Semaphore>,
-    order: Mutex<Order>,
+    order: Mutex<SendOrder>,
     closed: CancellationToken,
 }
 
 /// Held while a message gets its number and its place, never while somebody waits.
-struct Order {
+struct SendOrder {
     next: i64,
     closed: bool,
 }
@@ -36,7 +36,7 @@ struct Queued {
 }
 
 /// The reading end of an outbox.
-pub(crate) struct Queue {
+pub(crate) struct OutboxReader {
     queued: mpsc::Receiver<Queued>,
     closed: CancellationToken,
 }
@@ -53,11 +53,11 @@ pub(crate) enum Unsent {
 }
 
 impl Outbox {
-    pub(crate) fn new(protocol: Protocol) -> (Self, Queue) {
+    pub(crate) fn new(protocol: Protocol) -> (Self, OutboxReader) {
         let (sender, queued) = mpsc::channel(protocol.limits.outgoing.max(1));
         let room = Arc::new(Semaphore::new(room_of(protocol.limits.outgoing_bytes)));
-        let (order, closed) = (Mutex::new(Order { next: 1, closed: false }), CancellationToken::new());
-        let queue = Queue { queued, closed: closed.clone() };
+        let (order, closed) = (Mutex::new(SendOrder { next: 1, closed: false }), CancellationToken::new());
+        let queue = OutboxReader { queued, closed: closed.clone() };
         (Self { protocol, sender, room, order, closed }, queue)
     }
 
@@ -147,7 +147,7 @@ pub(crate) fn permits(bytes: usize, room: usize) -> u32 {
     u32::try_from(bytes.min(room_of(room))).unwrap_or(u32::MAX)
 }
 
-impl Queue {
+impl OutboxReader {
     /// Writes until the outbox is closed and empty, then closes `writer`.
     pub(crate) async fn write_all(mut self, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
         while let Some(message) = self.next().await {

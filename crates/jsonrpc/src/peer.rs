@@ -9,21 +9,21 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{End, Error};
+use crate::error::{ConnectionEnd, Error};
 use crate::message::Outgoing;
 use crate::outbox::Unsent;
-use crate::progress::{self, Progress, ProgressSender};
-use crate::shared::{Oddities, Pending, Shared};
+use crate::progress::{self, ProgressSender, RequestProgress};
+use crate::shared::{ConnectionState, Oddities, PendingRequest};
 
 /// The other side of a connection. Clones speak to the same one; none of them keeps the connection open.
 #[derive(Clone)]
 pub struct Peer {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ConnectionState>,
 }
 
 /// A request, and how long somebody wants its answer.
 #[derive(Debug)]
-pub struct Call {
+pub struct OutgoingCall {
     method: String,
     params: Value,
     limit: Option<Duration>,
@@ -31,7 +31,7 @@ pub struct Call {
     progress: Option<ProgressSender>,
 }
 
-impl Call {
+impl OutgoingCall {
     /// Parameters of `null` are left out.
     pub fn new(method: impl Into<String>, params: Value) -> Self {
         let (limit, cancel, progress) = (None, CancellationToken::new(), None);
@@ -51,7 +51,7 @@ impl Call {
     }
 
     /// Asks the other side to tell of its progress.
-    pub fn with_progress(mut self) -> (Self, Progress) {
+    pub fn with_progress(mut self) -> (Self, RequestProgress) {
         let (sender, progress) = progress::channel();
         self.progress = Some(sender);
         (self, progress)
@@ -61,32 +61,32 @@ impl Call {
 impl Peer {
     /// Asks and waits for the answer, within the connection's limit.
     pub async fn request(&self, method: impl Into<String>, params: Value) -> Result<Value, Error> {
-        self.call(Call::new(method, params)).await
+        self.call(OutgoingCall::new(method, params)).await
     }
 
     /// Asks and waits for the answer. Whoever does not wait any longer, because of the limit, the token or as the future is
     /// dropped, takes the request back in the words of the protocol.
-    pub async fn call(&self, call: Call) -> Result<Value, Error> {
-        let Call { method, params, limit, cancel, progress } = call;
+    pub async fn call(&self, call: OutgoingCall) -> Result<Value, Error> {
+        let OutgoingCall { method, params, limit, cancel, progress } = call;
         let limit = limit.unwrap_or(self.shared.protocol.limits.request);
         let mut in_flight = InFlight::new(self.shared.clone(), method);
         let waited = tokio::select! {
             biased;
-            () = cancel.cancelled() => Waited::Cancelled,
-            answer = timeout(limit, self.exchange(&in_flight, params, progress)) => answer.map_or(Waited::TooLong, Waited::Answered),
+            () = cancel.cancelled() => CallWait::Cancelled,
+            answer = timeout(limit, self.exchange(&in_flight, params, progress)) => answer.map_or(CallWait::TooLong, CallWait::Answered),
         };
         let method = in_flight.method.clone();
         match waited {
-            Waited::Answered(answer) => answer,
-            Waited::Cancelled => {
+            CallWait::Answered(answer) => answer,
+            CallWait::Cancelled => {
                 in_flight.reason = "cancelled";
                 Err(Error::Cancelled { method })
             }
-            Waited::TooLong if in_flight.was_sent() => {
+            CallWait::TooLong if in_flight.was_sent() => {
                 in_flight.reason = "timed out";
                 Err(Error::TimedOut { method, limit })
             }
-            Waited::TooLong => Err(Error::NotRead { method, limit }),
+            CallWait::TooLong => Err(Error::NotRead { method, limit }),
         }
     }
 
@@ -112,13 +112,13 @@ impl Peer {
     }
 
     /// Waits for the end of the connection.
-    pub async fn ended(&self) -> End {
+    pub async fn ended(&self) -> ConnectionEnd {
         self.shared.ended.cancelled().await;
         self.end_or_ours()
     }
 
     /// How the connection ended, if it did.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<ConnectionEnd> {
         self.shared.how_it_ended()
     }
 
@@ -144,7 +144,7 @@ impl Peer {
         };
         let before = |number| {
             in_flight.number.get_or_init(|| number);
-            self.shared.register(number, Pending { answer, progress });
+            self.shared.register(number, PendingRequest { answer, progress });
         };
         let sent = self.shared.outbox.send_numbered(message, stamp, before).await;
         sent.map_err(|unsent| self.explain(in_flight.method.clone(), unsent))?;
@@ -165,12 +165,12 @@ impl Peer {
     }
 
     /// Nothing is taken any more though the connection has not ended: this side does not write any more.
-    fn end_or_ours(&self) -> End {
-        self.end().unwrap_or(End::OurSide)
+    fn end_or_ours(&self) -> ConnectionEnd {
+        self.end().unwrap_or(ConnectionEnd::OurSide)
     }
 }
 
-enum Waited {
+enum CallWait {
     Answered(Result<Value, Error>),
     Cancelled,
     TooLong,
@@ -178,7 +178,7 @@ enum Waited {
 
 /// A request that is under way. Dropped before the answer has come, it is taken back.
 struct InFlight {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     method: String,
     /// Set when it is sent.
     number: OnceLock<i64>,
@@ -186,7 +186,7 @@ struct InFlight {
 }
 
 impl InFlight {
-    fn new(shared: Arc<Shared>, method: String) -> Self {
+    fn new(shared: Arc<ConnectionState>, method: String) -> Self {
         Self { shared, method, number: OnceLock::new(), reason: "no longer needed" }
     }
 

@@ -10,11 +10,11 @@ use crate::lock;
 
 /// Reads the progress of a request, see [`crate::Call::with_progress`].
 #[derive(Debug)]
-pub struct Progress {
+pub struct RequestProgress {
     reports: Arc<Reports>,
 }
 
-impl Progress {
+impl RequestProgress {
     /// The next report; `None` when the request has ended. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
@@ -45,20 +45,20 @@ pub(crate) struct ProgressSender {
 
 #[derive(Debug, Default)]
 struct Reports {
-    state: Mutex<State>,
+    state: Mutex<WaitingReports>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WaitingReports {
     waiting: VecDeque<Value>,
     dropped: u64,
     ended: bool,
 }
 
-pub(crate) fn channel() -> (ProgressSender, Progress) {
+pub(crate) fn channel() -> (ProgressSender, RequestProgress) {
     let reports = Arc::new(Reports::default());
-    (ProgressSender { reports: reports.clone() }, Progress { reports })
+    (ProgressSender { reports: reports.clone() }, RequestProgress { reports })
 }
 
 impl ProgressSender {

@@ -11,12 +11,12 @@ use crate::framing::{FrameLimits, Framing};
 pub struct Protocol {
     pub dialect: Arc<dyn Dialect>,
     pub framing: Framing,
-    pub limits: Limits,
+    pub limits: ConnectionLimits,
 }
 
 /// What a connection may hold and how long it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     pub frames: FrameLimits,
     /// How long a request may take that does not say it itself.
     pub request: Duration,
@@ -38,7 +38,7 @@ pub struct Limits {
     pub noise_lines: usize,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             frames: FrameLimits::default(),
@@ -77,10 +77,10 @@ impl Protocol {
     }
 
     pub fn new(dialect: impl Dialect, framing: Framing) -> Self {
-        Self { dialect: Arc::new(dialect), framing, limits: Limits::default() }
+        Self { dialect: Arc::new(dialect), framing, limits: ConnectionLimits::default() }
     }
 
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
         self
     }

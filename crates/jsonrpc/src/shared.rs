@@ -8,30 +8,30 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::End;
+use crate::error::ConnectionEnd;
 use crate::lock;
 use crate::message::{Id, RpcError};
-use crate::outbox::{Outbox, Queue};
+use crate::outbox::{Outbox, OutboxReader};
 use crate::progress::ProgressSender;
 use crate::protocol::Protocol;
 
-pub(crate) struct Shared {
+pub(crate) struct ConnectionState {
     pub(crate) protocol: Protocol,
     pub(crate) outbox: Outbox,
     pub(crate) may_cancel: AtomicBool,
     pub(crate) ended: CancellationToken,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<OpenRequests>,
     oddities: Mutex<Oddities>,
 }
 
 #[derive(Default)]
-struct Waiting {
-    requests: HashMap<i64, Pending>,
-    end: Option<End>,
+struct OpenRequests {
+    requests: HashMap<i64, PendingRequest>,
+    end: Option<ConnectionEnd>,
 }
 
 /// A request of ours that has not been answered.
-pub(crate) struct Pending {
+pub(crate) struct PendingRequest {
     pub(crate) answer: oneshot::Sender<Result<Value, RpcError>>,
     pub(crate) progress: Option<ProgressSender>,
 }
@@ -47,8 +47,8 @@ pub struct Oddities {
     pub ignored_responses: u64,
 }
 
-impl Shared {
-    pub(crate) fn new(protocol: Protocol) -> (Self, Queue) {
+impl ConnectionState {
+    pub(crate) fn new(protocol: Protocol) -> (Self, OutboxReader) {
         let (outbox, queue) = Outbox::new(protocol.clone());
         let may_cancel = AtomicBool::new(protocol.dialect.cancels_by_default());
         let shared = Self {
@@ -63,7 +63,7 @@ impl Shared {
     }
 
     /// Waits for the answer to `number`, unless there can be none any more.
-    pub(crate) fn register(&self, number: i64, pending: Pending) {
+    pub(crate) fn register(&self, number: i64, pending: PendingRequest) {
         let mut waiting = lock(&self.waiting);
         if waiting.end.is_none() {
             waiting.requests.insert(number, pending);
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// Every request that waits fails now, and every later one. Only the first end counts.
-    pub(crate) fn end(&self, end: End) {
+    pub(crate) fn end(&self, end: ConnectionEnd) {
         let requests = {
             let mut waiting = lock(&self.waiting);
             waiting.end.get_or_insert(end);
@@ -126,7 +126,7 @@ impl Shared {
         drop(requests);
     }
 
-    pub(crate) fn how_it_ended(&self) -> Option<End> {
+    pub(crate) fn how_it_ended(&self) -> Option<ConnectionEnd> {
         lock(&self.waiting).end.clone()
     }
 

@@ -11,13 +11,13 @@ const TOLD_BYTES: usize = 300;
 
 /// The last bytes of a stream.
 #[derive(Debug, Default)]
-pub(crate) struct Tail {
+pub(crate) struct StderrTail {
     bytes: Vec<u8>,
     /// Whether there was more.
     cut: bool,
 }
 
-impl Tail {
+impl StderrTail {
     pub(crate) fn add(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         // Twice as much is let through, so that bytes are not moved for every piece.
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_end_is_kept_from_the_beginning_of_a_line() {
-        let mut tail = Tail::default();
+        let mut tail = StderrTail::default();
         for number in 0..100_000 {
             tail.add(format!("line {number}\n").as_bytes());
         }
@@ -71,16 +71,16 @@ mod tests {
 
     #[test]
     fn escapes_and_long_lines_do_not_reach_an_error() {
-        let mut tail = Tail::default();
+        let mut tail = StderrTail::default();
         tail.add(format!("\x1b[31mred\x1b[0m\n\n{}\n", "x".repeat(1000)).as_bytes());
         let lines = tail.last_lines();
         assert_eq!((lines[0].as_str(), lines[1].chars().count()), ("red", 301));
-        assert!(Tail::default().last_lines().is_empty());
+        assert!(StderrTail::default().last_lines().is_empty());
     }
 
     #[test]
     fn one_huge_line_is_kept_too() {
-        let mut tail = Tail::default();
+        let mut tail = StderrTail::default();
         tail.add(&vec![b'x'; 1 << 20]);
         assert_eq!(tail.text().len(), KEPT_BYTES);
     }

@@ -78,7 +78,7 @@ pub struct ProviderAuth {
 }
 
 /// Where a key was found.
-enum Source<'a> {
+enum KeySource<'a> {
     Login,
     Flag,
     Account,
@@ -87,18 +87,18 @@ enum Source<'a> {
     Nothing,
 }
 
-impl fmt::Display for Source<'_> {
+impl fmt::Display for KeySource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Login => f.write_str("the key given with /login"),
-            Source::Flag => f.write_str("--api-key"),
-            Source::Account => f.write_str("the account that is logged in"),
-            Source::File { provider, variable: None } => write!(f, "models.yml (providers.{provider}.apiKey)"),
-            Source::File { provider, variable: Some(name) } => {
+            KeySource::Login => f.write_str("the key given with /login"),
+            KeySource::Flag => f.write_str("--api-key"),
+            KeySource::Account => f.write_str("the account that is logged in"),
+            KeySource::File { provider, variable: None } => write!(f, "models.yml (providers.{provider}.apiKey)"),
+            KeySource::File { provider, variable: Some(name) } => {
                 write!(f, "{name} in the environment, named by models.yml (providers.{provider}.apiKey)")
             }
-            Source::Variable(name) => write!(f, "{name} in the environment"),
-            Source::Nothing => f.write_str("no key at all"),
+            KeySource::Variable(name) => write!(f, "{name} in the environment"),
+            KeySource::Nothing => f.write_str("no key at all"),
         }
     }
 }
@@ -183,12 +183,12 @@ impl Auth {
         self.found(provider).map(|(_, source)| source.to_string())
     }
 
-    fn found(&self, provider: &str) -> Option<(Credential, Source<'_>)> {
+    fn found(&self, provider: &str) -> Option<(Credential, KeySource<'_>)> {
         if let Some(given) = self.given(provider) {
             return Some(given);
         }
         if let Some(known) = self.source.as_ref().and_then(|source| source.known(provider)) {
-            return Some((known, Source::Account));
+            return Some((known, KeySource::Account));
         }
         let configured = self.configured.get(provider);
         let wants_bearer = configured.is_some_and(|auth| auth.bearer);
@@ -196,28 +196,28 @@ impl Auth {
         if let Some((name, ProviderAuth { key: Some(written), .. })) = self.configured.get_key_value(provider) {
             let found = self.env.lookup(written);
             let variable = found.map(|_| written.as_str());
-            return Some((key(found.unwrap_or(written)), Source::File { provider: name, variable }));
+            return Some((key(found.unwrap_or(written)), KeySource::File { provider: name, variable }));
         }
         if configured.is_some_and(|auth| auth.keyless && !auth.discovered) {
-            return Some((Credential::None, Source::Nothing));
+            return Some((Credential::None, KeySource::Nothing));
         }
         if !self.meanwhile().contains_key(provider)
             && let Some((name, found)) = self.env_key(provider)
         {
             let credential = key_credential(provider, found, wants_bearer || is_token_variable(name));
-            return Some((credential, Source::Variable(name)));
+            return Some((credential, KeySource::Variable(name)));
         }
-        configured.filter(|auth| auth.keyless).map(|_| (Credential::None, Source::Nothing))
+        configured.filter(|auth| auth.keyless).map(|_| (Credential::None, KeySource::Nothing))
     }
 
     /// The key that the user gave for this run, whatever else there is.
-    fn given(&self, provider: &str) -> Option<(Credential, Source<'_>)> {
+    fn given(&self, provider: &str) -> Option<(Credential, KeySource<'_>)> {
         let wants_bearer = self.configured.get(provider).is_some_and(|auth| auth.bearer);
         let key = |key: &str| key_credential(provider, key, wants_bearer);
         if let Some(Meanwhile::Given(given)) = self.meanwhile().get(provider) {
-            return Some((key(given), Source::Login));
+            return Some((key(given), KeySource::Login));
         }
-        self.runtime.get(provider).map(|given| (key(given), Source::Flag))
+        self.runtime.get(provider).map(|given| (key(given), KeySource::Flag))
     }
 
     /// The variable that holds the provider's key, if one is set.

@@ -16,47 +16,47 @@ pub(crate) const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
 /// One line of `models.tsv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct CatalogLine {
     line: &'static str,
 }
 
 /// One line of `providers.tsv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Provider {
+pub(crate) struct ProviderLine {
     pub name: &'static str,
     pub api: &'static str,
     pub base_url: &'static str,
 }
 
-pub(crate) fn find(provider: &str, id: &str) -> Option<Entry> {
+pub(crate) fn find(provider: &str, id: &str) -> Option<CatalogLine> {
     let key = format!("{provider}/{id}");
-    lines_from(MODELS, &key).next().filter(|line| first_column(line) == key).map(|line| Entry { line })
+    lines_from(MODELS, &key).next().filter(|line| first_column(line) == key).map(|line| CatalogLine { line })
 }
 
 /// All models, by provider and then by id.
-pub(crate) fn entries() -> impl Iterator<Item = Entry> {
-    MODELS.lines().skip(1).map(|line| Entry { line })
+pub(crate) fn entries() -> impl Iterator<Item = CatalogLine> {
+    MODELS.lines().skip(1).map(|line| CatalogLine { line })
 }
 
-pub(crate) fn entries_of(provider: &str) -> impl Iterator<Item = Entry> {
+pub(crate) fn entries_of(provider: &str) -> impl Iterator<Item = CatalogLine> {
     let prefix = format!("{provider}/");
-    lines_from(MODELS, &prefix).take_while(move |line| line.starts_with(&prefix)).map(|line| Entry { line })
+    lines_from(MODELS, &prefix).take_while(move |line| line.starts_with(&prefix)).map(|line| CatalogLine { line })
 }
 
-pub(crate) fn provider(name: &str) -> Option<Provider> {
+pub(crate) fn provider(name: &str) -> Option<ProviderLine> {
     let index = PROVIDER_LIST.binary_search_by_key(&name, |provider| provider.name).ok()?;
     PROVIDER_LIST.get(index).copied()
 }
 
-pub(crate) fn providers() -> impl Iterator<Item = Provider> {
+pub(crate) fn providers() -> impl Iterator<Item = ProviderLine> {
     PROVIDER_LIST.iter().copied()
 }
 
 /// Kept once read: every model of a scan asks for its provider.
-static PROVIDER_LIST: LazyLock<Vec<Provider>> =
+static PROVIDER_LIST: LazyLock<Vec<ProviderLine>> =
     LazyLock::new(|| PROVIDERS.lines().skip(1).map(read_provider).collect());
 
-impl Entry {
+impl CatalogLine {
     /// `provider/id`.
     pub fn selector(self) -> &'static str {
         first_column(self.line)
@@ -71,38 +71,38 @@ impl Entry {
     }
 
     pub fn name(self) -> &'static str {
-        self.column(Column::Name)
+        self.column(CatalogColumn::Name)
     }
 
     /// The wire that serves the model, before `models.yml` has its say.
     pub fn api(self) -> Api {
-        api_of(self.provider(), self.column(Column::Api))
+        api_of(self.provider(), self.column(CatalogColumn::Api))
     }
 
     pub fn base_url(self) -> &'static str {
-        base_url_of(self.provider(), self.column(Column::BaseUrl))
+        base_url_of(self.provider(), self.column(CatalogColumn::BaseUrl))
     }
 
     pub fn to_model(self) -> Model {
         let columns = self.columns();
-        let column = |column: Column| columns[column as usize];
+        let column = |column: CatalogColumn| columns[column as usize];
         let provider = self.provider();
-        let context_window = column(Column::Context).parse().unwrap_or(DEFAULT_CONTEXT);
+        let context_window = column(CatalogColumn::Context).parse().unwrap_or(DEFAULT_CONTEXT);
         Model {
             id: self.id().to_owned(),
-            name: column(Column::Name).to_owned(),
-            api: api_of(provider, column(Column::Api)),
+            name: column(CatalogColumn::Name).to_owned(),
+            api: api_of(provider, column(CatalogColumn::Api)),
             provider: provider.to_owned(),
-            base_url: base_url_of(provider, column(Column::BaseUrl)).to_owned(),
-            reasoning: !column(Column::Reasoning).is_empty(),
-            input: input(column(Column::Input)),
-            cost: prices(column(Column::Prices)).unwrap_or_default(),
+            base_url: base_url_of(provider, column(CatalogColumn::BaseUrl)).to_owned(),
+            reasoning: !column(CatalogColumn::Reasoning).is_empty(),
+            input: input(column(CatalogColumn::Input)),
+            cost: prices(column(CatalogColumn::Prices)).unwrap_or_default(),
             context_window,
-            max_tokens: column(Column::MaxTokens).parse().unwrap_or(DEFAULT_MAX_TOKENS.min(context_window)),
+            max_tokens: column(CatalogColumn::MaxTokens).parse().unwrap_or(DEFAULT_MAX_TOKENS.min(context_window)),
             headers: Default::default(),
-            thinking: thinking(column(Column::Thinking), column(Column::ThinkingMore)),
+            thinking: thinking(column(CatalogColumn::Thinking), column(CatalogColumn::ThinkingMore)),
             compat: serde_json::Value::Null,
-            context_promotion_target: Some(column(Column::PromotesTo))
+            context_promotion_target: Some(column(CatalogColumn::PromotesTo))
                 .filter(|target| !target.is_empty())
                 .map(str::to_owned),
         }
@@ -112,7 +112,7 @@ impl Entry {
         self.selector().split_once('/').unwrap_or_default()
     }
 
-    fn column(self, column: Column) -> &'static str {
+    fn column(self, column: CatalogColumn) -> &'static str {
         self.line.split('\t').nth(column as usize).unwrap_or_default()
     }
 
@@ -126,11 +126,11 @@ impl Entry {
     }
 }
 
-const COLUMNS: usize = Column::PromotesTo as usize + 1;
+const COLUMNS: usize = CatalogColumn::PromotesTo as usize + 1;
 
 /// The columns of `models.tsv` after the selector, in order.
 #[derive(Clone, Copy)]
-enum Column {
+enum CatalogColumn {
     Name = 1,
     Context,
     MaxTokens,
@@ -187,10 +187,10 @@ fn wire_of(api: &str) -> Api {
     if api == "openrouter" { Api::OpenaiCompletions } else { Api::from(api) }
 }
 
-fn read_provider(line: &'static str) -> Provider {
+fn read_provider(line: &'static str) -> ProviderLine {
     let mut columns = line.split('\t');
     let mut next = || columns.next().unwrap_or_default();
-    Provider { name: next(), api: next(), base_url: next() }
+    ProviderLine { name: next(), api: next(), base_url: next() }
 }
 
 fn first_column(line: &str) -> &str {
@@ -239,9 +239,9 @@ mod tests {
     }
 
     /// Writes a line again from what was read of it; fields that were not understood would be missing.
-    fn rewritten(entry: Entry) -> String {
+    fn rewritten(entry: CatalogLine) -> String {
         let number = |text: &str| text.parse::<u64>().map_or(String::new(), |number| number.to_string());
-        let prices = prices(entry.column(Column::Prices)).map(|cost| {
+        let prices = prices(entry.column(CatalogColumn::Prices)).map(|cost| {
             [cost.input, cost.output, cost.cache_read, cost.cache_write].map(|price| price.to_string()).join(",")
         });
         let model = entry.to_model();
@@ -260,8 +260,8 @@ mod tests {
         let columns = [
             model.selector(),
             model.name.clone(),
-            number(entry.column(Column::Context)),
-            number(entry.column(Column::MaxTokens)),
+            number(entry.column(CatalogColumn::Context)),
+            number(entry.column(CatalogColumn::MaxTokens)),
             prices.unwrap_or_default(),
             if model.accepts(InputKind::Image) { "text,image" } else { "" }.to_owned(),
             if model.reasoning { "reasoning" } else { "" }.to_owned(),

@@ -56,7 +56,7 @@ pub async fn discover(client: &Client, registry: &Registry) -> Discovered {
     discovered
 }
 
-struct Server {
+struct LocalServer {
     provider: String,
     kind: DiscoveryKind,
     api: Api,
@@ -69,23 +69,24 @@ struct Server {
 }
 
 /// Every server worth asking.
-fn servers(registry: &Registry) -> Vec<Server> {
+fn servers(registry: &Registry) -> Vec<LocalServer> {
     let named = registry.file_providers().filter_map(|(name, fields)| {
         let kind = fields.discovery.as_ref()?.kind;
         let api = Api::from(fields.api.as_deref().unwrap_or(default_api(kind)));
         let url = fields.base_url.clone().unwrap_or_else(|| default_url(kind, registry.env()));
-        let mut server = Server::new(name, kind, &url, registry);
+        let mut server = LocalServer::new(name, kind, &url, registry);
         server.headers.extend(fields.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
-        Some(Server { api, configured: true, ..server })
+        Some(LocalServer { api, configured: true, ..server })
     });
     let guessed = [DiscoveryKind::Ollama, DiscoveryKind::LlamaCpp, DiscoveryKind::LmStudio].into_iter();
     let guessed = guessed.filter(|kind| registry.provider_fields(usual_name(*kind)).is_none());
-    let guessed = guessed.map(|kind| Server::new(usual_name(kind), kind, &default_url(kind, registry.env()), registry));
-    let enabled = |server: &Server| !registry.options.disabled_providers.contains(&server.provider);
+    let guessed =
+        guessed.map(|kind| LocalServer::new(usual_name(kind), kind, &default_url(kind, registry.env()), registry));
+    let enabled = |server: &LocalServer| !registry.options.disabled_providers.contains(&server.provider);
     named.chain(guessed).filter(enabled).collect()
 }
 
-impl Server {
+impl LocalServer {
     fn new(provider: &str, kind: DiscoveryKind, url: &str, registry: &Registry) -> Self {
         let root = url.trim().trim_end_matches('/');
         let root = root.strip_suffix("/v1").unwrap_or(root).trim_end_matches('/').to_owned();

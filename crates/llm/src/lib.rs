@@ -27,7 +27,7 @@ pub use providers::Providers;
 pub use recording::{Recording, RecordingError};
 pub use registry::{LoadOptions, Registry};
 pub use replay::{Replay, ReplayError, ReplayOptions, ReplayTiming};
-pub use resolve::{InitialChoice, ResolveError, ResolveErrorKind, Resolved, Scope};
+pub use resolve::{InitialChoice, ModelScope, ResolveError, ResolveErrorKind, Resolved};
 pub use settings::SETTINGS;
 pub use watchdog::{WatchdogSettings, Watchdogs};
 pub use wire::takes_service_tier;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use omp_stdx::key_places::{KeyPlaces, Place, expected_value, yaml_problem};
+use omp_stdx::key_places::{KeyPlaces, LineColumn, expected_value, yaml_problem};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -55,7 +55,7 @@ impl fmt::Display for ModelsFileProblem {
 
 /// How the text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum TextFormat {
     Yaml,
     /// JSON with comments and trailing commas.
     Jsonc,
@@ -87,7 +87,7 @@ impl ModelsFile {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let format = format_of(path);
         match parse_value(text, format) {
-            Ok(value) => file.interpret(value, &Source { text, format, places: OnceCell::new() }),
+            Ok(value) => file.interpret(value, &ModelsText { text, format, places: OnceCell::new() }),
             Err((place, why)) => {
                 let place = place.map(|place| format!(":{place}")).unwrap_or_default();
                 file.error(format!(
@@ -99,7 +99,7 @@ impl ModelsFile {
         file
     }
 
-    fn interpret(&mut self, value: Value, source: &Source<'_>) {
+    fn interpret(&mut self, value: Value, source: &ModelsText<'_>) {
         let root = match without_nulls(value) {
             Value::Object(root) => root,
             Value::Null => return,
@@ -120,7 +120,7 @@ impl ModelsFile {
         }
     }
 
-    fn add_provider(&mut self, name: &str, value: &Value, source: &Source<'_>) {
+    fn add_provider(&mut self, name: &str, value: &Value, source: &ModelsText<'_>) {
         // First, as what is missing may only be misspelt.
         self.warn_unknown_fields(source, &format!("providers.{name}"), value);
         match typed::<ProviderFields>(value).and_then(|provider| {
@@ -132,7 +132,7 @@ impl ModelsFile {
         }
     }
 
-    fn warn_unknown_fields(&mut self, source: &Source<'_>, place: &str, provider: &Value) {
+    fn warn_unknown_fields(&mut self, source: &ModelsText<'_>, place: &str, provider: &Value) {
         let Value::Object(provider) = provider else { return };
         self.warn_unknown(source, place, provider, fields::PROVIDER_KEYS);
         let models = provider.get("models").and_then(Value::as_array).into_iter().flatten();
@@ -145,7 +145,7 @@ impl ModelsFile {
         }
     }
 
-    fn warn_unknown_model(&mut self, source: &Source<'_>, place: &str, model: &Value) {
+    fn warn_unknown_model(&mut self, source: &ModelsText<'_>, place: &str, model: &Value) {
         let Value::Object(model) = model else { return };
         self.warn_unknown(source, place, model, fields::MODEL_KEYS);
         if let Some(Value::Object(cost)) = model.get("cost") {
@@ -153,7 +153,7 @@ impl ModelsFile {
         }
     }
 
-    fn warn_unknown(&mut self, source: &Source<'_>, above: &str, object: &Map<String, Value>, known: &[&str]) {
+    fn warn_unknown(&mut self, source: &ModelsText<'_>, above: &str, object: &Map<String, Value>, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
             let (dot, said) = if above.is_empty() { ("", "") } else { (".", ": ") };
             let place = source.places().nearest(&format!("{above}{dot}{key}"));
@@ -166,7 +166,7 @@ impl ModelsFile {
         }
     }
 
-    fn read_equivalence(&mut self, value: &Value, source: &Source<'_>) {
+    fn read_equivalence(&mut self, value: &Value, source: &ModelsText<'_>) {
         #[derive(Default, serde::Deserialize)]
         #[serde(default, expecting = "a mapping")]
         struct Equivalence {
@@ -183,18 +183,18 @@ impl ModelsFile {
     }
 
     /// `why` begins with the path below `above`, up to a colon.
-    fn wrong_below(&mut self, source: &Source<'_>, above: &str, why: &str) {
+    fn wrong_below(&mut self, source: &ModelsText<'_>, above: &str, why: &str) {
         let below = why.split_once(": ").map_or(why, |(path, _)| path);
         self.wrong(source, &format!("{above}{below}"), &format!("{above}{why}"));
     }
 
-    fn wrong(&mut self, source: &Source<'_>, key: &str, what: &str) {
+    fn wrong(&mut self, source: &ModelsText<'_>, key: &str, what: &str) {
         let hint = if what.contains("\nhint: ") { String::new() } else { format!("\nhint: {CORRECT}") };
         let message = self.at(source.places().nearest(key), &format!("{what}{hint}"));
         self.error(message);
     }
 
-    fn at(&self, place: Option<Place>, what: &str) -> String {
+    fn at(&self, place: Option<LineColumn>, what: &str) -> String {
         let path = self.path.as_deref().unwrap_or(Path::new("models.yml")).display();
         match place {
             Some(place) => format!("{path}:{place}: {what}"),
@@ -224,42 +224,42 @@ fn read_text(path: &Path) -> Result<Option<String>, String> {
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
-fn format_of(path: &Path) -> Format {
+fn format_of(path: &Path) -> TextFormat {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json" | "jsonc") => Format::Jsonc,
-        _ => Format::Yaml,
+        Some("json" | "jsonc") => TextFormat::Jsonc,
+        _ => TextFormat::Yaml,
     }
 }
 
 /// The text, for whoever has to find something in it.
-struct Source<'a> {
+struct ModelsText<'a> {
     text: &'a str,
-    format: Format,
+    format: TextFormat,
     places: OnceCell<KeyPlaces>,
 }
 
-impl Source<'_> {
+impl ModelsText<'_> {
     /// Looked up when something is wrong, once.
     fn places(&self) -> &KeyPlaces {
         self.places.get_or_init(|| match self.format {
-            Format::Yaml => KeyPlaces::of(self.text),
-            Format::Jsonc => KeyPlaces::of(&jsonc::to_json(self.text)),
+            TextFormat::Yaml => KeyPlaces::of(self.text),
+            TextFormat::Jsonc => KeyPlaces::of(&jsonc::to_json(self.text)),
         })
     }
 }
 
 /// The error is a place, if it is known, and a sentence that shows nothing of the file, since there may be keys in it.
-fn parse_value(text: &str, format: Format) -> Result<Value, (Option<Place>, String)> {
+fn parse_value(text: &str, format: TextFormat) -> Result<Value, (Option<LineColumn>, String)> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }
     match format {
-        Format::Yaml => serde_saphyr::from_str(text).map_err(|error| {
+        TextFormat::Yaml => serde_saphyr::from_str(text).map_err(|error| {
             let (place, why) = yaml_problem(&error);
             (place, format!("not valid YAML: {why}"))
         }),
-        Format::Jsonc => serde_json::from_str(&jsonc::to_json(text)).map_err(|error| {
-            let place = Place { line: error.line() as u64, column: error.column() as u64 };
+        TextFormat::Jsonc => serde_json::from_str(&jsonc::to_json(text)).map_err(|error| {
+            let place = LineColumn { line: error.line() as u64, column: error.column() as u64 };
             let why = error.to_string();
             let said = format!(" at line {} column {}", place.line, place.column);
             (Some(place), format!("not valid JSON: {}", why.strip_suffix(&said).unwrap_or(&why)))

@@ -9,7 +9,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omp_pictures::{Kind, fit_encoded, is_fit};
+use omp_pictures::{PictureFormat, fit_encoded, is_fit};
 use omp_types::{Api, Content, ImageContent, InputKind, Message, Model, Request, ToolCall, UserMessage};
 
 use crate::wire::is_local;
@@ -75,7 +75,7 @@ impl Preparation {
     /// What is sent in the place of a picture that cannot be sent as it is.
     fn instead_of(&self, block: &Content, model: &Model) -> Option<Content> {
         let Content::Image(image) = block else { return None };
-        let takes = |kind: Kind| takes(model, kind);
+        let takes = |kind: PictureFormat| takes(model, kind);
         // What the file keeps elsewhere and could not be loaded is told by the wire.
         if image.data.starts_with("blob:") || is_fit(&image.data, &image.mime_type, takes) == Some(true) {
             return None;
@@ -131,12 +131,12 @@ fn key_of(image: &ImageContent, model: &Model) -> u64 {
 
 /// Which kinds of pictures a server takes. Anthropic takes animations and looks at their first picture, OpenAI refuses
 /// them, Gemini knows no GIF at all, and what local servers decode with knows neither GIF nor WebP for certain.
-fn takes(model: &Model, kind: Kind) -> bool {
+fn takes(model: &Model, kind: PictureFormat) -> bool {
     match kind {
-        Kind::Png | Kind::Jpeg => true,
-        Kind::WebP => !is_local(model),
-        Kind::Gif => model.api == Api::AnthropicMessages,
-        Kind::Bmp => false,
+        PictureFormat::Png | PictureFormat::Jpeg => true,
+        PictureFormat::WebP => !is_local(model),
+        PictureFormat::Gif => model.api == Api::AnthropicMessages,
+        PictureFormat::Bmp => false,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::recording;
 use crate::shorten::shorten;
 use crate::stream::{ReadyCall, WireStream};
 use crate::watchdog::{WatchdogSettings, Watchdogs};
-use crate::wire::{BETA_HEADER, Call, INTERLEAVED_BETA, Wire, compact, wire_for};
+use crate::wire::{BETA_HEADER, INTERLEAVED_BETA, WireApi, WireCall, compact, wire_for};
 
 /// Every provider that speaks one of the wire APIs.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ impl Providers {
     }
 
     /// The request as it is sent, with a credential that is good now.
-    async fn call(self, wire: &'static dyn Wire, request: Request) -> Result<ReadyCall, ModelError> {
+    async fn call(self, wire: &'static dyn WireApi, request: Request) -> Result<ReadyCall, ModelError> {
         let credential = self.auth.credential(&request.model).await?;
         let request = self.preparation.of(&request);
         let mut call = wire.encode(&request, &credential)?;
@@ -94,7 +94,7 @@ impl Llm for Providers {
 }
 
 /// Takes one word out of the header that asks for features.
-fn drop_beta(call: &mut Call, beta: &str) {
+fn drop_beta(call: &mut WireCall, beta: &str) {
     for (_, value) in call.headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER)) {
         *value = value.split(',').map(str::trim).filter(|word| *word != beta).collect::<Vec<_>>().join(",");
     }
@@ -122,7 +122,7 @@ mod tests {
             ("a", Some("a")),
         ] {
             let headers = vec![("x".to_owned(), "y".to_owned()), ("Anthropic-Beta".to_owned(), before.to_owned())];
-            let mut call = Call { url: String::new(), headers, body: Vec::new() };
+            let mut call = WireCall { url: String::new(), headers, body: Vec::new() };
             drop_beta(&mut call, INTERLEAVED_BETA);
             let left = call.headers.iter().find(|(name, _)| name == "Anthropic-Beta").map(|(_, value)| value.as_str());
             assert_eq!((left, call.headers[0].1.as_str()), (after, "y"));

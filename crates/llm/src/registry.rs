@@ -19,7 +19,7 @@ use omp_types::{Api, Env, Model, is_served};
 pub(crate) use canonical::without_prefix;
 
 use crate::auth::{Auth, ProviderAuth};
-use crate::catalog::{self, Entry};
+use crate::catalog::{self, CatalogLine};
 use crate::models_file::{AuthMode, ModelsFile, ModelsFileProblem, ProviderFields, set_header};
 use crate::recording::secrets::{is_secret_header, secret_in};
 use crate::wire::{host, is_local_host};
@@ -55,8 +55,8 @@ pub struct Registry {
 
 /// A model that may not have been built yet.
 #[derive(Clone, Copy)]
-pub(crate) enum Candidate<'a> {
-    BuiltIn(Entry),
+pub(crate) enum ModelCandidate<'a> {
+    BuiltIn(CatalogLine),
     Own(&'a Arc<Model>),
 }
 
@@ -163,42 +163,42 @@ impl Registry {
         catalog::provider(provider).is_some() || self.own.iter().any(|model| model.provider == provider)
     }
 
-    pub(crate) fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = ModelCandidate<'_>> {
         let built_in = catalog::entries().filter(|entry| !self.own_selectors.contains(entry.selector()));
-        built_in.map(Candidate::BuiltIn).chain(self.own.iter().map(Candidate::Own))
+        built_in.map(ModelCandidate::BuiltIn).chain(self.own.iter().map(ModelCandidate::Own))
     }
 
-    pub(crate) fn candidate(&self, provider: &str, id: &str) -> Option<Candidate<'_>> {
+    pub(crate) fn candidate(&self, provider: &str, id: &str) -> Option<ModelCandidate<'_>> {
         let own = self.own.iter().find(|model| model.provider == provider && model.id == id);
-        own.map(Candidate::Own).or_else(|| catalog::find(provider, id).map(Candidate::BuiltIn))
+        own.map(ModelCandidate::Own).or_else(|| catalog::find(provider, id).map(ModelCandidate::BuiltIn))
     }
 
-    pub(crate) fn candidates_of(&self, provider: &str) -> impl Iterator<Item = Candidate<'_>> {
+    pub(crate) fn candidates_of(&self, provider: &str) -> impl Iterator<Item = ModelCandidate<'_>> {
         let built_in = catalog::entries_of(provider).filter(|entry| !self.own_selectors.contains(entry.selector()));
         let own = self.own.iter().filter(move |model| model.provider == provider);
-        built_in.map(Candidate::BuiltIn).chain(own.map(Candidate::Own))
+        built_in.map(ModelCandidate::BuiltIn).chain(own.map(ModelCandidate::Own))
     }
 
     /// Providers without a key are left out before any of their models is looked at.
-    pub(crate) fn available_candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
+    pub(crate) fn available_candidates(&self) -> impl Iterator<Item = ModelCandidate<'_>> {
         let usable = catalog::providers().filter(|provider| self.auth.has_credential(provider.name));
         let built_in = usable.flat_map(|provider| catalog::entries_of(provider.name));
         let built_in = built_in.filter(|entry| !self.own_selectors.contains(entry.selector()));
-        let all = built_in.map(Candidate::BuiltIn).chain(self.own.iter().map(Candidate::Own));
+        let all = built_in.map(ModelCandidate::BuiltIn).chain(self.own.iter().map(ModelCandidate::Own));
         all.filter(|candidate| self.candidate_obstacle(*candidate).is_none())
     }
 
-    pub(crate) fn model(&self, candidate: Candidate<'_>) -> Arc<Model> {
+    pub(crate) fn model(&self, candidate: ModelCandidate<'_>) -> Arc<Model> {
         match candidate {
-            Candidate::BuiltIn(entry) => Arc::new(self.built(entry)),
-            Candidate::Own(model) => model.clone(),
+            ModelCandidate::BuiltIn(entry) => Arc::new(self.built(entry)),
+            ModelCandidate::Own(model) => model.clone(),
         }
     }
 
-    pub(crate) fn candidate_obstacle(&self, candidate: Candidate<'_>) -> Option<Obstacle> {
+    pub(crate) fn candidate_obstacle(&self, candidate: ModelCandidate<'_>) -> Option<Obstacle> {
         match candidate {
-            Candidate::Own(model) => self.obstacle(&model.provider, &model.api, &model.base_url),
-            Candidate::BuiltIn(entry) => {
+            ModelCandidate::Own(model) => self.obstacle(&model.provider, &model.api, &model.base_url),
+            ModelCandidate::BuiltIn(entry) => {
                 let configured = self.provider_fields(entry.provider()).and_then(|fields| fields.base_url.as_deref());
                 let url = region::filled(&self.options.env, configured.unwrap_or(entry.base_url()));
                 self.obstacle(entry.provider(), &entry.api(), &url)
@@ -286,7 +286,7 @@ impl Registry {
         }
     }
 
-    fn built(&self, entry: Entry) -> Model {
+    fn built(&self, entry: CatalogLine) -> Model {
         let mut model = entry.to_model();
         self.apply_budgets(&mut model);
         self.apply_provider(&mut model);
@@ -335,33 +335,33 @@ impl Registry {
     }
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> ModelCandidate<'a> {
     pub fn provider(self) -> &'a str {
         match self {
-            Candidate::BuiltIn(entry) => entry.provider(),
-            Candidate::Own(model) => &model.provider,
+            ModelCandidate::BuiltIn(entry) => entry.provider(),
+            ModelCandidate::Own(model) => &model.provider,
         }
     }
 
     pub fn id(self) -> &'a str {
         match self {
-            Candidate::BuiltIn(entry) => entry.id(),
-            Candidate::Own(model) => &model.id,
+            ModelCandidate::BuiltIn(entry) => entry.id(),
+            ModelCandidate::Own(model) => &model.id,
         }
     }
 
     pub fn name(self) -> &'a str {
         match self {
-            Candidate::BuiltIn(entry) => entry.name(),
-            Candidate::Own(model) => &model.name,
+            ModelCandidate::BuiltIn(entry) => entry.name(),
+            ModelCandidate::Own(model) => &model.name,
         }
     }
 
     /// `provider/id`.
     pub fn selector(self) -> std::borrow::Cow<'a, str> {
         match self {
-            Candidate::BuiltIn(entry) => entry.selector().into(),
-            Candidate::Own(model) => model.selector().into(),
+            ModelCandidate::BuiltIn(entry) => entry.selector().into(),
+            ModelCandidate::Own(model) => model.selector().into(),
         }
     }
 }

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use omp_types::{Model, ThinkingLevel, vars};
 
-use crate::registry::{Candidate, Obstacle, Registry};
+use crate::registry::{ModelCandidate, Obstacle, Registry};
 
 pub(crate) use initial::HOW_TO_GET_A_MODEL;
 pub use initial::InitialChoice;
-pub(crate) use matching::{Glob, Matcher};
+pub(crate) use matching::{Matcher, ModelGlob};
 pub(crate) use omp_stdx::nearest::likely as nearest;
 pub use refusal::{ResolveError, ResolveErrorKind};
 
@@ -35,7 +35,7 @@ pub struct Resolved {
 
 /// What `--models` or `enabledModels` stands for.
 #[derive(Clone, Debug, Default)]
-pub struct Scope {
+pub struct ModelScope {
     pub models: Vec<Resolved>,
     /// Patterns that stand for no usable model.
     pub unmatched: Vec<String>,
@@ -97,8 +97,8 @@ impl Registry {
     }
 
     /// All usable models a list of patterns stands for, each once, in the order of the patterns.
-    pub fn scope<S: AsRef<str>>(&self, patterns: &[S]) -> Scope {
-        let mut scope = Scope::default();
+    pub fn scope<S: AsRef<str>>(&self, patterns: &[S]) -> ModelScope {
+        let mut scope = ModelScope::default();
         for pattern in patterns {
             let pattern = pattern.as_ref().trim();
             if pattern.is_empty() {
@@ -141,7 +141,7 @@ impl Registry {
 
     fn scoped(&self, pattern: &str) -> Vec<Resolved> {
         let (base, level) = split_level(pattern);
-        let usable = |found: Vec<Candidate<'_>>, level| -> Vec<Resolved> {
+        let usable = |found: Vec<ModelCandidate<'_>>, level| -> Vec<Resolved> {
             let found = found.into_iter().filter(|candidate| self.is_usable(*candidate));
             found.map(|candidate| resolved(self.model(candidate), level)).collect()
         };
@@ -151,7 +151,7 @@ impl Registry {
                 return usable(exact, level);
             }
         }
-        if let Some(glob) = Glob::new(base) {
+        if let Some(glob) = ModelGlob::new(base) {
             return usable(self.available_candidates().filter(|candidate| glob.matches(*candidate)).collect(), level);
         }
         self.resolve(pattern).into_iter().collect()
@@ -200,7 +200,7 @@ impl Registry {
     }
 
     /// `provider/id` to the letter, else in any case.
-    fn by_selector(&self, text: &str) -> Option<Candidate<'_>> {
+    fn by_selector(&self, text: &str) -> Option<ModelCandidate<'_>> {
         let (provider, id) = text.split_once('/')?;
         if id.is_empty() {
             return None;
@@ -211,12 +211,12 @@ impl Registry {
         self.candidates_of(provider).find(|candidate| candidate.id().eq_ignore_ascii_case(id))
     }
 
-    fn by_bare_id(&self, text: &str) -> Vec<Candidate<'_>> {
+    fn by_bare_id(&self, text: &str) -> Vec<ModelCandidate<'_>> {
         self.candidates().filter(|candidate| candidate.id().eq_ignore_ascii_case(text)).collect()
     }
 
     /// Loose matches, best first. `provider/words` looks at that provider only.
-    fn by_pattern(&self, pattern: &str) -> Vec<Candidate<'_>> {
+    fn by_pattern(&self, pattern: &str) -> Vec<ModelCandidate<'_>> {
         let mut matcher = Matcher::new(pattern);
         let ranked = match pattern.split_once('/') {
             Some((provider, rest)) if !rest.is_empty() && self.knows_provider(provider) => {
@@ -230,22 +230,26 @@ impl Registry {
         ranked.into_iter().map(|(_, found)| found).collect()
     }
 
-    fn usable_first<'a>(&self, ranked: &[Candidate<'a>]) -> Option<Candidate<'a>> {
+    fn usable_first<'a>(&self, ranked: &[ModelCandidate<'a>]) -> Option<ModelCandidate<'a>> {
         ranked.iter().copied().find(|candidate| self.is_usable(*candidate))
     }
 
     /// Of models with the same name: usable, then by provider.
-    fn best<'a>(&self, same: &[Candidate<'a>]) -> Option<Candidate<'a>> {
+    fn best<'a>(&self, same: &[ModelCandidate<'a>]) -> Option<ModelCandidate<'a>> {
         let usable = same.iter().copied().filter(|candidate| self.is_usable(*candidate));
         usable.min_by_key(|candidate| self.provider_rank(candidate.provider()))
     }
 
-    fn usable_or_why<'a>(&self, pattern: &str, named: &[Candidate<'a>]) -> Result<Candidate<'a>, ResolveError> {
+    fn usable_or_why<'a>(
+        &self,
+        pattern: &str,
+        named: &[ModelCandidate<'a>],
+    ) -> Result<ModelCandidate<'a>, ResolveError> {
         self.usable_first(named).ok_or_else(|| self.blocked(pattern, named))
     }
 
     /// A key given with `--api-key` opens whichever provider is picked.
-    fn is_usable(&self, candidate: Candidate<'_>) -> bool {
+    fn is_usable(&self, candidate: ModelCandidate<'_>) -> bool {
         match self.candidate_obstacle(candidate) {
             None => true,
             Some(Obstacle::NoKey) => self.options.api_key.is_some(),

@@ -9,14 +9,14 @@ use omp_types::{ErrorKind, Model, ModelError, Shortened};
 
 use crate::errors;
 use crate::stream::{secrets, start_of};
-use crate::wire::{Call, compact};
+use crate::wire::{WireCall, compact};
 
 /// A connection that was dropped on the way would be waited for without end.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// Most bytes of an answer: it is kept in the session's file and sent with every request.
 const LARGEST: usize = 8 << 20;
 
-pub(crate) async fn shorten(client: Client, call: Call, model: Arc<Model>) -> Result<Shortened, ModelError> {
+pub(crate) async fn shorten(client: Client, call: WireCall, model: Arc<Model>) -> Result<Shortened, ModelError> {
     let secrets = secrets(&call.headers);
     let done = match tokio::time::timeout(PATIENCE, exchange(client, call, &model)).await {
         Ok(done) => done,
@@ -31,7 +31,7 @@ pub(crate) async fn shorten(client: Client, call: Call, model: Arc<Model>) -> Re
     })
 }
 
-async fn exchange(client: Client, call: Call, model: &Model) -> Result<Shortened, ModelError> {
+async fn exchange(client: Client, call: WireCall, model: &Model) -> Result<Shortened, ModelError> {
     let sent = client.post_stream(&call.url, &call.headers, call.body).await;
     let StreamingResponse { status, headers, body } = sent.map_err(|error| errors::transport(model, &error))?;
     if !(200..300).contains(&status) {

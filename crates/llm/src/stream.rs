@@ -15,7 +15,7 @@ use omp_types::{AssistantMessage, MessageBuilder, Model, ModelError, ModelStream
 
 use crate::errors;
 use crate::recording::secrets::{is_secret_header, secret_in};
-use crate::wire::{Call, Decoder};
+use crate::wire::{Decoder, WireCall};
 
 /// Bytes that are taken in before the consumer gets to see what they meant. Deltas that wait together become one.
 const BATCH: usize = 64 << 10;
@@ -31,18 +31,18 @@ const QUOTE_LIMIT: usize = 512;
 /// How long a server may take to explain a refusal.
 const EXPLANATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-type Opening = Pin<Box<dyn Future<Output = Opened> + Send>>;
+type OpeningStream = Pin<Box<dyn Future<Output = OpenedStream> + Send>>;
 
 /// A request that is ready to be sent.
 pub(crate) struct ReadyCall {
     pub client: Client,
-    pub call: Call,
+    pub call: WireCall,
     /// Where the key comes from, for errors about keys.
     pub key_source: Option<String>,
 }
 
 /// What came of sending it.
-struct Opened {
+struct OpenedStream {
     body: Result<BodyStream, ModelError>,
     secrets: Vec<String>,
     key_source: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct WireStream {
     model: Arc<Model>,
     answer: MessageBuilder,
     decoder: Option<Box<dyn Decoder>>,
-    state: State,
+    state: StreamStage,
     events: SseDecoder,
     /// Parts of the request that must not be repeated in a message.
     secrets: Vec<String>,
@@ -64,8 +64,8 @@ pub(crate) struct WireStream {
     key_source: Option<String>,
 }
 
-enum State {
-    Opening(Opening),
+enum StreamStage {
+    Opening(OpeningStream),
     Reading(BodyStream),
     Over,
 }
@@ -91,7 +91,7 @@ impl WireStream {
         Self {
             answer: MessageBuilder::new(&model),
             decoder: Some(decoder),
-            state: State::Opening(Box::pin(open(ready, model.clone()))),
+            state: StreamStage::Opening(Box::pin(open(ready, model.clone()))),
             events: SseDecoder::new(),
             secrets: Vec::new(),
             started: Instant::now(),
@@ -110,7 +110,7 @@ impl WireStream {
             model: model.clone(),
             answer,
             decoder: None,
-            state: State::Over,
+            state: StreamStage::Over,
             events: SseDecoder::new(),
             secrets: Vec::new(),
             started: Instant::now(),
@@ -123,26 +123,26 @@ impl WireStream {
     /// Does one piece of work: ready when there may be something new to tell.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
-            State::Opening(opening) => {
+            StreamStage::Opening(opening) => {
                 let opened = ready!(opening.as_mut().poll(cx));
                 (self.secrets, self.key_source, self.started) = (opened.secrets, opened.key_source, opened.sent);
                 match opened.body {
                     Ok(mut body) => {
                         body.watch_progress();
-                        self.state = State::Reading(body);
+                        self.state = StreamStage::Reading(body);
                     }
                     Err(error) => self.fail(error),
                 }
             }
-            State::Reading(_) => return self.read(cx),
-            State::Over => self.fail(errors::protocol(&self.model, "it ended without an end")),
+            StreamStage::Reading(_) => return self.read(cx),
+            StreamStage::Over => self.fail(errors::protocol(&self.model, "it ended without an end")),
         }
         Poll::Ready(())
     }
 
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut batch = 0;
-        while let State::Reading(body) = &mut self.state {
+        while let StreamStage::Reading(body) = &mut self.state {
             match body.poll_next_unpin(cx) {
                 Poll::Ready(Some(Ok(chunk))) => {
                     batch += chunk.len();
@@ -163,7 +163,7 @@ impl WireStream {
 
     /// Comments, pings and the like keep a connection open; only what adds to the answer is a sign that the model works.
     fn note_progress(&mut self) {
-        if let State::Reading(body) = &mut self.state
+        if let StreamStage::Reading(body) = &mut self.state
             && (self.answer.has_events() || self.received.whole.is_some())
         {
             body.progressed();
@@ -291,7 +291,7 @@ impl WireStream {
     /// The answer is complete, well or badly.
     fn settle(&mut self) {
         self.answer.set_timing(self.ttft, Some(milliseconds(self.started)));
-        self.state = State::Over;
+        self.state = StreamStage::Over;
     }
 }
 
@@ -318,18 +318,18 @@ impl ModelStream for WireStream {
 }
 
 /// Makes the request and sends it.
-async fn open(ready: impl Future<Output = Result<ReadyCall, ModelError>>, model: Arc<Model>) -> Opened {
+async fn open(ready: impl Future<Output = Result<ReadyCall, ModelError>>, model: Arc<Model>) -> OpenedStream {
     match ready.await {
-        Err(error) => Opened { body: Err(error), secrets: Vec::new(), key_source: None, sent: Instant::now() },
+        Err(error) => OpenedStream { body: Err(error), secrets: Vec::new(), key_source: None, sent: Instant::now() },
         Ok(ReadyCall { client, call, key_source }) => {
             let (secrets, sent) = (secrets(&call.headers), Instant::now());
-            Opened { body: send(client, call, model).await, secrets, key_source, sent }
+            OpenedStream { body: send(client, call, model).await, secrets, key_source, sent }
         }
     }
 }
 
 /// Only a success that looks like a stream is let through.
-async fn send(client: Client, call: Call, model: Arc<Model>) -> Result<BodyStream, ModelError> {
+async fn send(client: Client, call: WireCall, model: Arc<Model>) -> Result<BodyStream, ModelError> {
     let sent = client.post_stream(&call.url, &call.headers, call.body).await;
     let response = sent.map_err(|error| errors::transport(&model, &error))?;
     let StreamingResponse { status, headers, body } = response;

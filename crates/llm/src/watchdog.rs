@@ -26,7 +26,7 @@ pub struct Watchdogs {
 }
 
 /// What somebody has asked for: a limit, or none.
-type Wish = Option<Option<Duration>>;
+type WantedLimit = Option<Option<Duration>>;
 
 impl Watchdogs {
     pub fn new(env: Env, settings: WatchdogSettings) -> Self {
@@ -56,7 +56,7 @@ impl Watchdogs {
         Patience::new(first, idle)
     }
 
-    fn variables(&self, model: &Model, [general, openai]: [EnvVar; 2]) -> Wish {
+    fn variables(&self, model: &Model, [general, openai]: [EnvVar; 2]) -> WantedLimit {
         let order = match model.api {
             Api::OpenaiCompletions | Api::OpenaiResponses => [openai, general],
             _ => [general, openai],
@@ -64,21 +64,21 @@ impl Watchdogs {
         order.into_iter().find_map(|variable| self.variable(variable))
     }
 
-    fn variable(&self, variable: EnvVar) -> Wish {
+    fn variable(&self, variable: EnvVar) -> WantedLimit {
         milliseconds(self.env.get(variable)?.trim().parse().ok()?)
     }
 }
 
-fn compat(model: &Model, key: &str) -> Wish {
+fn compat(model: &Model, key: &str) -> WantedLimit {
     milliseconds(model.compat.get(key)?.as_f64()?)
 }
 
-fn seconds(setting: Option<f64>) -> Wish {
+fn seconds(setting: Option<f64>) -> WantedLimit {
     milliseconds(setting.filter(|seconds| *seconds >= 0.0)? * 1000.0)
 }
 
 /// 0 and less stand for no limit; what is no number stands for nothing.
-fn milliseconds(number: f64) -> Wish {
+fn milliseconds(number: f64) -> WantedLimit {
     if number.is_nan() {
         return None;
     }

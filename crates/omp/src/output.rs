@@ -5,7 +5,7 @@ use std::io::Write;
 use omp_headless::Exit;
 use omp_stdx::sanitize::strip_control;
 
-use crate::folder::Problem;
+use crate::folder::FolderProblem;
 
 /// Tells why the run ends, with the exit code that says so too.
 pub fn complain(problem: &str, exit: Exit) -> Exit {
@@ -23,12 +23,12 @@ pub fn warn(warnings: &[String]) {
 }
 
 /// [`print`] for what names a project's files or quotes them: nothing of a project may steer the terminal.
-pub fn print_quoted(text: &str) -> Result<Exit, Problem> {
+pub fn print_quoted(text: &str) -> Result<Exit, FolderProblem> {
     print(&strip_control(text))
 }
 
 /// Writes to standard output; a reader that went away is no failure.
-pub fn print(text: &str) -> Result<Exit, Problem> {
+pub fn print(text: &str) -> Result<Exit, FolderProblem> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => Ok(Exit::Success),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Success),

@@ -26,15 +26,15 @@ pub fn begin(env: &Env, process_began: Instant) {
 
 /// A part of the start, which lasts until this is dropped.
 #[must_use]
-pub struct Part {
+pub struct StartupPart {
     index: Option<usize>,
 }
 
-pub fn part(name: &'static str) -> Part {
-    Part { index: PROCESS.get().and_then(|startup| startup.enter(name)) }
+pub fn part(name: &'static str) -> StartupPart {
+    StartupPart { index: PROCESS.get().and_then(|startup| startup.enter(name)) }
 }
 
-impl Drop for Part {
+impl Drop for StartupPart {
     fn drop(&mut self) {
         if let (Some(startup), Some(index)) = (PROCESS.get(), self.index) {
             startup.leave(index);
@@ -64,12 +64,12 @@ struct Startup {
 
 #[derive(Default)]
 struct Spans {
-    all: Vec<Span>,
+    all: Vec<StartupSpan>,
     depth: usize,
     ended: bool,
 }
 
-struct Span {
+struct StartupSpan {
     name: &'static str,
     depth: usize,
     begun: Instant,
@@ -85,7 +85,7 @@ impl Startup {
 
     fn note(&self, name: &'static str, begun: Instant) {
         let took = Some(begun.elapsed());
-        self.lock().all.push(Span { name, depth: 0, begun, took });
+        self.lock().all.push(StartupSpan { name, depth: 0, begun, took });
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Spans> {
@@ -100,7 +100,7 @@ impl Startup {
         self.mark(name, "start");
         let depth = spans.depth;
         spans.depth += 1;
-        spans.all.push(Span { name, depth, begun: Instant::now(), took: None });
+        spans.all.push(StartupSpan { name, depth, begun: Instant::now(), took: None });
         Some(spans.all.len() - 1)
     }
 

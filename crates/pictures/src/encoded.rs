@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD};
 
-use crate::kind::Kind;
-use crate::prepare::{Limits, MAX_FILE_BYTES, PictureError, prepare};
+use crate::kind::PictureFormat;
+use crate::prepare::{MAX_FILE_BYTES, PictureError, PictureLimits, prepare};
 use crate::raster::dimensions;
 
 /// Longest side that providers take at all.
@@ -29,22 +29,22 @@ pub struct EncodedPicture {
 }
 
 /// Decodes a picture, however its base64 is written, and prepares it like a file. The type is told by its bytes.
-pub fn prepare_encoded(text: &str, limits: Limits) -> Result<EncodedPicture, PictureError> {
+pub fn prepare_encoded(text: &str, limits: PictureLimits) -> Result<EncodedPicture, PictureError> {
     let bytes = decoded(text)?;
-    let kind = Kind::of(&bytes).ok_or(PictureError::Unknown)?;
+    let kind = PictureFormat::of(&bytes).ok_or(PictureError::Unknown)?;
     let picture = prepare(bytes, kind, limits)?;
     Ok(EncodedPicture { data: STANDARD.encode(&picture.data), mime_type: picture.mime_type })
 }
 
 /// Whether a picture can be sent as it is to a server that takes the kinds `takes` says, as far as its first bytes
 /// tell. `None` when they do not tell.
-pub fn is_fit(text: &str, mime_type: &str, takes: impl Fn(Kind) -> bool) -> Option<bool> {
-    if text.len() / 4 * 3 > Limits::default().bytes {
+pub fn is_fit(text: &str, mime_type: &str, takes: impl Fn(PictureFormat) -> bool) -> Option<bool> {
+    if text.len() / 4 * 3 > PictureLimits::default().bytes {
         return Some(false);
     }
     let end = text.len().min(HEAD);
     let Some(head) = text.as_bytes().get(..end).and_then(|head| LENIENT.decode(head).ok()) else { return Some(false) };
-    let Some(kind) = Kind::of(&head) else { return Some(false) };
+    let Some(kind) = PictureFormat::of(&head) else { return Some(false) };
     if !takes(kind) || kind.mime_type() != mime_type {
         return Some(false);
     }
@@ -52,10 +52,10 @@ pub fn is_fit(text: &str, mime_type: &str, takes: impl Fn(Kind) -> bool) -> Opti
 }
 
 /// Makes a picture that [`is_fit`] turned away fit for a server; one of a kind that it does not take becomes PNG.
-pub fn fit_encoded(text: &str, takes: impl Fn(Kind) -> bool) -> Result<EncodedPicture, PictureError> {
+pub fn fit_encoded(text: &str, takes: impl Fn(PictureFormat) -> bool) -> Result<EncodedPicture, PictureError> {
     let bytes = decoded(text)?;
-    let kind = Kind::of(&bytes).ok_or(PictureError::Unknown)?;
-    let limits = Limits { longest_side: MAX_SIDE, takes_as_is: takes(kind), ..Limits::default() };
+    let kind = PictureFormat::of(&bytes).ok_or(PictureError::Unknown)?;
+    let limits = PictureLimits { longest_side: MAX_SIDE, takes_as_is: takes(kind), ..PictureLimits::default() };
     let picture = prepare(bytes, kind, limits)?;
     Ok(EncodedPicture { data: STANDARD.encode(&picture.data), mime_type: picture.mime_type })
 }
@@ -90,8 +90,8 @@ mod tests {
         STANDARD.encode(bytes)
     }
 
-    fn not_gif(kind: Kind) -> bool {
-        kind != Kind::Gif
+    fn not_gif(kind: PictureFormat) -> bool {
+        kind != PictureFormat::Gif
     }
 
     #[test]
@@ -119,23 +119,23 @@ mod tests {
     #[test]
     fn base64_is_taken_as_clients_write_it() {
         let png = encoded(4000, 3, ImageFormat::Png);
-        let expect = prepare_encoded(&png, Limits::default()).unwrap();
+        let expect = prepare_encoded(&png, PictureLimits::default()).unwrap();
         let lines: String =
             png.as_bytes().chunks(60).map(|line| format!("{}\r\n", str::from_utf8(line).unwrap())).collect();
         for written in [format!("data:image/png;base64,{png}"), png.trim_end_matches('=').to_owned(), lines] {
-            assert_eq!(prepare_encoded(&written, Limits::default()).unwrap(), expect);
+            assert_eq!(prepare_encoded(&written, PictureLimits::default()).unwrap(), expect);
         }
         let sent = STANDARD.decode(expect.data).unwrap();
-        assert_eq!(dimensions(&sent, Kind::Png), Some((1568, 1)));
+        assert_eq!(dimensions(&sent, PictureFormat::Png), Some((1568, 1)));
     }
 
     #[test]
     fn what_is_no_picture_is_refused() {
         for (text, why) in [("***", "not base64"), ("aGk=", "not a picture"), ("", "not a picture")] {
-            let error = prepare_encoded(text, Limits::default()).unwrap_err().to_string();
+            let error = prepare_encoded(text, PictureLimits::default()).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
         let cut = encoded(60, 30, ImageFormat::Png);
-        assert!(prepare_encoded(&cut[..cut.len() / 2], Limits::default()).is_err());
+        assert!(prepare_encoded(&cut[..cut.len() / 2], PictureLimits::default()).is_err());
     }
 }

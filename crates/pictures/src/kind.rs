@@ -4,7 +4,7 @@ use image::ImageFormat;
 
 /// An image format that can be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PictureFormat {
     Png,
     Jpeg,
     Gif,
@@ -12,26 +12,26 @@ pub enum Kind {
     Bmp,
 }
 
-impl Kind {
+impl PictureFormat {
     /// Told by the first bytes; 32 are enough.
     pub fn of(head: &[u8]) -> Option<Self> {
         match head {
-            [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some(Kind::Png),
-            [0xff, 0xd8, 0xff, ..] => Some(Kind::Jpeg),
-            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Kind::Gif),
-            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
-            _ if is_bmp(head) => Some(Kind::Bmp),
+            [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some(PictureFormat::Png),
+            [0xff, 0xd8, 0xff, ..] => Some(PictureFormat::Jpeg),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(PictureFormat::Gif),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(PictureFormat::WebP),
+            _ if is_bmp(head) => Some(PictureFormat::Bmp),
             _ => None,
         }
     }
 
     pub fn mime_type(self) -> &'static str {
         match self {
-            Kind::Png => "image/png",
-            Kind::Jpeg => "image/jpeg",
-            Kind::Gif => "image/gif",
-            Kind::WebP => "image/webp",
-            Kind::Bmp => "image/bmp",
+            PictureFormat::Png => "image/png",
+            PictureFormat::Jpeg => "image/jpeg",
+            PictureFormat::Gif => "image/gif",
+            PictureFormat::WebP => "image/webp",
+            PictureFormat::Bmp => "image/bmp",
         }
     }
 
@@ -42,16 +42,16 @@ impl Kind {
 
     /// Models see it without it being encoded anew.
     pub(crate) fn is_understood(self) -> bool {
-        self != Kind::Bmp
+        self != PictureFormat::Bmp
     }
 
     pub(crate) fn format(self) -> ImageFormat {
         match self {
-            Kind::Png => ImageFormat::Png,
-            Kind::Jpeg => ImageFormat::Jpeg,
-            Kind::Gif => ImageFormat::Gif,
-            Kind::WebP => ImageFormat::WebP,
-            Kind::Bmp => ImageFormat::Bmp,
+            PictureFormat::Png => ImageFormat::Png,
+            PictureFormat::Jpeg => ImageFormat::Jpeg,
+            PictureFormat::Gif => ImageFormat::Gif,
+            PictureFormat::WebP => ImageFormat::WebP,
+            PictureFormat::Bmp => ImageFormat::Bmp,
         }
     }
 }
@@ -65,23 +65,23 @@ fn is_bmp(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Kind;
+    use super::PictureFormat;
 
     #[test]
     fn magic_bytes_decide() {
         for (head, expect) in [
-            (&b"\x89PNG\r\n\x1a\n...."[..], Some(Kind::Png)),
-            (b"\xff\xd8\xff\xe0", Some(Kind::Jpeg)),
-            (b"GIF89a", Some(Kind::Gif)),
-            (b"RIFF\x10\0\0\0WEBPVP8 ", Some(Kind::WebP)),
+            (&b"\x89PNG\r\n\x1a\n...."[..], Some(PictureFormat::Png)),
+            (b"\xff\xd8\xff\xe0", Some(PictureFormat::Jpeg)),
+            (b"GIF89a", Some(PictureFormat::Gif)),
+            (b"RIFF\x10\0\0\0WEBPVP8 ", Some(PictureFormat::WebP)),
             (b"RIFF\x10\0\0\0WAVE", None),
-            (b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", Some(Kind::Bmp)),
+            (b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", Some(PictureFormat::Bmp)),
             (b"BMW builds cars and more than that", None),
             (b"BM", None),
             (b"text", None),
             (b"", None),
         ] {
-            assert_eq!(Kind::of(head), expect, "{head:?}");
+            assert_eq!(PictureFormat::of(head), expect, "{head:?}");
         }
     }
 }

@@ -9,6 +9,6 @@ mod prepare;
 mod raster;
 
 pub use encoded::{EncodedPicture, MAX_SIDE, fit_encoded, is_fit, prepare_encoded};
-pub use kind::Kind;
-pub use prepare::{Limits, MAX_FILE_BYTES, Picture, PictureError, prepare};
+pub use kind::PictureFormat;
+pub use prepare::{MAX_FILE_BYTES, PictureError, PictureLimits, PreparedPicture, prepare};
 pub use raster::{Raster, dimensions, raster};

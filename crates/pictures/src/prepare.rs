@@ -9,13 +9,13 @@ use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage, RgbaImage};
 
-use crate::kind::Kind;
+use crate::kind::PictureFormat;
 
 /// Larger files are not worth loading: a picture of 64 million pixels fits.
 pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PictureLimits {
     /// Pixels of the longer side; larger pictures are scaled down to it.
     pub longest_side: u32,
     /// Bytes sent, before base64 makes them a third more.
@@ -26,7 +26,7 @@ pub struct Limits {
     pub takes_as_is: bool,
 }
 
-impl Default for Limits {
+impl Default for PictureLimits {
     fn default() -> Self {
         Self { longest_side: 1568, bytes: 5 * 1024 * 1024 / 4 * 3, pixels: 64_000_000, takes_as_is: true }
     }
@@ -34,7 +34,7 @@ impl Default for Limits {
 
 /// A picture as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
+pub struct PreparedPicture {
     pub data: Vec<u8>,
     pub mime_type: &'static str,
     /// Width and height of the file's picture.
@@ -61,12 +61,18 @@ pub enum PictureError {
 
 /// Decodes a picture to make sure that it is whole, and encodes it anew where it is too large or of a format that
 /// models do not take.
-pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: Limits) -> Result<Picture, PictureError> {
+pub fn prepare(bytes: Vec<u8>, kind: PictureFormat, limits: PictureLimits) -> Result<PreparedPicture, PictureError> {
     let (picture, orientation) = decode(&bytes, kind, limits)?;
     let original = turned((picture.width(), picture.height()), orientation);
     let fits = original.0.max(original.1) <= limits.longest_side && bytes.len() <= limits.bytes;
     if fits && limits.takes_as_is && kind.is_understood() {
-        return Ok(Picture { data: bytes, mime_type: kind.mime_type(), original, sent: original, untouched: true });
+        return Ok(PreparedPicture {
+            data: bytes,
+            mime_type: kind.mime_type(),
+            original,
+            sent: original,
+            untouched: true,
+        });
     }
     drop(bytes);
     let mut picture = picture;
@@ -76,14 +82,18 @@ pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: Limits) -> Result<Picture, Pi
         picture.apply_orientation(if side == limits.longest_side { orientation } else { Orientation::NoTransforms });
         if let Some((data, encoded)) = encode(&picture, kind, limits.bytes)? {
             let sent = (picture.width(), picture.height());
-            return Ok(Picture { data, mime_type: encoded.mime_type(), original, sent, untouched: false });
+            return Ok(PreparedPicture { data, mime_type: encoded.mime_type(), original, sent, untouched: false });
         }
         side /= 2;
     }
     Err(PictureError::TooLarge)
 }
 
-pub(crate) fn decode(bytes: &[u8], kind: Kind, limits: Limits) -> Result<(DynamicImage, Orientation), PictureError> {
+pub(crate) fn decode(
+    bytes: &[u8],
+    kind: PictureFormat,
+    limits: PictureLimits,
+) -> Result<(DynamicImage, Orientation), PictureError> {
     let mut decoder = ImageReader::with_format(Cursor::new(bytes), kind.format()).into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
     if u64::from(width) * u64::from(height) > limits.pixels {
@@ -136,12 +146,16 @@ fn resized<P: PixelTrait>(from: (u32, u32), pixels: &[u8], to: (u32, u32)) -> Re
 }
 
 /// Drawings stay exact as long as that fits; photographs, and what does not fit, become JPEG.
-fn encode(picture: &DynamicImage, from: Kind, most: usize) -> Result<Option<(Vec<u8>, Kind)>, PictureError> {
-    if from != Kind::Jpeg {
+fn encode(
+    picture: &DynamicImage,
+    from: PictureFormat,
+    most: usize,
+) -> Result<Option<(Vec<u8>, PictureFormat)>, PictureError> {
+    if from != PictureFormat::Jpeg {
         let mut data = Vec::new();
-        picture.write_to(&mut Cursor::new(&mut data), Kind::Png.format()).map_err(broken)?;
+        picture.write_to(&mut Cursor::new(&mut data), PictureFormat::Png.format()).map_err(broken)?;
         if data.len() <= most {
-            return Ok(Some((data, Kind::Png)));
+            return Ok(Some((data, PictureFormat::Png)));
         }
     }
     let opaque = on_white(picture);
@@ -149,7 +163,7 @@ fn encode(picture: &DynamicImage, from: Kind, most: usize) -> Result<Option<(Vec
         let mut data = Vec::new();
         opaque.write_with_encoder(JpegEncoder::new_with_quality(&mut data, quality)).map_err(broken)?;
         if data.len() <= most {
-            return Ok(Some((data, Kind::Jpeg)));
+            return Ok(Some((data, PictureFormat::Jpeg)));
         }
     }
     Ok(None)

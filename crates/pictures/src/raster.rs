@@ -5,8 +5,8 @@ use std::io::Cursor;
 use image::metadata::Orientation;
 use image::{ImageDecoder as _, ImageReader};
 
-use crate::kind::Kind;
-use crate::prepare::{Limits, PictureError, decode, scaled, turned};
+use crate::kind::PictureFormat;
+use crate::prepare::{PictureError, PictureLimits, decode, scaled, turned};
 
 /// Upright, and perhaps smaller than the file's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub struct Raster {
 }
 
 /// Decodes a picture; no side is longer than `longest_side`. Of an animation the first picture.
-pub fn raster(bytes: &[u8], kind: Kind, longest_side: u32) -> Result<Raster, PictureError> {
-    let (picture, orientation) = decode(bytes, kind, Limits::default())?;
+pub fn raster(bytes: &[u8], kind: PictureFormat, longest_side: u32) -> Result<Raster, PictureError> {
+    let (picture, orientation) = decode(bytes, kind, PictureLimits::default())?;
     let original = turned((picture.width(), picture.height()), orientation);
     let mut picture = scaled(picture, longest_side)?;
     picture.apply_orientation(orientation);
@@ -30,7 +30,7 @@ pub fn raster(bytes: &[u8], kind: Kind, longest_side: u32) -> Result<Raster, Pic
 }
 
 /// Width and height as the first bytes of a file tell them, if they do.
-pub fn dimensions(head: &[u8], kind: Kind) -> Option<(u32, u32)> {
+pub fn dimensions(head: &[u8], kind: PictureFormat) -> Option<(u32, u32)> {
     let mut decoder = ImageReader::with_format(Cursor::new(head), kind.format()).into_decoder().ok()?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     Some(turned(decoder.dimensions(), orientation))
@@ -55,7 +55,7 @@ mod tests {
     fn every_kind_becomes_pixels_that_are_no_larger_than_asked() {
         for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP, ImageFormat::Bmp] {
             let bytes = encoded(60, 30, format);
-            let kind = Kind::of(&bytes).unwrap();
+            let kind = PictureFormat::of(&bytes).unwrap();
             assert_eq!(dimensions(&bytes, kind), Some((60, 30)), "{format:?}");
             for (longest, size) in [(100, (60, 30)), (20, (20, 10))] {
                 let made = raster(&bytes, kind, longest).unwrap();
@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn what_is_broken_is_an_error_and_its_head_may_still_tell() {
         let bytes = encoded(60, 30, ImageFormat::Png);
-        assert!(raster(&bytes[..bytes.len() / 2], Kind::Png, 100).is_err());
-        assert_eq!(dimensions(&bytes[..60], Kind::Png), Some((60, 30)));
-        assert_eq!(dimensions(&bytes[..12], Kind::Png), None);
-        assert!(raster(b"BM nothing", Kind::Bmp, 100).is_err());
+        assert!(raster(&bytes[..bytes.len() / 2], PictureFormat::Png, 100).is_err());
+        assert_eq!(dimensions(&bytes[..60], PictureFormat::Png), Some((60, 30)));
+        assert_eq!(dimensions(&bytes[..12], PictureFormat::Png), None);
+        assert!(raster(b"BM nothing", PictureFormat::Bmp, 100).is_err());
     }
 }

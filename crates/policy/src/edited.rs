@@ -18,7 +18,7 @@ impl EditedRules {
         Self { rules: rules.clone(), tool: tool.to_owned(), effects: effects.to_vec() }
     }
 
-    /// As an allow they have to cover the whole call, as a deny to speak of it.
+    /// Whether the lines cover the whole call as allow rules, or apply to it as deny rules.
     pub fn check(&self, lines: &[String]) -> Result<(), String> {
         let (mut allowing, mut denying) = (self.rules.clone(), ApprovalRules::new(self.rules.places().clone()));
         for line in lines {

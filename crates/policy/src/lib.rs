@@ -92,7 +92,7 @@ impl Verdict {
 }
 
 impl Policy {
-    /// Without rules on what calls do, which need to know places: [`ApprovalRules::from_settings`].
+    /// Reads mode and tool policies. Rules about effects need folders: see [`ApprovalRules::from_settings`].
     pub fn from_settings(settings: &Settings) -> Self {
         let user_mode: ApprovalMode = settings.of(POLICY_SETTINGS).user("tools.approvalMode");
         let project_mode = settings.project("tools.approvalMode").unwrap_or(user_mode);

@@ -11,7 +11,7 @@ use omp_types::{AccessMap, ContainMode, folded_path};
 /// Where paths of rules begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RulePlaces {
-    /// With its links followed.
+    /// The workspace with its links followed.
     pub workspace: PathBuf,
     /// Where commands begin, if that is not the workspace but a folder within it.
     pub folder: Option<PathBuf>,
@@ -27,7 +27,7 @@ impl RulePlaces {
         Self { workspace: real(workspace), folder: None, home: home.map(real), folds_case }
     }
 
-    /// The same where commands begin in a folder of the workspace.
+    /// Sets the folder of the workspace in which commands start.
     #[must_use]
     pub fn started_in(mut self, folder: &Path) -> Self {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -47,7 +47,7 @@ pub(crate) struct PathPattern {
     forbids: GlobSet,
     /// The folders that what is forbidden certainly lies in.
     bases: Vec<PathBuf>,
-    /// The same for what was surely meant.
+    /// The folders of the patterns as the user meant them, without other readings.
     meant: Vec<PathBuf>,
 }
 
@@ -93,7 +93,7 @@ impl PathPattern {
         self.bases.iter().any(|base| base.starts_with(folder))
     }
 
-    /// Whether nothing that was meant can be written by whoever the map keeps.
+    /// Whether the access map already denies writing everything that was meant.
     pub fn is_out_of_reach(&self, map: &AccessMap) -> bool {
         self.meant.iter().all(|base| is_outside(base, map) && is_outside(&real(base), map))
     }
@@ -106,7 +106,7 @@ fn is_outside(base: &Path, map: &AccessMap) -> bool {
     map.mode != ContainMode::Off && !roots.any(|root| is_in(base, root) || is_in(root, base))
 }
 
-/// With the links of what is there followed.
+/// The path with links followed as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     match there {
@@ -140,14 +140,14 @@ impl Placed {
         }
     }
 
-    /// The same with the links of the certain part followed, where that is another place.
+    /// The pattern with links in its fixed part followed; `None` where that changes nothing.
     fn followed(&self) -> Option<Placed> {
         let base = self.base.canonicalize().ok().filter(|real| *real != self.base)?;
         Some(Placed { base, glob: self.glob.clone() })
     }
 }
 
-/// Who forbids all that is in a folder means the folder too.
+/// A rule that denies everything in a folder denies the folder too.
 fn folder_of(placed: &Placed) -> String {
     let glob = placed.glob();
     glob.strip_suffix("/**").filter(|folder| !folder.is_empty()).map_or(glob.clone(), str::to_owned)

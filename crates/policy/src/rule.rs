@@ -3,7 +3,7 @@
 use std::fmt;
 
 use omp_agent::Effect;
-use omp_shell::{CommandPattern, Forbids, Word};
+use omp_shell::{CommandPattern, Forbids, ShellWord};
 use omp_types::AccessMap;
 
 use crate::paths::{PathPattern, RulePlaces};
@@ -150,11 +150,11 @@ impl ApprovalRule {
 }
 
 /// The words of a command as the shell reader has them; those that are not known show it by how they are written.
-fn told(words: &[String], whole: bool) -> Vec<Word> {
+fn told(words: &[String], whole: bool) -> Vec<ShellWord> {
     let is_open = |word: &str| word.is_empty() || word.contains(['$', '`', '*', '?', '[', '{', '~', '(', '\u{2026}']);
-    let word = |word: &String| if !whole && is_open(word) { Word::unknown(word) } else { Word::known(word) };
+    let word = |word: &String| if !whole && is_open(word) { ShellWord::unknown(word) } else { ShellWord::known(word) };
     // Of a command that is not known at all nothing is excluded.
-    let nothing = words.is_empty().then(|| Word::unknown("\u{2026}"));
+    let nothing = words.is_empty().then(|| ShellWord::unknown("\u{2026}"));
     words.iter().map(word).chain(nothing).collect()
 }
 

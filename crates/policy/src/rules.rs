@@ -31,7 +31,7 @@ pub struct ApprovalRules {
 pub struct RuleProblem {
     /// What and why, and a `hint:`.
     pub told: String,
-    /// Without it more could run than the user wanted.
+    /// Ignoring the rule would allow more than the user wanted.
     pub loosens: bool,
 }
 
@@ -52,7 +52,7 @@ impl ApprovalRules {
         Self { list: Vec::new(), places, map: None }
     }
 
-    /// The same for calls that cannot write what the map denies.
+    /// Sets the access map under which calls run: what it denies cannot break a rule.
     #[must_use]
     pub fn within(mut self, map: Arc<AccessMap>) -> Self {
         self.map = Some(map);
@@ -153,7 +153,7 @@ impl ApprovalRules {
         self.map.as_deref().is_some_and(|map| rule.is_out_of_reach(map))
     }
 
-    /// Programs that are started by another name: a link to `rm` is `rm` for whoever forbids that.
+    /// The real programs behind links: a link to `rm` counts as `rm`.
     fn behind_links(&self, effects: &[Effect]) -> Vec<Effect> {
         let real = |effect: &Effect| {
             let Effect::Run { words, whole } = effect else { return None };
@@ -201,7 +201,7 @@ impl ApprovalRules {
     }
 
     fn written_by(&self, words: &[String]) -> Vec<PathBuf> {
-        let command = omp_shell::Command::of(words.iter().map(String::as_str));
+        let command = omp_shell::ShellCommand::of(words.iter().map(String::as_str));
         let mut files = Vec::new();
         for written in command.written().iter().filter(|written| written.meant) {
             let folder = lexical(&self.places.folder().join(&written.path.text));
@@ -223,7 +223,7 @@ pub(super) fn is_free(effect: &Effect) -> bool {
     matches!(effect, Effect::Read(_) | Effect::Follow { .. } | Effect::Use(_))
 }
 
-/// Without `.` and `..`.
+/// The path with `.` and `..` resolved lexically.
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

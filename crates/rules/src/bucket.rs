@@ -6,10 +6,10 @@ use std::sync::Arc;
 use omp_config::{Level, Provider, Rule};
 
 use crate::condition::Condition;
-use crate::gate::Gate;
+use crate::gate::FileGate;
 use crate::scope::{Scope, glob};
 use crate::settings::{InterruptMode, RuleSettings};
-use crate::watch::{Entry, Watch};
+use crate::watch::{Watch, WatchedRule};
 
 /// More rules are not watched.
 const MAX_WATCHED: usize = 1000;
@@ -69,7 +69,7 @@ pub fn bucket(rules: &[Rule], settings: &RuleSettings) -> Buckets {
 /// The rules that are watched, and how much room they take.
 #[derive(Default)]
 struct Watched {
-    entries: Vec<Entry>,
+    entries: Vec<WatchedRule>,
     size: usize,
 }
 
@@ -106,7 +106,7 @@ fn is_wanted(rule: &Rule, settings: &RuleSettings) -> bool {
 }
 
 /// `None` when nothing of the rule can be watched.
-fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<Entry> {
+fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<WatchedRule> {
     if rule.condition.len().max(rule.ast_condition.len()) > MAX_CONDITIONS {
         warnings.push(format!("only the first {MAX_CONDITIONS} of its conditions are used"));
     }
@@ -137,10 +137,10 @@ fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<Entry> {
         mode
     });
     let gate = gate(&rule.globs, warnings);
-    Some(Entry { rule: Arc::new(rule.clone()), conditions, structure, scope, gate, interrupt })
+    Some(WatchedRule { rule: Arc::new(rule.clone()), conditions, structure, scope, gate, interrupt })
 }
 
-fn gate(patterns: &[String], warnings: &mut Vec<String>) -> Option<Gate> {
+fn gate(patterns: &[String], warnings: &mut Vec<String>) -> Option<FileGate> {
     let mut globs = Vec::new();
     let mut any = false;
     for pattern in patterns.iter().filter(|pattern| !pattern.trim().is_empty()) {
@@ -150,5 +150,5 @@ fn gate(patterns: &[String], warnings: &mut Vec<String>) -> Option<Gate> {
             Err(why) => warnings.push(format!("{why}; it is left out")),
         }
     }
-    any.then(|| Gate::new(globs))
+    any.then(|| FileGate::new(globs))
 }

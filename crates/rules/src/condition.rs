@@ -121,7 +121,7 @@ fn counts(rest: &str) -> bool {
 
 /// The pattern with the classes and boundaries that JavaScript means by these letters.
 fn as_ascii(pattern: &str, tree: &Ast) -> String {
-    let Ok(mut places) = ast::visit(tree, Places::default()) else { return pattern.to_owned() };
+    let Ok(mut places) = ast::visit(tree, ClassPlaces::default()) else { return pattern.to_owned() };
     places.sort_by_key(|(span, _)| span.start.offset);
     let mut text = String::with_capacity(pattern.len() + 32);
     let mut done = 0;
@@ -135,9 +135,9 @@ fn as_ascii(pattern: &str, tree: &Ast) -> String {
 }
 
 #[derive(Default)]
-struct Places(Vec<(Span, &'static str)>);
+struct ClassPlaces(Vec<(Span, &'static str)>);
 
-impl Places {
+impl ClassPlaces {
     fn class(&mut self, class: &ClassPerl) {
         let text = match (&class.kind, class.negated) {
             (ClassPerlKind::Digit, false) => "[0-9]",
@@ -150,7 +150,7 @@ impl Places {
     }
 }
 
-impl Visitor for Places {
+impl Visitor for ClassPlaces {
     type Output = Vec<(Span, &'static str)>;
     type Err = ();
 

@@ -6,12 +6,12 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 /// Cheap to make: most rules never see a file, so the globs are taken apart with the first one.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate {
+pub(crate) struct FileGate {
     globs: Vec<Glob>,
     set: OnceLock<GlobSet>,
 }
 
-impl Gate {
+impl FileGate {
     /// A gate of which no glob is left stays shut.
     pub fn new(globs: Vec<Glob>) -> Self {
         Self { globs, set: OnceLock::new() }

@@ -1,6 +1,6 @@
 //! Rules: which bucket each belongs to, and which of them a model's stream breaks.
 //!
-//! [`bucket`] sorts what discovery has found. Rules with a condition become a [`Watch`]; a [`Listener`] hears one answer
+//! [`bucket`] sorts what discovery has found. Rules with a condition become a [`Watch`]; a [`StreamListener`] hears one answer
 //! as it arrives and names the rules it breaks. Every byte is looked at once, by one automaton for all rules: what was
 //! heard before is in the automaton's state, so nothing is searched again and the length of a match has no limit.
 
@@ -17,8 +17,8 @@ mod watch;
 
 pub use bucket::{Buckets, bucket};
 pub use builtin::builtin_rules;
-pub use listener::{Hit, Listener, Origin};
-pub use scope::{Place, path_candidates};
-pub use settings::{ContextMode, InterruptMode, Repeat, RuleSettings, SETTINGS};
+pub use listener::{Hit, StreamListener, ViolationOrigin};
+pub use scope::{StreamPart, path_candidates};
+pub use settings::{ContextMode, InterruptMode, RuleRepeat, RuleSettings, SETTINGS};
 pub use snapshot::writes_source;
-pub use watch::{Found, Watch};
+pub use watch::{RuleMatch, Watch};

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use omp_types::ToolCall;
 
-use crate::scope::{Place, path_candidates};
-use crate::snapshot::{Cursor, Piece, writes_source};
+use crate::scope::{StreamPart, path_candidates};
+use crate::snapshot::{ArgumentCursor, ArgumentPiece, writes_source};
 use crate::structure::{MAX_SOURCE, Structure};
-use crate::watch::{Scan, Watch};
+use crate::watch::{StreamScan, Watch};
 
 /// Blocks of one answer that are heard at the same time.
 const MAX_OPEN: usize = 16;
@@ -23,12 +23,12 @@ const MAX_PATHS: usize = 32;
 pub struct Hit {
     /// Which of the watch's rules.
     pub rule: usize,
-    pub origin: Origin,
+    pub origin: ViolationOrigin,
 }
 
 /// Where it was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ViolationOrigin {
     Text,
     Thinking,
     /// In the arguments of the call with this id.
@@ -36,33 +36,33 @@ pub enum Origin {
 }
 
 /// Every rule is told at most once for each block, and for each file of a call.
-pub struct Listener {
+pub struct StreamListener {
     cwd: PathBuf,
-    blocks: BTreeMap<usize, Block>,
+    blocks: BTreeMap<usize, StreamBlock>,
     /// Room that a finished block has left.
-    spare: Option<Scan>,
+    spare: Option<StreamScan>,
 }
 
-struct Block {
-    kind: Kind,
-    scan: Option<Scan>,
+struct StreamBlock {
+    kind: StreamBlockKind,
+    scan: Option<StreamScan>,
     /// By rule: not met, met, told.
-    rules: Vec<Stage>,
+    rules: Vec<RuleStage>,
     /// Whether something is met, or the place is known better, since rules were last told.
     changed: bool,
-    cursor: Cursor,
-    source: Source,
+    cursor: ArgumentCursor,
+    source: StructuralText,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum RuleStage {
     Unmet,
     /// The condition is met; whether the rule is about this place is not yet known.
     Met,
     Told,
 }
 
-enum Kind {
+enum StreamBlockKind {
     Text,
     Thinking,
     Tool { id: String, name: String, paths: Vec<String> },
@@ -70,7 +70,7 @@ enum Kind {
 
 /// What structural patterns are tried on.
 #[derive(Default)]
-struct Source {
+struct StructuralText {
     path: String,
     text: String,
     /// How long it was when they were last tried.
@@ -78,7 +78,7 @@ struct Source {
     structure: Option<Structure>,
 }
 
-impl Listener {
+impl StreamListener {
     /// Paths within `cwd` are also known by their way from there.
     pub fn new(cwd: PathBuf) -> Self {
         Self { cwd, blocks: BTreeMap::new(), spare: None }
@@ -95,14 +95,14 @@ impl Listener {
         if !watch.watches_text() {
             return Vec::new();
         }
-        self.prose(watch, index, Kind::Text, delta)
+        self.prose(watch, index, StreamBlockKind::Text, delta)
     }
 
     pub fn thinking(&mut self, watch: &Watch, index: usize, delta: &str) -> Vec<Hit> {
         if !watch.watches_thinking() {
             return Vec::new();
         }
-        self.prose(watch, index, Kind::Thinking, delta)
+        self.prose(watch, index, StreamBlockKind::Thinking, delta)
     }
 
     /// A call has grown by `delta`, and is now `call`.
@@ -126,7 +126,7 @@ impl Listener {
         hits
     }
 
-    fn prose(&mut self, watch: &Watch, index: usize, kind: Kind, delta: &str) -> Vec<Hit> {
+    fn prose(&mut self, watch: &Watch, index: usize, kind: StreamBlockKind, delta: &str) -> Vec<Hit> {
         let mut hits = Vec::new();
         if let Some(block) = self.block(watch, index, || kind) {
             block.push(watch, delta);
@@ -138,9 +138,9 @@ impl Listener {
     fn call(&mut self, watch: &Watch, index: usize, call: &ToolCall, delta: Option<&str>) -> Vec<Hit> {
         let mut hits = Vec::new();
         let cwd = self.cwd.clone();
-        let kind = || Kind::Tool { id: call.id.clone(), name: call.name.clone(), paths: Vec::new() };
+        let kind = || StreamBlockKind::Tool { id: call.id.clone(), name: call.name.clone(), paths: Vec::new() };
         let Some(block) = self.block(watch, index, kind) else { return hits };
-        if let Kind::Tool { id, name, .. } = &mut block.kind
+        if let StreamBlockKind::Tool { id, name, .. } = &mut block.kind
             && (*id != call.id || *name != call.name)
         {
             // Some providers tell the name, or the rest of it, late.
@@ -150,13 +150,13 @@ impl Listener {
         if writes_source(&call.name) {
             let mut cursor = std::mem::take(&mut block.cursor);
             cursor.read(&call.arguments, delta.is_none(), |piece| match piece {
-                Piece::Path(path) => block.set_path(path, &cwd),
-                Piece::File(path) => {
+                ArgumentPiece::Path(path) => block.set_path(path, &cwd),
+                ArgumentPiece::File(path) => {
                     block.finish_text(watch, &mut hits);
                     block.begin_file(watch, path, &cwd);
                 }
-                Piece::Text(text) => block.push_source(watch, text),
-                Piece::Break => block.push_source(watch, "\n"),
+                ArgumentPiece::Text(text) => block.push_source(watch, text),
+                ArgumentPiece::Break => block.push_source(watch, "\n"),
             });
             block.cursor = cursor;
             block.try_structure(watch, false);
@@ -171,25 +171,30 @@ impl Listener {
     }
 
     /// `None` when too many blocks are open.
-    fn block(&mut self, watch: &Watch, index: usize, kind: impl FnOnce() -> Kind) -> Option<&mut Block> {
+    fn block(
+        &mut self,
+        watch: &Watch,
+        index: usize,
+        kind: impl FnOnce() -> StreamBlockKind,
+    ) -> Option<&mut StreamBlock> {
         if !self.blocks.contains_key(&index) {
             if self.blocks.len() >= MAX_OPEN {
                 return None;
             }
             let scan = match self.spare.take() {
                 Some(spare) => spare.anew(watch),
-                None => Scan::new(watch),
+                None => StreamScan::new(watch),
             };
-            let rules = vec![Stage::Unmet; watch.entries.len()];
-            let (cursor, source) = (Cursor::default(), Source::default());
-            let block = Block { kind: kind(), scan, rules, changed: false, cursor, source };
+            let rules = vec![RuleStage::Unmet; watch.entries.len()];
+            let (cursor, source) = (ArgumentCursor::default(), StructuralText::default());
+            let block = StreamBlock { kind: kind(), scan, rules, changed: false, cursor, source };
             self.blocks.insert(index, block);
         }
         self.blocks.get_mut(&index)
     }
 }
 
-impl Block {
+impl StreamBlock {
     fn push(&mut self, watch: &Watch, text: &str) {
         if let Some(scan) = &mut self.scan {
             scan.push(watch, text);
@@ -207,15 +212,15 @@ impl Block {
     fn note(&mut self) {
         let Some(scan) = &mut self.scan else { return };
         for rule in scan.take_hits() {
-            if self.rules[rule] == Stage::Unmet {
-                self.rules[rule] = Stage::Met;
+            if self.rules[rule] == RuleStage::Unmet {
+                self.rules[rule] = RuleStage::Met;
                 self.changed = true;
             }
         }
     }
 
     fn has_open_questions(&self) -> bool {
-        self.rules.contains(&Stage::Met)
+        self.rules.contains(&RuleStage::Met)
     }
 
     /// Tells what is met and admitted.
@@ -224,8 +229,8 @@ impl Block {
             return;
         }
         for rule in 0..self.rules.len() {
-            if self.rules[rule] == Stage::Met && watch.admits(rule, self.kind.place()) {
-                self.rules[rule] = Stage::Told;
+            if self.rules[rule] == RuleStage::Met && watch.admits(rule, self.kind.place()) {
+                self.rules[rule] = RuleStage::Told;
                 hits.push(Hit { rule, origin: self.kind.origin() });
             }
         }
@@ -243,7 +248,7 @@ impl Block {
 
     fn begin_file(&mut self, watch: &Watch, path: &str, cwd: &std::path::Path) {
         self.scan = self.scan.take().and_then(|scan| scan.anew(watch));
-        self.rules.fill(Stage::Unmet);
+        self.rules.fill(RuleStage::Unmet);
         self.source.text.clear();
         self.source.tried = 0;
         self.set_path(path, cwd);
@@ -255,7 +260,7 @@ impl Block {
     }
 
     fn set_paths(&mut self, named: Vec<String>, cwd: &std::path::Path) {
-        if let Kind::Tool { paths, .. } = &mut self.kind {
+        if let StreamBlockKind::Tool { paths, .. } = &mut self.kind {
             let candidates = named.iter().flat_map(|path| path_candidates(path, cwd)).collect();
             self.changed |= *paths != candidates;
             *paths = candidates;
@@ -275,28 +280,28 @@ impl Block {
         }
         let Some(structure) = &source.structure else { return };
         let (rules, place) = (&self.rules, self.kind.place());
-        let may = |rule: usize| rules[rule] == Stage::Unmet && watch.admits(rule, place);
+        let may = |rule: usize| rules[rule] == RuleStage::Unmet && watch.admits(rule, place);
         for rule in structure.broken(&source.text, may) {
-            self.rules[rule] = Stage::Met;
+            self.rules[rule] = RuleStage::Met;
             self.changed = true;
         }
     }
 }
 
-impl Kind {
-    fn place(&self) -> Place<'_> {
+impl StreamBlockKind {
+    fn place(&self) -> StreamPart<'_> {
         match self {
-            Kind::Text => Place::Text,
-            Kind::Thinking => Place::Thinking,
-            Kind::Tool { name, paths, .. } => Place::Tool { name, paths },
+            StreamBlockKind::Text => StreamPart::Text,
+            StreamBlockKind::Thinking => StreamPart::Thinking,
+            StreamBlockKind::Tool { name, paths, .. } => StreamPart::Tool { name, paths },
         }
     }
 
-    fn origin(&self) -> Origin {
+    fn origin(&self) -> ViolationOrigin {
         match self {
-            Kind::Text => Origin::Text,
-            Kind::Thinking => Origin::Thinking,
-            Kind::Tool { id, .. } => Origin::Tool(id.clone()),
+            StreamBlockKind::Text => ViolationOrigin::Text,
+            StreamBlockKind::Thinking => ViolationOrigin::Thinking,
+            StreamBlockKind::Tool { id, .. } => ViolationOrigin::Tool(id.clone()),
         }
     }
 }

@@ -6,7 +6,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 
 /// What a piece of stream is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum StreamPart<'a> {
     Text,
     Thinking,
     Tool {
@@ -58,11 +58,11 @@ impl Scope {
         self.text || self.thinking || self.any_tool || !self.tools.is_empty()
     }
 
-    pub fn admits(&self, place: Place<'_>) -> bool {
+    pub fn admits(&self, place: StreamPart<'_>) -> bool {
         match place {
-            Place::Text => self.text,
-            Place::Thinking => self.thinking,
-            Place::Tool { name, paths } => {
+            StreamPart::Text => self.text,
+            StreamPart::Thinking => self.thinking,
+            StreamPart::Tool { name, paths } => {
                 let admits = |tool: &ToolScope| {
                     tool.name.as_ref().is_none_or(|known| known.eq_ignore_ascii_case(name))
                         && tool.glob.as_ref().is_none_or(|glob| paths.iter().any(|path| glob.is_match(path)))
@@ -128,11 +128,11 @@ mod tests {
         let cwd = Path::new("/tmp/project");
         let (rust, script) = (path_candidates("/tmp/project/deep/a.rs", cwd), path_candidates("./src/b.ts", cwd));
         let places = [
-            ('t', Place::Text),
-            ('h', Place::Thinking),
-            ('r', Place::Tool { name: "edit", paths: &rust }),
-            ('s', Place::Tool { name: "write", paths: &script }),
-            ('b', Place::Tool { name: "bash", paths: &[] }),
+            ('t', StreamPart::Text),
+            ('h', StreamPart::Thinking),
+            ('r', StreamPart::Tool { name: "edit", paths: &rust }),
+            ('s', StreamPart::Tool { name: "write", paths: &script }),
+            ('b', StreamPart::Tool { name: "bash", paths: &[] }),
         ];
         let admitted: String =
             places.iter().filter(|(_, place)| scope.admits(*place)).map(|(letter, _)| *letter).collect();

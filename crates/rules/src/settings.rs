@@ -92,7 +92,7 @@ impl InterruptMode {
 
 /// Whether a rule that has fired may fire again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Repeat {
+pub enum RuleRepeat {
     #[default]
     Once,
     /// After this many turns.
@@ -104,7 +104,7 @@ pub struct RuleSettings {
     pub enabled: bool,
     pub context: ContextMode,
     pub interrupt: InterruptMode,
-    pub repeat: Repeat,
+    pub repeat: RuleRepeat,
     pub builtin: bool,
     /// Names the user does not want.
     pub disabled: Vec<String>,
@@ -128,7 +128,7 @@ impl RuleSettings {
             enabled: own.user("ttsr.enabled"),
             context: if word("ttsr.contextMode") == "keep" { ContextMode::Keep } else { ContextMode::Discard },
             interrupt: InterruptMode::from_name(&word("ttsr.interruptMode")).unwrap_or_default(),
-            repeat: if word("ttsr.repeatMode") == "after-gap" { Repeat::AfterGap(gap) } else { Repeat::Once },
+            repeat: if word("ttsr.repeatMode") == "after-gap" { RuleRepeat::AfterGap(gap) } else { RuleRepeat::Once },
             builtin: own.user("ttsr.builtinRules"),
             disabled: own.user("ttsr.disabledRules"),
             disabled_by_project: settings.project("ttsr.disabledRules").unwrap_or_default(),
@@ -169,7 +169,7 @@ mod tests {
             enabled: false,
             context: ContextMode::Keep,
             interrupt: InterruptMode::ProseOnly,
-            repeat: Repeat::AfterGap(1),
+            repeat: RuleRepeat::AfterGap(1),
             builtin: false,
             disabled: vec!["a".into()],
             disabled_by_project: Vec::new(),

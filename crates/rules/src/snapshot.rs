@@ -12,7 +12,7 @@ pub fn writes_source(tool: &str) -> bool {
 
 /// What a look at the arguments brings.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum ArgumentPiece<'a> {
     /// All of it goes into this file.
     Path(&'a str),
     /// What follows goes into this file.
@@ -24,7 +24,7 @@ pub(crate) enum Piece<'a> {
 
 /// How far the arguments of one call were read.
 #[derive(Debug, Default)]
-pub(crate) struct Cursor {
+pub(crate) struct ArgumentCursor {
     path: Option<String>,
     /// Which of `edits`, or 0.
     part: usize,
@@ -32,9 +32,14 @@ pub(crate) struct Cursor {
     taken: usize,
 }
 
-impl Cursor {
+impl ArgumentCursor {
     /// Hands out what is new. `whole`: nothing more comes, so a last line without an end is taken as well.
-    pub fn read<'a>(&mut self, arguments: &'a Map<String, Value>, whole: bool, mut take: impl FnMut(Piece<'a>)) {
+    pub fn read<'a>(
+        &mut self,
+        arguments: &'a Map<String, Value>,
+        whole: bool,
+        mut take: impl FnMut(ArgumentPiece<'a>),
+    ) {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         // A path that stands last may still be growing.
         let path_is_whole = whole || arguments.keys().next_back().is_some_and(|last| last != "path");
@@ -43,7 +48,7 @@ impl Cursor {
             && let Some(path) = text("path")
         {
             self.path = Some(path.to_owned());
-            take(Piece::Path(path));
+            take(ArgumentPiece::Path(path));
         }
         if let Some(input) = text("input") {
             self.lines(input, whole, &mut take, classified);
@@ -54,7 +59,7 @@ impl Cursor {
                 if is_last {
                     break;
                 }
-                take(Piece::Break);
+                take(ArgumentPiece::Break);
                 (self.part, self.taken) = (self.part + 1, 0);
             }
         } else if let Some(content) = text("content") {
@@ -62,19 +67,19 @@ impl Cursor {
         }
     }
 
-    fn edit<'a>(&mut self, edit: &'a Value, whole: bool, take: &mut impl FnMut(Piece<'a>)) {
+    fn edit<'a>(&mut self, edit: &'a Value, whole: bool, take: &mut impl FnMut(ArgumentPiece<'a>)) {
         let text = |name: &str| edit.get(name).and_then(Value::as_str);
         match (text("new_text"), text("diff")) {
             (Some(new), _) => self.plain(new, take),
             (None, Some(diff)) if text("op") == Some("create") => self.plain(diff, take),
-            (None, Some(diff)) => self.lines(diff, whole, take, |line| line.strip_prefix('+').map(Piece::Text)),
+            (None, Some(diff)) => self.lines(diff, whole, take, |line| line.strip_prefix('+').map(ArgumentPiece::Text)),
             (None, None) => {}
         }
     }
 
-    fn plain<'a>(&mut self, text: &'a str, take: &mut impl FnMut(Piece<'a>)) {
+    fn plain<'a>(&mut self, text: &'a str, take: &mut impl FnMut(ArgumentPiece<'a>)) {
         if let Some(new) = text.get(self.taken..).filter(|new| !new.is_empty()) {
-            take(Piece::Text(new));
+            take(ArgumentPiece::Text(new));
             self.taken = text.len();
         }
     }
@@ -83,8 +88,8 @@ impl Cursor {
         &mut self,
         text: &'a str,
         whole: bool,
-        take: &mut impl FnMut(Piece<'a>),
-        meaning: impl Fn(&'a str) -> Option<Piece<'a>>,
+        take: &mut impl FnMut(ArgumentPiece<'a>),
+        meaning: impl Fn(&'a str) -> Option<ArgumentPiece<'a>>,
     ) {
         let Some(new) = text.get(self.taken..) else { return };
         for line in new.split_inclusive('\n') {
@@ -93,9 +98,9 @@ impl Cursor {
             }
             self.taken += line.len();
             match meaning(line.trim_end_matches(['\n', '\r'])) {
-                Some(Piece::Text(text)) => {
-                    take(Piece::Text(text));
-                    take(Piece::Break);
+                Some(ArgumentPiece::Text(text)) => {
+                    take(ArgumentPiece::Text(text));
+                    take(ArgumentPiece::Break);
                 }
                 Some(other) => take(other),
                 None => {}
@@ -105,19 +110,19 @@ impl Cursor {
 }
 
 /// A line of `apply_patch` or of the line-number language: both begin text that comes with `+`.
-fn classified(line: &str) -> Option<Piece<'_>> {
+fn classified(line: &str) -> Option<ArgumentPiece<'_>> {
     if let Some(text) = line.strip_prefix('+') {
-        return Some(Piece::Text(text));
+        return Some(ArgumentPiece::Text(text));
     }
     for head in ["*** Add File: ", "*** Update File: ", "*** Move to: "] {
         if let Some(path) = line.strip_prefix(head) {
-            return Some(Piece::File(path.trim()));
+            return Some(ArgumentPiece::File(path.trim()));
         }
     }
     if let Some(head) = line.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
-        return Some(Piece::File(head.rsplit_once('#').map_or(head, |(path, _)| path)));
+        return Some(ArgumentPiece::File(head.rsplit_once('#').map_or(head, |(path, _)| path)));
     }
-    operation(line).map(Piece::Text)
+    operation(line).map(ArgumentPiece::Text)
 }
 
 /// The text behind `4:`, `7-9:`, `12↓`, `BOF↓`.
@@ -139,11 +144,11 @@ mod tests {
     /// What is read of arguments that arrive in any number of steps, files in angle brackets.
     fn read(arguments: &Value) -> String {
         let mut whole = String::new();
-        let mut cursor = Cursor::default();
-        let taken = |piece: Piece<'_>, into: &mut String| match piece {
-            Piece::Path(path) | Piece::File(path) => *into += &format!("<{path}>"),
-            Piece::Text(text) => *into += text,
-            Piece::Break => into.push('\n'),
+        let mut cursor = ArgumentCursor::default();
+        let taken = |piece: ArgumentPiece<'_>, into: &mut String| match piece {
+            ArgumentPiece::Path(path) | ArgumentPiece::File(path) => *into += &format!("<{path}>"),
+            ArgumentPiece::Text(text) => *into += text,
+            ArgumentPiece::Break => into.push('\n'),
         };
         for step in steps(arguments) {
             cursor.read(step.as_object().unwrap(), false, |piece| taken(piece, &mut whole));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use omp_syntax::{Code, Language, Query, SearchLimits, Strictness};
+use omp_syntax::{Code, Language, SearchLimits, Strictness, SyntaxQuery};
 
 use crate::watch::Watch;
 
@@ -13,14 +13,14 @@ pub(crate) const MAX_SOURCE: usize = 512 * 1024;
 /// The patterns of all rules for one language.
 pub(crate) struct Structure {
     language: Language,
-    queries: Vec<(usize, Vec<Query>)>,
+    queries: Vec<(usize, Vec<SyntaxQuery>)>,
 }
 
 impl Structure {
     /// `None` when the language is not known or no rule has a pattern in it.
     pub fn new(watch: &Watch, path: &str) -> Option<Self> {
         let language = Language::from_path(Path::new(path))?;
-        let query = |pattern: &String| Query::new(pattern, language, Strictness::Smart, None).ok();
+        let query = |pattern: &String| SyntaxQuery::new(pattern, language, Strictness::Smart, None).ok();
         let queries = watch
             .entries
             .iter()
@@ -45,14 +45,14 @@ impl Structure {
     /// The rules that are broken, of those that `may` be. The text is taken apart once for all of them. There is no limit
     /// of time: on a busy machine a rule would be missed.
     pub fn broken(&self, source: &str, may: impl Fn(usize) -> bool) -> Vec<usize> {
-        let may_match = |queries: &[Query]| queries.iter().any(|query| query.may_match(source));
+        let may_match = |queries: &[SyntaxQuery]| queries.iter().any(|query| query.may_match(source));
         let candidates = self.queries.iter().filter(|(rule, queries)| may(*rule) && may_match(queries));
-        let candidates: Vec<&(usize, Vec<Query>)> = candidates.collect();
+        let candidates: Vec<&(usize, Vec<SyntaxQuery>)> = candidates.collect();
         if candidates.is_empty() {
             return Vec::new();
         }
         let Ok(code) = Code::parse(source, self.language) else { return Vec::new() };
-        let is_broken = |queries: &[Query]| queries.iter().any(|query| query.is_in(&code));
+        let is_broken = |queries: &[SyntaxQuery]| queries.iter().any(|query| query.is_in(&code));
         candidates.into_iter().filter(|(_, queries)| is_broken(queries)).map(|(rule, _)| *rule).collect()
     }
 }

@@ -9,8 +9,8 @@ use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 
 use crate::condition::{Condition, together};
-use crate::gate::Gate;
-use crate::scope::{Place, Scope};
+use crate::gate::FileGate;
+use crate::scope::{Scope, StreamPart};
 use crate::settings::InterruptMode;
 use crate::structure::Structure;
 
@@ -19,21 +19,21 @@ use crate::structure::Structure;
 const CACHE: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct WatchedRule {
     pub rule: Arc<Rule>,
     pub conditions: Vec<Condition>,
     /// Structural patterns.
     pub structure: Vec<String>,
     pub scope: Scope,
     /// Files it is for; `None` for all, and for what is no file.
-    pub gate: Option<Gate>,
+    pub gate: Option<FileGate>,
     pub interrupt: Option<InterruptMode>,
 }
 
 /// Cheap to make: the automaton is built with the first stream.
 #[derive(Debug, Default)]
 pub struct Watch {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<WatchedRule>,
     /// The entry that each condition belongs to.
     owners: Vec<usize>,
     automaton: OnceLock<Option<DFA>>,
@@ -41,7 +41,7 @@ pub struct Watch {
 
 /// A place in a text where a rule's condition is met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RuleMatch {
     /// Which of the rules.
     pub rule: usize,
     /// The byte behind the match; what stands there may have been needed to be sure of it.
@@ -49,7 +49,7 @@ pub struct Found {
 }
 
 impl Watch {
-    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+    pub(crate) fn new(entries: Vec<WatchedRule>) -> Self {
         let owners = entries.iter().enumerate().flat_map(|(at, entry)| entry.conditions.iter().map(move |_| at));
         Self { owners: owners.collect(), entries, automaton: OnceLock::new() }
     }
@@ -72,9 +72,9 @@ impl Watch {
     }
 
     /// Whether a rule is about this place at all.
-    pub fn admits(&self, at: usize, place: Place<'_>) -> bool {
+    pub fn admits(&self, at: usize, place: StreamPart<'_>) -> bool {
         let Some(entry) = self.entries.get(at) else { return false };
-        let paths = if let Place::Tool { paths, .. } = place { paths } else { &[] };
+        let paths = if let StreamPart::Tool { paths, .. } = place { paths } else { &[] };
         let is_open = entry.gate.as_ref().is_none_or(|gate| paths.iter().any(|path| gate.opens_for(path)));
         is_open && entry.scope.admits(place)
     }
@@ -93,18 +93,18 @@ impl Watch {
     }
 
     /// Every place of a whole text at which a match ends, without regard to scopes: at most `most`.
-    pub fn find_all(&self, text: &str, most: usize) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
-        let Some(mut scan) = Scan::new(self) else { return found };
+    pub fn find_all(&self, text: &str, most: usize) -> Vec<RuleMatch> {
+        let mut found: Vec<RuleMatch> = Vec::new();
+        let Some(mut scan) = StreamScan::new(self) else { return found };
         for (at, byte) in text.bytes().enumerate() {
             scan.step(self, byte);
-            found.extend(scan.take_hits().map(|rule| Found { rule, end: at }));
+            found.extend(scan.take_hits().map(|rule| RuleMatch { rule, end: at }));
             if found.len() >= most {
                 return found;
             }
         }
         scan.finish(self);
-        found.extend(scan.take_hits().map(|rule| Found { rule, end: text.len() }));
+        found.extend(scan.take_hits().map(|rule| RuleMatch { rule, end: text.len() }));
         found.truncate(most);
         found
     }
@@ -146,7 +146,7 @@ impl Watch {
 }
 
 /// One stream on its way through the automaton.
-pub(crate) struct Scan {
+pub(crate) struct StreamScan {
     cache: Cache,
     state: LazyStateID,
     /// Rules whose condition was met since they were last taken. The same one may come again.
@@ -155,7 +155,7 @@ pub(crate) struct Scan {
     is_hit: Vec<bool>,
 }
 
-impl Scan {
+impl StreamScan {
     /// `None` when no rule has a condition.
     pub fn new(watch: &Watch) -> Option<Self> {
         let automaton = watch.automaton()?;

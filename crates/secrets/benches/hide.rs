@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use omp_secrets::{Entry, Found, Key, Kind, Mode, Origin, Veil};
+use omp_secrets::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin, Veil, VeilKey};
 use omp_types::{Message, UserMessage};
 
 const SECRETS: usize = 200;
@@ -16,11 +16,14 @@ const BYTES: usize = 2_000;
 
 fn main() {
     let found = (0..SECRETS).map(|number| {
-        let entry =
-            Entry { kind: Kind::Plain, content: format!("sk-{number:03}-of-the-user-{number}"), mode: Mode::Obfuscate };
-        Found { name: number.to_string(), entry, origin: Origin::Environment }
+        let entry = SecretEntry {
+            kind: SecretKind::Plain,
+            content: format!("sk-{number:03}-of-the-user-{number}"),
+            mode: SecretMode::Obfuscate,
+        };
+        FoundSecret { name: number.to_string(), entry, origin: SecretOrigin::Environment }
     });
-    let (veil, warnings) = Veil::new(Key::random(), found.collect());
+    let (veil, warnings) = Veil::new(VeilKey::random(), found.collect());
     assert!(warnings.is_empty());
     let words = "the quick brown fox jumps over the lazy dog; sk-live, skip, sketch\n";
     let messages: Vec<Arc<Message>> = (0..MESSAGES)
@@ -34,7 +37,7 @@ fn main() {
             Arc::new(Message::User(UserMessage::text(text + &secret)))
         })
         .collect();
-    let (nothing, _) = Veil::new(Key::random(), Vec::new());
+    let (nothing, _) = Veil::new(VeilKey::random(), Vec::new());
     let json = |message: &Arc<Message>| serde_json::to_string(message).expect("JSON").len();
     // Every turn writes the whole conversation; what was said before is hidden already.
     let turn = |veil: &Veil| best(|| json(&veil.hide_message(&messages[1])) + messages.iter().map(json).sum::<usize>());

@@ -6,7 +6,7 @@ use std::path::Path;
 use omp_stdx::percent::decoded;
 use omp_types::{Env, PROVIDER_KEYS, is_secret_variable};
 
-use crate::found::{Entry, Found, Kind, Mode, Origin, is_common, is_telling};
+use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin, is_common, is_telling};
 
 /// Shorter ones protect nothing.
 const SHORTEST_NAMED: usize = 4;
@@ -83,12 +83,12 @@ const PREFIXES: &[(&str, usize)] = &[
 ];
 
 /// The credentials of an environment: those of omp's own providers, and with `others` everything that looks like one.
-pub fn of_env(env: &Env, others: bool) -> Vec<Found> {
+pub fn of_env(env: &Env, others: bool) -> Vec<FoundSecret> {
     let is_provider = |name: &str| PROVIDER_KEYS.iter().any(|(_, names)| names.contains(&name));
     let mut found = Vec::new();
     for (name, value) in env.iter().filter(|(_, value)| value.len() <= LONGEST) {
         if is_provider(name) {
-            found.extend(Found::held(name, value));
+            found.extend(FoundSecret::held(name, value));
         } else if others {
             found.extend(in_variable(name, value.trim()));
         }
@@ -97,7 +97,7 @@ pub fn of_env(env: &Env, others: bool) -> Vec<Found> {
     found
 }
 
-fn in_variable(name: &str, value: &str) -> Vec<Found> {
+fn in_variable(name: &str, value: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     if is_secret_variable(name) {
         found.extend(by_name(name, value));
@@ -114,25 +114,29 @@ fn in_variable(name: &str, value: &str) -> Vec<Found> {
     found
 }
 
-fn whole(name: &str, value: &str) -> Found {
-    Found {
+fn whole(name: &str, value: &str) -> FoundSecret {
+    FoundSecret {
         name: name.to_owned(),
-        entry: Entry { kind: Kind::Plain, content: value.to_owned(), mode: Mode::Obfuscate },
-        origin: Origin::Environment,
+        entry: SecretEntry { kind: SecretKind::Plain, content: value.to_owned(), mode: SecretMode::Obfuscate },
+        origin: SecretOrigin::Environment,
     }
 }
 
 /// A value that its name, or the name of a field, calls a secret.
-fn by_name(name: &str, value: &str) -> Vec<Found> {
+fn by_name(name: &str, value: &str) -> Vec<FoundSecret> {
     if says_nothing(value) {
         return Vec::new();
     }
     if is_ordinary(value) {
-        let entry = Entry { kind: Kind::Named(name.to_owned()), content: value.to_owned(), mode: Mode::Obfuscate };
-        return vec![Found { name: name.to_owned(), entry, origin: Origin::Environment }];
+        let entry = SecretEntry {
+            kind: SecretKind::Named(name.to_owned()),
+            content: value.to_owned(),
+            mode: SecretMode::Obfuscate,
+        };
+        return vec![FoundSecret { name: name.to_owned(), entry, origin: SecretOrigin::Environment }];
     }
     let lines = value.lines().filter(|line| line.len() >= SHORTEST_LINE && !line.starts_with("-----"));
-    let lines: Vec<Found> = lines.filter(|line| *line != value).map(|line| whole(name, line)).collect();
+    let lines: Vec<FoundSecret> = lines.filter(|line| *line != value).map(|line| whole(name, line)).collect();
     std::iter::once(whole(name, value)).chain(lines).collect()
 }
 
@@ -171,7 +175,7 @@ fn mixes_cases(value: &str) -> bool {
 }
 
 /// Passwords of addresses: `postgres://user:password@host`. A short or common one is hidden together with its user.
-fn in_addresses(name: &str, value: &str) -> Vec<Found> {
+fn in_addresses(name: &str, value: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     for (at, _) in value.match_indices("://") {
         let rest = &value[at + 3..];
@@ -197,7 +201,7 @@ fn in_addresses(name: &str, value: &str) -> Vec<Found> {
 }
 
 /// Fields of a connection string, of options or of JSON: `Server=x;Password=y`, `--token=y`, `{"private_key": "y"}`.
-fn in_fields(name: &str, value: &str) -> Vec<Found> {
+fn in_fields(name: &str, value: &str) -> Vec<FoundSecret> {
     let json: Option<serde_json::Map<String, serde_json::Value>> =
         value.starts_with('{').then(|| serde_json::from_str(value).ok()).flatten();
     if let Some(fields) = json {
@@ -291,7 +295,7 @@ mod tests {
     fn check(name: &str, value: &str, expect: &[&str]) {
         let found = of_env(&Env::from_iter([(name, value)]), true);
         let shown = found.iter().map(|found| match &found.entry.kind {
-            Kind::Named(name) => format!("{name}={}", found.entry.content),
+            SecretKind::Named(name) => format!("{name}={}", found.entry.content),
             _ => found.entry.content.clone(),
         });
         let mut shown: Vec<String> = shown.collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 use omp_stdx::plain_file;
 use serde::Deserialize;
 
-use crate::found::{Entry, Found, Kind, Mode, Origin};
+use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin};
 
 /// A file that is longer is not a list of secrets.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -41,7 +41,7 @@ enum WrittenMode {
 
 /// The entries of a file; none when there is no file. What cannot be read is told, and the rest is used. What is told
 /// never quotes the file: it is full of secrets.
-pub fn load(path: &Path) -> (Vec<Found>, Vec<String>) {
+pub fn load(path: &Path) -> (Vec<FoundSecret>, Vec<String>) {
     let told =
         |why: &str| format!("{}: {why}\nhint: secrets in it are not hidden before that is mended", path.display());
     let text = match read(path) {
@@ -78,18 +78,18 @@ pub fn load(path: &Path) -> (Vec<Found>, Vec<String>) {
 
 /// Environment first, then the user's file, then the project's: of entries with the same content the later one holds,
 /// but a credential of omp's own stays one.
-pub fn merge(lists: impl IntoIterator<Item = Vec<Found>>) -> Vec<Found> {
-    let mut merged: Vec<Found> = Vec::new();
+pub fn merge(lists: impl IntoIterator<Item = Vec<FoundSecret>>) -> Vec<FoundSecret> {
+    let mut merged: Vec<FoundSecret> = Vec::new();
     for found in lists.into_iter().flatten() {
-        let is_named = matches!(found.entry.kind, Kind::Named(_));
-        let both_named = |known: &Found| is_named && matches!(known.entry.kind, Kind::Named(_));
-        let is_same = |known: &&mut Found| {
+        let is_named = matches!(found.entry.kind, SecretKind::Named(_));
+        let both_named = |known: &FoundSecret| is_named && matches!(known.entry.kind, SecretKind::Named(_));
+        let is_same = |known: &&mut FoundSecret| {
             known.entry.content == found.entry.content && (!both_named(known) || known.entry.kind == found.entry.kind)
         };
         match merged.iter_mut().find(is_same) {
             // Hidden everywhere is more than hidden behind a name.
             Some(known) if is_named && !both_named(known) => {}
-            Some(known) if known.origin == Origin::Held => known.entry = found.entry,
+            Some(known) if known.origin == SecretOrigin::Held => known.entry = found.entry,
             Some(known) => *known = found,
             None => merged.push(found),
         }
@@ -108,19 +108,19 @@ fn read(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-fn entry(written: Written, name: String) -> Found {
+fn entry(written: Written, name: String) -> FoundSecret {
     let mode = match written.mode {
-        WrittenMode::Obfuscate => Mode::Obfuscate,
-        WrittenMode::Replace => Mode::Replace(written.replacement),
+        WrittenMode::Obfuscate => SecretMode::Obfuscate,
+        WrittenMode::Replace => SecretMode::Replace(written.replacement),
     };
     let (kind, content) = match written.r#type {
-        WrittenKind::Plain => (Kind::Plain, written.content),
+        WrittenKind::Plain => (SecretKind::Plain, written.content),
         WrittenKind::Regex => {
             let (pattern, flags) = literal(&written.content).unwrap_or((written.content.clone(), String::new()));
-            (Kind::Regex(flags + &written.flags), pattern)
+            (SecretKind::Regex(flags + &written.flags), pattern)
         }
     };
-    Found { name, entry: Entry { kind, content, mode }, origin: Origin::File }
+    FoundSecret { name, entry: SecretEntry { kind, content, mode }, origin: SecretOrigin::File }
 }
 
 /// `/pattern/flags`, with `\/` for a slash.
@@ -134,7 +134,7 @@ fn literal(content: &str) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    fn loaded(text: &str) -> (Vec<Found>, Vec<String>) {
+    fn loaded(text: &str) -> (Vec<FoundSecret>, Vec<String>) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secrets.yml");
         std::fs::write(&path, text).unwrap();
@@ -145,15 +145,15 @@ mod tests {
     fn check(text: &str, expect: &str, warnings: usize) {
         let (found, told) = loaded(text);
         let shown = found.iter().map(|found| {
-            let Entry { kind, content, mode } = &found.entry;
+            let SecretEntry { kind, content, mode } = &found.entry;
             let kind = match kind {
-                Kind::Plain => String::new(),
-                Kind::Named(name) => format!("{name}= "),
-                Kind::Regex(flags) => format!("/{flags} "),
+                SecretKind::Plain => String::new(),
+                SecretKind::Named(name) => format!("{name}= "),
+                SecretKind::Regex(flags) => format!("/{flags} "),
             };
             let mode = match mode {
-                Mode::Obfuscate => String::new(),
-                Mode::Replace(with) => format!(" -> {}", with.as_deref().unwrap_or("same length")),
+                SecretMode::Obfuscate => String::new(),
+                SecretMode::Replace(with) => format!(" -> {}", with.as_deref().unwrap_or("same length")),
             };
             format!("{kind}{content}{mode}")
         });
@@ -186,17 +186,21 @@ mod tests {
 
     #[test]
     fn a_project_overrides_the_user_and_files_the_environment() {
-        let of = |content: &str, mode: Mode, origin| {
-            vec![Found { name: "n".into(), entry: Entry { kind: Kind::Plain, content: content.into(), mode }, origin }]
+        let of = |content: &str, mode: SecretMode, origin| {
+            vec![FoundSecret {
+                name: "n".into(),
+                entry: SecretEntry { kind: SecretKind::Plain, content: content.into(), mode },
+                origin,
+            }]
         };
         let merged = merge([
-            of("held", Mode::Obfuscate, Origin::Held),
-            of("both", Mode::Obfuscate, Origin::File),
-            of("both", Mode::Replace(None), Origin::File),
-            of("held", Mode::Replace(None), Origin::File),
+            of("held", SecretMode::Obfuscate, SecretOrigin::Held),
+            of("both", SecretMode::Obfuscate, SecretOrigin::File),
+            of("both", SecretMode::Replace(None), SecretOrigin::File),
+            of("held", SecretMode::Replace(None), SecretOrigin::File),
         ]);
         assert_eq!(merged.len(), 2);
-        assert!(merged.iter().all(|found| found.entry.mode == Mode::Replace(None)));
-        assert_eq!(merged[0].origin, Origin::Held);
+        assert!(merged.iter().all(|found| found.entry.mode == SecretMode::Replace(None)));
+        assert_eq!(merged[0].origin, SecretOrigin::Held);
     }
 }

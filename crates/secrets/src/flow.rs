@@ -85,20 +85,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::found::{Entry, Found, Kind, Mode, Origin};
-    use crate::key::Key;
+    use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin};
+    use crate::key::VeilKey;
 
     fn veil(regexes: bool) -> Arc<Veil> {
-        let found = |kind, content: &str| Found {
+        let found = |kind, content: &str| FoundSecret {
             name: content.into(),
-            entry: Entry { kind, content: content.into(), mode: Mode::Obfuscate },
-            origin: Origin::File,
+            entry: SecretEntry { kind, content: content.into(), mode: SecretMode::Obfuscate },
+            origin: SecretOrigin::File,
         };
-        let mut all = vec![found(Kind::Plain, "sesame-open"), found(Kind::Plain, "sesame-ö")];
+        let mut all = vec![found(SecretKind::Plain, "sesame-open"), found(SecretKind::Plain, "sesame-ö")];
         if regexes {
-            all.push(found(Kind::Regex(String::new()), "key=[a-z]+;"));
+            all.push(found(SecretKind::Regex(String::new()), "key=[a-z]+;"));
         }
-        Arc::new(Veil::new(Key::random(), all).0)
+        Arc::new(Veil::new(VeilKey::random(), all).0)
     }
 
     fn written(veil: &Arc<Veil>, pieces: &[&str]) -> String {

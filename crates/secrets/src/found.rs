@@ -38,7 +38,7 @@ const COMMON: &[&str] = &[
 
 /// Where a secret comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SecretOrigin {
     /// A credential that omp itself works with: hidden whatever the settings say.
     Held,
     Environment,
@@ -47,7 +47,7 @@ pub enum Origin {
 
 /// What is done with a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum SecretMode {
     /// A placeholder, which is restored in the arguments of calls.
     #[default]
     Obfuscate,
@@ -56,7 +56,7 @@ pub enum Mode {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SecretKind {
     Plain,
     /// A value that may be an ordinary word: only where this name stands before it, as in `NAME=value`.
     Named(String),
@@ -66,39 +66,39 @@ pub enum Kind {
 
 /// Something to be hidden. Not shown by `Debug` of its owners.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub kind: Kind,
+pub struct SecretEntry {
+    pub kind: SecretKind,
     /// The value, or the pattern.
     pub content: String,
-    pub mode: Mode,
+    pub mode: SecretMode,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundSecret {
     /// As the user is told of it: the variable's name, or where it stands.
     pub name: String,
-    pub entry: Entry,
-    pub origin: Origin,
+    pub entry: SecretEntry,
+    pub origin: SecretOrigin,
 }
 
-impl Found {
+impl FoundSecret {
     /// A credential that omp holds, if it can be told from ordinary text.
     pub fn held(name: &str, value: &str) -> Option<Self> {
-        Self::plain(name, value, Origin::Held)
+        Self::plain(name, value, SecretOrigin::Held)
     }
 
-    fn plain(name: &str, value: &str, origin: Origin) -> Option<Self> {
+    fn plain(name: &str, value: &str, origin: SecretOrigin) -> Option<Self> {
         let value = value.trim();
         is_telling(value).then(|| Self {
             name: name.to_owned(),
-            entry: Entry { kind: Kind::Plain, content: value.to_owned(), mode: Mode::Obfuscate },
+            entry: SecretEntry { kind: SecretKind::Plain, content: value.to_owned(), mode: SecretMode::Obfuscate },
             origin,
         })
     }
 }
 
 /// Names only: values are not for logs.
-impl std::fmt::Debug for Found {
+impl std::fmt::Debug for FoundSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Found({}, {:?})", self.name, self.origin)
     }
@@ -125,14 +125,14 @@ mod tests {
     #[test]
     fn only_telling_values_are_secrets() {
         for value in ["short", "Password", "********", "/usr/bin", "openai"] {
-            assert_eq!(Found::held("any", value), None, "{value}");
+            assert_eq!(FoundSecret::held("any", value), None, "{value}");
         }
-        assert!(Found::held("any", "sk-live-1234").is_some());
+        assert!(FoundSecret::held("any", "sk-live-1234").is_some());
     }
 
     #[test]
     fn values_are_not_printed() {
-        let found = Found::held("--api-key", "sk-live-1234").unwrap();
+        let found = FoundSecret::held("--api-key", "sk-live-1234").unwrap();
         assert_eq!(format!("{found:?}"), "Found(--api-key, Held)");
     }
 }

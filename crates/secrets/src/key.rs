@@ -17,11 +17,11 @@ const LONGEST_FILE: u64 = 1024;
 const NUMBERS: u64 = 900_000_000;
 
 #[derive(Clone)]
-pub struct Key {
+pub struct VeilKey {
     text: String,
 }
 
-impl Key {
+impl VeilKey {
     /// The user's own, made when it is first needed. Where it cannot be kept, one for this run and a warning.
     pub fn of_agent(folder: &Path) -> (Self, Option<String>) {
         match kept(&folder.join(FILE)) {
@@ -98,11 +98,11 @@ impl Key {
     }
 }
 
-fn kept(path: &Path) -> Result<Key, String> {
+fn kept(path: &Path) -> Result<VeilKey, String> {
     if let Some(key) = read(path)? {
         return Ok(key);
     }
-    let fresh = Key::random();
+    let fresh = VeilKey::random();
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     }
@@ -117,7 +117,7 @@ fn kept(path: &Path) -> Result<Key, String> {
     }
 }
 
-fn read(path: &Path) -> Result<Option<Key>, String> {
+fn read(path: &Path) -> Result<Option<VeilKey>, String> {
     let text = match plain_file::read_text(path, LONGEST_FILE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -125,7 +125,7 @@ fn read(path: &Path) -> Result<Option<Key>, String> {
     };
     let text = text.trim().to_owned();
     match text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        true => Ok(Some(Key { text })),
+        true => Ok(Some(VeilKey { text })),
         false => Err("it does not hold a key".to_owned()),
     }
 }
@@ -145,11 +145,11 @@ mod tests {
     #[test]
     fn a_key_is_made_once_and_is_the_users_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let (first, told) = Key::of_agent(&dir.path().join("agent"));
+        let (first, told) = VeilKey::of_agent(&dir.path().join("agent"));
         assert_eq!(told, None);
-        let (second, _) = Key::of_agent(&dir.path().join("agent"));
+        let (second, _) = VeilKey::of_agent(&dir.path().join("agent"));
         assert_eq!(first.number("sesame"), second.number("sesame"));
-        assert_ne!(first.number("sesame"), Key::random().number("sesame"));
+        assert_ne!(first.number("sesame"), VeilKey::random().number("sesame"));
         assert_eq!(first.number("sesame").to_string().len(), 9);
         let files: Vec<_> = std::fs::read_dir(dir.path().join("agent")).unwrap().collect();
         assert_eq!(files.len(), 1);
@@ -166,30 +166,30 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (agent, machine) = (dir.path().join("agent"), dir.path().join("machine-id"));
         std::fs::write(&machine, "0123456789abcdef0123456789abcdef\n").unwrap();
-        let derived = || Key::of_machine(&agent, &machine).unwrap().number("sesame");
+        let derived = || VeilKey::of_machine(&agent, &machine).unwrap().number("sesame");
         assert_eq!(derived(), derived());
-        assert_ne!(derived(), Key::of_machine(dir.path(), &machine).unwrap().number("sesame"));
+        assert_ne!(derived(), VeilKey::of_machine(dir.path(), &machine).unwrap().number("sesame"));
         std::fs::write(&machine, "uninitialized\n").unwrap();
-        assert!(Key::of_machine(&agent, &machine).is_none());
-        assert!(Key::of_machine(&agent, &dir.path().join("none")).is_none());
-        Key::without_writing(&agent);
+        assert!(VeilKey::of_machine(&agent, &machine).is_none());
+        assert!(VeilKey::of_machine(&agent, &dir.path().join("none")).is_none());
+        VeilKey::without_writing(&agent);
         assert!(!agent.exists());
-        let (made, _) = Key::of_agent(&agent);
-        assert_eq!(Key::without_writing(&agent).0.number("sesame"), made.number("sesame"));
+        let (made, _) = VeilKey::of_agent(&agent);
+        assert_eq!(VeilKey::without_writing(&agent).0.number("sesame"), made.number("sesame"));
     }
 
     #[test]
     fn a_broken_key_is_told_and_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE), "nonsense").unwrap();
-        let (_, told) = Key::of_agent(dir.path());
+        let (_, told) = VeilKey::of_agent(dir.path());
         assert!(told.unwrap().contains("does not hold a key"));
         assert_eq!(std::fs::read_to_string(dir.path().join(FILE)).unwrap(), "nonsense");
     }
 
     #[test]
     fn a_replacement_has_the_length_of_the_secret() {
-        let key = Key::random();
+        let key = VeilKey::random();
         for secret in ["hunter2", "ünïcode", &"long".repeat(40)] {
             let text = key.same_length(secret);
             assert_eq!(text.chars().count(), secret.chars().count());

@@ -18,11 +18,11 @@ pub struct Veiled {
     veil: Arc<Veil>,
     /// The messages of the longest conversation, as they were and as they were sent: what was said is not looked
     /// through again with every request.
-    sent: Mutex<Sent>,
+    sent: Mutex<SentMessages>,
 }
 
 #[derive(Default)]
-struct Sent {
+struct SentMessages {
     messages: Vec<(Arc<Message>, Arc<Message>)>,
     /// How many secrets there were then: one that has come since is looked for everywhere.
     secrets: usize,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use regex::{Regex, RegexBuilder};
 
-use crate::found::{Entry, Found, Kind, Mode, Origin};
+use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin};
 
 /// A pattern that takes more memory than this is refused.
 const REGEX_BYTES: usize = 1 << 20;
@@ -15,19 +15,19 @@ const MOST_REGEXES: usize = 128;
 const MOST_VALUES: usize = 8_192;
 
 /// One thing that is hidden.
-pub(crate) struct Wanted {
+pub(crate) struct HiddenText {
     /// The value as it is met, behind what has to stand before it; empty for a pattern.
     pub text: String,
     /// How much of the text is not the value.
     pub lead: usize,
     pub name: String,
     pub held: bool,
-    pub mode: Mode,
+    pub mode: SecretMode,
 }
 
 /// A place in a text that must not be told.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Hit {
+pub(crate) struct SecretHit {
     pub range: Range<usize>,
     /// Where it begins with what has to stand before it: a text is not cut behind this.
     pub from: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Hit {
 
 #[derive(Default)]
 pub(crate) struct Patterns {
-    wanted: Vec<Wanted>,
+    wanted: Vec<HiddenText>,
     automaton: Option<AhoCorasick>,
     /// With its place in `wanted`.
     regexes: Vec<(Regex, usize)>,
@@ -49,15 +49,15 @@ pub(crate) struct Patterns {
 
 impl Patterns {
     /// What cannot be used is told.
-    pub fn new(found: &[Found]) -> (Self, Vec<String>) {
+    pub fn new(found: &[FoundSecret]) -> (Self, Vec<String>) {
         let (mut patterns, mut warnings) = (Self::default(), Vec::new());
         for found in found {
-            let Found { name, entry, origin } = found;
-            let held = *origin == Origin::Held;
+            let FoundSecret { name, entry, origin } = found;
+            let held = *origin == SecretOrigin::Held;
             match &entry.kind {
-                Kind::Plain => patterns.add_value(name, held, entry),
-                Kind::Named(variable) => patterns.add_named(name, held, entry, variable),
-                Kind::Regex(flags) => {
+                SecretKind::Plain => patterns.add_value(name, held, entry),
+                SecretKind::Named(variable) => patterns.add_named(name, held, entry, variable),
+                SecretKind::Regex(flags) => {
                     if let Err(why) = patterns.add_regex(name, flags, entry) {
                         warnings.push(format!("{name} is not used: {why}\nhint: fix the pattern in secrets.yml"));
                     }
@@ -83,26 +83,26 @@ impl Patterns {
         self.wanted.is_empty()
     }
 
-    pub fn wanted(&self, index: usize) -> Option<&Wanted> {
+    pub fn wanted(&self, index: usize) -> Option<&HiddenText> {
         self.wanted.get(index)
     }
 
     /// From left to right, none overlapping another: where secrets do, all of it is one hit.
-    pub fn hits(&self, text: &str) -> Vec<Hit> {
+    pub fn hits(&self, text: &str) -> Vec<SecretHit> {
         let values = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text));
         let values = values.map(|found| {
             let index = found.pattern().as_usize();
             let lead = self.wanted.get(index).map_or(0, |wanted| wanted.lead);
-            Hit { range: found.start() + lead..found.end(), from: found.start(), wanted: Some(index) }
+            SecretHit { range: found.start() + lead..found.end(), from: found.start(), wanted: Some(index) }
         });
         let regexes = self.regexes.iter().flat_map(|(regex, index)| {
             let found = regex.find_iter(text).filter(|found| !found.is_empty());
-            found.map(|found| Hit { range: found.range(), from: found.start(), wanted: Some(*index) })
+            found.map(|found| SecretHit { range: found.range(), from: found.start(), wanted: Some(*index) })
         });
-        let mut hits: Vec<Hit> = values.chain(regexes).collect();
+        let mut hits: Vec<SecretHit> = values.chain(regexes).collect();
         // The longest of those that begin together first; of equals the value, which stands before the patterns.
         hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
-        let mut apart: Vec<Hit> = Vec::new();
+        let mut apart: Vec<SecretHit> = Vec::new();
         for hit in hits {
             match apart.last_mut() {
                 Some(last) if hit.range.start < last.range.end => {
@@ -119,7 +119,7 @@ impl Patterns {
     }
 
     /// The text with another one in the place of each hit.
-    pub fn replaced<'a>(&self, text: &'a str, stand_in: impl Fn(&Hit, &str) -> String) -> Cow<'a, str> {
+    pub fn replaced<'a>(&self, text: &'a str, stand_in: impl Fn(&SecretHit, &str) -> String) -> Cow<'a, str> {
         let hits = self.hits(text);
         if hits.is_empty() {
             return Cow::Borrowed(text);
@@ -155,25 +155,25 @@ impl Patterns {
         self.sorted.get(place).is_some_and(|value| value.starts_with(beginning))
     }
 
-    fn add_value(&mut self, name: &str, held: bool, entry: &Entry) {
+    fn add_value(&mut self, name: &str, held: bool, entry: &SecretEntry) {
         spellings(&entry.content).into_iter().for_each(|text| self.add(text, 0, name, held, entry));
     }
 
     /// As variables are listed by `env`, `export -p`, a shell's assignment, and as JSON, YAML or a literal.
-    fn add_named(&mut self, name: &str, held: bool, entry: &Entry, variable: &str) {
+    fn add_named(&mut self, name: &str, held: bool, entry: &SecretEntry, variable: &str) {
         let leads = ["N=", "N=\"", "N='", "N=\\\"", "\"N\":\"", "\"N\": \"", "\\\"N\\\": \\\"", "'N': '", "N: "];
         for lead in leads.map(|lead| lead.replacen('N', variable, 1)) {
             self.add(format!("{lead}{}", entry.content), lead.len(), name, held, entry);
         }
     }
 
-    fn add(&mut self, text: String, lead: usize, name: &str, held: bool, entry: &Entry) {
+    fn add(&mut self, text: String, lead: usize, name: &str, held: bool, entry: &SecretEntry) {
         if self.wanted.len() < MOST_VALUES && self.wanted.iter().all(|known| known.text != text) {
-            self.wanted.push(Wanted { text, lead, name: name.to_owned(), held, mode: entry.mode.clone() });
+            self.wanted.push(HiddenText { text, lead, name: name.to_owned(), held, mode: entry.mode.clone() });
         }
     }
 
-    fn add_regex(&mut self, name: &str, flags: &str, entry: &Entry) -> Result<(), String> {
+    fn add_regex(&mut self, name: &str, flags: &str, entry: &SecretEntry) -> Result<(), String> {
         if self.regexes.len() >= MOST_REGEXES {
             return Err(format!("there are more than {MOST_REGEXES} patterns"));
         }
@@ -196,7 +196,7 @@ impl Patterns {
             }
         })?;
         let wanted =
-            Wanted { text: String::new(), lead: 0, name: name.to_owned(), held: false, mode: entry.mode.clone() };
+            HiddenText { text: String::new(), lead: 0, name: name.to_owned(), held: false, mode: entry.mode.clone() };
         self.regexes.push((regex, self.wanted.len()));
         self.wanted.push(wanted);
         Ok(())

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use omp_types::Redact;
 
-use crate::found::Mode;
+use crate::found::SecretMode;
 use crate::veil::{REDACTED, Veil};
 
 impl Redact for Veil {
@@ -16,7 +16,7 @@ impl Redact for Veil {
         patterns.replaced(text, |hit, _| {
             let mode = hit.wanted.and_then(|index| patterns.wanted(index)).map(|wanted| &wanted.mode);
             match mode {
-                Some(Mode::Replace(Some(text))) => text.clone(),
+                Some(SecretMode::Replace(Some(text))) => text.clone(),
                 _ => REDACTED.to_owned(),
             }
         })
@@ -26,23 +26,23 @@ impl Redact for Veil {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::{Entry, Found, Kind, Origin};
-    use crate::key::Key;
+    use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretOrigin};
+    use crate::key::VeilKey;
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        let entry = |kind, content: &str, mode| Found {
+        let entry = |kind, content: &str, mode| FoundSecret {
             name: "n".into(),
-            entry: Entry { kind, content: content.into(), mode },
-            origin: Origin::File,
+            entry: SecretEntry { kind, content: content.into(), mode },
+            origin: SecretOrigin::File,
         };
         let found = vec![
-            entry(Kind::Plain, "hunter2", Mode::Obfuscate),
-            entry(Kind::Plain, "sesame", Mode::Replace(Some("***".into()))),
-            entry(Kind::Plain, "length", Mode::Replace(None)),
-            entry(Kind::Regex("i".into()), "akia[0-9]+", Mode::Obfuscate),
+            entry(SecretKind::Plain, "hunter2", SecretMode::Obfuscate),
+            entry(SecretKind::Plain, "sesame", SecretMode::Replace(Some("***".into()))),
+            entry(SecretKind::Plain, "length", SecretMode::Replace(None)),
+            entry(SecretKind::Regex("i".into()), "akia[0-9]+", SecretMode::Obfuscate),
         ];
-        let (veil, told) = Veil::new(Key::random(), found);
+        let (veil, told) = Veil::new(VeilKey::random(), found);
         assert!(told.is_empty());
         assert_eq!(veil.redact(text), expect);
         assert_eq!(veil.redact(&veil.redact(text)), expect, "twice");

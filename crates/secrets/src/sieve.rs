@@ -10,17 +10,17 @@ use crate::veil::Veil;
 pub(crate) struct Sieve {
     veil: Arc<Veil>,
     /// What waits, by block.
-    waiting: BTreeMap<usize, Waiting>,
+    waiting: BTreeMap<usize, WithheldText>,
     ready: VecDeque<StreamEvent>,
 }
 
-struct Waiting {
-    kind: Kind,
+struct WithheldText {
+    kind: StreamTextKind,
     text: String,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum StreamTextKind {
     Text,
     Thinking,
     ToolCall,
@@ -37,9 +37,13 @@ impl Sieve {
 
     pub fn push(&mut self, event: StreamEvent) {
         match event {
-            StreamEvent::TextDelta { content_index, delta } => self.delta(content_index, Kind::Text, delta),
-            StreamEvent::ThinkingDelta { content_index, delta } => self.delta(content_index, Kind::Thinking, delta),
-            StreamEvent::ToolCallDelta { content_index, delta } => self.delta(content_index, Kind::ToolCall, delta),
+            StreamEvent::TextDelta { content_index, delta } => self.delta(content_index, StreamTextKind::Text, delta),
+            StreamEvent::ThinkingDelta { content_index, delta } => {
+                self.delta(content_index, StreamTextKind::Thinking, delta)
+            }
+            StreamEvent::ToolCallDelta { content_index, delta } => {
+                self.delta(content_index, StreamTextKind::ToolCall, delta)
+            }
             StreamEvent::TextEnd { content_index, mut content } => {
                 self.let_go(content_index);
                 self.veil.hide_text(&mut content);
@@ -67,7 +71,7 @@ impl Sieve {
         }
     }
 
-    fn delta(&mut self, index: usize, kind: Kind, delta: String) {
+    fn delta(&mut self, index: usize, kind: StreamTextKind, delta: String) {
         let mut text = self.waiting.remove(&index).map(|waiting| waiting.text).unwrap_or_default();
         text.push_str(&delta);
         let open = self.veil.patterns().open_end(&text);
@@ -76,27 +80,27 @@ impl Sieve {
         let end = hit.map_or(text.len() - open, |hit| hit.from.min(text.len() - open));
         let waiting = text.split_off(end);
         if !waiting.is_empty() {
-            self.waiting.insert(index, Waiting { kind, text: waiting });
+            self.waiting.insert(index, WithheldText { kind, text: waiting });
         }
         self.tell(index, kind, text);
     }
 
     /// Nothing more comes of this block.
     fn let_go(&mut self, index: usize) {
-        if let Some(Waiting { kind, text }) = self.waiting.remove(&index) {
+        if let Some(WithheldText { kind, text }) = self.waiting.remove(&index) {
             self.tell(index, kind, text);
         }
     }
 
-    fn tell(&mut self, content_index: usize, kind: Kind, mut delta: String) {
+    fn tell(&mut self, content_index: usize, kind: StreamTextKind, mut delta: String) {
         self.veil.hide_text(&mut delta);
         if delta.is_empty() {
             return;
         }
         self.ready.push_back(match kind {
-            Kind::Text => StreamEvent::TextDelta { content_index, delta },
-            Kind::Thinking => StreamEvent::ThinkingDelta { content_index, delta },
-            Kind::ToolCall => StreamEvent::ToolCallDelta { content_index, delta },
+            StreamTextKind::Text => StreamEvent::TextDelta { content_index, delta },
+            StreamTextKind::Thinking => StreamEvent::ThinkingDelta { content_index, delta },
+            StreamTextKind::ToolCall => StreamEvent::ToolCallDelta { content_index, delta },
         });
     }
 }

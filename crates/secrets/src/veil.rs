@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::Value;
 
-use crate::found::{Found, Mode};
-use crate::key::Key;
-use crate::patterns::{Hit, Patterns};
+use crate::found::{FoundSecret, SecretMode};
+use crate::key::VeilKey;
+use crate::patterns::{Patterns, SecretHit};
 
 const BEGIN: &str = "<<$env:S";
 const END: &str = ">>";
@@ -31,22 +31,22 @@ const MOST_KNOWN: usize = 20_000;
 
 /// Shared by all that a session writes and sends. Without secrets it costs nothing.
 pub struct Veil {
-    key: Key,
-    found: Mutex<Vec<Found>>,
+    key: VeilKey,
+    found: Mutex<Vec<FoundSecret>>,
     patterns: RwLock<Arc<Patterns>>,
-    known: Mutex<Known>,
-    calls: calls::Calls,
+    known: Mutex<KnownSecrets>,
+    calls: calls::VeiledCalls,
 }
 
 #[derive(Default)]
-struct Known {
-    by_number: HashMap<u64, Secret>,
+struct KnownSecrets {
+    by_number: HashMap<u64, VeiledSecret>,
     /// Those that the model has met in this session.
     shown: HashSet<u64>,
 }
 
 #[derive(Clone)]
-struct Secret {
+struct VeiledSecret {
     value: String,
     name: String,
     held: bool,
@@ -76,27 +76,27 @@ impl Restored {
 
 impl Default for Veil {
     fn default() -> Self {
-        Self::new(Key::random(), Vec::new()).0
+        Self::new(VeilKey::random(), Vec::new()).0
     }
 }
 
 impl Veil {
     /// With what is wrong in patterns.
-    pub fn new(key: Key, found: Vec<Found>) -> (Self, Vec<String>) {
+    pub fn new(key: VeilKey, found: Vec<FoundSecret>) -> (Self, Vec<String>) {
         let (patterns, warnings) = Patterns::new(&found);
         let veil = Self {
             key,
             found: Mutex::new(found),
             patterns: RwLock::new(Arc::new(patterns)),
             known: Mutex::default(),
-            calls: calls::Calls::default(),
+            calls: calls::VeiledCalls::default(),
         };
         veil.learn_all();
         (veil, warnings)
     }
 
     /// One more secret, from now on.
-    pub fn add(&self, found: Found) {
+    pub fn add(&self, found: FoundSecret) {
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|known| known.entry.content == found.entry.content && known.entry.kind == found.entry.kind) {
             return;
@@ -162,10 +162,10 @@ impl Veil {
         }
     }
 
-    fn original(&self, piece: Piece<'_>, restored: &mut Restored) -> String {
+    fn original(&self, piece: VeiledPiece<'_>, restored: &mut Restored) -> String {
         let (text, number) = match piece {
-            Piece::Text(text) => return text.to_owned(),
-            Piece::Placeholder(text, number) => (text, number),
+            VeiledPiece::Text(text) => return text.to_owned(),
+            VeiledPiece::Placeholder(text, number) => (text, number),
         };
         let known = self.known();
         let Some(secret) = known.by_number.get(&number).filter(|_| known.shown.contains(&number)) else {
@@ -186,8 +186,8 @@ impl Veil {
         let mut clean = String::with_capacity(text.len());
         for piece in pieces(text) {
             match piece {
-                Piece::Text(text) => clean.push_str(&self.without_hits(&patterns, text)),
-                Piece::Placeholder(text, number) => clean.push_str(self.met(text, number, from_outside)),
+                VeiledPiece::Text(text) => clean.push_str(&self.without_hits(&patterns, text)),
+                VeiledPiece::Placeholder(text, number) => clean.push_str(self.met(text, number, from_outside)),
             }
         }
         if clean == text { Cow::Borrowed(text) } else { Cow::Owned(clean) }
@@ -220,7 +220,7 @@ impl Veil {
         }
         let mut known = self.known();
         for piece in pieces(text) {
-            if let Piece::Placeholder(_, number) = piece
+            if let VeiledPiece::Placeholder(_, number) = piece
                 && known.by_number.contains_key(&number)
             {
                 known.shown.insert(number);
@@ -232,12 +232,12 @@ impl Veil {
         patterns.replaced(text, |hit, secret| self.stand_in(patterns, hit, secret))
     }
 
-    fn stand_in(&self, patterns: &Patterns, hit: &Hit, secret: &str) -> String {
+    fn stand_in(&self, patterns: &Patterns, hit: &SecretHit, secret: &str) -> String {
         let wanted = hit.wanted.and_then(|index| patterns.wanted(index));
         match wanted.map(|wanted| &wanted.mode) {
-            Some(Mode::Replace(Some(text))) => text.clone(),
-            Some(Mode::Replace(None)) => self.key.same_length(secret),
-            Some(Mode::Obfuscate) | None => {
+            Some(SecretMode::Replace(Some(text))) => text.clone(),
+            Some(SecretMode::Replace(None)) => self.key.same_length(secret),
+            Some(SecretMode::Obfuscate) | None => {
                 let (name, held) = wanted.map_or(("several secrets", true), |wanted| (&wanted.name, wanted.held));
                 let mut known = self.known();
                 let Some(number) = known.learn(&self.key, secret, name, held) else { return REDACTED.to_owned() };
@@ -252,13 +252,13 @@ impl Veil {
         let patterns = self.patterns();
         let mut known = self.known();
         for wanted in (0..).map_while(|index| patterns.wanted(index)) {
-            if !wanted.text.is_empty() && wanted.mode == Mode::Obfuscate {
+            if !wanted.text.is_empty() && wanted.mode == SecretMode::Obfuscate {
                 known.learn(&self.key, &wanted.text[wanted.lead..], &wanted.name, wanted.held);
             }
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownSecrets> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -270,16 +270,16 @@ impl std::fmt::Debug for Veil {
     }
 }
 
-impl Known {
+impl KnownSecrets {
     /// Its number; where another secret has it already, the next that is free.
-    fn learn(&mut self, key: &Key, value: &str, name: &str, held: bool) -> Option<u64> {
+    fn learn(&mut self, key: &VeilKey, value: &str, name: &str, held: bool) -> Option<u64> {
         let first = key.number(value);
         let number = (first..).find(|number| self.by_number.get(number).is_none_or(|other| other.value == value))?;
         if !self.by_number.contains_key(&number) {
             if self.by_number.len() >= MOST_KNOWN {
                 return None;
             }
-            self.by_number.insert(number, Secret { value: value.to_owned(), name: name.to_owned(), held });
+            self.by_number.insert(number, VeiledSecret { value: value.to_owned(), name: name.to_owned(), held });
         }
         Some(number)
     }
@@ -299,13 +299,13 @@ fn note_secrets(patterns: &Patterns, value: &Value, noted: &mut Restored) {
     }
 }
 
-enum Piece<'a> {
+enum VeiledPiece<'a> {
     Text(&'a str),
     Placeholder(&'a str, u64),
 }
 
 /// A text in order, cut at what looks like a placeholder.
-fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+fn pieces(text: &str) -> impl Iterator<Item = VeiledPiece<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -314,13 +314,13 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         if let Some((length, number)) = placeholder(rest) {
             let (found, after) = rest.split_at(length);
             rest = after;
-            return Some(Piece::Placeholder(found, number));
+            return Some(VeiledPiece::Placeholder(found, number));
         }
         // What only begins like one is text, and the search goes on behind its first character.
         let next = rest.match_indices(BEGIN).map(|(at, _)| at).find(|at| placeholder(&rest[*at..]).is_some());
         let (found, after) = rest.split_at(next.unwrap_or(rest.len()));
         rest = after;
-        Some(Piece::Text(found))
+        Some(VeiledPiece::Text(found))
     })
 }
 

@@ -175,7 +175,7 @@ impl Control {
         self.tell_spending();
     }
 
-    /// Whoever looks at the session sees what it has taken.
+    /// Publishes tokens and cost so far in the snapshot.
     pub fn tell_spending(&self) {
         let spending = self.spending();
         let (usage, account) = (spending.used(), Arc::new(spending.account()));

@@ -20,7 +20,7 @@ pub trait SessionHost: Send + Sync {
         self.open_in(Editor::default(), wish)
     }
 
-    /// The same for a session that works with what an editor offers.
+    /// Opens a session that uses the files and terminals of an editor.
     fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>>;
 
     /// The models that can be used, in the order they are offered.
@@ -53,8 +53,8 @@ pub enum Wish {
     Fork { file: PathBuf, cwd: Option<PathBuf> },
     /// A new one that holds what another said up to an entry, `None` for nothing of it.
     Branch { file: PathBuf, leaf: Option<EntryId> },
-    /// The one in this file, moved with all that belongs to it to another working folder. Whoever has it open lets go of
-    /// it first. When this fails the file is where it was.
+    /// The one in this file, moved with all that belongs to it to another working folder. It must be closed
+    /// first. When this fails the file is where it was.
     Move { file: PathBuf, cwd: PathBuf },
 }
 
@@ -122,12 +122,12 @@ pub struct ShellRun {
     pub took: Duration,
     /// Where the shell stands now, where it is known.
     pub working_dir: Option<PathBuf>,
-    /// Of a truncated output.
+    /// Set where the output was truncated.
     pub sizes: Option<OutputSizes>,
 }
 
 impl ShellRun {
-    /// As the session keeps it. The model hears of it with the next prompt, unless it is `excluded`.
+    /// The run as a message of the transcript. The model reads it with the next prompt, unless it is `excluded`.
     pub fn message(&self, ran_by: RanBy, typed: &str, excluded: bool) -> Message {
         let (role, named) = match ran_by {
             RanBy::Shell => ("bashExecution", "command"),

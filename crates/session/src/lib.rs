@@ -101,7 +101,7 @@ const MAX_TURNS: u32 = 500;
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
 
-/// Between two aborts while something is still waiting to begin.
+/// Pause before an abort is sent again while work is still queued.
 const ABORT_AGAIN: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// What a session is made of.
@@ -116,7 +116,7 @@ pub struct SessionOptions {
     pub veil: Arc<Veil>,
     /// What the session goes on with.
     pub resumed: Resumed,
-    /// How it began, for whoever takes part in it.
+    /// How the session began; features and hooks are told.
     pub begun: StartSource,
     pub policy: Policy,
     /// What calls may touch.
@@ -322,7 +322,7 @@ impl Session {
         self.control.outlet.subscribe()
     }
 
-    /// The same for somebody the session does not wait for: who reads too slowly loses events, and is told how many.
+    /// Subscribes without making the session wait: a slow reader loses events and is told how many.
     pub fn observe(&self) -> Observer {
         self.control.outlet.observe()
     }
@@ -383,7 +383,7 @@ impl Session {
         self.control.told.system()
     }
 
-    /// Lets whoever sits there choose; `None` when the question was dismissed. Only for sessions with somebody there.
+    /// Asks the user to choose; `None` when the question was dismissed. Only for attended sessions.
     pub async fn choose(&self, choice: Choice) -> Option<Vec<String>> {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
     }
@@ -408,7 +408,7 @@ impl Session {
         self.go_to_with(leaf, BranchNote::AsSet).await
     }
 
-    /// The same; what is left may be summed up where the session goes on. An abort meanwhile leaves it where it is.
+    /// Goes to an entry and, if wanted, adds a summary of the branch that is left. An abort keeps the session where it is.
     pub async fn go_to_with(&self, leaf: Option<EntryId>, note: BranchNote) -> Result<(), GoToError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::GoTo { leaf, note, reply }).await?;
@@ -516,7 +516,7 @@ impl Session {
         Ok(written.map(|session| tree::tree(&session, source.leaf.as_ref())).unwrap_or_default())
     }
 
-    /// The same tree for each of several choices of its entries; the file is read once.
+    /// The tree once for each filter; the file is read once.
     pub fn trees(&self, filters: &[TreeFilter]) -> Result<Vec<Vec<TreeNode>>, TreeError> {
         let source = self.control.recorder().source().ok_or(TreeError::Unrecorded)?;
         let entries = source.load_if_written()?.map(|session| session.tree(source.leaf.as_ref())).unwrap_or_default();

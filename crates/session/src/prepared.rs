@@ -36,7 +36,7 @@ impl Prompt {
         self
     }
 
-    /// As the user wrote it: the text and what was attached to it.
+    /// What the user typed, and what was attached to it.
     pub fn typed(&self) -> (String, &[Content]) {
         match &self.prepared {
             Some(prepared) => (prepared.typed.clone(), self.content.get(prepared.blocks..).unwrap_or_default()),
@@ -58,15 +58,15 @@ impl From<Vec<Content>> for Prompt {
 /// What belongs to a prompt that stands for what was typed.
 #[derive(Clone)]
 pub struct Prepared {
-    /// As the user wrote it.
+    /// What the user typed.
     pub typed: String,
     /// How many blocks of the prompt were made of that; the user attached the rest.
     pub blocks: usize,
     /// The file it was made of.
     pub path: String,
-    /// Who answers it, in place of the session's model.
+    /// The model that answers the prompt instead of the session's.
     pub model: Option<(Arc<Model>, Option<ThinkingLevel>)>,
-    /// Which calls may run for it.
+    /// Which calls may run for the prompt.
     pub limit: Option<CallLimit>,
 }
 

@@ -1,11 +1,11 @@
 //! Arithmetic, which looks harmless and is not: bash runs `$(…)` in an index, also when a variable holds it.
 
-use crate::reader::{Reader, Step};
+use crate::reader::{ReadStep, Reader};
 use crate::words::Builder;
 
 impl Reader<'_> {
     /// After `((`. Says no, with nothing changed, when these are two subshells.
-    pub fn arithmetic(&mut self) -> Step<bool> {
+    pub fn arithmetic(&mut self) -> ReadStep<bool> {
         let start = self.at;
         if self.not_arithmetic.contains(&start) {
             return Ok(false);
@@ -29,7 +29,7 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    fn arithmetic_source(&mut self) -> Step<Option<String>> {
+    fn arithmetic_source(&mut self) -> ReadStep<Option<String>> {
         let (mut open, mut inner) = (0_usize, Builder::new());
         while let Some(char) = self.peek() {
             match char {

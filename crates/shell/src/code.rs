@@ -1,7 +1,7 @@
 //! Programs that are handed code of their own language, or that run what an option names.
 
-use crate::interpret::Meaning;
-use crate::{RedirectKind, Word};
+use crate::interpret::CommandMeaning;
+use crate::{RedirectKind, ShellWord};
 
 /// An interpreter and its options.
 struct Interpreter {
@@ -62,7 +62,7 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
 }
 
 /// Whether it would run what is in its words or comes to its input, not a file.
-pub(crate) fn is_handed_code(name: &str, words: &[Word]) -> bool {
+pub(crate) fn is_handed_code(name: &str, words: &[ShellWord]) -> bool {
     INTERPRETERS.iter().find(|known| known.name == bare(name)).is_some_and(|known| {
         let end = known.end_of_options(words);
         words[..end].iter().any(|word| known.takes_code(&word.text))
@@ -75,7 +75,7 @@ fn bare(name: &str) -> &str {
     name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.')
 }
 
-pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     let words = meaning.words()[1..].to_vec();
     if let Some(known) = INTERPRETERS.iter().find(|known| known.name == bare(name)) {
         interpreter(meaning, known, &words);
@@ -88,7 +88,7 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
     }
 }
 
-fn interpreter(meaning: &mut Meaning<'_>, known: &Interpreter, words: &[Word]) {
+fn interpreter(meaning: &mut CommandMeaning<'_>, known: &Interpreter, words: &[ShellWord]) {
     let name = known.name;
     let end = known.end_of_options(words);
     let options = &words[..end];
@@ -99,7 +99,8 @@ fn interpreter(meaning: &mut Meaning<'_>, known: &Interpreter, words: &[Word]) {
     let operand = words.get(end);
     let asks =
         options.iter().any(|word| matches!(word.text.as_str(), "--version" | "-V" | "--help" | "-h" | "-v" | "-m"));
-    let is_input = |word: &Word| word.text == "-" || crate::shells::is_input(&word.text) || word.text.contains("/fd/");
+    let is_input =
+        |word: &ShellWord| word.text == "-" || crate::shells::is_input(&word.text) || word.text.contains("/fd/");
     let reads_input = operand.is_none_or(is_input) && !asks;
     let is_fed = meaning.command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Text);
     if reads_input || (is_fed && operand.is_none()) {
@@ -113,7 +114,7 @@ fn interpreter(meaning: &mut Meaning<'_>, known: &Interpreter, words: &[Word]) {
 
 impl Interpreter {
     /// Where the script stands: behind the options and what belongs to them.
-    fn end_of_options(&self, words: &[Word]) -> usize {
+    fn end_of_options(&self, words: &[ShellWord]) -> usize {
         let mut at = 0;
         while let Some(word) = words.get(at) {
             let text = word.text.as_str();
@@ -155,7 +156,7 @@ impl Interpreter {
 }
 
 /// Only the program can do more than print, and what comes before it decides which word that is.
-fn awk(meaning: &mut Meaning<'_>, words: &[Word]) {
+fn awk(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
     let mut rest = words.iter();
     let program = loop {
         let Some(word) = rest.next() else { break None };

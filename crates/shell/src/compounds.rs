@@ -1,10 +1,10 @@
 //! Compound commands: groups, loops, branches, tests, functions.
 
-use crate::reader::{Reader, Step};
-use crate::words::{Mode, is_name};
+use crate::reader::{ReadStep, Reader};
+use crate::words::{WordMode, is_name};
 
 impl Reader<'_> {
-    pub fn command(&mut self) -> Step<()> {
+    pub fn command(&mut self) -> ReadStep<()> {
         self.skip_blanks();
         let word = self.grammar_word();
         let is_compound = self.peek() == Some('(')
@@ -21,7 +21,7 @@ impl Reader<'_> {
         if matches!(word, Some("function" | "coproc")) { Ok(()) } else { self.redirects_after() }
     }
 
-    fn compound(&mut self, word: Option<&'static str>) -> Step<()> {
+    fn compound(&mut self, word: Option<&'static str>) -> ReadStep<()> {
         let Some(word) = word else { return self.parenthesis_command() };
         self.at += word.len();
         match word {
@@ -39,7 +39,7 @@ impl Reader<'_> {
         }
     }
 
-    fn redirects_after(&mut self) -> Step<()> {
+    fn redirects_after(&mut self) -> ReadStep<()> {
         let slot = self.found.reserve(&self.place)?;
         loop {
             self.skip_blanks();
@@ -51,7 +51,7 @@ impl Reader<'_> {
     }
 
     /// A subshell or `((…))`.
-    fn parenthesis_command(&mut self) -> Step<()> {
+    fn parenthesis_command(&mut self) -> ReadStep<()> {
         let start = self.at;
         if self.take("((") {
             if self.arithmetic()? {
@@ -67,7 +67,7 @@ impl Reader<'_> {
         self.deeper(Some("(…)"), |reader| reader.list(&[")"])).map(|_| ())
     }
 
-    fn branches(&mut self) -> Step<()> {
+    fn branches(&mut self) -> ReadStep<()> {
         loop {
             self.list(&["then"])?;
             match self.list(&["elif", "else", "fi"])? {
@@ -78,7 +78,7 @@ impl Reader<'_> {
         }
     }
 
-    fn loop_over(&mut self, word: &str) -> Step<()> {
+    fn loop_over(&mut self, word: &str) -> ReadStep<()> {
         self.skip_blanks();
         if word == "for" && self.starts("((") {
             self.at += 2;
@@ -100,8 +100,8 @@ impl Reader<'_> {
         self.list(&["done"]).map(|_| ())
     }
 
-    fn loop_values(&mut self) -> Step<()> {
-        let Some(name) = self.word(Mode::Argument)?.filter(|name| name.plain && is_name(&name.word.text)) else {
+    fn loop_values(&mut self) -> ReadStep<()> {
+        let Some(name) = self.word(WordMode::Argument)?.filter(|name| name.plain && is_name(&name.word.text)) else {
             return self.stop("a loop without a variable");
         };
         self.skip_blanks();
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 if self.peek().is_none_or(|char| matches!(char, ';' | '\n')) {
                     break;
                 }
-                match self.word(Mode::Argument)? {
+                match self.word(WordMode::Argument)? {
                     Some(value) => numeric &= value.word.numeric,
                     None => return self.stop("a loop over what cannot be a word"),
                 }
@@ -128,9 +128,9 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn case(&mut self) -> Step<()> {
+    fn case(&mut self) -> ReadStep<()> {
         self.skip_blanks();
-        self.word(Mode::Argument)?;
+        self.word(WordMode::Argument)?;
         self.skip_lines()?;
         if !self.take_word("in") {
             return self.stop("a `case` without `in`");
@@ -143,7 +143,7 @@ impl Reader<'_> {
             self.take("(");
             loop {
                 self.skip_blanks();
-                if self.word(Mode::Pattern)?.is_none() {
+                if self.word(WordMode::Pattern)?.is_none() {
                     return self.stop("a `case` without a pattern");
                 }
                 self.skip_blanks();
@@ -161,7 +161,7 @@ impl Reader<'_> {
     }
 
     /// After `[[`.
-    fn test(&mut self) -> Step<()> {
+    fn test(&mut self) -> ReadStep<()> {
         self.not_in_sh("`[[`");
         let mut words = Vec::new();
         loop {
@@ -186,7 +186,7 @@ impl Reader<'_> {
             if self.take_word("]]") {
                 break;
             }
-            match self.word(Mode::Test)? {
+            match self.word(WordMode::Test)? {
                 Some(lexed) => words.push(lexed.word),
                 None if self.peek().is_some_and(|char| "()|&<>;".contains(char)) => {}
                 None => return self.stop("a test that does not end"),
@@ -203,10 +203,10 @@ impl Reader<'_> {
     }
 
     /// After `function`.
-    fn function(&mut self) -> Step<()> {
+    fn function(&mut self) -> ReadStep<()> {
         self.not_in_sh("`function`");
         self.skip_blanks();
-        let Some(name) = self.word(Mode::Argument)?.filter(|name| name.plain && name.word.text != "{") else {
+        let Some(name) = self.word(WordMode::Argument)?.filter(|name| name.plain && name.word.text != "{") else {
             return self.stop("a function without a name");
         };
         self.skip_blanks();
@@ -227,18 +227,18 @@ impl Reader<'_> {
         self.function_body(&name.word.text)
     }
 
-    pub fn function_body(&mut self, name: &str) -> Step<()> {
+    pub fn function_body(&mut self, name: &str) -> ReadStep<()> {
         self.skip_lines()?;
         self.function_body_of(name, Self::command)
     }
 
-    fn function_body_of(&mut self, name: &str, body: impl FnOnce(&mut Self) -> Step<()>) -> Step<()> {
+    fn function_body_of(&mut self, name: &str, body: impl FnOnce(&mut Self) -> ReadStep<()>) -> ReadStep<()> {
         self.found.script.defined.push(name.to_owned());
         self.deeper(Some(&format!("function {name}")), body)
     }
 
     /// After `coproc`: a command, or a name and a compound command.
-    fn coprocess(&mut self) -> Step<()> {
+    fn coprocess(&mut self) -> ReadStep<()> {
         self.not_in_sh("`coproc`");
         self.skip_blanks();
         let rest = self.rest();

@@ -1,6 +1,6 @@
 //! Whether rules that allow cover all of a script: every command, and nothing may be unknown.
 
-use crate::{Command, CommandPattern, Redirect, RedirectKind, Script};
+use crate::{CommandPattern, Redirect, RedirectKind, ShellCommand, ShellScript};
 
 /// What starts another command as the user would, with no more rights than that has alone.
 const PLAIN_WRAPPERS: [&str; 5] = ["timeout", "nice", "nohup", "time", "stdbuf"];
@@ -10,13 +10,13 @@ pub fn only_starts(program: &str) -> bool {
     PLAIN_WRAPPERS.contains(&program)
 }
 
-impl Script {
+impl ShellScript {
     /// Whether the patterns together cover everything that it does. Files are written only by programs whose purpose that
     /// is: a redirect or `sort -o` does more than run a command.
     pub fn is_covered_by(&self, patterns: &[CommandPattern]) -> bool {
-        let covers = |command: &Command| patterns.iter().any(|pattern| pattern.allows(&command.words));
+        let covers = |command: &ShellCommand| patterns.iter().any(|pattern| pattern.allows(&command.words));
         let runs = self.commands.iter().any(|command| !command.words.is_empty());
-        let is_covered = |(at, command): (usize, &Command)| {
+        let is_covered = |(at, command): (usize, &ShellCommand)| {
             command.redirects.iter().all(touches_nothing)
                 && command.written().iter().all(|written| written.meant)
                 && (command.words.is_empty() || covers(command) || self.goes_with_another(at, command))
@@ -24,7 +24,7 @@ impl Script {
         runs && self.unknown.is_empty() && self.commands.iter().enumerate().all(is_covered)
     }
 
-    fn goes_with_another(&self, at: usize, command: &Command) -> bool {
+    fn goes_with_another(&self, at: usize, command: &ShellCommand) -> bool {
         let is_plain = command.is_whole() && command.words.first().is_some_and(|word| only_starts(&word.text));
         is_plain && self.commands.iter().any(|other| other.inside == Some(at) && !other.words.is_empty())
     }

@@ -7,7 +7,7 @@ mod fetched;
 
 use crate::code::is_interpreter;
 use crate::options::is_long;
-use crate::{Command, RedirectKind, Script, Word};
+use crate::{RedirectKind, ShellCommand, ShellScript, ShellWord};
 use credentials::touches_credentials;
 use fetched::runs_fetched_code;
 
@@ -41,10 +41,10 @@ pub struct Critical {
     pub reason: &'static str,
 }
 
-type Check = fn(&Script) -> bool;
+type ScriptCheck = fn(&ShellScript) -> bool;
 
 /// The worst first.
-const PATTERNS: &[(Check, Danger, &str)] = &[
+const PATTERNS: &[(ScriptCheck, Danger, &str)] = &[
     (is_fork_bomb, Danger::Machine, "Critical pattern detected: fork bomb"),
     (
         removes_the_system,
@@ -73,41 +73,41 @@ const PATTERNS: &[(Check, Danger, &str)] = &[
     (|script| any(script, destroys_elsewhere), Danger::Work, "Destroys data or infrastructure"),
 ];
 
-pub(crate) fn find(script: &Script, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
+pub(crate) fn find(script: &ShellScript, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
     let open = PATTERNS.iter().filter(|(_, danger, _)| !is_harmless(*danger));
     let (_, danger, reason) = open.into_iter().find(|(check, ..)| check(script))?;
     let severity = if *danger == Danger::Work { Severity::DestroysWork } else { Severity::Critical };
     Some(Critical { severity, danger: *danger, reason })
 }
 
-fn any(script: &Script, check: fn(&Command) -> bool) -> bool {
+fn any(script: &ShellScript, check: fn(&ShellCommand) -> bool) -> bool {
     script.commands.iter().any(check)
 }
 
-fn program(command: &Command) -> &str {
+fn program(command: &ShellCommand) -> &str {
     command.program().unwrap_or_default()
 }
 
-fn has_flag(command: &Command, short: &[char], long: &str) -> bool {
+fn has_flag(command: &ShellCommand, short: &[char], long: &str) -> bool {
     command.words.iter().skip(1).any(|word| {
         is_long(long, &word.text)
             || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(short))
     })
 }
 
-fn removes_the_system(script: &Script) -> bool {
+fn removes_the_system(script: &ShellScript) -> bool {
     // `cd / && rm -rf *`
-    let is_there = |command: &Command| {
+    let is_there = |command: &ShellCommand| {
         matches!(program(command), "cd" | "pushd" | "chdir")
             && command.words.get(1).map_or(program(command) == "cd", is_system_path)
     };
     let goes_there = script.commands.iter().any(is_there);
     // `find / | xargs rm`
-    let lists = |command: &Command| program(command) == "find" && command.words.iter().skip(1).any(is_system_path);
+    let lists = |command: &ShellCommand| program(command) == "find" && command.words.iter().skip(1).any(is_system_path);
     let lists_it = script.commands.iter().any(lists);
     script.commands.iter().any(|command| {
         let by_name = removes(command) && command.words.iter().skip(1).any(is_system_path);
-        let everything = |word: &Word| matches!(word.text.as_str(), "*" | "." | "./" | "./*" | ".*");
+        let everything = |word: &ShellWord| matches!(word.text.as_str(), "*" | "." | "./" | "./*" | ".*");
         by_name
             || (goes_there && removes(command) && command.words.iter().skip(1).any(everything))
             || (lists_it && program(command) == "rm" && !command.is_whole())
@@ -116,7 +116,7 @@ fn removes_the_system(script: &Script) -> bool {
 }
 
 /// Whether what it names would be gone, or nobody's any more, with all that lies below.
-fn removes(command: &Command) -> bool {
+fn removes(command: &ShellCommand) -> bool {
     let words = || command.words.iter().skip(1);
     let recursive = || has_flag(command, &['r', 'R'], "--recursive");
     match program(command) {
@@ -131,7 +131,7 @@ fn removes(command: &Command) -> bool {
     }
 }
 
-fn is_system_path(word: &Word) -> bool {
+fn is_system_path(word: &ShellWord) -> bool {
     const FOLDERS: &[&str] = &[
         "",
         "/bin",
@@ -191,21 +191,22 @@ fn plain_path(path: &str) -> String {
 }
 
 /// Whether output goes to such a file.
-fn redirects_to(command: &Command, is_target: impl Fn(&str) -> bool) -> bool {
+fn redirects_to(command: &ShellCommand, is_target: impl Fn(&str) -> bool) -> bool {
     command.redirects.iter().any(|redirect| {
         !matches!(redirect.kind, RedirectKind::Read | RedirectKind::Text) && is_target(&redirect.target.text)
     })
 }
 
-fn writes_accounts(command: &Command) -> bool {
+fn writes_accounts(command: &ShellCommand) -> bool {
     const FILES: &[&str] =
         &["/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/group", "/etc/gshadow", "/etc/ld.so.preload"];
     let is_account = |text: &str| {
         let path = plain_path(text);
         FILES.contains(&path.as_str()) || path.starts_with("/etc/sudoers.d/")
     };
-    let is_written =
-        |word: &Word| is_account(&word.text) || (!word.known && FILES.iter().any(|file| word.text.ends_with(file)));
+    let is_written = |word: &ShellWord| {
+        is_account(&word.text) || (!word.known && FILES.iter().any(|file| word.text.ends_with(file)))
+    };
     let by_program = command.written().iter().any(|written| {
         let folder = plain_path(&written.path.text);
         is_written(&written.path) || written.inside.iter().any(|name| is_account(&format!("{folder}/{}", name.text)))
@@ -214,7 +215,7 @@ fn writes_accounts(command: &Command) -> bool {
     by_program || redirects_to(command, |text| is_account(text) || is_open(text))
 }
 
-fn stops_the_host(command: &Command) -> bool {
+fn stops_the_host(command: &ShellCommand) -> bool {
     let argument = command.words.get(1).map_or("", |word| word.text.as_str());
     match program(command) {
         "shutdown" | "reboot" | "halt" | "poweroff" => true,
@@ -229,8 +230,8 @@ fn stops_the_host(command: &Command) -> bool {
 }
 
 /// `kill -9 -1`: every process that the user has.
-fn ends_everything(command: &Command) -> bool {
-    let target = |(at, word): (usize, &Word)| at > 1 && matches!(word.text.as_str(), "-1" | "1");
+fn ends_everything(command: &ShellCommand) -> bool {
+    let target = |(at, word): (usize, &ShellWord)| at > 1 && matches!(word.text.as_str(), "-1" | "1");
     match program(command) {
         "kill" => command.words.iter().enumerate().any(target),
         "killall5" => true,
@@ -238,7 +239,7 @@ fn ends_everything(command: &Command) -> bool {
     }
 }
 
-fn overwrites_a_disk(command: &Command) -> bool {
+fn overwrites_a_disk(command: &ShellCommand) -> bool {
     let is_disk = |text: &str| {
         const DISKS: &[&str] =
             &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "loop", "md", "dm-", "nbd"];
@@ -262,11 +263,11 @@ fn overwrites_a_disk(command: &Command) -> bool {
 }
 
 /// A function or script that starts itself twice, or code that does nothing but fork.
-fn is_fork_bomb(script: &Script) -> bool {
+fn is_fork_bomb(script: &ShellScript) -> bool {
     let by_name = script.defined.iter().any(|name| {
         let body = format!("function {name}");
-        let starts_itself = |command: &&Command| {
-            let is_it = |word: &Word| {
+        let starts_itself = |command: &&ShellCommand| {
+            let is_it = |word: &ShellWord| {
                 word.text == *name
                     || matches!(word.text.as_str(), "$FUNCNAME" | "${FUNCNAME}" | "${FUNCNAME[0]}" | "$0")
             };
@@ -274,11 +275,11 @@ fn is_fork_bomb(script: &Script) -> bool {
         };
         script.commands.iter().filter(starts_itself).count() > 1
     });
-    let is_own_script = |command: &&Command| {
+    let is_own_script = |command: &&ShellCommand| {
         command.words.first().is_some_and(|word| !word.known && matches!(word.text.as_str(), "$0" | "${0}"))
     };
-    let forks = |command: &Command| {
-        let is_bomb = |word: &Word| {
+    let forks = |command: &ShellCommand| {
+        let is_bomb = |word: &ShellWord| {
             word.text.contains("fork while") || (word.text.contains("while") && word.text.contains("fork()"))
         };
         is_interpreter(program(command)) && command.words.iter().skip(1).any(is_bomb)
@@ -286,7 +287,7 @@ fn is_fork_bomb(script: &Script) -> bool {
     by_name || script.commands.iter().filter(is_own_script).count() > 1 || script.commands.iter().any(forks)
 }
 
-fn discards_changes(command: &Command) -> bool {
+fn discards_changes(command: &ShellCommand) -> bool {
     if program(command) != "git" {
         return false;
     }
@@ -300,7 +301,7 @@ fn discards_changes(command: &Command) -> bool {
         || (has("stash") && (has("clear") || has("drop")))
 }
 
-fn destroys_elsewhere(command: &Command) -> bool {
+fn destroys_elsewhere(command: &ShellCommand) -> bool {
     let text = |at: usize| command.words.get(at).map_or("", |word| word.text.as_str());
     match program(command) {
         "terraform" | "tofu" | "pulumi" => {

@@ -1,11 +1,11 @@
 //! Expansions in words: parameters, command and process substitution, `$'…'`.
 
-use crate::reader::{Reader, Step};
+use crate::reader::{ReadStep, Reader};
 use crate::words::Builder;
 
 impl Reader<'_> {
     /// At a `$`.
-    pub fn dollar(&mut self, word: &mut Builder, quoted: bool) -> Step<()> {
+    pub fn dollar(&mut self, word: &mut Builder, quoted: bool) -> ReadStep<()> {
         let start = self.at;
         self.at += 1;
         match self.peek() {
@@ -59,7 +59,7 @@ impl Reader<'_> {
     }
 
     /// `$((…))` or `$(…)`, at the first parenthesis.
-    fn parenthesis(&mut self, word: &mut Builder) -> Step<()> {
+    fn parenthesis(&mut self, word: &mut Builder) -> ReadStep<()> {
         let start = self.at;
         if self.take("((") {
             if self.arithmetic()? {
@@ -76,7 +76,7 @@ impl Reader<'_> {
         self.substitution(word, "$(…)")
     }
 
-    pub fn process_substitution(&mut self, word: &mut Builder) -> Step<()> {
+    pub fn process_substitution(&mut self, word: &mut Builder) -> ReadStep<()> {
         self.not_in_sh("process substitution");
         let via = if self.starts("<") { "<(…)" } else { ">(…)" };
         self.at += 2;
@@ -84,7 +84,7 @@ impl Reader<'_> {
     }
 
     /// After the opening parenthesis.
-    fn substitution(&mut self, word: &mut Builder, via: &str) -> Step<()> {
+    fn substitution(&mut self, word: &mut Builder, via: &str) -> ReadStep<()> {
         let start = self.at;
         let outer = std::mem::take(&mut self.heredocs);
         let (announced, semicolons) = (self.announced, self.semicolons);
@@ -101,7 +101,7 @@ impl Reader<'_> {
         result.map(|_| ())
     }
 
-    pub fn backtick(&mut self, word: &mut Builder, quoted: bool) -> Step<()> {
+    pub fn backtick(&mut self, word: &mut Builder, quoted: bool) -> ReadStep<()> {
         self.at += 1;
         let mut code = String::new();
         loop {
@@ -128,7 +128,7 @@ impl Reader<'_> {
     }
 
     /// Reads another text at this place.
-    fn nested(&mut self, code: &str, via: &str) -> Step<()> {
+    fn nested(&mut self, code: &str, via: &str) -> ReadStep<()> {
         self.deeper(Some(via), |reader| {
             let place = reader.place.clone();
             Reader::new(code, reader.found, place).list(&[""]).map(|_| ())
@@ -136,7 +136,7 @@ impl Reader<'_> {
     }
 
     /// After `${`; `start` is where the `$` is.
-    fn braced(&mut self, word: &mut Builder, quoted: bool, start: usize) -> Step<()> {
+    fn braced(&mut self, word: &mut Builder, quoted: bool, start: usize) -> ReadStep<()> {
         match self.peek() {
             Some('(' | '^' | '=' | '~' | '+' | ':') => self.unknown("an expansion with flags of zsh"),
             Some(' ' | '\t' | '\n' | '|' | '\\' | '"' | '\'') => return self.stop("an expansion without a name"),
@@ -189,7 +189,7 @@ impl Reader<'_> {
     }
 
     /// The text up to an end that is neither quoted nor part of an expansion; commands in it are found.
-    fn raw_until(&mut self, end: char, quoted: bool) -> Step<String> {
+    fn raw_until(&mut self, end: char, quoted: bool) -> ReadStep<String> {
         let start = self.at;
         let mut inner = Builder::new();
         loop {
@@ -227,7 +227,7 @@ impl Reader<'_> {
     }
 
     /// `$'…'`, at the quote.
-    fn escaped_quote(&mut self, word: &mut Builder) -> Step<()> {
+    fn escaped_quote(&mut self, word: &mut Builder) -> ReadStep<()> {
         self.not_in_sh("`$'…'`");
         self.at += 1;
         loop {

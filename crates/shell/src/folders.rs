@@ -3,18 +3,18 @@
 //! `cd` leads all that comes after it elsewhere, an option only its own command and what that starts.
 
 use crate::options::is_long;
-use crate::{Command, Role, Script, Word};
+use crate::{CommandRole, ShellCommand, ShellScript, ShellWord};
 
 /// Where a command writes, as steps from the folder that the script begins in. `None` where it cannot be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stand {
     /// What its own words name.
-    pub own: Option<Vec<Word>>,
+    pub own: Option<Vec<ShellWord>>,
     /// What its redirects name: the shell opens them before the command goes anywhere.
-    pub redirects: Option<Vec<Word>>,
+    pub redirects: Option<Vec<ShellWord>>,
 }
 
-impl Script {
+impl ShellScript {
     /// Whether the shell itself goes elsewhere. With `is_led` the first command is a `cd` whose folder is taken for the
     /// beginning.
     pub fn moves(&self, is_led: bool) -> bool {
@@ -24,12 +24,12 @@ impl Script {
     /// For each command.
     pub fn stands(&self, is_led: bool) -> Vec<Stand> {
         let moves: Vec<&[String]> = self.scopes(is_led).collect();
-        let is_lost = |command: &Command| {
+        let is_lost = |command: &ShellCommand| {
             moves.iter().any(|scope| command.via.starts_with(scope)) || (!moves.is_empty() && runs_later(command))
         };
         let mut stands: Vec<Stand> = Vec::with_capacity(self.commands.len());
         // Where what each of them starts begins.
-        let mut inner: Vec<Option<Vec<Word>>> = Vec::with_capacity(self.commands.len());
+        let mut inner: Vec<Option<Vec<ShellWord>>> = Vec::with_capacity(self.commands.len());
         for command in &self.commands {
             let outer = command.inside.filter(|_| command.is_started);
             let shell = match outer {
@@ -63,7 +63,7 @@ impl Script {
     }
 }
 
-fn moves_the_shell(command: &Command) -> bool {
+fn moves_the_shell(command: &ShellCommand) -> bool {
     matches!(command.program(), Some("cd" | "chdir" | "pushd" | "popd"))
 }
 
@@ -76,19 +76,19 @@ fn scope(via: &[String]) -> &[String] {
 }
 
 /// Where the shell may stand elsewhere than where it is written down.
-fn runs_later(command: &Command) -> bool {
+fn runs_later(command: &ShellCommand) -> bool {
     command.via.iter().any(|via| via.starts_with("function ") || matches!(via.as_str(), "trap" | "alias"))
 }
 
 /// From the folder in which the shell stands.
 enum Leads {
     Nowhere,
-    Into(Vec<Word>),
+    Into(Vec<ShellWord>),
     Astray,
 }
 
 /// What its own words name.
-fn leads_itself(command: &Command) -> Leads {
+fn leads_itself(command: &ShellCommand) -> Leads {
     let words = command.words.get(1..).unwrap_or_default();
     match command.program() {
         Some("git") => by_option(globals(words, GIT_VALUES), 'C', None),
@@ -99,7 +99,7 @@ fn leads_itself(command: &Command) -> Leads {
 }
 
 /// Where what it starts begins.
-fn leads_inner(command: &Command) -> Leads {
+fn leads_inner(command: &ShellCommand) -> Leads {
     let words = command.words.get(1..).unwrap_or_default();
     let has = |texts: &[&str]| words.iter().any(|word| texts.contains(&word.text.as_str()));
     match command.program() {
@@ -113,7 +113,7 @@ fn leads_inner(command: &Command) -> Leads {
         // At the top of the repository, or in a submodule.
         Some("git") => Leads::Astray,
         Some("parallel") if words.iter().any(|word| word.text.starts_with("--w")) => Leads::Astray,
-        _ if command.role == Role::Elsewhere => Leads::Astray,
+        _ if command.role == CommandRole::Elsewhere => Leads::Astray,
         _ => Leads::Nowhere,
     }
 }
@@ -122,7 +122,7 @@ fn leads_inner(command: &Command) -> Leads {
 const GIT_VALUES: &str = "Cc";
 
 /// The options before the first word that is none; `values` take the next word.
-fn globals<'a>(words: &'a [Word], values: &str) -> &'a [Word] {
+fn globals<'a>(words: &'a [ShellWord], values: &str) -> &'a [ShellWord] {
     let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| word.text.len() > 1 && word.text.starts_with('-')) {
         let takes_next = match word.text.strip_prefix("--") {
@@ -137,7 +137,7 @@ fn globals<'a>(words: &'a [Word], values: &str) -> &'a [Word] {
 }
 
 /// `-C x`, `-Cx`, `-kC x`, `--directory x` and `--directory=x`, one after the other.
-fn by_option(words: &[Word], letter: char, long: Option<&str>) -> Leads {
+fn by_option(words: &[ShellWord], letter: char, long: Option<&str>) -> Leads {
     let mut steps = Vec::new();
     let mut rest = words.iter().take_while(|word| word.text != "--");
     while let Some(word) = rest.next() {
@@ -148,12 +148,12 @@ fn by_option(words: &[Word], letter: char, long: Option<&str>) -> Leads {
         }
         if text.starts_with("--") {
             if long.is_some_and(|long| is_long(long, text)) {
-                let value = text.split_once('=').map(|(_, value)| Word { text: value.to_owned(), ..word.clone() });
+                let value = text.split_once('=').map(|(_, value)| ShellWord { text: value.to_owned(), ..word.clone() });
                 steps.extend(value.or_else(|| rest.next().cloned()));
             }
         } else if let Some(at) = text.strip_prefix('-').and_then(|bundle| bundle.find(letter)) {
             let attached = &text[at + 1 + letter.len_utf8()..];
-            let value = Word { text: attached.to_owned(), ..word.clone() };
+            let value = ShellWord { text: attached.to_owned(), ..word.clone() };
             steps.extend(if attached.is_empty() { rest.next().cloned() } else { Some(value) });
         }
     }
@@ -171,11 +171,11 @@ mod tests {
     /// `program:own` for each command, with `>redirects` where that is otherwise; `?` where it cannot be told.
     fn told(script: &str) -> String {
         let script = crate::read(script);
-        let steps = |steps: &Option<Vec<Word>>| match steps {
+        let steps = |steps: &Option<Vec<ShellWord>>| match steps {
             Some(steps) => steps.iter().map(|step| format!("/{}", step.text)).collect(),
             None => "?".to_owned(),
         };
-        let one = |(command, stand): (&Command, Stand)| {
+        let one = |(command, stand): (&ShellCommand, Stand)| {
             let (own, redirects) = (steps(&stand.own), steps(&stand.redirects));
             let behind = if own == redirects { String::new() } else { format!(">{redirects}") };
             format!("{}:{own}{behind}", command.program().unwrap_or("…"))

@@ -1,10 +1,10 @@
 //! What git runs besides itself.
 
-use crate::interpret::Meaning;
+use crate::interpret::CommandMeaning;
 use crate::options::{has_letter, is_long};
-use crate::{Role, Word};
+use crate::{CommandRole, ShellWord};
 
-pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     if name != "git" {
         return;
     }
@@ -43,7 +43,7 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
     verbs(meaning, &verb.text, &words[at + 1..]);
 }
 
-fn setting(meaning: &mut Meaning<'_>, word: Option<&Word>) {
+fn setting(meaning: &mut CommandMeaning<'_>, word: Option<&ShellWord>) {
     let Some(word) = word.filter(|word| word.known) else {
         meaning.unknown("a setting of git");
         return;
@@ -51,7 +51,7 @@ fn setting(meaning: &mut Meaning<'_>, word: Option<&Word>) {
     let (key, value) = word.text.split_once('=').unwrap_or((&word.text, "true"));
     let key = key.to_ascii_lowercase();
     if let Some(code) = value.strip_prefix('!').filter(|_| key.starts_with("alias.")) {
-        meaning.runs_text(code, true, Role::Itself);
+        meaning.runs_text(code, true, CommandRole::Itself);
     }
     let harmless =
         ["color.", "user.", "advice.", "diff.renames", "core.quotepath", "init.defaultbranch", "log.", "gc.auto"];
@@ -110,18 +110,18 @@ const STARTERS: &[&str] = &[
     "credential-cache",
 ];
 
-fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
+fn verbs(meaning: &mut CommandMeaning<'_>, verb: &str, rest: &[ShellWord]) {
     let text = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
     let has = |options: &[&str]| {
-        let is = |word: &Word, option: &str| is_long(option, &word.text) || has_letter(option, &word.text);
+        let is = |word: &ShellWord, option: &str| is_long(option, &word.text) || has_letter(option, &word.text);
         // `--text` is whole, not the beginning of `--textconv`.
         rest.iter().filter(|word| word.text != "--text").any(|word| options.iter().any(|option| is(word, option)))
     };
     match verb {
-        "bisect" if text(0) == "run" => meaning.starts(rest[1..].to_vec(), Vec::new(), Role::Itself),
+        "bisect" if text(0) == "run" => meaning.starts(rest[1..].to_vec(), Vec::new(), CommandRole::Itself),
         "bisect" if matches!(text(0), "visualize" | "view") => meaning.unknown("a program that git starts"),
         "submodule" if rest.iter().any(|word| word.text == "foreach") => {
-            let code: Vec<&Word> = rest
+            let code: Vec<&ShellWord> = rest
                 .iter()
                 .skip_while(|word| word.text != "foreach")
                 .skip(1)
@@ -129,12 +129,12 @@ fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
                 .collect();
             let known = code.iter().all(|word| word.known);
             let code = code.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-            meaning.runs_word(Some(&Word { known, ..Word::unknown(code) }), true, Role::Itself);
+            meaning.runs_word(Some(&ShellWord { known, ..ShellWord::unknown(code) }), true, CommandRole::Itself);
         }
         "rebase" if has(&["-x", "--exec"]) => {
             let at = rest.iter().position(|word| matches!(word.text.as_str(), "-x" | "--exec"));
             match at {
-                Some(at) => meaning.runs_word(rest.get(at + 1), true, Role::Itself),
+                Some(at) => meaning.runs_word(rest.get(at + 1), true, CommandRole::Itself),
                 None => meaning.unknown("text that git runs"),
             }
         }
@@ -152,14 +152,14 @@ fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
     }
     let own = STARTING.iter().filter(|(verbs, _)| verbs.contains(&verb)).flat_map(|(_, options)| *options);
     let own: Vec<&str> = own.chain(STARTING_EVERYWHERE.iter().filter(|_| verb != "rebase")).copied().collect();
-    let is_transport = |word: &Word| word.text.starts_with("ext::") || word.text.starts_with("fd::");
+    let is_transport = |word: &ShellWord| word.text.starts_with("ext::") || word.text.starts_with("fd::");
     if STARTERS.contains(&verb) || has(&own) || rest.iter().any(is_transport) {
         meaning.unknown("a program that git starts");
     }
 }
 
 /// Settings that name programs are run by later calls of git.
-fn setting_kept(meaning: &mut Meaning<'_>, rest: &[Word]) {
+fn setting_kept(meaning: &mut CommandMeaning<'_>, rest: &[ShellWord]) {
     const HARMLESS: &[&str] =
         &["user.", "color.", "advice.", "init.", "branch.", "push.default", "pull.", "merge.ff", "fetch.prune"];
     let key = rest.iter().find(|word| word.known && word.text.contains('.') && !word.text.starts_with('-'));

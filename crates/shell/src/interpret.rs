@@ -1,20 +1,20 @@
 //! What commands mean: which of them start others, and which hand text to a shell.
 
-use crate::reader::{Found, Place, Reader};
-use crate::{Assignment, Command, MAX_DEPTH, MAX_SCRIPT, Role, Script, Word};
+use crate::reader::{Reader, ScriptContext, ScriptFindings};
+use crate::{Assignment, CommandRole, MAX_DEPTH, MAX_SCRIPT, ShellCommand, ShellScript, ShellWord};
 use crate::{assignments, builtins, code, git, made, runners, shells, wrappers};
 
-pub(crate) fn read(text: &str) -> Script {
-    let mut found = Found::default();
+pub(crate) fn read(text: &str) -> ShellScript {
+    let mut found = ScriptFindings::default();
     if text.len() > MAX_SCRIPT {
         found.unknown(format!("longer than {MAX_SCRIPT} bytes"));
         return found.script;
     }
-    read_text(&mut found, text, Place::default());
+    read_text(&mut found, text, ScriptContext::default());
     let mut at = 0;
     while at < found.script.commands.len() {
         let command = found.script.commands[at].clone();
-        Meaning { found: &mut found, at, command: &command }.tell();
+        CommandMeaning { found: &mut found, at, command: &command }.tell();
         at += 1;
     }
     check_arithmetic(&mut found);
@@ -22,7 +22,7 @@ pub(crate) fn read(text: &str) -> Script {
     without_empty(found.script)
 }
 
-fn read_text(found: &mut Found, text: &str, place: Place) {
+fn read_text(found: &mut ScriptFindings, text: &str, place: ScriptContext) {
     if text.contains('\0') {
         found.unknown("a zero byte, which some shells pass over");
     }
@@ -30,16 +30,17 @@ fn read_text(found: &mut Found, text: &str, place: Place) {
     let _ = Reader::new(text, found, place).list(&[""]);
 }
 
-fn check_arithmetic(found: &mut Found) {
+fn check_arithmetic(found: &mut ScriptFindings) {
     let doubtful = |name: &&String| found.anything.contains(*name) || !found.numbers.contains(*name);
     if let Some(name) = found.in_arithmetic.iter().find(doubtful).cloned() {
         found.unknown(format!("arithmetic over `{name}`, whose value is not known: bash runs `$(…)` in it"));
     }
 }
 
-fn without_empty(mut script: Script) -> Script {
-    let is_empty =
-        |command: &Command| command.words.is_empty() && command.assignments.is_empty() && command.redirects.is_empty();
+fn without_empty(mut script: ShellScript) -> ShellScript {
+    let is_empty = |command: &ShellCommand| {
+        command.words.is_empty() && command.assignments.is_empty() && command.redirects.is_empty()
+    };
     let mut places = Vec::with_capacity(script.commands.len());
     let mut kept = 0;
     for command in &script.commands {
@@ -54,13 +55,13 @@ fn without_empty(mut script: Script) -> Script {
 }
 
 /// One command, while it is found out what it means.
-pub(crate) struct Meaning<'a> {
-    pub found: &'a mut Found,
+pub(crate) struct CommandMeaning<'a> {
+    pub found: &'a mut ScriptFindings,
     at: usize,
-    pub command: &'a Command,
+    pub command: &'a ShellCommand,
 }
 
-impl Meaning<'_> {
+impl CommandMeaning<'_> {
     fn tell(&mut self) {
         let command = self.command;
         command.assignments.iter().for_each(|assignment| self.assign(assignment));
@@ -91,12 +92,12 @@ impl Meaning<'_> {
         self.found.unknown(why);
     }
 
-    pub fn words(&self) -> &[Word] {
+    pub fn words(&self) -> &[ShellWord] {
         &self.command.words
     }
 
     /// Notes that the command starts another one.
-    pub fn starts(&mut self, words: Vec<Word>, assignments: Vec<Assignment>, role: Role) {
+    pub fn starts(&mut self, words: Vec<ShellWord>, assignments: Vec<Assignment>, role: CommandRole) {
         self.play(role);
         if words.is_empty() && assignments.is_empty() {
             return;
@@ -117,7 +118,7 @@ impl Meaning<'_> {
     }
 
     /// Notes that the command hands text to a shell.
-    pub fn runs_text(&mut self, text: &str, posix: bool, role: Role) {
+    pub fn runs_text(&mut self, text: &str, posix: bool, role: CommandRole) {
         self.play(role);
         if self.command.depth >= MAX_DEPTH {
             self.unknown(format!("nested deeper than {MAX_DEPTH}"));
@@ -128,23 +129,23 @@ impl Meaning<'_> {
     }
 
     /// The same for a word that may not be known.
-    pub fn runs_word(&mut self, word: Option<&Word>, posix: bool, role: Role) {
+    pub fn runs_word(&mut self, word: Option<&ShellWord>, posix: bool, role: CommandRole) {
         match word {
             Some(word) if word.known && !word.home => self.runs_text(&word.text, posix, role),
             _ => self.unknown(format!("text that `{}` runs", self.command.program().unwrap_or_default())),
         }
     }
 
-    fn play(&mut self, role: Role) {
+    fn play(&mut self, role: CommandRole) {
         if let Some(command) = self.found.script.commands.get_mut(self.at) {
             command.role = role;
         }
     }
 
-    fn place(&self, posix: bool) -> Place {
+    fn place(&self, posix: bool) -> ScriptContext {
         let mut via = self.command.via.clone();
         via.extend(self.command.program().map(str::to_owned));
-        Place {
+        ScriptContext {
             via,
             inside: Some(self.at),
             is_started: true,

@@ -38,7 +38,7 @@ pub use coverage::only_starts;
 pub use critical::{Critical, Danger, Severity};
 pub use folders::Stand;
 pub use pattern::{CommandPattern, Forbids, quoted};
-pub use writes::Written;
+pub use writes::WrittenPlace;
 
 /// Longer scripts are not read.
 pub const MAX_SCRIPT: usize = 128 * 1024;
@@ -49,8 +49,8 @@ pub const MAX_DEPTH: usize = 40;
 
 /// Everything that a script could start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Script {
-    pub commands: Vec<Command>,
+pub struct ShellScript {
+    pub commands: Vec<ShellCommand>,
     /// What cannot be told before it runs; then no list of commands is complete.
     pub unknown: Vec<String>,
     /// Names of functions and aliases that it defines.
@@ -59,13 +59,13 @@ pub struct Script {
 
 /// A program, builtin or function that is started, or assignments and redirects that stand alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Command {
-    pub words: Vec<Word>,
+pub struct ShellCommand {
+    pub words: Vec<ShellWord>,
     pub assignments: Vec<Assignment>,
     pub redirects: Vec<Redirect>,
     /// Where it stands and what starts it, from the outside in: `sudo`, `$(…)`, `function f`.
     pub via: Vec<String>,
-    pub role: Role,
+    pub role: CommandRole,
     /// The command that it is part of (of whose words, or which starts it), as a place in the list.
     pub inside: Option<usize>,
     /// That command starts it; else it stands in its words.
@@ -80,7 +80,7 @@ pub struct Command {
 
 /// What starting it means for the commands inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Role {
+pub enum CommandRole {
     #[default]
     Itself,
     /// Only starts another command, with no more rights than that has alone (`timeout`, `nice`, `bash -c`).
@@ -91,7 +91,7 @@ pub enum Role {
 
 /// A word after quotes are removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Word {
+pub struct ShellWord {
     /// Expansions stay as they are written.
     pub text: String,
     /// Nothing that happens while running decides what it is.
@@ -109,14 +109,14 @@ pub struct Word {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assignment {
     pub name: String,
-    pub value: Word,
+    pub value: ShellWord,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     pub kind: RedirectKind,
     /// A file, a file descriptor (`&1`), or the text that is read.
-    pub target: Word,
+    pub target: ShellWord,
     /// Has a descriptor before it that is not the input: `3<<<`.
     pub(crate) numbered: bool,
 }
@@ -134,30 +134,30 @@ pub enum RedirectKind {
 }
 
 /// Reads a script as bash or zsh would; what only one of them understands is unknown.
-pub fn read(script: &str) -> Script {
+pub fn read(script: &str) -> ShellScript {
     interpret::read(script)
 }
 
-impl Script {
+impl ShellScript {
     /// The worst in it that deserves a second look, of what nothing makes harmless.
     pub fn critical(&self, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
         critical::find(self, is_harmless)
     }
 }
 
-impl Command {
+impl ShellCommand {
     /// One that starts with known words and nothing else.
     pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { words: words.into_iter().map(Word::known).collect(), ..Self::default() }
+        Self { words: words.into_iter().map(ShellWord::known).collect(), ..Self::default() }
     }
 
     /// The name it is called by, without its folder.
     pub fn program(&self) -> Option<&str> {
-        self.words.first().and_then(Word::program)
+        self.words.first().and_then(ShellWord::program)
     }
 
     /// What it is known to write, besides its redirects.
-    pub fn written(&self) -> Vec<Written> {
+    pub fn written(&self) -> Vec<WrittenPlace> {
         writes::written(self)
     }
 
@@ -167,7 +167,7 @@ impl Command {
     }
 }
 
-impl Word {
+impl ShellWord {
     pub fn known(text: impl Into<String>) -> Self {
         Self { text: text.into(), known: true, ..Self::default() }
     }

@@ -1,8 +1,8 @@
 //! Lists, pipelines and simple commands.
 
-use crate::reader::{Reader, Step};
-use crate::words::Mode;
-use crate::{Assignment, Word};
+use crate::reader::{ReadStep, Reader};
+use crate::words::WordMode;
+use crate::{Assignment, ShellWord};
 
 /// Words that begin or end something when they stand where a command could.
 const RESERVED: &[&str] = &[
@@ -38,7 +38,7 @@ const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "
 
 impl Reader<'_> {
     /// Commands up to one of the ends, which is taken: `)`, `;;`, a word of the grammar, or the end of the text ("").
-    pub fn list(&mut self, ends: &[&'static str]) -> Step<&'static str> {
+    pub fn list(&mut self, ends: &[&'static str]) -> ReadStep<&'static str> {
         loop {
             self.skip_lines()?;
             if let Some(end) = self.end(ends)? {
@@ -54,7 +54,7 @@ impl Reader<'_> {
         }
     }
 
-    fn end(&mut self, ends: &[&'static str]) -> Step<Option<&'static str>> {
+    fn end(&mut self, ends: &[&'static str]) -> ReadStep<Option<&'static str>> {
         let known = |end: &str| ends.iter().copied().find(|other| *other == end);
         let (text, length) = match (self.peek(), self.grammar_word()) {
             (None, _) => ("", 0),
@@ -74,7 +74,7 @@ impl Reader<'_> {
         }
     }
 
-    fn separator(&mut self) -> Step<()> {
+    fn separator(&mut self) -> ReadStep<()> {
         let stays = self.peek().is_none_or(|char| matches!(char, '\n' | ')'))
             || [";;", ";&", ";|"].iter().any(|end| self.starts(end));
         if stays || self.take("&&") || self.take("||") {
@@ -112,7 +112,7 @@ impl Reader<'_> {
         is_there
     }
 
-    fn pipeline(&mut self) -> Step<()> {
+    fn pipeline(&mut self) -> ReadStep<()> {
         self.skip_blanks();
         loop {
             if self.take_word("time") {
@@ -145,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    fn pipeline_parts(&mut self) -> Step<()> {
+    fn pipeline_parts(&mut self) -> ReadStep<()> {
         loop {
             self.command()?;
             self.skip_blanks();
@@ -162,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    pub fn simple(&mut self) -> Step<()> {
+    pub fn simple(&mut self) -> ReadStep<()> {
         let slot = self.found.reserve(&self.place)?;
         let outer = (self.place.inside.replace(slot), std::mem::take(&mut self.place.is_started));
         let result = self.simple_parts(slot);
@@ -174,8 +174,8 @@ impl Reader<'_> {
     }
 
     /// Gives the name back when it turns out to be a function.
-    fn simple_parts(&mut self, slot: usize) -> Step<Option<String>> {
-        let (mut words, mut assignments): (Vec<Word>, Vec<Assignment>) = (Vec::new(), Vec::new());
+    fn simple_parts(&mut self, slot: usize) -> ReadStep<Option<String>> {
+        let (mut words, mut assignments): (Vec<ShellWord>, Vec<Assignment>) = (Vec::new(), Vec::new());
         let mut first_is_plain = false;
         loop {
             self.skip_blanks();
@@ -195,7 +195,7 @@ impl Reader<'_> {
             if self.redirect(slot)? {
                 continue;
             }
-            let Some(lexed) = self.word(Mode::Argument)? else { return self.stop("nothing that could be a word") };
+            let Some(lexed) = self.word(WordMode::Argument)? else { return self.stop("nothing that could be a word") };
             match lexed.assignment {
                 Some(assignment) if words.is_empty() => assignments.push(assignment),
                 _ => {

@@ -1,19 +1,19 @@
 //! Scripts that a command line writes and then runs: what is in them was never read.
 
 use crate::code::is_interpreter;
-use crate::reader::Found;
-use crate::{Command, RedirectKind, Word};
+use crate::reader::ScriptFindings;
+use crate::{RedirectKind, ShellCommand, ShellWord};
 
 /// Programs that change a file without changing what it says.
 const KEEPING: &[&str] = &["chmod", "chown", "chgrp", "touch", "rm", "rmdir", "mkdir", "unlink", "setfacl", "setfattr"];
 
 /// Notes what is run of what the script itself makes, by the last part of its path.
-pub(crate) fn tell(found: &mut Found) {
+pub(crate) fn tell(found: &mut ScriptFindings) {
     let made: Vec<String> = found.script.commands.iter().flat_map(names).collect();
     if made.is_empty() {
         return;
     }
-    let is_made = |word: &Word| word.known && made.iter().any(|name| name == last_part(&word.text));
+    let is_made = |word: &ShellWord| word.known && made.iter().any(|name| name == last_part(&word.text));
     let run =
         found.script.commands.iter().filter_map(run_file).find(|word| is_made(word)).map(|word| word.text.clone());
     if let Some(file) = run {
@@ -25,7 +25,7 @@ fn last_part(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
-fn names(command: &Command) -> Vec<String> {
+fn names(command: &ShellCommand) -> Vec<String> {
     let to = |kind: RedirectKind| matches!(kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite);
     let redirects = command.redirects.iter().filter(|redirect| to(redirect.kind)).map(|redirect| &redirect.target);
     let mut all: Vec<String> = redirects.map(|target| last_part(&target.text).to_owned()).collect();
@@ -41,7 +41,7 @@ fn names(command: &Command) -> Vec<String> {
 }
 
 /// The file that is run: the program itself where it has a path, or the script of an interpreter.
-fn run_file(command: &Command) -> Option<&Word> {
+fn run_file(command: &ShellCommand) -> Option<&ShellWord> {
     let program = command.words.first()?;
     if is_interpreter(command.program()?) {
         return command.words.iter().skip(1).find(|word| !word.text.starts_with('-'));

@@ -4,12 +4,12 @@
 
 mod table;
 
-use crate::interpret::Meaning;
-use crate::{Assignment, Word};
-use table::{Letters, OBEDIENT, ROWS, Row};
+use crate::interpret::CommandMeaning;
+use crate::{Assignment, ShellWord};
+use table::{OBEDIENT, OptionLetters, OptionsRow, ROWS};
 
 /// Says whether there is anything to say.
-pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     let name =
         name.strip_prefix('g').filter(|plain| matches!(*plain, "sort" | "tar" | "install" | "split")).unwrap_or(name);
     let words = meaning.words()[1..].to_vec();
@@ -20,7 +20,8 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
     }
     let own = words.split(|word| word.known && word.text == "--").next().unwrap_or_default();
     if let Some(row) = ROWS.iter().find(|row| row.names.contains(&name)) {
-        let is_risky = |word: &Word| may_be_option(word) || row.options.iter().any(|option| row.is(option, &word.text));
+        let is_risky =
+            |word: &ShellWord| may_be_option(word) || row.options.iter().any(|option| row.is(option, &word.text));
         if let Some(word) = own.iter().find(|word| is_risky(word)) {
             meaning.unknown(format!("what `{}` makes `{name}` do", shortened(&word.text)));
         }
@@ -39,7 +40,7 @@ fn is_for_make(assignment: &Assignment) -> bool {
 }
 
 /// An expansion could turn out to be any of the options.
-fn may_be_option(word: &Word) -> bool {
+fn may_be_option(word: &ShellWord) -> bool {
     !word.known && word.text.starts_with(['$', '`'])
 }
 
@@ -47,14 +48,14 @@ fn shortened(text: &str) -> &str {
     text.char_indices().nth(40).map_or(text, |(end, _)| &text[..end])
 }
 
-impl Row {
+impl OptionsRow {
     fn is(&self, option: &str, word: &str) -> bool {
         if option.starts_with("--") {
             return is_long(option, word);
         }
         match self.letters {
-            Letters::Bundled => has_letter(option, word),
-            Letters::Apart => {
+            OptionLetters::Bundled => has_letter(option, word),
+            OptionLetters::Apart => {
                 word.starts_with(option) || word.strip_prefix('-').is_some_and(|word| word.starts_with(option))
             }
         }
@@ -73,7 +74,7 @@ pub(crate) fn has_letter(option: &str, word: &str) -> bool {
 }
 
 /// What no row of options says.
-fn has_other_risk(name: &str, words: &[Word]) -> bool {
+fn has_other_risk(name: &str, words: &[ShellWord]) -> bool {
     let first = words.iter().find(|word| !word.text.starts_with('-')).map_or("", |word| word.text.as_str());
     let any = |risk: &dyn Fn(&str) -> bool| words.iter().any(|word| risk(&word.text));
     match name {
@@ -109,7 +110,7 @@ fn has_other_risk(name: &str, words: &[Word]) -> bool {
     }
 }
 
-fn has(words: &[Word], text: &str) -> bool {
+fn has(words: &[ShellWord], text: &str) -> bool {
     words.iter().any(|word| word.text == text)
 }
 
@@ -118,7 +119,7 @@ fn is_like_file(url: &str) -> bool {
 }
 
 /// Whether the value of the option may lie outside of the folder it is run in.
-fn leads_out(words: &[Word], option: &str) -> bool {
+fn leads_out(words: &[ShellWord], option: &str) -> bool {
     let value = |at: usize| match words[at].text.split_once('=') {
         Some((_, value)) => Some(value),
         None => words.get(at + 1).map(|next| next.text.as_str()),

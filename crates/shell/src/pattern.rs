@@ -6,25 +6,25 @@
 mod spellings;
 mod wild;
 
-use crate::Word;
+use crate::ShellWord;
 use spellings::{Spelling, spellings};
 use wild::{is_like, may_be_like};
 
 /// The words of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandPattern {
-    tokens: Vec<Token>,
+    tokens: Vec<PatternToken>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum PatternToken {
     /// `*` on its own: any number of words, none included.
     Any,
-    Word(Vec<Piece>),
+    Word(Vec<PatternPiece>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece {
+enum PatternPiece {
     Star,
     Char(char),
 }
@@ -48,9 +48,9 @@ impl CommandPattern {
             None => (text, false),
         };
         let mut tokens = split(text)?;
-        let goes_on = |token: &Token| matches!(token, Token::Word(pieces) if pieces.last() == Some(&Piece::Star));
+        let goes_on = |token: &PatternToken| matches!(token, PatternToken::Word(pieces) if pieces.last() == Some(&PatternPiece::Star));
         if open || tokens.last().is_some_and(goes_on) {
-            tokens.push(Token::Any);
+            tokens.push(PatternToken::Any);
         }
         if tokens.is_empty() {
             return Err("it names no command".to_owned());
@@ -59,12 +59,12 @@ impl CommandPattern {
     }
 
     /// An allow says what it says: the very program, and every word known.
-    pub fn allows(&self, words: &[Word]) -> bool {
+    pub fn allows(&self, words: &[ShellWord]) -> bool {
         !words.is_empty() && words.iter().all(|word| word.known) && self.is(words)
     }
 
     /// A program is forbidden wherever it lies, and its first operand whatever options stand before it.
-    pub fn forbids(&self, words: &[Word]) -> Forbids {
+    pub fn forbids(&self, words: &[ShellWord]) -> Forbids {
         let mut answer = Forbids::No;
         for Spelling { words, is_sure } in spellings(words) {
             let is_it = self.is(&words) || self.is_text(&words);
@@ -79,34 +79,35 @@ impl CommandPattern {
     }
 
     /// What is not known is only ever one of any number of words.
-    fn is(&self, words: &[Word]) -> bool {
-        is_like(&self.tokens, words, |token| *token == Token::Any, Token::is_surely)
+    fn is(&self, words: &[ShellWord]) -> bool {
+        is_like(&self.tokens, words, |token| *token == PatternToken::Any, PatternToken::is_surely)
     }
 
     /// Whether words that only running decides could make it this command.
-    fn may_be(&self, words: &[Word]) -> bool {
-        let is_open = |word: &Word| !word.known;
+    fn may_be(&self, words: &[ShellWord]) -> bool {
+        let is_open = |word: &ShellWord| !word.known;
         words.iter().any(is_open)
-            && may_be_like(&self.tokens, words, |token| *token == Token::Any, is_open, Token::is_surely)
+            && may_be_like(&self.tokens, words, |token| *token == PatternToken::Any, is_open, PatternToken::is_surely)
     }
 
     /// Other agents compare text: there `git*push` is any text that begins and ends like this.
-    fn is_text(&self, words: &[Word]) -> bool {
-        let has_star = |token: &Token| matches!(token, Token::Word(pieces) if pieces.contains(&Piece::Star));
+    fn is_text(&self, words: &[ShellWord]) -> bool {
+        let has_star =
+            |token: &PatternToken| matches!(token, PatternToken::Word(pieces) if pieces.contains(&PatternPiece::Star));
         if !self.tokens.iter().any(has_star) || words.iter().any(|word| !word.known) {
             return false;
         }
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        Token::Word(self.as_text()).fits(&texts.join(" "))
+        PatternToken::Word(self.as_text()).fits(&texts.join(" "))
     }
 
-    fn as_text(&self) -> Vec<Piece> {
+    fn as_text(&self) -> Vec<PatternPiece> {
         let mut pieces = Vec::new();
         for token in &self.tokens {
             match token {
-                Token::Any => pieces.push(Piece::Star),
-                Token::Word(word) => {
-                    let blank = (!pieces.is_empty()).then_some(Piece::Char(' '));
+                PatternToken::Any => pieces.push(PatternPiece::Star),
+                PatternToken::Word(word) => {
+                    let blank = (!pieces.is_empty()).then_some(PatternPiece::Char(' '));
                     pieces.extend(blank.into_iter().chain(word.iter().copied()));
                 }
             }
@@ -128,26 +129,31 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-impl Token {
-    fn is_surely(&self, word: &Word) -> bool {
+impl PatternToken {
+    fn is_surely(&self, word: &ShellWord) -> bool {
         word.known && self.fits(&word.text)
     }
 
     fn fits(&self, word: &str) -> bool {
         match self {
-            Token::Any => true,
-            Token::Word(pieces) => {
+            PatternToken::Any => true,
+            PatternToken::Word(pieces) => {
                 let chars: Vec<char> = word.chars().collect();
-                is_like(pieces, &chars, |piece| *piece == Piece::Star, |piece, char| *piece == Piece::Char(*char))
+                is_like(
+                    pieces,
+                    &chars,
+                    |piece| *piece == PatternPiece::Star,
+                    |piece, char| *piece == PatternPiece::Char(*char),
+                )
             }
         }
     }
 }
 
 /// Words as a shell reads them, with quotes; what is quoted means itself.
-fn split(text: &str) -> Result<Vec<Token>, String> {
+fn split(text: &str) -> Result<Vec<PatternToken>, String> {
     let mut tokens = Vec::new();
-    let mut word: Option<(Vec<Piece>, bool)> = None;
+    let mut word: Option<(Vec<PatternPiece>, bool)> = None;
     let mut chars = text.chars();
     while let Some(char) = chars.next() {
         if char.is_whitespace() {
@@ -156,32 +162,32 @@ fn split(text: &str) -> Result<Vec<Token>, String> {
         }
         let (pieces, is_quoted) = word.get_or_insert_default();
         match char {
-            '*' => pieces.push(Piece::Star),
-            '\\' => pieces.push(Piece::Char(chars.next().ok_or("it ends with a backslash")?)),
+            '*' => pieces.push(PatternPiece::Star),
+            '\\' => pieces.push(PatternPiece::Char(chars.next().ok_or("it ends with a backslash")?)),
             '\'' | '"' => {
                 *is_quoted = true;
                 quoted_part(char, &mut chars, pieces)?;
             }
-            char => pieces.push(Piece::Char(char)),
+            char => pieces.push(PatternPiece::Char(char)),
         }
     }
     tokens.extend(word.take().map(finished));
     Ok(tokens)
 }
 
-fn quoted_part(quote: char, chars: &mut std::str::Chars<'_>, pieces: &mut Vec<Piece>) -> Result<(), String> {
+fn quoted_part(quote: char, chars: &mut std::str::Chars<'_>, pieces: &mut Vec<PatternPiece>) -> Result<(), String> {
     loop {
         match chars.next() {
             None => return Err(format!("a {quote} is not closed")),
             Some(char) if char == quote => return Ok(()),
-            Some('\\') if quote == '"' => pieces.push(Piece::Char(chars.next().ok_or("a quote is not closed")?)),
-            Some(char) => pieces.push(Piece::Char(char)),
+            Some('\\') if quote == '"' => pieces.push(PatternPiece::Char(chars.next().ok_or("a quote is not closed")?)),
+            Some(char) => pieces.push(PatternPiece::Char(char)),
         }
     }
 }
 
-fn finished((pieces, is_quoted): (Vec<Piece>, bool)) -> Token {
-    if !is_quoted && pieces == [Piece::Star] { Token::Any } else { Token::Word(pieces) }
+fn finished((pieces, is_quoted): (Vec<PatternPiece>, bool)) -> PatternToken {
+    if !is_quoted && pieces == [PatternPiece::Star] { PatternToken::Any } else { PatternToken::Word(pieces) }
 }
 
 #[cfg(test)]

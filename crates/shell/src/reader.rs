@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect, Script};
+use crate::{Assignment, MAX_COMMANDS, MAX_DEPTH, Redirect, ShellCommand, ShellScript};
 
 /// A syntax error, or a limit: reading stops here.
-pub(crate) struct Stop;
+pub(crate) struct ReadingStop;
 
-pub(crate) type Step<T> = Result<T, Stop>;
+pub(crate) type ReadStep<T> = Result<T, ReadingStop>;
 
 /// What was found in all texts of a script: the script itself, what it hands to `eval`, `bash -c` and the like.
 #[derive(Default)]
-pub(crate) struct Found {
-    pub script: Script,
+pub(crate) struct ScriptFindings {
+    pub script: ShellScript,
     pub pipelines: usize,
     /// Variables that arithmetic looks at. It runs `$(…)` in their values.
     pub in_arithmetic: BTreeSet<String>,
@@ -24,7 +24,7 @@ pub(crate) struct Found {
 
 /// Where a text stands: given to every command found in it.
 #[derive(Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct ScriptContext {
     pub via: Vec<String>,
     pub inside: Option<usize>,
     /// By what `inside` names; else it stands in its words.
@@ -40,8 +40,8 @@ pub(crate) struct Place {
 pub(crate) struct Reader<'a> {
     pub text: &'a str,
     pub at: usize,
-    pub found: &'a mut Found,
-    pub place: Place,
+    pub found: &'a mut ScriptFindings,
+    pub place: ScriptContext,
     pub heredocs: Vec<Heredoc>,
     /// Where `((` turned out to be two subshells.
     pub not_arithmetic: BTreeSet<usize>,
@@ -59,7 +59,7 @@ pub(crate) struct Heredoc {
     pub redirect: usize,
 }
 
-impl Found {
+impl ScriptFindings {
     pub fn unknown(&mut self, why: impl Into<String>) {
         const MOST: usize = 20;
         let why = why.into();
@@ -74,13 +74,21 @@ impl Found {
     }
 
     /// Makes room for a command whose parts are still to be read.
-    pub fn reserve(&mut self, place: &Place) -> Step<usize> {
+    pub fn reserve(&mut self, place: &ScriptContext) -> ReadStep<usize> {
         if self.script.commands.len() >= MAX_COMMANDS {
             self.unknown(format!("more than {MAX_COMMANDS} commands"));
-            return Err(Stop);
+            return Err(ReadingStop);
         }
-        let Place { via, inside, is_started, pipes, depth, posix, .. } = place.clone();
-        self.script.commands.push(Command { via, inside, is_started, pipes, depth, posix, ..Command::default() });
+        let ScriptContext { via, inside, is_started, pipes, depth, posix, .. } = place.clone();
+        self.script.commands.push(ShellCommand {
+            via,
+            inside,
+            is_started,
+            pipes,
+            depth,
+            posix,
+            ..ShellCommand::default()
+        });
         Ok(self.script.commands.len() - 1)
     }
 
@@ -92,7 +100,7 @@ impl Found {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(text: &'a str, found: &'a mut Found, place: Place) -> Self {
+    pub fn new(text: &'a str, found: &'a mut ScriptFindings, place: ScriptContext) -> Self {
         if splits_a_sign(text) {
             found.unknown("a line that goes on in the middle of a sign");
         }
@@ -141,17 +149,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn stop<T>(&mut self, why: &str) -> Step<T> {
+    pub fn stop<T>(&mut self, why: &str) -> ReadStep<T> {
         let line = self.text[..self.at.min(self.text.len())].matches('\n').count() + 1;
         self.unknown(format!("cannot be read: {why} (line {line})"));
-        Err(Stop)
+        Err(ReadingStop)
     }
 
     /// Reads something that stands deeper.
-    pub fn deeper<T>(&mut self, via: Option<&str>, read: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
+    pub fn deeper<T>(&mut self, via: Option<&str>, read: impl FnOnce(&mut Self) -> ReadStep<T>) -> ReadStep<T> {
         if self.place.depth >= MAX_DEPTH {
             self.unknown(format!("nested deeper than {MAX_DEPTH}"));
-            return Err(Stop);
+            return Err(ReadingStop);
         }
         self.place.depth += 1;
         let pushed = via.map(|via| self.place.via.push(via.to_owned())).is_some();
@@ -176,7 +184,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The same with line ends, whose here-documents are read.
-    pub fn skip_lines(&mut self) -> Step<()> {
+    pub fn skip_lines(&mut self) -> ReadStep<()> {
         loop {
             self.skip_blanks();
             if !self.take("\n") {

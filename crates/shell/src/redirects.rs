@@ -1,8 +1,8 @@
 //! Redirects, here-documents and here-strings.
 
-use crate::reader::{Heredoc, Reader, Step};
-use crate::words::{Builder, Mode};
-use crate::{Redirect, RedirectKind, Word};
+use crate::reader::{Heredoc, ReadStep, Reader};
+use crate::words::{Builder, WordMode};
+use crate::{Redirect, RedirectKind, ShellWord};
 
 /// Longer first, so that none is taken for the beginning of another.
 const OPERATORS: &[(&str, Option<RedirectKind>)] = &[
@@ -21,7 +21,7 @@ const OPERATORS: &[(&str, Option<RedirectKind>)] = &[
 
 impl Reader<'_> {
     /// Reads a redirect of a command, if one stands here.
-    pub fn redirect(&mut self, command: usize) -> Step<bool> {
+    pub fn redirect(&mut self, command: usize) -> ReadStep<bool> {
         let rest = self.rest();
         let number = rest.bytes().take_while(u8::is_ascii_digit).count();
         let before = number.max(named_descriptor(rest));
@@ -43,7 +43,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn target(&mut self, command: usize, sign: &str, kind: RedirectKind, numbered: bool) -> Step<()> {
+    fn target(&mut self, command: usize, sign: &str, kind: RedirectKind, numbered: bool) -> ReadStep<()> {
         if sign.starts_with('&') || sign == "<<<" {
             self.not_in_sh(&format!("`{sign}`"));
         }
@@ -57,7 +57,7 @@ impl Reader<'_> {
         if closes && self.peek_byte(1).is_some_and(|next| !b" \t\n;&|()<>".contains(&next)) {
             self.unknown("a redirect that shells read differently");
         }
-        let Some(lexed) = self.word(Mode::Argument)? else { return self.stop("a redirect without a target") };
+        let Some(lexed) = self.word(WordMode::Argument)? else { return self.stop("a redirect without a target") };
         let mut target = lexed.word;
         let is_descriptor = sign.ends_with('&')
             && target.known
@@ -71,7 +71,7 @@ impl Reader<'_> {
     }
 
     /// After `<<`.
-    fn heredoc(&mut self, command: usize, numbered: bool) -> Step<()> {
+    fn heredoc(&mut self, command: usize, numbered: bool) -> ReadStep<()> {
         let without_tabs = self.take("-");
         self.skip_blanks();
         let start = self.at;
@@ -99,17 +99,17 @@ impl Reader<'_> {
             return self.stop("a here-document without a name");
         }
         let redirect = self.found.script.commands.get(command).map_or(0, |command| command.redirects.len());
-        self.found.redirect(command, Redirect { kind: RedirectKind::Text, target: Word::unknown(""), numbered });
+        self.found.redirect(command, Redirect { kind: RedirectKind::Text, target: ShellWord::unknown(""), numbered });
         self.announced += 1;
         self.heredocs.push(Heredoc { delimiter, quoted, without_tabs, command, redirect });
         Ok(())
     }
 
     /// At the beginning of a line: what the line before has announced.
-    pub fn read_heredocs(&mut self) -> Step<()> {
+    pub fn read_heredocs(&mut self) -> ReadStep<()> {
         for heredoc in std::mem::take(&mut self.heredocs) {
             let body = self.heredoc_lines(&heredoc);
-            let word = if heredoc.quoted { Word::known(body) } else { self.heredoc_body(&body)? };
+            let word = if heredoc.quoted { ShellWord::known(body) } else { self.heredoc_body(&body)? };
             let command = self.found.script.commands.get_mut(heredoc.command);
             if let Some(redirect) = command.and_then(|command| command.redirects.get_mut(heredoc.redirect)) {
                 redirect.target = word;
@@ -146,7 +146,7 @@ impl Reader<'_> {
         body
     }
 
-    fn heredoc_body(&mut self, body: &str) -> Step<Word> {
+    fn heredoc_body(&mut self, body: &str) -> ReadStep<ShellWord> {
         self.deeper(Some("<<"), |reader| {
             let place = reader.place.clone();
             let mut inner = Reader::new(body, reader.found, place);

@@ -3,8 +3,8 @@
 //! A rule that allows `uv run pytest *` means what it says, so what they start is not listed. A shell, a wrapper or code that
 //! they are handed is, because nobody could tell from the words what runs.
 
-use crate::interpret::Meaning;
-use crate::{Role, Word, code, shells, wrappers};
+use crate::interpret::CommandMeaning;
+use crate::{CommandRole, ShellWord, code, shells, wrappers};
 
 /// A runner and the verbs behind which it is told what to start; none where that is all it does.
 const RUNNERS: &[(&str, &[&str])] = &[
@@ -78,7 +78,7 @@ pub(crate) fn takes_operands(name: &str) -> bool {
 }
 
 /// What stands behind the verb of a runner, if the words are those of one.
-pub(crate) fn started<'a>(name: &str, words: &'a [Word]) -> Option<&'a [Word]> {
+pub(crate) fn started<'a>(name: &str, words: &'a [ShellWord]) -> Option<&'a [ShellWord]> {
     let (_, verbs) = RUNNERS.iter().find(|(runner, _)| *runner == name)?;
     if verbs.is_empty() {
         return Some(words);
@@ -91,14 +91,14 @@ pub(crate) fn started<'a>(name: &str, words: &'a [Word]) -> Option<&'a [Word]> {
 }
 
 /// Notes a shell, a wrapper or code that a runner is handed.
-pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     let words = meaning.words()[1..].to_vec();
     let Some(rest) = started(name, &words) else { return };
     let runs_more = |at: &usize| {
-        let Some(program) = Word::program(&rest[*at]) else { return false };
+        let Some(program) = ShellWord::program(&rest[*at]) else { return false };
         shells::is_shell(program) || wrappers::starts_others(program) || code::is_handed_code(program, &rest[at + 1..])
     };
     if let Some(at) = (0..rest.len()).find(runs_more) {
-        meaning.starts(rest[at..].to_vec(), Vec::new(), Role::Elsewhere);
+        meaning.starts(rest[at..].to_vec(), Vec::new(), CommandRole::Elsewhere);
     }
 }

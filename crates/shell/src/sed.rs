@@ -1,7 +1,7 @@
 //! Scripts of sed, which can run programs (`e`, `s///e`), write files (`w`, `s///w`) and be read from files.
 
-use crate::Word;
-use crate::interpret::Meaning;
+use crate::ShellWord;
+use crate::interpret::CommandMeaning;
 use crate::options::is_long;
 
 const LONG_FLAGS: &[&str] = &[
@@ -22,17 +22,17 @@ const LONG_FLAGS: &[&str] = &[
     "--in-place",
 ];
 
-pub(crate) fn tell(meaning: &mut Meaning<'_>) {
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>) {
     let words = meaning.words()[1..].to_vec();
     let is_plain = scripts(&words)
-        .is_some_and(|scripts| scripts.iter().all(|script| script.known && Scanner::new(&script.text).is_plain()));
+        .is_some_and(|scripts| scripts.iter().all(|script| script.known && SedScanner::new(&script.text).is_plain()));
     if !is_plain {
         meaning.unknown("what sed is told to do");
     }
 }
 
 /// Nothing where an option is not understood, or names a file that holds the script.
-fn scripts(words: &[Word]) -> Option<Vec<Word>> {
+fn scripts(words: &[ShellWord]) -> Option<Vec<ShellWord>> {
     let (mut scripts, mut operand) = (Vec::new(), None);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -42,7 +42,7 @@ fn scripts(words: &[Word]) -> Option<Vec<Word>> {
             break;
         } else if is_long("--expression", text) {
             scripts.push(match text.split_once('=') {
-                Some((_, script)) => Word { text: script.to_owned(), ..word.clone() },
+                Some((_, script)) => ShellWord { text: script.to_owned(), ..word.clone() },
                 None => rest.next()?.clone(),
             });
         } else if text.starts_with("--") {
@@ -60,7 +60,7 @@ fn scripts(words: &[Word]) -> Option<Vec<Word>> {
 }
 
 /// A script that a bundle of letters brings along.
-fn short<'a>(word: &Word, rest: &mut impl Iterator<Item = &'a Word>) -> Option<Option<Word>> {
+fn short<'a>(word: &ShellWord, rest: &mut impl Iterator<Item = &'a ShellWord>) -> Option<Option<ShellWord>> {
     for (at, letter) in word.text.char_indices().skip(1) {
         let attached = &word.text[at + letter.len_utf8()..];
         match letter {
@@ -68,7 +68,7 @@ fn short<'a>(word: &Word, rest: &mut impl Iterator<Item = &'a Word>) -> Option<O
             // The rest is a suffix of the files that are kept.
             'i' | 'I' => return Some(None),
             'e' if attached.is_empty() => return rest.next().cloned().map(Some),
-            'e' => return Some(Some(Word { text: attached.to_owned(), ..word.clone() })),
+            'e' => return Some(Some(ShellWord { text: attached.to_owned(), ..word.clone() })),
             'l' => {
                 if attached.is_empty() {
                     rest.next()?;
@@ -82,11 +82,11 @@ fn short<'a>(word: &Word, rest: &mut impl Iterator<Item = &'a Word>) -> Option<O
 }
 
 /// Goes over a script and accepts what GNU and BSD read alike.
-struct Scanner<'a> {
+struct SedScanner<'a> {
     rest: &'a str,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> SedScanner<'a> {
     fn new(script: &'a str) -> Self {
         Self { rest: script }
     }

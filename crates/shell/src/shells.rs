@@ -1,7 +1,7 @@
 //! Shells that are started with a script: in a word, on their input, or from a file.
 
-use crate::interpret::Meaning;
-use crate::{RedirectKind, Role};
+use crate::interpret::CommandMeaning;
+use crate::{CommandRole, RedirectKind};
 
 pub(crate) fn is_shell(name: &str) -> bool {
     matches!(
@@ -11,7 +11,7 @@ pub(crate) fn is_shell(name: &str) -> bool {
 }
 
 /// Says whether it was one.
-pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
     if !is_shell(name) {
         return false;
     }
@@ -21,12 +21,12 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
     }
     let posix = !matches!(name, "bash" | "zsh");
     match script_of(meaning) {
-        Some(Source::Word(at)) => {
+        Some(ScriptSource::Word(at)) => {
             let word = meaning.words().get(at).cloned();
-            meaning.runs_word(word.as_ref(), posix, Role::Wrapper);
+            meaning.runs_word(word.as_ref(), posix, CommandRole::Wrapper);
         }
-        Some(Source::Input) => input(meaning, posix),
-        Some(Source::File | Source::Nothing) => {}
+        Some(ScriptSource::Input) => input(meaning, posix),
+        Some(ScriptSource::File | ScriptSource::Nothing) => {}
         None => meaning.unknown(format!("what `{name}` is to run")),
     }
     true
@@ -43,7 +43,7 @@ fn is_descriptor(path: &str) -> bool {
     path.contains("/fd/")
 }
 
-enum Source {
+enum ScriptSource {
     Word(usize),
     Input,
     File,
@@ -51,7 +51,7 @@ enum Source {
 }
 
 /// Nothing when its options are not understood.
-fn script_of(meaning: &Meaning<'_>) -> Option<Source> {
+fn script_of(meaning: &CommandMeaning<'_>) -> Option<ScriptSource> {
     let words = meaning.words();
     let (mut at, mut from_word, mut from_input) = (1, false, false);
     while let Some(word) = words.get(at) {
@@ -61,7 +61,7 @@ fn script_of(meaning: &Meaning<'_>) -> Option<Source> {
                 at += 1;
                 break;
             }
-            "--version" | "--help" => return Some(Source::Nothing),
+            "--version" | "--help" => return Some(ScriptSource::Nothing),
             "--norc" | "--noprofile" | "--posix" | "--login" => {}
             _ if text.starts_with("--") => return None,
             _ if text.len() > 1 && text.starts_with(['-', '+']) => {
@@ -78,23 +78,23 @@ fn script_of(meaning: &Meaning<'_>) -> Option<Source> {
     }
     let names_input = words.get(at).is_some_and(|word| is_input(&word.text));
     let source = match (from_word, from_input || names_input || words.len() <= at) {
-        (true, _) if at < words.len() => Source::Word(at),
+        (true, _) if at < words.len() => ScriptSource::Word(at),
         (true, _) => return None,
-        (false, true) => Source::Input,
+        (false, true) => ScriptSource::Input,
         (false, false) if words.get(at).is_some_and(|word| is_descriptor(&word.text)) => return None,
-        (false, false) => Source::File,
+        (false, false) => ScriptSource::File,
     };
     Some(source)
 }
 
 /// The last redirect of its input says what it reads.
-fn input(meaning: &mut Meaning<'_>, posix: bool) {
+fn input(meaning: &mut CommandMeaning<'_>, posix: bool) {
     let reads = |kind: RedirectKind| matches!(kind, RedirectKind::Read | RedirectKind::Text | RedirectKind::ReadWrite);
     let redirects = meaning.command.redirects.clone();
     let mut inputs = redirects.iter().filter(|redirect| reads(redirect.kind) || redirect.target.text.starts_with('&'));
     match (inputs.next_back(), redirects.iter().filter(|redirect| reads(redirect.kind)).count()) {
         (Some(redirect), 1) if redirect.kind == RedirectKind::Text && !redirect.numbered => {
-            meaning.runs_word(Some(&redirect.target), posix, Role::Wrapper);
+            meaning.runs_word(Some(&redirect.target), posix, CommandRole::Wrapper);
         }
         _ => meaning.unknown("a shell that reads its script from its input"),
     }

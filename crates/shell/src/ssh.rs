@@ -1,11 +1,15 @@
 //! Commands for another machine, and what `ssh` itself starts on this one.
 
-use crate::interpret::Meaning;
-use crate::wrappers::Options;
-use crate::{Role, Word};
+use crate::interpret::CommandMeaning;
+use crate::wrappers::ProgramOptions;
+use crate::{CommandRole, ShellWord};
 
-pub(crate) fn tell(meaning: &mut Meaning<'_>, words: &[Word]) {
-    let options = Options { flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeIiJLlmOoPpQRSWw", ..Options::default() };
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
+    let options = ProgramOptions {
+        flags: "46AaCfGgKkMNnqsTtVvXxYy",
+        values: "BbcDEeIiJLlmOoPpQRSWw",
+        ..ProgramOptions::default()
+    };
     let end = options.end(words, false);
     if words.get(1..end.unwrap_or(words.len())).is_some_and(has_risk) {
         meaning.unknown("a command that `ssh` runs here");
@@ -14,14 +18,14 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, words: &[Word]) {
         Some(at) if words.len() <= at + 1 => meaning.unknown("a shell that `ssh` starts"),
         Some(at) if words.get(at..).is_some_and(|rest| rest.iter().all(|word| word.known)) => {
             let text = words.iter().skip(at + 1).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-            meaning.runs_text(&text, true, Role::Elsewhere);
+            meaning.runs_text(&text, true, CommandRole::Elsewhere);
         }
         _ => meaning.unknown("what `ssh` runs"),
     }
 }
 
 /// Options that load settings or libraries, and settings that are not known to be harmless.
-fn has_risk(options: &[Word]) -> bool {
+fn has_risk(options: &[ShellWord]) -> bool {
     const HARMLESS: &[&str] = &[
         "stricthostkeychecking",
         "batchmode",

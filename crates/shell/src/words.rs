@@ -1,11 +1,11 @@
 //! Words: quotes, what is left literal, and what only running decides.
 
-use crate::reader::{Reader, Step};
-use crate::{Assignment, Word};
+use crate::reader::{ReadStep, Reader};
+use crate::{Assignment, ShellWord};
 
 /// Where a word stands, which decides what ends it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum WordMode {
     Argument,
     /// In `[[ … ]]`.
     Test,
@@ -14,7 +14,7 @@ pub(crate) enum Mode {
 }
 
 pub(crate) struct Lexed {
-    pub word: Word,
+    pub word: ShellWord,
     /// Written without quotes and expansions, so that it may be a word of the grammar.
     pub plain: bool,
     pub assignment: Option<Assignment>,
@@ -89,7 +89,7 @@ impl Builder {
         self.text.len() == self.value_at.unwrap_or(0)
     }
 
-    pub fn finish(mut self) -> Word {
+    pub fn finish(mut self) -> ShellWord {
         if self.braces && (self.text.contains(',') || self.text.contains("..")) {
             self.not_known();
         }
@@ -104,7 +104,7 @@ impl Builder {
             (self.known, self.value_known, self.home) = (false, false, false);
         }
         let code = self.literal.contains("$(") || self.literal.contains('`') || self.literal.contains("${");
-        Word {
+        ShellWord {
             text: self.text,
             known: self.known,
             home: self.home,
@@ -120,18 +120,18 @@ impl Builder {
         let word = self.finish();
         let assignment = name.map(|name| {
             let (text, known) = (word.text[value_at..].to_owned(), value_known);
-            Assignment { name, value: Word { text, known, value_at: None, ..word.clone() } }
+            Assignment { name, value: ShellWord { text, known, value_at: None, ..word.clone() } }
         });
         // As an argument, `a=~` leads home for bash and stays as it is for others.
         let is_doubtful = word.home && word.value_at.is_some();
-        let word = Word { known: word.known && !is_doubtful, home: word.home && !is_doubtful, ..word };
+        let word = ShellWord { known: word.known && !is_doubtful, home: word.home && !is_doubtful, ..word };
         Lexed { word, plain, assignment }
     }
 }
 
 impl Reader<'_> {
     /// The next word, or nothing where none stands.
-    pub fn word(&mut self, mode: Mode) -> Step<Option<Lexed>> {
+    pub fn word(&mut self, mode: WordMode) -> ReadStep<Option<Lexed>> {
         let start = self.at;
         let mut word = Builder::new();
         let mut open = 0_usize;
@@ -139,8 +139,8 @@ impl Reader<'_> {
             match char {
                 ' ' | '\t' | '\n' | ';' | '&' => break,
                 '|' | ')' if open == 0 => break,
-                '(' if mode != Mode::Pattern || self.at == start => break,
-                '<' | '>' if self.peek_byte(1) == Some(b'(') && mode != Mode::Pattern => {
+                '(' if mode != WordMode::Pattern || self.at == start => break,
+                '<' | '>' if self.peek_byte(1) == Some(b'(') && mode != WordMode::Pattern => {
                     self.process_substitution(&mut word)?;
                 }
                 '<' | '>' => break,
@@ -159,7 +159,7 @@ impl Reader<'_> {
         Ok((self.at > start).then(|| word.finish_lexed()))
     }
 
-    fn word_char(&mut self, word: &mut Builder, char: char, mode: Mode) -> Step<()> {
+    fn word_char(&mut self, word: &mut Builder, char: char, mode: WordMode) -> ReadStep<()> {
         match char {
             '$' => return self.dollar(word, false),
             '`' => return self.backtick(word, false),
@@ -184,7 +184,7 @@ impl Reader<'_> {
                 }
             },
             '~' if at_start || after_colon => self.tilde(word),
-            '=' if mode == Mode::Argument => self.equals(word)?,
+            '=' if mode == WordMode::Argument => self.equals(word)?,
             _ => {
                 word.push(char);
                 word.braces |= char == '{';
@@ -206,7 +206,7 @@ impl Reader<'_> {
     }
 
     /// `name=`, `name+=`, `name[…]=`; anything else is literal.
-    fn equals(&mut self, word: &mut Builder) -> Step<()> {
+    fn equals(&mut self, word: &mut Builder) -> ReadStep<()> {
         let before = word.text.clone();
         if before.is_empty() && self.peek().is_some_and(|next| next.is_alphanumeric() || "/._-(".contains(next)) {
             self.unknown("`=name` or `=(…)`, which zsh expands");
@@ -227,7 +227,7 @@ impl Reader<'_> {
         if self.take("(") { self.array(word) } else { Ok(()) }
     }
 
-    fn array(&mut self, word: &mut Builder) -> Step<()> {
+    fn array(&mut self, word: &mut Builder) -> ReadStep<()> {
         self.not_in_sh("an array");
         word.push_unknown("(…)", false);
         self.deeper(None, |reader| {
@@ -236,7 +236,7 @@ impl Reader<'_> {
                 if reader.take(")") {
                     return Ok(());
                 }
-                let element = reader.word(Mode::Argument)?;
+                let element = reader.word(WordMode::Argument)?;
                 match element {
                     Some(element) if element.word.code => reader.unknown("text in an array that could be run later"),
                     Some(_) => {}
@@ -246,7 +246,7 @@ impl Reader<'_> {
         })
     }
 
-    fn single_quoted(&mut self, word: &mut Builder) -> Step<()> {
+    fn single_quoted(&mut self, word: &mut Builder) -> ReadStep<()> {
         self.at += 1;
         let Some(length) = self.rest().find('\'') else { return self.stop("a single quote that does not end") };
         word.push_quoted(&self.rest()[..length]);
@@ -255,7 +255,7 @@ impl Reader<'_> {
     }
 
     /// After the opening quote.
-    pub fn double_quoted(&mut self, word: &mut Builder) -> Step<()> {
+    pub fn double_quoted(&mut self, word: &mut Builder) -> ReadStep<()> {
         word.push_quoted("");
         loop {
             match self.peek() {
@@ -270,7 +270,7 @@ impl Reader<'_> {
     }
 
     /// A character in double quotes or a here-document.
-    pub fn quoted_char(&mut self, word: &mut Builder, char: char) -> Step<()> {
+    pub fn quoted_char(&mut self, word: &mut Builder, char: char) -> ReadStep<()> {
         match char {
             '$' => self.dollar(word, true),
             '`' => self.backtick(word, true),

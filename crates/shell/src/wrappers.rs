@@ -1,13 +1,13 @@
 //! Programs that start another one: their options are known, so that the other one is found.
 
-use crate::interpret::Meaning;
+use crate::interpret::CommandMeaning;
 use crate::untold::UNTOLD;
 use crate::words::is_name;
-use crate::{Assignment, Role, Word};
+use crate::{Assignment, CommandRole, ShellWord};
 
 /// The options of a program. One that is not listed makes what follows unknown.
 #[derive(Default)]
-pub(crate) struct Options {
+pub(crate) struct ProgramOptions {
     pub flags: &'static str,
     pub values: &'static str,
     pub long_flags: &'static [&'static str],
@@ -16,10 +16,10 @@ pub(crate) struct Options {
 
 struct Wrapper {
     names: &'static [&'static str],
-    options: Options,
+    options: ProgramOptions,
     /// Operands before the command.
     operands: usize,
-    role: Role,
+    role: CommandRole,
 }
 
 const fn wrapper(
@@ -30,9 +30,9 @@ const fn wrapper(
 ) -> Wrapper {
     Wrapper {
         names,
-        options: Options { flags, values, long_flags: &[], long_values: &[] },
+        options: ProgramOptions { flags, values, long_flags: &[], long_values: &[] },
         operands,
-        role: Role::Wrapper,
+        role: CommandRole::Wrapper,
     }
 }
 
@@ -40,7 +40,7 @@ const fn with_long(
     mut wrapper: Wrapper,
     flags: &'static [&'static str],
     values: &'static [&'static str],
-    role: Role,
+    role: CommandRole,
 ) -> Wrapper {
     (wrapper.options.long_flags, wrapper.options.long_values, wrapper.role) = (flags, values, role);
     wrapper
@@ -51,37 +51,42 @@ const WRAPPERS: &[Wrapper] = &[
         wrapper(&["sudo"], "ABbEHknPS", "CDghpRrTtUu", 0),
         &["--preserve-env", "--non-interactive", "--set-home", "--stdin", "--background"],
         &["--user", "--group", "--chdir", "--host", "--prompt", "--preserve-env"],
-        Role::Elsewhere,
+        CommandRole::Elsewhere,
     ),
-    with_long(wrapper(&["doas"], "Ln", "Cu", 0), &[], &[], Role::Elsewhere),
+    with_long(wrapper(&["doas"], "Ln", "Cu", 0), &[], &[], CommandRole::Elsewhere),
     with_long(
         wrapper(&["env"], "i0v", "uC", 0),
         &["--ignore-environment", "--null"],
         &["--unset", "--chdir"],
-        Role::Wrapper,
+        CommandRole::Wrapper,
     ),
     wrapper(&["nohup", "busybox", "toybox", "nocorrect", "chronic", "ts", "catchsegv"], "", "", 0),
-    with_long(wrapper(&["nice"], "", "n", 0), &[], &["--adjustment"], Role::Wrapper),
-    with_long(wrapper(&["ionice"], "t", "cn", 0), &["--ignore"], &["--class", "--classdata"], Role::Wrapper),
+    with_long(wrapper(&["nice"], "", "n", 0), &[], &["--adjustment"], CommandRole::Wrapper),
+    with_long(wrapper(&["ionice"], "t", "cn", 0), &["--ignore"], &["--class", "--classdata"], CommandRole::Wrapper),
     with_long(
         wrapper(&["timeout", "gtimeout"], "fpv", "ks", 1),
         &["--foreground", "--preserve-status", "--verbose"],
         &["--kill-after", "--signal"],
-        Role::Wrapper,
+        CommandRole::Wrapper,
     ),
-    with_long(wrapper(&["stdbuf", "gstdbuf"], "", "ioe", 0), &[], &["--input", "--output", "--error"], Role::Wrapper),
-    with_long(wrapper(&["setsid"], "cfw", "", 0), &["--ctty", "--fork", "--wait"], &[], Role::Wrapper),
+    with_long(
+        wrapper(&["stdbuf", "gstdbuf"], "", "ioe", 0),
+        &[],
+        &["--input", "--output", "--error"],
+        CommandRole::Wrapper,
+    ),
+    with_long(wrapper(&["setsid"], "cfw", "", 0), &["--ctty", "--fork", "--wait"], &[], CommandRole::Wrapper),
     with_long(
         wrapper(&["time", "gtime"], "apqv", "fo", 0),
         &["--append", "--portability", "--quiet", "--verbose"],
         &["--format", "--output"],
-        Role::Wrapper,
+        CommandRole::Wrapper,
     ),
     with_long(
         wrapper(&["xargs", "gxargs"], "0oprtxil", "aEdILnPs", 0),
         &["--null", "--no-run-if-empty", "--verbose", "--exit", "--replace", "--max-lines", "--open-tty"],
         &["--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--replace", "--max-lines", "--eof"],
-        Role::Wrapper,
+        CommandRole::Wrapper,
     ),
     wrapper(&["strace", "ltrace"], "cCdfFiknqrtTvwxyYzZSDA", "eoOpsuaEIPXb", 0),
     wrapper(&["repeat"], "", "", 1),
@@ -107,12 +112,12 @@ const WRAPPERS: &[Wrapper] = &[
         0,
     ),
     wrapper(&["caffeinate"], "dimsu", "tw", 0),
-    with_long(wrapper(&["chroot"], "", "", 1), &["--skip-chdir"], &["--userspec", "--groups"], Role::Elsewhere),
+    with_long(wrapper(&["chroot"], "", "", 1), &["--skip-chdir"], &["--userspec", "--groups"], CommandRole::Elsewhere),
     with_long(
         wrapper(&["unshare"], "mUuinpCTfrc", "RwSG", 0),
         &["--mount", "--user", "--uts", "--ipc", "--net", "--pid", "--fork", "--map-root-user", "--mount-proc"],
         &["--root", "--wd", "--setuid", "--setgid"],
-        Role::Elsewhere,
+        CommandRole::Elsewhere,
     ),
     with_long(
         wrapper(
@@ -123,7 +128,7 @@ const WRAPPERS: &[Wrapper] = &[
         ),
         &[],
         &[],
-        Role::Elsewhere,
+        CommandRole::Elsewhere,
     ),
 ];
 
@@ -135,7 +140,7 @@ pub(crate) fn starts_others(name: &str) -> bool {
 }
 
 /// Says whether it was one.
-pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
+pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
     let words = meaning.words().to_vec();
     match name {
         "find" | "gfind" => find(meaning, &words),
@@ -149,7 +154,7 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
             meaning.starts(
                 words.into_iter().skip(1).skip_while(|word| word.text.starts_with('-')).collect(),
                 Vec::new(),
-                Role::Elsewhere,
+                CommandRole::Elsewhere,
             );
         }
         _ if name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" => {
@@ -157,7 +162,7 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
             meaning.starts(
                 words.into_iter().skip(1).skip_while(|word| word.text.starts_with('-')).collect(),
                 Vec::new(),
-                Role::Elsewhere,
+                CommandRole::Elsewhere,
             );
         }
         "env"
@@ -176,7 +181,12 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
 }
 
 /// Notes the command that stands after the options, assignments and operands of a wrapper.
-pub(crate) fn start_after(meaning: &mut Meaning<'_>, options: &Options, operands: usize, role: Role) {
+pub(crate) fn start_after(
+    meaning: &mut CommandMeaning<'_>,
+    options: &ProgramOptions,
+    operands: usize,
+    role: CommandRole,
+) {
     let words = meaning.words().to_vec();
     let name = meaning.command.program().unwrap_or_default().to_owned();
     let Some(mut at) = options.end(&words, name == "nice") else {
@@ -196,17 +206,17 @@ pub(crate) fn start_after(meaning: &mut Meaning<'_>, options: &Options, operands
         assignments.push(assignment);
         at += 1;
     }
-    let mut inner: Vec<Word> = words.into_iter().skip(at).collect();
+    let mut inner: Vec<ShellWord> = words.into_iter().skip(at).collect();
     if matches!(name.as_str(), "xargs" | "gxargs") {
         if inner.is_empty() {
-            inner.push(Word::known("echo"));
+            inner.push(ShellWord::known("echo"));
         }
-        let is_placed = |word: &Word| word.text.contains("{}") || word.text.contains('%');
+        let is_placed = |word: &ShellWord| word.text.contains("{}") || word.text.contains('%');
         inner.iter_mut().skip(1).filter(|word| is_placed(word)).for_each(|word| word.known = false);
         if inner.iter().skip(1).any(|word| !word.known) && is_placed(&inner[0]) {
             inner[0].known = false;
         }
-        let replaces = |word: &Word| {
+        let replaces = |word: &ShellWord| {
             let bundle = word.text.strip_prefix('-').filter(|bundle| !bundle.starts_with('-'));
             bundle.is_some_and(|bundle| bundle.contains(['I', 'i'])) || word.text.starts_with("--replace")
         };
@@ -214,13 +224,13 @@ pub(crate) fn start_after(meaning: &mut Meaning<'_>, options: &Options, operands
             inner.iter_mut().for_each(|word| word.known &= !word.text.contains("{}"));
             replaced(meaning, &mut inner);
         }
-        inner.push(Word::unknown("…"));
+        inner.push(ShellWord::unknown("…"));
     }
     meaning.starts(inner, assignments, role);
 }
 
 /// `xargs -I X`: words that hold X are made from the input.
-fn replaced(meaning: &Meaning<'_>, inner: &mut [Word]) {
+fn replaced(meaning: &CommandMeaning<'_>, inner: &mut [ShellWord]) {
     let words = meaning.words();
     let mark = words.iter().enumerate().find_map(|(at, word)| match word.text.strip_prefix("-I")? {
         "" => words.get(at + 1).map(|next| next.text.clone()),
@@ -233,15 +243,15 @@ fn replaced(meaning: &Meaning<'_>, inner: &mut [Word]) {
         .for_each(|word| word.known = false);
 }
 
-fn assignment(word: &Word) -> Option<Assignment> {
+fn assignment(word: &ShellWord) -> Option<Assignment> {
     let (name, value) = word.text.split_once('=')?;
-    let value = Word { text: value.to_owned(), value_at: None, ..word.clone() };
+    let value = ShellWord { text: value.to_owned(), value_at: None, ..word.clone() };
     is_name(name).then(|| Assignment { name: name.to_owned(), value })
 }
 
-impl Options {
+impl ProgramOptions {
     /// Where the options end, if all of them are understood.
-    pub fn end(&self, words: &[Word], numbers: bool) -> Option<usize> {
+    pub fn end(&self, words: &[ShellWord], numbers: bool) -> Option<usize> {
         let mut at = 1;
         while let Some(word) = words.get(at) {
             let text = word.text.as_str();
@@ -290,7 +300,7 @@ impl Options {
     }
 }
 
-fn find(meaning: &mut Meaning<'_>, words: &[Word]) {
+fn find(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
     if words.iter().any(|word| !word.known && word.text.contains(['$', '`'])) {
         meaning.unknown("what `find` is to do: its words are decided when it runs");
     }
@@ -304,7 +314,7 @@ fn find(meaning: &mut Meaning<'_>, words: &[Word]) {
             let length = (at + 1..words.len()).take_while(|place| !is_end(place)).count();
             let mut inner = words[at + 1..at + 1 + length].to_vec();
             inner.iter_mut().for_each(|word| word.known &= !word.text.contains("{}"));
-            meaning.starts(inner, Vec::new(), Role::Itself);
+            meaning.starts(inner, Vec::new(), CommandRole::Itself);
             at += length;
         }
         at += 1;
@@ -312,10 +322,11 @@ fn find(meaning: &mut Meaning<'_>, words: &[Word]) {
 }
 
 /// `fd -x command…`, `rg --pre command`.
-fn option_with_command(meaning: &mut Meaning<'_>, words: &[Word], options: &[&str]) {
-    let is_option =
-        |word: &Word| options.iter().any(|option| word.text == *option || word.text.starts_with(&format!("{option}=")));
-    let bundled = |word: &Word| {
+fn option_with_command(meaning: &mut CommandMeaning<'_>, words: &[ShellWord], options: &[&str]) {
+    let is_option = |word: &ShellWord| {
+        options.iter().any(|option| word.text == *option || word.text.starts_with(&format!("{option}=")))
+    };
+    let bundled = |word: &ShellWord| {
         options.contains(&"-x")
             && word.text.starts_with('-')
             && !word.text.starts_with("--")
@@ -328,19 +339,19 @@ fn option_with_command(meaning: &mut Meaning<'_>, words: &[Word], options: &[&st
     if !is_option(&words[at]) && !words[at].text.ends_with(['x', 'X']) {
         meaning.unknown("a program that is written together with its option");
     }
-    let mut inner: Vec<Word> = match words[at].text.split_once('=') {
-        Some((_, program)) => vec![Word { text: program.to_owned(), ..words[at].clone() }],
+    let mut inner: Vec<ShellWord> = match words[at].text.split_once('=') {
+        Some((_, program)) => vec![ShellWord { text: program.to_owned(), ..words[at].clone() }],
         None => words[at + 1..].iter().take_while(|word| word.text != ";").cloned().collect(),
     };
     inner.iter_mut().for_each(|word| word.known &= !word.text.contains('{'));
-    inner.push(Word::unknown("…"));
-    meaning.starts(inner, Vec::new(), Role::Itself);
+    inner.push(ShellWord::unknown("…"));
+    meaning.starts(inner, Vec::new(), CommandRole::Itself);
 }
 
 /// `su -c text`, `script -c text`, `flock file -c text` or `flock file command`.
-fn text_option(meaning: &mut Meaning<'_>, name: &str, words: &[Word]) {
-    let role = if name == "su" { Role::Elsewhere } else { Role::Wrapper };
-    let is_option = |word: &Word| {
+fn text_option(meaning: &mut CommandMeaning<'_>, name: &str, words: &[ShellWord]) {
+    let role = if name == "su" { CommandRole::Elsewhere } else { CommandRole::Wrapper };
+    let is_option = |word: &ShellWord| {
         word.text == "--command"
             || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c'))
     };
@@ -348,30 +359,31 @@ fn text_option(meaning: &mut Meaning<'_>, name: &str, words: &[Word]) {
         meaning.runs_word(words.get(at + 1), true, role);
     } else if let Some(word) = words.iter().find(|word| word.text.starts_with("--command=")) {
         let text = word.text.trim_start_matches("--command=").to_owned();
-        meaning.runs_word(Some(&Word { text, ..word.clone() }), true, role);
+        meaning.runs_word(Some(&ShellWord { text, ..word.clone() }), true, role);
     } else if name == "flock" {
-        start_after(meaning, &Options { flags: "exsnuoFv", values: "Ew", ..Options::default() }, 1, role);
+        start_after(meaning, &ProgramOptions { flags: "exsnuoFv", values: "Ew", ..ProgramOptions::default() }, 1, role);
     } else {
         meaning.unknown(format!("a shell that `{name}` starts"));
     }
 }
 
-fn watch(meaning: &mut Meaning<'_>, words: &[Word]) {
-    let options = Options { flags: "bcdegtpwx", values: "n", long_values: &["--interval"], ..Options::default() };
+fn watch(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
+    let options =
+        ProgramOptions { flags: "bcdegtpwx", values: "n", long_values: &["--interval"], ..ProgramOptions::default() };
     match options.end(words, false) {
         Some(at) if words[at..].iter().all(|word| word.known) => {
             let text = words[at..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-            meaning.runs_text(&text, true, Role::Wrapper);
+            meaning.runs_text(&text, true, CommandRole::Wrapper);
         }
         _ => meaning.unknown("text that `watch` runs"),
     }
 }
 
 /// `env -S 'program arguments' more`.
-fn split_string(meaning: &mut Meaning<'_>, words: &[Word]) {
+fn split_string(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
     let text = words.iter().skip(1).map(|word| word.text.trim_start_matches("-S")).collect::<Vec<_>>().join(" ");
     meaning.unknown("a string that `env -S` splits");
     if words.iter().all(|word| word.known) {
-        meaning.runs_text(text.trim_start_matches("--split-string="), true, Role::Wrapper);
+        meaning.runs_text(text.trim_start_matches("--split-string="), true, CommandRole::Wrapper);
     }
 }

@@ -5,28 +5,28 @@
 mod special;
 mod table;
 
-use crate::{Command, Word};
-use table::{WRITERS, What, Writer};
+use crate::{ShellCommand, ShellWord};
+use table::{WRITERS, What, WritingProgram};
 
 /// A place that a command writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    pub path: Word,
+pub struct WrittenPlace {
+    pub path: ShellWord,
     /// What is made below, if `path` is a folder; nothing where that cannot be told.
-    pub inside: Vec<Word>,
+    pub inside: Vec<ShellWord>,
     /// To write it is what the command is for: who allows `cp` means this.
     pub meant: bool,
 }
 
 /// What the command writes, besides its redirects.
-pub(crate) fn written(command: &Command) -> Vec<Written> {
+pub(crate) fn written(command: &ShellCommand) -> Vec<WrittenPlace> {
     let Some(row) = row(command.program()) else { return Vec::new() };
-    let parts = Parts::of(row, &command.words);
-    let mut all: Vec<Written> =
-        row.outputs.iter().flat_map(|name| parts.values(name)).cloned().map(Written::at).collect();
+    let parts = SortedWords::of(row, &command.words);
+    let mut all: Vec<WrittenPlace> =
+        row.outputs.iter().flat_map(|name| parts.values(name)).cloned().map(WrittenPlace::at).collect();
     all.extend(match &row.what {
         What::Nothing => Vec::new(),
-        What::Operands(behind) => parts.operands.iter().skip(*behind).cloned().map(Written::at).collect(),
+        What::Operands(behind) => parts.operands.iter().skip(*behind).cloned().map(WrittenPlace::at).collect(),
         What::Target => special::target(&parts),
         What::Other(tell) => tell(&parts),
     });
@@ -35,30 +35,30 @@ pub(crate) fn written(command: &Command) -> Vec<Written> {
     all
 }
 
-fn row(program: Option<&str>) -> Option<&'static Writer> {
+fn row(program: Option<&str>) -> Option<&'static WritingProgram> {
     let program = program?;
     WRITERS.iter().find(|row| row.names.contains(&program))
 }
 
-impl Written {
-    fn at(path: Word) -> Self {
+impl WrittenPlace {
+    fn at(path: ShellWord) -> Self {
         Self { path, ..Self::default() }
     }
 }
 
 /// The words of a command, sorted.
 #[derive(Default)]
-struct Parts {
-    operands: Vec<Word>,
+struct SortedWords {
+    operands: Vec<ShellWord>,
     /// `-x`, `--long` or `-name` with what belongs to it.
-    options: Vec<(String, Option<Word>)>,
+    options: Vec<(String, Option<ShellWord>)>,
     /// As they are written, without the program.
-    words: Vec<Word>,
+    words: Vec<ShellWord>,
 }
 
-impl Parts {
-    fn of(row: &Writer, words: &[Word]) -> Self {
-        let words: Vec<Word> = words.iter().skip(1).cloned().collect();
+impl SortedWords {
+    fn of(row: &WritingProgram, words: &[ShellWord]) -> Self {
+        let words: Vec<ShellWord> = words.iter().skip(1).cloned().collect();
         let mut parts = Self { words, ..Self::default() };
         let mut rest = parts.words.clone().into_iter();
         while let Some(word) = rest.next() {
@@ -76,7 +76,7 @@ impl Parts {
     }
 
     /// Programs take the beginning of a long option for the whole.
-    fn long(&mut self, row: &Writer, word: &Word, rest: &mut impl Iterator<Item = Word>) {
+    fn long(&mut self, row: &WritingProgram, word: &ShellWord, rest: &mut impl Iterator<Item = ShellWord>) {
         let (name, value) = match word.text.split_once('=') {
             Some((name, value)) => (name, Some(part(word, value))),
             None => (word.text.as_str(), None),
@@ -90,7 +90,7 @@ impl Parts {
         self.options.push((full.map_or(name, |full| full).to_owned(), value));
     }
 
-    fn short(&mut self, values: &str, word: &Word, rest: &mut impl Iterator<Item = Word>) {
+    fn short(&mut self, values: &str, word: &ShellWord, rest: &mut impl Iterator<Item = ShellWord>) {
         let bundle = word.text.trim_start_matches('-');
         for (at, letter) in bundle.char_indices() {
             let name = format!("-{letter}");
@@ -105,12 +105,12 @@ impl Parts {
         }
     }
 
-    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Word> {
+    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a ShellWord> {
         self.options.iter().filter(move |(own, _)| own == name).filter_map(|(_, value)| value.as_ref())
     }
 
     /// The last of these options.
-    fn value(&self, names: &[&str]) -> Option<&Word> {
+    fn value(&self, names: &[&str]) -> Option<&ShellWord> {
         let mut all = self.options.iter().rev().filter(|(own, _)| names.contains(&own.as_str()));
         all.find_map(|(_, value)| value.as_ref())
     }
@@ -121,8 +121,8 @@ impl Parts {
 }
 
 /// A piece of a word.
-fn part(word: &Word, text: &str) -> Word {
-    if word.known { Word::known(text) } else { Word::unknown(text) }
+fn part(word: &ShellWord, text: &str) -> ShellWord {
+    if word.known { ShellWord::known(text) } else { ShellWord::unknown(text) }
 }
 
 #[cfg(test)]

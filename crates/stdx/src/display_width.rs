@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::escape::{Piece, pieces};
+use crate::escape::{EscapePiece, pieces};
 
 /// Columns of one line of text. Escape sequences and control characters take none, but for sized text (OSC 66); a tab
 /// takes one, so expand tabs first where they matter.
@@ -40,7 +40,7 @@ pub fn clip(text: &str, columns: usize) -> (&str, usize) {
     }
     let (mut end, mut used) = (0, 0);
     for piece in pieces(text) {
-        let Piece::Text(plain) = piece else {
+        let EscapePiece::Text(plain) = piece else {
             used += piece_width(piece);
             if used > columns {
                 return (&text[..end], used - piece_width(piece));
@@ -118,13 +118,13 @@ fn simple_width(char: char) -> Option<usize> {
     }
 }
 
-fn piece_width(piece: Piece<'_>) -> usize {
+fn piece_width(piece: EscapePiece<'_>) -> usize {
     match piece {
-        Piece::Text(text) => match simple_prefix(text) {
+        EscapePiece::Text(text) => match simple_prefix(text) {
             (end, columns) if end == text.len() => columns,
             _ => text.graphemes(true).map(grapheme_width).sum(),
         },
-        Piece::Escape(escape) => sized_text_width(escape).unwrap_or(0),
+        EscapePiece::Escape(escape) => sized_text_width(escape).unwrap_or(0),
     }
 }
 
@@ -145,9 +145,9 @@ fn sized_text_width(escape: &str) -> Option<usize> {
     Some(scale * if cells > 0 { cells } else { natural() })
 }
 
-fn piece_length(piece: Piece<'_>) -> usize {
+fn piece_length(piece: EscapePiece<'_>) -> usize {
     match piece {
-        Piece::Text(text) | Piece::Escape(text) => text.len(),
+        EscapePiece::Text(text) | EscapePiece::Escape(text) => text.len(),
     }
 }
 

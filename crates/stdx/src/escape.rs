@@ -2,7 +2,7 @@
 
 /// A run of text that is, or is not, an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum EscapePiece<'a> {
     Text(&'a str),
     Escape(&'a str),
 }
@@ -21,15 +21,15 @@ pub struct Pieces<'a> {
 }
 
 impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+    type Item = EscapePiece<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<EscapePiece<'a>> {
         if self.rest.is_empty() {
             return None;
         }
         let plain = plain_length(self.rest);
-        let (length, wrap): (usize, fn(&'a str) -> Piece<'a>) =
-            if plain > 0 { (plain, Piece::Text) } else { (self.escape_length(), Piece::Escape) };
+        let (length, wrap): (usize, fn(&'a str) -> EscapePiece<'a>) =
+            if plain > 0 { (plain, EscapePiece::Text) } else { (self.escape_length(), EscapePiece::Escape) };
         let (piece, rest) = self.rest.split_at(length);
         self.rest = rest;
         Some(wrap(piece))
@@ -97,8 +97,8 @@ mod tests {
 
     fn shown(text: &str) -> String {
         let wrap = |piece| match piece {
-            Piece::Text(text) => text.to_owned(),
-            Piece::Escape(text) => format!("<{}>", text.escape_default()),
+            EscapePiece::Text(text) => text.to_owned(),
+            EscapePiece::Escape(text) => format!("<{}>", text.escape_default()),
         };
         pieces(text).map(wrap).collect()
     }
@@ -124,7 +124,7 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_add_up(text in "([a-zé]|\u{1b}|\u{9b}|\u{9d}|\u{9c}|\u{7}|[\\[\\]\\\\0-9;m]){0,40}") {
-            let joined: String = pieces(&text).map(|piece| match piece { Piece::Text(t) | Piece::Escape(t) => t }).collect();
+            let joined: String = pieces(&text).map(|piece| match piece { EscapePiece::Text(t) | EscapePiece::Escape(t) => t }).collect();
             prop_assert_eq!(joined, text);
         }
     }

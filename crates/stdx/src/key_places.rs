@@ -7,20 +7,20 @@ use serde_saphyr::Spanned;
 
 /// Both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct LineColumn {
     pub line: u64,
     pub column: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LineColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
 }
 
 /// Where a text is no YAML, and why in one line. Nothing of the text is quoted: there may be keys in it.
-pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<Place>, String) {
-    let place = error.location().map(|at| Place { line: at.line(), column: at.column() });
+pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<LineColumn>, String) {
+    let place = error.location().map(|at| LineColumn { line: at.line(), column: at.column() });
     let place = place.filter(|place| place.line > 0);
     if let Some(why) = plain_words(error.without_snippet()) {
         return (place, why);
@@ -79,12 +79,12 @@ pub fn expected_value(expected: &str) -> String {
 
 /// The keys of a text by their path. A text that cannot be read has none.
 #[derive(Debug, Default)]
-pub struct KeyPlaces(Node);
+pub struct KeyPlaces(KeyNode);
 
 #[derive(Debug, Default)]
-enum Node {
-    Map(Vec<(String, Place, Node)>),
-    List(Vec<(Place, Node)>),
+enum KeyNode {
+    Map(Vec<(String, LineColumn, KeyNode)>),
+    List(Vec<(LineColumn, KeyNode)>),
     #[default]
     Leaf,
 }
@@ -97,17 +97,17 @@ impl KeyPlaces {
 
     /// Where a key stands, or the nearest key above it that is there. The path is written `a.b.list[0].c`; a key may have
     /// dots in it.
-    pub fn nearest(&self, path: &str) -> Option<Place> {
+    pub fn nearest(&self, path: &str) -> Option<LineColumn> {
         self.0.deepest(path).map(|(place, _)| place)
     }
 }
 
-impl Node {
+impl KeyNode {
     /// The place that uses most of the path, with how much that was.
-    fn deepest(&self, path: &str) -> Option<(Place, usize)> {
+    fn deepest(&self, path: &str) -> Option<(LineColumn, usize)> {
         match self {
-            Node::Leaf => None,
-            Node::Map(entries) => {
+            KeyNode::Leaf => None,
+            KeyNode::Map(entries) => {
                 let found = entries.iter().filter_map(|(key, place, node)| {
                     let rest = path.strip_prefix(key.as_str())?;
                     let below = match rest.strip_prefix('.') {
@@ -119,7 +119,7 @@ impl Node {
                 });
                 found.max_by_key(|(_, used)| *used)
             }
-            Node::List(items) => {
+            KeyNode::List(items) => {
                 let (index, rest) = path.strip_prefix('[')?.split_once(']')?;
                 let (place, node) = items.get(index.parse::<usize>().ok()?)?;
                 let below = rest.strip_prefix('.').unwrap_or(rest);
@@ -128,7 +128,7 @@ impl Node {
         }
     }
 
-    fn below(&self, rest: &str, place: Place, used: usize) -> (Place, usize) {
+    fn below(&self, rest: &str, place: LineColumn, used: usize) -> (LineColumn, usize) {
         match self.deepest(rest) {
             Some((deeper, more)) => (deeper, used + more),
             None => (place, used),
@@ -136,7 +136,7 @@ impl Node {
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for KeyNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NodeVisitor)
     }
@@ -145,73 +145,73 @@ impl<'de> Deserialize<'de> for Node {
 struct NodeVisitor;
 
 impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
+    type Value = KeyNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("anything")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<KeyNode, A::Error> {
         let mut entries = Vec::new();
         while let Some(key) = map.next_key::<Spanned<String>>()? {
             let place = place_of(&key);
             entries.push((key.value, place, map.next_value()?));
         }
-        Ok(Node::Map(entries))
+        Ok(KeyNode::Map(entries))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<KeyNode, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = list.next_element::<Spanned<Node>>()? {
+        while let Some(item) = list.next_element::<Spanned<KeyNode>>()? {
             let place = place_of(&item);
             items.push((place, item.value));
         }
-        Ok(Node::List(items))
+        Ok(KeyNode::List(items))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_bool<E>(self, _: bool) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_i64<E>(self, _: i64) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_i128<E>(self, _: i128) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_i128<E>(self, _: i128) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_u64<E>(self, _: u64) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_u128<E>(self, _: u128) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_u128<E>(self, _: u128) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_f64<E>(self, _: f64) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_str<E>(self, _: &str) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_bytes<E>(self, _: &[u8]) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_none<E>(self) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_none<E>(self) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Leaf)
+    fn visit_unit<E>(self) -> Result<KeyNode, E> {
+        Ok(KeyNode::Leaf)
     }
 }
 
-fn place_of<T>(spanned: &Spanned<T>) -> Place {
-    Place { line: spanned.referenced.line(), column: spanned.referenced.column() }
+fn place_of<T>(spanned: &Spanned<T>) -> LineColumn {
+    LineColumn { line: spanned.referenced.line(), column: spanned.referenced.column() }
 }
 
 #[cfg(test)]
@@ -270,7 +270,7 @@ umlaut: {ä: 1, b: 2}
     #[test]
     fn a_text_that_is_no_yaml_has_a_place_and_a_reason() {
         for (text, expect) in [("a: 1\nb: [1, 2\nc: 3\n", "3:2"), ("a: 'x\n", "2:1"), ("a: 1\nb: *x\n", "2:4")] {
-            let error = serde_saphyr::from_str::<Node>(text).unwrap_err();
+            let error = serde_saphyr::from_str::<KeyNode>(text).unwrap_err();
             let (place, why) = yaml_problem(&error);
             assert_eq!(place.map(|place| place.to_string()).as_deref(), Some(expect), "{why}");
             assert!(!why.is_empty() && !why.contains(" at line") && !why.contains('\n'), "{why}");
@@ -290,7 +290,7 @@ umlaut: {ä: 1, b: 2}
             ("a: 1\n---\nb: 2\n", "there is more than one document in it (`---`)"),
             (&deep, "it is too large, or too much is nested or repeated in it"),
         ] {
-            let error = serde_saphyr::from_str::<Node>(text).unwrap_err();
+            let error = serde_saphyr::from_str::<KeyNode>(text).unwrap_err();
             assert_eq!(yaml_problem(&error).1, expect, "{error}");
         }
         let error = serde_saphyr::from_str::<std::collections::BTreeMap<String, f64>>("a: []\n").unwrap_err();

@@ -4,7 +4,7 @@
 
 /// A line without its line break (`\n` or `\r\n`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct SplitLine<'a> {
     /// At most the splitter's limit.
     pub bytes: &'a [u8],
     /// Bytes over the limit that were dropped; zero for a complete line.
@@ -29,7 +29,7 @@ impl LineSplitter {
     }
 
     /// Takes a chunk and hands over each line that it completes.
-    pub fn push(&mut self, mut chunk: &[u8], mut each: impl FnMut(Line<'_>)) {
+    pub fn push(&mut self, mut chunk: &[u8], mut each: impl FnMut(SplitLine<'_>)) {
         while let Some(at) = memchr::memchr(b'\n', chunk) {
             let (piece, rest) = (&chunk[..at], &chunk[at + 1..]);
             if self.pending() == 0 {
@@ -45,7 +45,7 @@ impl LineSplitter {
     }
 
     /// Hands over what follows the last line break, if anything does, and starts afresh.
-    pub fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
+    pub fn finish(&mut self, mut each: impl FnMut(SplitLine<'_>)) {
         if self.pending() > 0 {
             each(bounded(&self.pending, self.pending(), self.max, false));
             self.reset();
@@ -75,14 +75,14 @@ impl LineSplitter {
 }
 
 /// A line of `length` bytes, of which `bytes` holds the start.
-fn bounded(bytes: &[u8], length: usize, max: usize, terminated: bool) -> Line<'_> {
+fn bounded(bytes: &[u8], length: usize, max: usize, terminated: bool) -> SplitLine<'_> {
     let kept = length.min(max);
-    Line { bytes: &bytes[..kept], dropped: length - kept, terminated }
+    SplitLine { bytes: &bytes[..kept], dropped: length - kept, terminated }
 }
 
 /// One frame of a stream of JSON lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame<'a> {
+pub enum JsonLineFrame<'a> {
     /// A line with content; `complete` is false for a last line without its line break.
     Text { line: usize, bytes: &'a [u8], complete: bool },
     /// A line over the limit, its content dropped.
@@ -101,28 +101,28 @@ impl JsonLines {
         Self { splitter: LineSplitter::new(max_line), line: 0 }
     }
 
-    pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(Frame<'_>)) {
+    pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(JsonLineFrame<'_>)) {
         let count = &mut self.line;
         self.splitter.push(chunk, |line| frame(count, line, &mut each));
     }
 
-    pub fn finish(&mut self, mut each: impl FnMut(Frame<'_>)) {
+    pub fn finish(&mut self, mut each: impl FnMut(JsonLineFrame<'_>)) {
         let count = &mut self.line;
         self.splitter.finish(|line| frame(count, line, &mut each));
     }
 }
 
-fn frame(count: &mut usize, line: Line<'_>, each: &mut impl FnMut(Frame<'_>)) {
+fn frame(count: &mut usize, line: SplitLine<'_>, each: &mut impl FnMut(JsonLineFrame<'_>)) {
     *count += 1;
     if line.dropped > 0 {
-        return each(Frame::TooLong { line: *count, bytes: line.bytes.len() + line.dropped });
+        return each(JsonLineFrame::TooLong { line: *count, bytes: line.bytes.len() + line.dropped });
     }
     let bytes = match line.bytes.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) if *count == 1 => rest,
         _ => line.bytes,
     };
     if !bytes.trim_ascii().is_empty() {
-        each(Frame::Text { line: *count, bytes, complete: line.terminated });
+        each(JsonLineFrame::Text { line: *count, bytes, complete: line.terminated });
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
 
     fn split(chunks: &[&[u8]], max: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut note = |line: Line<'_>| {
+        let mut note = |line: SplitLine<'_>| {
             let end = if line.terminated { "" } else { "…" };
             lines.push(format!("{}+{}{end}", String::from_utf8_lossy(line.bytes), line.dropped));
         };

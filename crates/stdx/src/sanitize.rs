@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::escape::{Piece, pieces};
+use crate::escape::{EscapePiece, pieces};
 
 /// Removes terminal escape sequences.
 pub fn strip_ansi(text: &str) -> Cow<'_, str> {
@@ -11,8 +11,8 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let plain = pieces(text).filter_map(|piece| match piece {
-        Piece::Text(text) => Some(text),
-        Piece::Escape(_) => None,
+        EscapePiece::Text(text) => Some(text),
+        EscapePiece::Escape(_) => None,
     });
     Cow::Owned(plain.collect())
 }

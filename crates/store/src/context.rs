@@ -11,8 +11,8 @@ use crate::lines::LONGEST_LINE;
 use crate::message;
 use crate::open::LoadedSession;
 use crate::problem::{Damage, Report};
-use crate::scan::{Kind, Scan, Spot, implied_id, without_breaks};
-use crate::skim::{Field, skim};
+use crate::scan::{ContextEntryKind, Scan, Spot, implied_id, without_breaks};
+use crate::skim::{SkimmedField, skim};
 use crate::window::Window;
 
 /// At most this many pieces of one damaged line are looked at.
@@ -35,7 +35,7 @@ pub struct Context {
 }
 
 pub(crate) fn build(session: &LoadedSession, leaf: Option<u32>, report: &mut Report) -> Context {
-    let mut walk = Walk { session, scan: &session.scan, window: Window::new(&session.file), report };
+    let mut walk = ContextWalk { session, scan: &session.scan, window: Window::new(&session.file), report };
     let leaf_id = leaf.and_then(|leaf| walk.line(leaf).map(|line| id_in(&line, leaf)));
     let mut context = Context { leaf: leaf_id, ..Context::default() };
     let visible = walk.visible(leaf);
@@ -46,18 +46,19 @@ pub(crate) fn build(session: &LoadedSession, leaf: Option<u32>, report: &mut Rep
     for position in visible.path.into_iter().rev() {
         walk.add(position, &mut context);
     }
-    let thinking = walk.latest(leaf, Kind::ThinkingLevelChange, |line| {
+    let thinking = walk.latest(leaf, ContextEntryKind::ThinkingLevelChange, |line| {
         serde_json::from_str::<ThinkingLevelChange>(line).ok().map(|change| change.thinking_level)
     });
     context.thinking_level = thinking.flatten();
-    let mode = walk.latest(leaf, Kind::ModeChange, |line| serde_json::from_str::<ModeChange>(line).ok());
+    let mode = walk.latest(leaf, ContextEntryKind::ModeChange, |line| serde_json::from_str::<ModeChange>(line).ok());
     context.mode = mode.map(|change| change.mode).filter(|mode| mode != "none");
     context.injected_rules = walk.injected_rules(leaf);
-    context.model = walk.latest(leaf, Kind::ModelChange, chosen_model).or_else(|| answering_model(&context.messages));
+    context.model =
+        walk.latest(leaf, ContextEntryKind::ModelChange, chosen_model).or_else(|| answering_model(&context.messages));
     context
 }
 
-struct Walk<'a> {
+struct ContextWalk<'a> {
     session: &'a LoadedSession,
     scan: &'a Scan,
     window: Window<'a>,
@@ -67,12 +68,12 @@ struct Walk<'a> {
 /// The part of a branch that is in the context.
 #[derive(Default)]
 struct Visible {
-    summary: Option<Summary>,
+    summary: Option<SummaryEntry>,
     /// Newest first.
     path: Vec<u32>,
 }
 
-struct Summary {
+struct SummaryEntry {
     id: EntryId,
     message: Message,
     first_kept: u64,
@@ -80,16 +81,16 @@ struct Summary {
     line: u32,
 }
 
-impl Walk<'_> {
+impl ContextWalk<'_> {
     fn visible(&mut self, leaf: Option<u32>) -> Visible {
         let mut visible = Visible::default();
         let mut before_older_compaction = None;
         for position in ancestors(self.scan, leaf) {
             let spot = &self.scan.spots[position as usize];
             match (spot.kind, &visible.summary) {
-                (Kind::ResetBoundary, _) => return visible,
-                (Kind::Compaction, None) => visible.summary = self.summary(position),
-                (Kind::Compaction, Some(_)) => {
+                (ContextEntryKind::ResetBoundary, _) => return visible,
+                (ContextEntryKind::Compaction, None) => visible.summary = self.summary(position),
+                (ContextEntryKind::Compaction, Some(_)) => {
                     before_older_compaction.get_or_insert(visible.path.len());
                 }
                 _ => visible.path.push(position),
@@ -105,7 +106,7 @@ impl Walk<'_> {
         visible
     }
 
-    fn summary(&mut self, position: u32) -> Option<Summary> {
+    fn summary(&mut self, position: u32) -> Option<SummaryEntry> {
         #[derive(Deserialize)]
         struct FirstVersion {
             #[serde(rename = "firstKeptEntryIndex")]
@@ -126,7 +127,7 @@ impl Walk<'_> {
                 let first_kept =
                     self.scan.position_of(named).map_or(named, |position| self.scan.spots[position as usize].id_hash);
                 let line = self.scan.spots[position as usize].line;
-                Some(Summary { id, message, first_kept, first_kept_id: compaction.first_kept_entry_id, line })
+                Some(SummaryEntry { id, message, first_kept, first_kept_id: compaction.first_kept_entry_id, line })
             }
             Err(error) => {
                 let why = error.to_string();
@@ -140,10 +141,13 @@ impl Walk<'_> {
         let spot = &self.scan.spots[position as usize];
         let (kind, number) = (spot.kind, spot.line);
         let Some(line) = self.line(position) else { return };
-        if !matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary) {
+        if !matches!(
+            kind,
+            ContextEntryKind::Message | ContextEntryKind::CustomMessage | ContextEntryKind::BranchSummary
+        ) {
             let fault = match kind {
-                Kind::Unknown => None,
-                Kind::TitleChange => serde_json::from_str::<TitleChange>(&line).err(),
+                ContextEntryKind::Unknown => None,
+                ContextEntryKind::TitleChange => serde_json::from_str::<TitleChange>(&line).err(),
                 _ => serde_json::from_str::<serde::de::IgnoredAny>(&line).err(),
             };
             if let Some(error) = fault {
@@ -160,10 +164,10 @@ impl Walk<'_> {
         }
     }
 
-    fn message(&mut self, kind: Kind, number: u32, line: &str) -> Result<Message, serde_json::Error> {
+    fn message(&mut self, kind: ContextEntryKind, number: u32, line: &str) -> Result<Message, serde_json::Error> {
         let (mut message, damage) = match kind {
-            Kind::CustomMessage => message::of_custom_message(line)?,
-            Kind::BranchSummary => (message::of_branch_summary(line)?, None),
+            ContextEntryKind::CustomMessage => message::of_custom_message(line)?,
+            ContextEntryKind::BranchSummary => (message::of_branch_summary(line)?, None),
             _ => message::of_message_entry(line)?,
         };
         if let Some(damage) = damage {
@@ -182,8 +186,11 @@ impl Walk<'_> {
         for piece in pieces {
             let Ok(head) = skim(piece.as_bytes()) else { continue };
             let (Some(kind), Some(id)) = (head.kind.text(), head.id.text()) else { continue };
-            let kind = Kind::named(kind);
-            if !matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary) {
+            let kind = ContextEntryKind::named(kind);
+            if !matches!(
+                kind,
+                ContextEntryKind::Message | ContextEntryKind::CustomMessage | ContextEntryKind::BranchSummary
+            ) {
                 continue;
             }
             if let Ok(message) = self.message(kind, number, piece) {
@@ -199,7 +206,9 @@ impl Walk<'_> {
         let scan = self.scan;
         let mut rules: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
-        for position in ancestors(scan, leaf).filter(|at| scan.spots[*at as usize].kind == Kind::TtsrInjection) {
+        for position in
+            ancestors(scan, leaf).filter(|at| scan.spots[*at as usize].kind == ContextEntryKind::TtsrInjection)
+        {
             let entry = self.line(position).and_then(|line| serde_json::from_str::<TtsrInjection>(&line).ok());
             for name in entry.into_iter().flat_map(|entry| entry.injected_rules) {
                 if seen.insert(name.clone()) {
@@ -211,7 +220,7 @@ impl Walk<'_> {
     }
 
     /// What the latest entry of a kind on the branch says; entries that say nothing are passed over.
-    fn latest<T>(&mut self, leaf: Option<u32>, kind: Kind, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+    fn latest<T>(&mut self, leaf: Option<u32>, kind: ContextEntryKind, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         let scan = self.scan;
         ancestors(scan, leaf)
             .filter(|position| scan.spots[*position as usize].kind == kind)
@@ -272,7 +281,7 @@ pub(crate) fn whole_entries(line: &str) -> Vec<&str> {
         }
         let piece = &line[start..start + values.byte_offset()];
         // Blocks inside a message look alike, but only entries have a parent.
-        if skim(piece.as_bytes()).is_ok_and(|head| head.parent != Field::Absent) {
+        if skim(piece.as_bytes()).is_ok_and(|head| head.parent != SkimmedField::Absent) {
             found.push(piece);
             from = start + piece.len();
         }

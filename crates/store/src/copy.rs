@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 
 use crate::artifact::copy_artifacts;
 use crate::context::ancestors;
-use crate::entry::{EntryBody, EntryId, Label, Place};
+use crate::entry::{EntryBody, EntryId, EntryPosition, Label};
 use crate::error::CopyError;
-use crate::header::{Identity, SessionHeader, VERSION};
+use crate::header::{SessionHeader, SessionIdentity, VERSION};
 use crate::ids::{Ids, hash};
 use crate::open::LoadedSession;
 use crate::platform;
-use crate::scan::End;
+use crate::scan::FileEnd;
 use crate::stamp;
 use crate::title::TitleSlot;
 
@@ -32,7 +32,7 @@ pub struct CopyTo<'a> {
 
 /// A session that was made from another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Copied {
+pub struct CopiedSession {
     pub path: PathBuf,
     pub id: String,
     /// Artifacts that could not be copied, in sentences.
@@ -41,8 +41,8 @@ pub struct Copied {
 
 impl LoadedSession {
     /// The whole session under a new id, its artifacts included.
-    pub fn fork(&self, to: CopyTo<'_>) -> Result<Copied, CopyError> {
-        let identity = Identity::new(to.now);
+    pub fn fork(&self, to: CopyTo<'_>) -> Result<CopiedSession, CopyError> {
+        let identity = SessionIdentity::new(to.now);
         let mut header = self.header_for(&identity, to.cwd, self.id());
         // Providers keep what they have cached under the first session's name.
         header.entry("providerPromptCacheKey").or_insert_with(|| self.id().into());
@@ -50,11 +50,11 @@ impl LoadedSession {
     }
 
     /// The way from the root to an entry as a session of its own, with the labels its entries have.
-    pub fn branch(&self, leaf: &EntryId, to: CopyTo<'_>) -> Result<Copied, CopyError> {
+    pub fn branch(&self, leaf: &EntryId, to: CopyTo<'_>) -> Result<CopiedSession, CopyError> {
         let position = self.scan.ids.position(hash(leaf.as_str())).ok_or_else(|| CopyError::NoEntry(leaf.clone()))?;
         let mut path: Vec<u32> = ancestors(&self.scan, Some(position)).collect();
         path.reverse();
-        let identity = Identity::new(to.now);
+        let identity = SessionIdentity::new(to.now);
         let header = self.header_for(&identity, to.cwd, &self.path.to_string_lossy());
         self.copy(&identity, to, header, |out| self.copy_path(&path, leaf, out))
     }
@@ -64,8 +64,8 @@ impl LoadedSession {
         &self,
         to: CopyTo<'_>,
         entries: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Copied, CopyError> {
-        let identity = Identity::new(to.now);
+    ) -> Result<CopiedSession, CopyError> {
+        let identity = SessionIdentity::new(to.now);
         let mut header = self.header_for(&identity, to.cwd, self.id());
         header.insert("version".into(), VERSION.into());
         self.copy(&identity, to, header, entries)
@@ -74,8 +74,8 @@ impl LoadedSession {
     /// Everything behind title line and header, except a last line that was cut off.
     pub(crate) fn copy_entries(&self, out: &mut dyn Write) -> io::Result<()> {
         let end = match self.scan.end {
-            End::Torn { start } => start,
-            End::Whole | End::NoNewline => self.scan.length,
+            FileEnd::Torn { start } => start,
+            FileEnd::Whole | FileEnd::NoNewline => self.scan.length,
         };
         let mut left_out: Vec<_> = [&self.scan.title_line, &self.scan.header_line].into_iter().flatten().collect();
         left_out.sort_by_key(|range| range.start);
@@ -85,7 +85,7 @@ impl LoadedSession {
             from = range.end;
         }
         self.copy_bytes(from, end, out)?;
-        if self.scan.end == End::NoNewline { out.write_all(b"\n") } else { Ok(()) }
+        if self.scan.end == FileEnd::NoNewline { out.write_all(b"\n") } else { Ok(()) }
     }
 
     fn copy_path(&self, path: &[u32], leaf: &EntryId, out: &mut dyn Write) -> io::Result<()> {
@@ -106,7 +106,7 @@ impl LoadedSession {
                 ids.insert(hash(&id), u32::MAX);
                 let body = EntryBody::Label(Label { target_id: target.as_str().to_owned(), label: Some(label) });
                 let mut line = Vec::new();
-                let place = Place { id: &id, parent_id: Some(parent.as_str()), timestamp: &timestamp };
+                let place = EntryPosition { id: &id, parent_id: Some(parent.as_str()), timestamp: &timestamp };
                 body.write_line(&mut line, &place).map_err(io::Error::other)?;
                 out.write_all(&line)?;
                 parent = id.into();
@@ -123,7 +123,7 @@ impl LoadedSession {
         if copied == len { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    fn header_for(&self, identity: &Identity, cwd: &Path, parent: &str) -> Map<String, Value> {
+    fn header_for(&self, identity: &SessionIdentity, cwd: &Path, parent: &str) -> Map<String, Value> {
         let mut header = self.raw_header();
         header.insert("id".into(), identity.id.as_str().into());
         header.insert("timestamp".into(), identity.timestamp.as_str().into());
@@ -156,11 +156,11 @@ impl LoadedSession {
 
     fn copy(
         &self,
-        identity: &Identity,
+        identity: &SessionIdentity,
         to: CopyTo<'_>,
         header: Map<String, Value>,
         entries: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Copied, CopyError> {
+    ) -> Result<CopiedSession, CopyError> {
         let path = identity.path_in(to.folder);
         let updated_at = identity.timestamp.clone();
         let title = self.title().unwrap_or_default().to_owned();
@@ -175,7 +175,7 @@ impl LoadedSession {
             let _ = std::fs::remove_dir_all(&artifacts);
             return Err(not_written(source));
         }
-        Ok(Copied { path, id: identity.id.clone(), warnings })
+        Ok(CopiedSession { path, id: identity.id.clone(), warnings })
     }
 }
 

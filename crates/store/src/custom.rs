@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::entry::Custom;
 use crate::open::LoadedSession;
-use crate::scan::Kind;
+use crate::scan::ContextEntryKind;
 use crate::window::Window;
 
 /// Longer entries are not data of this program.
@@ -14,7 +14,8 @@ impl LoadedSession {
     /// The data of all `custom` entries of a type, on whatever branch, in the order of the file.
     pub fn custom_data(&self, custom_type: &str) -> Vec<Value> {
         let mut window = Window::new(&self.file);
-        let spots = self.scan.spots.iter().filter(|spot| spot.kind == Kind::Bookkeeping && spot.len <= LONGEST);
+        let spots =
+            self.scan.spots.iter().filter(|spot| spot.kind == ContextEntryKind::Bookkeeping && spot.len <= LONGEST);
         let entries = spots.filter_map(|spot| {
             let line = window.read(spot.offset, spot.len as usize).ok()?;
             // Most entries of this kind are of other types; looking is cheaper than parsing.

@@ -214,7 +214,7 @@ impl EntryBody {
     }
 
     /// Adds this entry's line, newline included, to `out`.
-    pub(crate) fn write_line(&self, out: &mut Vec<u8>, place: &Place<'_>) -> serde_json::Result<()> {
+    pub(crate) fn write_line(&self, out: &mut Vec<u8>, place: &EntryPosition<'_>) -> serde_json::Result<()> {
         out.extend_from_slice(br#"{"type":"#);
         serde_json::to_writer(&mut *out, self.kind())?;
         if matches!(self, EntryBody::Custom(_) | EntryBody::CustomMessage(_)) {
@@ -257,7 +257,7 @@ impl EntryBody {
 /// Where an entry stands in the tree and in time.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Place<'a> {
+pub(crate) struct EntryPosition<'a> {
     pub id: &'a str,
     pub parent_id: Option<&'a str>,
     pub timestamp: &'a str,

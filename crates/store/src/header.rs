@@ -35,12 +35,12 @@ pub struct SessionHeader {
 impl SessionHeader {
     pub(crate) fn to_line(&self) -> serde_json::Result<String> {
         #[derive(Serialize)]
-        struct Line<'a> {
+        struct HeaderLine<'a> {
             r#type: &'static str,
             #[serde(flatten)]
             header: &'a SessionHeader,
         }
-        serde_json::to_string(&Line { r#type: "session", header: self }).map(|line| line + "\n")
+        serde_json::to_string(&HeaderLine { r#type: "session", header: self }).map(|line| line + "\n")
     }
 
     /// What can be said about a session whose header is lost.
@@ -59,12 +59,12 @@ impl SessionHeader {
 }
 
 /// What tells a new session from all others.
-pub(crate) struct Identity {
+pub(crate) struct SessionIdentity {
     pub id: String,
     pub timestamp: String,
 }
 
-impl Identity {
+impl SessionIdentity {
     pub fn new(now: SystemTime) -> Self {
         let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let time = Timestamp::from_unix(NoContext, since_epoch.as_secs(), since_epoch.subsec_nanos());

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::list::{Candidate, SessionInfo};
+use crate::list::{SessionFile, SessionInfo};
 
 /// Another number than the one in a file means that it is made anew.
 const VERSION: u32 = 2;
@@ -64,7 +64,7 @@ impl Index {
     }
 
     /// `None` when the file is no session.
-    pub fn look_up(&mut self, candidate: Candidate) -> Option<SessionInfo> {
+    pub fn look_up(&mut self, candidate: SessionFile) -> Option<SessionInfo> {
         let modified = nanoseconds(candidate.modified);
         if let Some(row) = self.rows.get_mut(&candidate.path)
             && (row.modified, row.bytes) == (modified, candidate.bytes)
@@ -119,8 +119,8 @@ impl Told {
         }
     }
 
-    fn into_info(self, candidate: Candidate) -> SessionInfo {
-        let Candidate { path, modified, bytes } = candidate;
+    fn into_info(self, candidate: SessionFile) -> SessionInfo {
+        let SessionFile { path, modified, bytes } = candidate;
         SessionInfo { path, id: self.id, title: self.title, cwd: self.cwd, modified, bytes, first_message: self.first }
     }
 }

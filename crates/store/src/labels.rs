@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::context::read_line;
 use crate::entry::{EntryId, Label};
 use crate::open::LoadedSession;
-use crate::scan::Kind;
+use crate::scan::ContextEntryKind;
 use crate::window::Window;
 
 impl LoadedSession {
@@ -23,7 +23,7 @@ impl LoadedSession {
         let mut found = HashMap::new();
         for position in positions {
             let spot = &self.scan.spots[position as usize];
-            if spot.kind != Kind::Label {
+            if spot.kind != ContextEntryKind::Label {
                 continue;
             }
             let line = read_line(&mut window, spot).ok();

@@ -47,7 +47,7 @@ pub use artifact::{Artifact, ArtifactDir};
 pub use blob::BlobStore;
 pub use breadcrumb::{Breadcrumb, LastSession, terminal_device};
 pub use context::Context;
-pub use copy::{Copied, CopyTo};
+pub use copy::{CopiedSession, CopyTo};
 pub use entry::{
     BranchSummary, Compaction, CredentialPin, Custom, CustomMessageEntry, EntryBody, EntryId, Label, McpToolSelection,
     ModeChange, ModelChange, OtherEntry, ServiceTierChange, SessionInit, ThinkingLevelChange, TitleChange,
@@ -61,12 +61,12 @@ pub use header::SessionHeader;
 pub use list::SessionInfo;
 pub use lock::{Holder, in_use};
 pub use open::LoadedSession;
-pub use problem::{Damage, Problem, Report};
+pub use problem::{Damage, FileProblem, Report};
 pub use salvage::Salvaged;
 pub use search::SearchHit;
-pub use stats::SessionStats;
+pub use stats::FileStats;
 pub use title::TitleSource;
-pub use transcript::{Told, Transcript};
-pub use tree::{Shown, TreeFilter, TreeNode, shown};
+pub use transcript::{StoredTranscript, TranscriptMessage};
+pub use tree::{EntryNode, ShownNode, TreeFilter, shown};
 pub use walk::EntryReader;
 pub use writer::{NewSession, SessionWriter};

@@ -13,7 +13,7 @@ pub(crate) const CHUNK: usize = 256 * 1024;
 const BEGINNING: usize = 256;
 
 /// One line, or the beginning of one that is too long to hold.
-pub(crate) struct Line<'a> {
+pub(crate) struct StoredLine<'a> {
     pub bytes: &'a [u8],
     pub offset: u64,
     /// Of the whole line.
@@ -22,7 +22,7 @@ pub(crate) struct Line<'a> {
     pub ended: bool,
 }
 
-impl Line<'_> {
+impl StoredLine<'_> {
     /// Where it is in the file, its newline included.
     pub fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.len + u64::from(self.ended)
@@ -31,7 +31,7 @@ impl Line<'_> {
 
 /// Calls `take` for every line and returns the length of what was read and the number of lines. A line longer than [`LONGEST_LINE`], or one
 /// that tells its head early, is not held: only its beginning is passed on.
-pub(crate) fn for_each_line(file: &File, mut take: impl FnMut(Line<'_>)) -> io::Result<(u64, u32)> {
+pub(crate) fn for_each_line(file: &File, mut take: impl FnMut(StoredLine<'_>)) -> io::Result<(u64, u32)> {
     let mut reader = LineReader::default();
     let mut handle = file;
     loop {
@@ -68,7 +68,7 @@ impl Default for LineReader {
 
 impl LineReader {
     /// Passes on all lines that end after `from`, where the last search stopped.
-    fn drain(&mut self, from: usize, take: &mut impl FnMut(Line<'_>)) {
+    fn drain(&mut self, from: usize, take: &mut impl FnMut(StoredLine<'_>)) {
         let mut start = 0;
         let mut search = from;
         while let Some(found) = memchr::memchr(b'\n', &self.buffer[search..self.filled]) {
@@ -82,23 +82,27 @@ impl LineReader {
         self.offset += start as u64;
     }
 
-    fn finish(&mut self, take: &mut impl FnMut(Line<'_>)) {
+    fn finish(&mut self, take: &mut impl FnMut(StoredLine<'_>)) {
         if self.filled > 0 || self.skipping.is_some() {
             self.emit(0, self.filled, false, take);
         }
     }
 
-    fn emit(&mut self, start: usize, end: usize, ended: bool, take: &mut impl FnMut(Line<'_>)) {
+    fn emit(&mut self, start: usize, end: usize, ended: bool, take: &mut impl FnMut(StoredLine<'_>)) {
         self.number = self.number.saturating_add(1);
         let number = self.number;
         let here = self.offset + start as u64;
         match self.skipping.take() {
-            None => {
-                take(Line { bytes: &self.buffer[start..end], offset: here, len: (end - start) as u64, number, ended })
-            }
+            None => take(StoredLine {
+                bytes: &self.buffer[start..end],
+                offset: here,
+                len: (end - start) as u64,
+                number,
+                ended,
+            }),
             Some((beginning, offset)) => {
                 let len = self.offset + end as u64 - offset;
-                take(Line { bytes: &beginning, offset, len, number, ended });
+                take(StoredLine { bytes: &beginning, offset, len, number, ended });
             }
         }
     }

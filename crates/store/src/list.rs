@@ -40,14 +40,14 @@ pub struct SessionInfo {
 
 /// A session file that was found but not looked into.
 #[derive(Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct SessionFile {
     pub path: PathBuf,
     pub modified: SystemTime,
     pub bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum ListScope {
     Folder,
     All,
 }
@@ -56,18 +56,18 @@ impl SessionsDir {
     /// The sessions of a working folder, newest first.
     pub fn list(&self, cwd: &Path) -> Result<Vec<SessionInfo>, FindError> {
         let found = self.candidates(cwd)?;
-        Ok(self.look_into(found, Scope::Folder).into_iter().filter(|info| self.belongs(info, cwd)).collect())
+        Ok(self.look_into(found, ListScope::Folder).into_iter().filter(|info| self.belongs(info, cwd)).collect())
     }
 
     /// The sessions of all working folders, newest first.
     pub fn list_all(&self) -> Result<Vec<SessionInfo>, FindError> {
-        Ok(self.look_into(self.all_candidates()?, Scope::All))
+        Ok(self.look_into(self.all_candidates()?, ListScope::All))
     }
 
     /// The session of a working folder that was written to last.
     pub fn most_recent(&self, cwd: &Path) -> Result<Option<SessionInfo>, FindError> {
         let found = self.candidates(cwd)?;
-        Ok(found.into_iter().filter_map(Candidate::look_into).find(|info| self.belongs(info, cwd)))
+        Ok(found.into_iter().filter_map(SessionFile::look_into).find(|info| self.belongs(info, cwd)))
     }
 
     /// What `--resume <id|path>` names: a path when it looks like one, else the beginning of an id, searched among the
@@ -102,17 +102,17 @@ impl SessionsDir {
     }
 
     /// Few files are quicker read than looked up.
-    fn look_into(&self, found: Vec<Candidate>, scope: Scope) -> Vec<SessionInfo> {
+    fn look_into(&self, found: Vec<SessionFile>, scope: ListScope) -> Vec<SessionInfo> {
         if found.len() < WORTH_AN_INDEX {
-            return found.into_iter().filter_map(Candidate::look_into).collect();
+            return found.into_iter().filter_map(SessionFile::look_into).collect();
         }
         let mut index = Index::load(self.index_file());
         let infos = found.into_iter().filter_map(|candidate| index.look_up(candidate)).collect();
-        index.save(scope == Scope::All);
+        index.save(scope == ListScope::All);
         infos
     }
 
-    fn all_candidates(&self) -> Result<Vec<Candidate>, FindError> {
+    fn all_candidates(&self) -> Result<Vec<SessionFile>, FindError> {
         let unreadable = |source| FindError::Unreadable { path: self.root().to_owned(), source };
         let mut folders = subfolders(self.root()).map_err(unreadable)?;
         if self.is_flat() {
@@ -123,7 +123,7 @@ impl SessionsDir {
         Ok(all)
     }
 
-    fn candidates(&self, cwd: &Path) -> Result<Vec<Candidate>, FindError> {
+    fn candidates(&self, cwd: &Path) -> Result<Vec<SessionFile>, FindError> {
         let mut found = Vec::new();
         for folder in self.folders_of(cwd) {
             let files =
@@ -144,7 +144,7 @@ impl SessionsDir {
     }
 }
 
-impl Candidate {
+impl SessionFile {
     /// `None` when no line at the beginning belongs to a session.
     pub fn look_into(self) -> Option<SessionInfo> {
         let mut file = File::open(&self.path).ok()?;
@@ -158,7 +158,7 @@ impl Candidate {
             bytes: self.bytes,
             first_message: None,
         };
-        let mut found = Found::default();
+        let mut found = FileBeginning::default();
         for line in head.split(|byte| *byte == b'\n') {
             info.learn(line, &mut found);
             if info.first_message.is_some() {
@@ -179,7 +179,7 @@ impl Candidate {
 
 /// What the beginning of a file holds besides entries.
 #[derive(Default)]
-struct Found {
+struct FileBeginning {
     /// Whether any line belongs to a session.
     recognised: bool,
     slot: Option<TitleSlot>,
@@ -197,7 +197,7 @@ impl SessionInfo {
         stamp::iso(self.modified)
     }
 
-    fn learn(&mut self, bytes: &[u8], found: &mut Found) {
+    fn learn(&mut self, bytes: &[u8], found: &mut FileBeginning) {
         let (Ok(head), Ok(line)) = (skim(bytes), std::str::from_utf8(bytes)) else { return };
         match head.kind.text() {
             Some("title") if found.header.is_none() => found.slot = serde_json::from_str(line).ok(),
@@ -261,7 +261,7 @@ fn read_end(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Regular files only: a pipe among them would hang whoever opens it. Empty ones hold no session.
-fn session_files(folder: &Path) -> io::Result<Vec<Candidate>> {
+fn session_files(folder: &Path) -> io::Result<Vec<SessionFile>> {
     let mut found = Vec::new();
     for path in entries(folder)? {
         if path.extension().is_none_or(|extension| extension != "jsonl") {
@@ -272,10 +272,10 @@ fn session_files(folder: &Path) -> io::Result<Vec<Candidate>> {
     Ok(found)
 }
 
-fn candidate(path: PathBuf) -> Option<Candidate> {
+fn candidate(path: PathBuf) -> Option<SessionFile> {
     let metadata = std::fs::metadata(&path).ok()?;
     let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    (metadata.is_file() && metadata.len() > 0).then_some(Candidate { path, modified, bytes: metadata.len() })
+    (metadata.is_file() && metadata.len() > 0).then_some(SessionFile { path, modified, bytes: metadata.len() })
 }
 
 fn subfolders(root: &Path) -> io::Result<Vec<PathBuf>> {
@@ -292,11 +292,11 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Of two written at the same moment, the one with the later name is newer.
-fn newest_first(found: &mut [Candidate]) {
+fn newest_first(found: &mut [SessionFile]) {
     found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.file_name().cmp(&a.path.file_name())));
 }
 
-fn matching(found: Vec<Candidate>, prefix: &str) -> Vec<PathBuf> {
+fn matching(found: Vec<SessionFile>, prefix: &str) -> Vec<PathBuf> {
     let prefix = prefix.to_ascii_lowercase();
     let starts_so = |path: &PathBuf| id_in_name(path).is_some_and(|id| id.to_ascii_lowercase().starts_with(&prefix));
     found.into_iter().map(|candidate| candidate.path).filter(starts_so).collect()

@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 
 use crate::ids::{Ids, hash};
-use crate::skim::{Field, skim};
+use crate::skim::{SkimmedField, skim};
 
 /// At most this many pieces of one line are looked at.
 const MOST_PIECES: usize = 16;
@@ -44,7 +44,7 @@ fn next_start(line: &[u8], from: usize) -> Option<usize> {
     memchr::memmem::find_iter(line.get(from..)?, ENTRY_START).take(MOST_PIECES).map(|at| from + at).find(|start| {
         let rest = &line[*start..];
         value_end(rest).is_some()
-            && skim(rest).is_ok_and(|head| head.parent != Field::Absent || head.kind.text() == Some("session"))
+            && skim(rest).is_ok_and(|head| head.parent != SkimmedField::Absent || head.kind.text() == Some("session"))
     })
 }
 

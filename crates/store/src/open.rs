@@ -15,11 +15,11 @@ use crate::ids::hash;
 use crate::lock::{LockError, SessionLock};
 use crate::platform;
 use crate::problem::{Damage, Report};
-use crate::scan::{End, Kind, Scan};
+use crate::scan::{ContextEntryKind, FileEnd, Scan};
 use crate::tail;
 use crate::title::{self, TitleSource};
 use crate::window::Window;
-use crate::writer::{Resumed, SessionWriter};
+use crate::writer::{ResumedFile, SessionWriter};
 
 /// Entries stay in the file; only where each is, is held in memory.
 #[derive(Debug)]
@@ -125,12 +125,12 @@ impl LoadedSession {
         if !unchanged {
             return Err(OpenError::Changed(path));
         }
-        if let End::Torn { start } = scan.end {
+        if let FileEnd::Torn { start } = scan.end {
             let to = tail::move_torn(&file, &path, start).map_err(not_writable)?;
             report.problems.retain(|problem| !matches!(problem.damage, Damage::TornTail { .. }));
             report.add(None, Damage::TornTailMoved { bytes: length - start, to });
         }
-        let writer = SessionWriter::resume(Resumed { path, blobs, header, title, scan, file, lock });
+        let writer = SessionWriter::resume(ResumedFile { path, blobs, header, title, scan, file, lock });
         Ok((writer, report))
     }
 
@@ -142,10 +142,11 @@ impl LoadedSession {
     }
 
     fn current_title(&self) -> (Option<String>, Option<TitleSource>) {
-        let changed = self.scan.spots.iter().rev().filter(|spot| spot.kind == Kind::TitleChange).find_map(|spot| {
-            let (line, _) = read_line(&mut Window::new(&self.file), spot).ok()?;
-            serde_json::from_str(&line).ok()
-        });
+        let changed =
+            self.scan.spots.iter().rev().filter(|spot| spot.kind == ContextEntryKind::TitleChange).find_map(|spot| {
+                let (line, _) = read_line(&mut Window::new(&self.file), spot).ok()?;
+                serde_json::from_str(&line).ok()
+            });
         title::current(self.scan.title.as_ref(), changed, Some(&self.header))
     }
 }

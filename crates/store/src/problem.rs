@@ -9,13 +9,13 @@ pub(crate) const MOST: usize = 100;
 /// Everything noticed while a session was opened and read. Nothing in it stopped the session from opening.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// Problems beyond those listed.
     pub further: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct FileProblem {
     /// Line of the file, counted from 1.
     pub line: Option<u32>,
     pub damage: Damage,
@@ -81,12 +81,12 @@ impl Report {
             self.further += 1;
             return;
         }
-        let problem = Problem { line: line.into(), damage };
-        let same_line = |known: &Problem| known.line.is_some() && known.line == problem.line;
+        let problem = FileProblem { line: line.into(), damage };
+        let same_line = |known: &FileProblem| known.line.is_some() && known.line == problem.line;
         if problem.damage.explains() {
             self.problems.retain(|known| !(same_line(known) && known.damage.is_vague()));
         }
-        let told = |known: &Problem| same_line(known) && problem.damage == Damage::NotUtf8;
+        let told = |known: &FileProblem| same_line(known) && problem.damage == Damage::NotUtf8;
         let known = self.problems.iter().any(|known| *known == problem || told(known));
         if !known {
             self.problems.push(problem);
@@ -123,7 +123,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;

@@ -47,26 +47,26 @@ impl SessionsDir {
 
     /// Puts a session away. It is no longer listed, but keeps everything.
     pub fn archive(&self, session: &Path) -> Result<PathBuf, MoveError> {
-        self.shift(session, &self.archived(), Whose::Nobodys)
+        self.shift(session, &self.archived(), OpenBy::Nobodys)
     }
 
     /// Brings a session back from the archive or from the trash.
     pub fn unarchive(&self, session: &Path) -> Result<PathBuf, MoveError> {
         let from = if session.starts_with(self.trashed().root()) { self.trashed() } else { self.archived() };
-        from.shift(session, self, Whose::Nobodys)
+        from.shift(session, self, OpenBy::Nobodys)
     }
 
     /// Puts a session into the trash, from where it can be brought back until that is cleaned up.
     pub fn trash(&self, session: &Path) -> Result<PathBuf, MoveError> {
-        self.shift(session, &self.trashed(), Whose::Nobodys)
+        self.shift(session, &self.trashed(), OpenBy::Nobodys)
     }
 
     /// Puts a session into the trash that this process has open itself and is about to leave.
     pub fn trash_own(&self, session: &Path) -> Result<PathBuf, MoveError> {
-        self.shift(session, &self.trashed(), Whose::Ours)
+        self.shift(session, &self.trashed(), OpenBy::Ours)
     }
 
-    fn shift(&self, session: &Path, into: &Self, whose: Whose) -> Result<PathBuf, MoveError> {
+    fn shift(&self, session: &Path, into: &Self, whose: OpenBy) -> Result<PathBuf, MoveError> {
         let below = session.parent().and_then(|folder| folder.strip_prefix(self.root()).ok());
         let below = without_number(&below.unwrap_or(Path::new("")).to_string_lossy());
         let name = session.file_name().unwrap_or_default();
@@ -131,13 +131,13 @@ fn without_number(folder: &str) -> String {
 
 /// Who may have the session open while it is moved.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum OpenBy {
     Nobodys,
     Ours,
 }
 
 /// Renames a session and all that belongs to it.
-fn relocate(from: &Path, to: &Path, whose: Whose) -> Result<(), MoveError> {
+fn relocate(from: &Path, to: &Path, whose: OpenBy) -> Result<(), MoveError> {
     let not_moved = |source| MoveError::NotMoved { from: from.to_owned(), to: to.to_owned(), source };
     if !from.is_file() {
         return Err(not_moved(io::ErrorKind::NotFound.into()));
@@ -147,7 +147,7 @@ fn relocate(from: &Path, to: &Path, whose: Whose) -> Result<(), MoveError> {
     }
     let lock = match SessionLock::acquire(from) {
         Ok(lock) => Some(lock),
-        Err(LockError::Held(holder)) if whose == Whose::Ours && holder.pid == Some(std::process::id()) => None,
+        Err(LockError::Held(holder)) if whose == OpenBy::Ours && holder.pid == Some(std::process::id()) => None,
         Err(LockError::Held(holder)) => return Err(MoveError::InUse { path: from.to_owned(), holder }),
         Err(LockError::Io(source)) => return Err(not_moved(source)),
     };

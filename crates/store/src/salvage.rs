@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value};
 
 use crate::context::{read_line, whole_entries};
-use crate::copy::{Copied, CopyTo};
+use crate::copy::{CopiedSession, CopyTo};
 use crate::error::CopyError;
 use crate::ids::{Ids, hash};
 use crate::open::LoadedSession;
@@ -17,7 +17,7 @@ use crate::window::Window;
 /// What became of a damaged session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Salvaged {
-    pub copy: Copied,
+    pub copy: CopiedSession,
     pub kept: usize,
     /// Entries of which nothing could be read.
     pub lost: usize,

@@ -14,10 +14,10 @@ use serde::de::IgnoredAny;
 
 use crate::header::{SessionHeader, VERSION};
 use crate::ids::{Ids, hash};
-use crate::lines::{CHUNK, LONGEST_LINE, Line, for_each_line};
+use crate::lines::{CHUNK, LONGEST_LINE, StoredLine, for_each_line};
 use crate::mend;
 use crate::problem::{Damage, Report};
-use crate::skim::{Fault, Field, Head, skim};
+use crate::skim::{EntryHead, SkimFault, SkimmedField, skim};
 use crate::title::{SLOT_BYTES, TitleSlot};
 use crate::window::Window;
 
@@ -35,12 +35,12 @@ pub(crate) struct Spot {
     pub len: u32,
     /// Counted from 1.
     pub line: u32,
-    pub kind: Kind,
+    pub kind: ContextEntryKind,
 }
 
 /// The kinds that matter for the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ContextEntryKind {
     Message,
     ModelChange,
     ThinkingLevelChange,
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
 
 /// How the file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum FileEnd {
     Whole,
     /// The last line is a whole entry, only its newline is missing.
     NoNewline,
@@ -75,7 +75,7 @@ pub(crate) struct Scan {
     pub spots: Vec<Spot>,
     pub ids: Ids,
     pub report: Report,
-    pub end: End,
+    pub end: FileEnd,
     pub length: u64,
     pub leaf_id: Option<String>,
     /// Where title line and header are, newlines included.
@@ -120,7 +120,7 @@ impl Scan {
             spots: Vec::new(),
             ids: Ids::default(),
             report: Report::default(),
-            end: End::Whole,
+            end: FileEnd::Whole,
             length: 0,
             leaf_id: None,
             title_line: None,
@@ -142,25 +142,25 @@ impl Scan {
         self.header.clone().unwrap_or_else(|| SessionHeader::from_file_name(path))
     }
 
-    fn take(&mut self, line: &Line<'_>) {
+    fn take(&mut self, line: &StoredLine<'_>) {
         let bytes = if line.number == 1 { without_mark(line.bytes) } else { line.bytes };
         if line.ended && bytes.iter().all(u8::is_ascii_whitespace) {
             return;
         }
         if !line.ended && !is_whole_json(bytes) {
             if !self.take_pieces(bytes, line) {
-                self.end = End::Torn { start: line.offset };
+                self.end = FileEnd::Torn { start: line.offset };
                 self.report.add(line.number, Damage::TornTail { bytes: line.len });
             }
             return;
         }
         if !line.ended {
-            self.end = End::NoNewline;
+            self.end = FileEnd::NoNewline;
         }
         match skim(bytes) {
             Ok(head) if may_be_several(&head, bytes) && self.take_pieces(bytes, line) => {}
             Ok(head) => self.place(&head, bytes, line),
-            Err(Fault::Unfinished) if line.len > bytes.len() as u64 => {
+            Err(SkimFault::Unfinished) if line.len > bytes.len() as u64 => {
                 self.report.add(line.number, Damage::TooLong { bytes: line.len });
             }
             Err(_) => self.take_fragment(bytes, line),
@@ -169,7 +169,7 @@ impl Scan {
 
     /// A line break that turned into something else joins two lines, or follows the last one. Returns whether the line
     /// was of that kind.
-    fn take_pieces(&mut self, bytes: &[u8], line: &Line<'_>) -> bool {
+    fn take_pieces(&mut self, bytes: &[u8], line: &StoredLine<'_>) -> bool {
         if line.len > line.bytes.len() as u64 {
             return false;
         }
@@ -186,13 +186,13 @@ impl Scan {
             self.report.add(line.number, Damage::Unparsable { why, recovered: 1 });
         }
         if !line.ended {
-            self.end = End::NoNewline;
+            self.end = FileEnd::NoNewline;
         }
         let start = line.offset + (line.bytes.len() - bytes.len()) as u64;
         for piece in pieces {
             let bytes = &bytes[piece.clone()];
             let (offset, len) = (start + piece.start as u64, piece.len() as u64);
-            let part = Line { bytes, offset, len, number: line.number, ended: line.ended };
+            let part = StoredLine { bytes, offset, len, number: line.number, ended: line.ended };
             match skim(bytes) {
                 // It could not be written over in its place, so it would never change again.
                 Ok(head) if head.kind.text() == Some("title") => self.notes.head_damaged = true,
@@ -203,7 +203,7 @@ impl Scan {
         true
     }
 
-    fn take_fragment(&mut self, bytes: &[u8], line: &Line<'_>) {
+    fn take_fragment(&mut self, bytes: &[u8], line: &StoredLine<'_>) {
         if self.header.is_none() && self.spots.is_empty() {
             let title = bytes.starts_with(TITLE_START) || (line.number == 1 && line.len + 1 == SLOT_BYTES as u64);
             self.tell_damaged_head(line.number, if title { Damage::BadTitle } else { Damage::NoHeader });
@@ -251,7 +251,7 @@ impl Scan {
 
     /// A last line that was too long to hold may be whole after all.
     fn recheck_long_tail(&mut self, file: &File, number: u32) -> io::Result<()> {
-        let End::Torn { start } = self.end else { return Ok(()) };
+        let FileEnd::Torn { start } = self.end else { return Ok(()) };
         let len = self.length - start;
         if len < CHUNK as u64 || len > LONGEST_LINE as u64 {
             return Ok(());
@@ -259,23 +259,23 @@ impl Scan {
         let mut window = Window::new(file);
         let bytes = window.read(start, len as usize)?;
         if is_whole_json(bytes) {
-            self.end = End::Whole;
+            self.end = FileEnd::Whole;
             self.report.problems.retain(|problem| !matches!(problem.damage, Damage::TornTail { .. }));
-            self.take(&Line { bytes, offset: start, len, number, ended: false });
+            self.take(&StoredLine { bytes, offset: start, len, number, ended: false });
         }
         Ok(())
     }
 
-    fn place(&mut self, head: &Head<'_>, bytes: &[u8], line: &Line<'_>) {
+    fn place(&mut self, head: &EntryHead<'_>, bytes: &[u8], line: &StoredLine<'_>) {
         match head.kind.text() {
             Some("session") => self.take_header(bytes, line),
-            kind if self.header.is_none() && self.spots.is_empty() && head.parent == Field::Absent => {
+            kind if self.header.is_none() && self.spots.is_empty() && head.parent == SkimmedField::Absent => {
                 self.take_first_lines(kind, bytes, line);
             }
             None => self.take_fragment(bytes, line),
             Some(name) => {
-                let kind = Kind::named(name);
-                if kind == Kind::Unknown {
+                let kind = ContextEntryKind::named(name);
+                if kind == ContextEntryKind::Unknown {
                     self.report.add(line.number, Damage::UnknownKind(name.to_owned()));
                 }
                 self.take_entry(kind, head, line);
@@ -285,7 +285,7 @@ impl Scan {
 
     /// Before the header there is only the title line. One that says to be something else may be either of them,
     /// damaged, or an entry of a file that lost its head.
-    fn take_first_lines(&mut self, kind: Option<&str>, bytes: &[u8], line: &Line<'_>) {
+    fn take_first_lines(&mut self, kind: Option<&str>, bytes: &[u8], line: &StoredLine<'_>) {
         if kind == Some("title") {
             match serde_json::from_slice(bytes) {
                 Ok(title) => {
@@ -297,21 +297,23 @@ impl Scan {
         } else if line.number == 1 && line.len + 1 == SLOT_BYTES as u64 {
             self.tell_damaged_head(line.number, Damage::BadTitle);
         } else if let Ok(header) = serde_json::from_slice::<SessionHeader>(bytes)
-            && kind.is_none_or(|kind| Kind::named(kind) == Kind::Unknown)
+            && kind.is_none_or(|kind| ContextEntryKind::named(kind) == ContextEntryKind::Unknown)
             && !header.cwd.is_empty()
         {
             self.header = Some(header);
             self.header_line = Some(line.range());
             self.report.add(line.number, Damage::BadHeader("it does not say that it is one".into()));
         } else {
-            match kind.map(Kind::named) {
-                Some(kind) if kind != Kind::Unknown => self.take_entry(kind, &skim(bytes).unwrap_or_default(), line),
+            match kind.map(ContextEntryKind::named) {
+                Some(kind) if kind != ContextEntryKind::Unknown => {
+                    self.take_entry(kind, &skim(bytes).unwrap_or_default(), line)
+                }
                 _ => self.take_fragment(bytes, line),
             }
         }
     }
 
-    fn take_header(&mut self, bytes: &[u8], line: &Line<'_>) {
+    fn take_header(&mut self, bytes: &[u8], line: &StoredLine<'_>) {
         if self.header.is_some() {
             self.report.add(line.number, Damage::SecondHeader);
             return;
@@ -328,13 +330,13 @@ impl Scan {
         }
     }
 
-    fn take_entry(&mut self, kind: Kind, head: &Head<'_>, line: &Line<'_>) {
+    fn take_entry(&mut self, kind: ContextEntryKind, head: &EntryHead<'_>, line: &StoredLine<'_>) {
         let Ok(position) = u32::try_from(self.spots.len()) else { return };
         let version = self.header.as_ref().map_or(VERSION, |header| header.version);
         let nameless = head.id.text().is_none() && version > 1;
         if nameless {
             self.report.add(line.number, Damage::NoId);
-        } else if head.parent == Field::Absent && version > 1 {
+        } else if head.parent == SkimmedField::Absent && version > 1 {
             self.report.add(line.number, Damage::NoParent);
         }
         let id = head.id.text().map_or_else(|| Cow::Owned(implied_id(position)), Cow::Borrowed);
@@ -352,14 +354,14 @@ impl Scan {
     }
 
     /// An entry whose parent is unknown follows the entry before it in the file: that way nothing said earlier is lost.
-    fn parent_of(&mut self, id: &str, head: &Head<'_>, line: &Line<'_>) -> u32 {
+    fn parent_of(&mut self, id: &str, head: &EntryHead<'_>, line: &StoredLine<'_>) -> u32 {
         let previous = self.spots.len().checked_sub(1).map_or(ROOT, |last| last as u32);
         let parent = match &head.parent {
-            Field::Null => return ROOT,
-            Field::Absent => return previous,
-            Field::Text(parent) if Some(parent.as_ref()) == self.leaf_id.as_deref() => return previous,
-            Field::Text(parent) => parent.as_ref(),
-            Field::Other => "(not a name)",
+            SkimmedField::Null => return ROOT,
+            SkimmedField::Absent => return previous,
+            SkimmedField::Text(parent) if Some(parent.as_ref()) == self.leaf_id.as_deref() => return previous,
+            SkimmedField::Text(parent) => parent.as_ref(),
+            SkimmedField::Other => "(not a name)",
         };
         if let Some(position) = self.position_of(hash(parent)) {
             return position;
@@ -392,24 +394,24 @@ impl Scan {
     }
 }
 
-impl Kind {
+impl ContextEntryKind {
     pub fn named(name: &str) -> Self {
         match name {
-            "message" => Kind::Message,
-            "model_change" => Kind::ModelChange,
-            "thinking_level_change" => Kind::ThinkingLevelChange,
-            "compaction" => Kind::Compaction,
-            "branch_summary" => Kind::BranchSummary,
-            "custom_message" => Kind::CustomMessage,
-            "title_change" => Kind::TitleChange,
-            "label" => Kind::Label,
-            "reset_boundary" => Kind::ResetBoundary,
-            "mode_change" => Kind::ModeChange,
-            "ttsr_injection" => Kind::TtsrInjection,
+            "message" => ContextEntryKind::Message,
+            "model_change" => ContextEntryKind::ModelChange,
+            "thinking_level_change" => ContextEntryKind::ThinkingLevelChange,
+            "compaction" => ContextEntryKind::Compaction,
+            "branch_summary" => ContextEntryKind::BranchSummary,
+            "custom_message" => ContextEntryKind::CustomMessage,
+            "title_change" => ContextEntryKind::TitleChange,
+            "label" => ContextEntryKind::Label,
+            "reset_boundary" => ContextEntryKind::ResetBoundary,
+            "mode_change" => ContextEntryKind::ModeChange,
+            "ttsr_injection" => ContextEntryKind::TtsrInjection,
             "custom" | "session_init" | "service_tier_change" | "mcp_tool_selection" | "credential_pin" => {
-                Kind::Bookkeeping
+                ContextEntryKind::Bookkeeping
             }
-            _ => Kind::Unknown,
+            _ => ContextEntryKind::Unknown,
         }
     }
 }
@@ -425,7 +427,7 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 }
 
 /// Only what cannot be one entry is looked at closely.
-fn may_be_several(head: &Head<'_>, bytes: &[u8]) -> bool {
+fn may_be_several(head: &EntryHead<'_>, bytes: &[u8]) -> bool {
     match head.kind.text() {
         Some("title" | "session") => !is_whole_json(bytes),
         _ => mend::names_two_parents(bytes),

@@ -13,7 +13,7 @@ use crate::folder::SessionsDir;
 use crate::lines::LONGEST_LINE;
 use crate::list::SessionInfo;
 use crate::message;
-use crate::scan::Kind;
+use crate::scan::ContextEntryKind;
 use crate::skim::skim;
 use crate::tree::text_of_message;
 
@@ -95,13 +95,17 @@ impl<'a> Hunt<'a> {
 
 /// The text of an entry that is part of the conversation.
 fn said(line: &[u8]) -> Option<String> {
-    let kind = Kind::named(skim(line).ok()?.kind.text()?);
+    let kind = ContextEntryKind::named(skim(line).ok()?.kind.text()?);
     let line = String::from_utf8_lossy(line);
     match kind {
-        Kind::Message => message::of_message_entry(&line).ok().map(|(message, _)| text_of_message(&message)),
-        Kind::CustomMessage => message::of_custom_message(&line).ok().map(|(message, _)| text_of_message(&message)),
-        Kind::Compaction => serde_json::from_str::<Compaction>(&line).ok().map(|entry| entry.summary),
-        Kind::BranchSummary => serde_json::from_str::<BranchSummary>(&line).ok().map(|entry| entry.summary),
+        ContextEntryKind::Message => {
+            message::of_message_entry(&line).ok().map(|(message, _)| text_of_message(&message))
+        }
+        ContextEntryKind::CustomMessage => {
+            message::of_custom_message(&line).ok().map(|(message, _)| text_of_message(&message))
+        }
+        ContextEntryKind::Compaction => serde_json::from_str::<Compaction>(&line).ok().map(|entry| entry.summary),
+        ContextEntryKind::BranchSummary => serde_json::from_str::<BranchSummary>(&line).ok().map(|entry| entry.summary),
         _ => None,
     }
 }

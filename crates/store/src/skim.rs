@@ -12,14 +12,14 @@ mod tests;
 
 /// The three keys that place an entry in the tree.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Head<'a> {
-    pub kind: Field<'a>,
-    pub id: Field<'a>,
-    pub parent: Field<'a>,
+pub(crate) struct EntryHead<'a> {
+    pub kind: SkimmedField<'a>,
+    pub id: SkimmedField<'a>,
+    pub parent: SkimmedField<'a>,
 }
 
 #[derive(Debug, Default, PartialEq)]
-pub(crate) enum Field<'a> {
+pub(crate) enum SkimmedField<'a> {
     #[default]
     Absent,
     Null,
@@ -30,30 +30,30 @@ pub(crate) enum Field<'a> {
 
 /// Why a line has no head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum SkimFault {
     NotAnObject,
     Broken,
     /// The bytes ended before the object did.
     Unfinished,
 }
 
-pub(crate) fn skim(line: &[u8]) -> Result<Head<'_>, Fault> {
-    let mut cursor = Cursor { bytes: line, at: 0 };
+pub(crate) fn skim(line: &[u8]) -> Result<EntryHead<'_>, SkimFault> {
+    let mut cursor = TokenCursor { bytes: line, at: 0 };
     if cursor.next_token()? != b'{' {
-        return Err(Fault::NotAnObject);
+        return Err(SkimFault::NotAnObject);
     }
     cursor.at += 1;
-    let mut head = Head::default();
+    let mut head = EntryHead::default();
     if cursor.next_token()? == b'}' {
         return Ok(head);
     }
     loop {
         if cursor.next_token()? != b'"' {
-            return Err(Fault::Broken);
+            return Err(SkimFault::Broken);
         }
         let key = cursor.string()?;
         if cursor.next_token()? != b':' {
-            return Err(Fault::Broken);
+            return Err(SkimFault::Broken);
         }
         cursor.at += 1;
         match head.slot(&key) {
@@ -66,89 +66,90 @@ pub(crate) fn skim(line: &[u8]) -> Result<Head<'_>, Fault> {
         match cursor.next_token()? {
             b',' => cursor.at += 1,
             b'}' => return Ok(head),
-            _ => return Err(Fault::Broken),
+            _ => return Err(SkimFault::Broken),
         }
     }
 }
 
-impl<'a> Head<'a> {
-    fn slot(&mut self, key: &Field<'_>) -> Option<&mut Field<'a>> {
-        let Field::Text(key) = key else { return None };
+impl<'a> EntryHead<'a> {
+    fn slot(&mut self, key: &SkimmedField<'_>) -> Option<&mut SkimmedField<'a>> {
+        let SkimmedField::Text(key) = key else { return None };
         let slot = match key.as_ref() {
             "type" => &mut self.kind,
             "id" => &mut self.id,
             "parentId" => &mut self.parent,
             _ => return None,
         };
-        (*slot == Field::Absent).then_some(slot)
+        (*slot == SkimmedField::Absent).then_some(slot)
     }
 
     fn is_complete(&self) -> bool {
-        self.kind != Field::Absent && self.id != Field::Absent && self.parent != Field::Absent
+        self.kind != SkimmedField::Absent && self.id != SkimmedField::Absent && self.parent != SkimmedField::Absent
     }
 }
 
-impl<'a> Field<'a> {
+impl<'a> SkimmedField<'a> {
     pub fn text(&self) -> Option<&str> {
         match self {
-            Field::Text(text) => Some(text),
+            SkimmedField::Text(text) => Some(text),
             _ => None,
         }
     }
 }
 
-struct Cursor<'a> {
+struct TokenCursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> TokenCursor<'a> {
     /// Steps over white space; the byte found is not consumed.
-    fn next_token(&mut self) -> Result<u8, Fault> {
+    fn next_token(&mut self) -> Result<u8, SkimFault> {
         while let Some(&byte) = self.bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
                 return Ok(byte);
             }
             self.at += 1;
         }
-        Err(Fault::Unfinished)
+        Err(SkimFault::Unfinished)
     }
 
-    fn field(&mut self) -> Result<Field<'a>, Fault> {
+    fn field(&mut self) -> Result<SkimmedField<'a>, SkimFault> {
         match self.next_token()? {
             b'"' => self.string(),
             b'n' => {
                 let start = self.at;
                 self.skip_value()?;
-                Ok(if &self.bytes[start..self.at] == b"null" { Field::Null } else { Field::Other })
+                Ok(if &self.bytes[start..self.at] == b"null" { SkimmedField::Null } else { SkimmedField::Other })
             }
-            _ => self.skip_value().map(|()| Field::Other),
+            _ => self.skip_value().map(|()| SkimmedField::Other),
         }
     }
 
     /// The cursor stands on the opening quote.
-    fn string(&mut self) -> Result<Field<'a>, Fault> {
+    fn string(&mut self) -> Result<SkimmedField<'a>, SkimFault> {
         let start = self.at;
         let escaped = self.skip_string()?;
         let quoted = &self.bytes[start..self.at];
         if escaped {
-            return Ok(serde_json::from_slice::<String>(quoted).map_or(Field::Other, |text| Field::Text(text.into())));
+            return Ok(serde_json::from_slice::<String>(quoted)
+                .map_or(SkimmedField::Other, |text| SkimmedField::Text(text.into())));
         }
         let inner = &quoted[1..quoted.len() - 1];
         if inner.iter().any(u8::is_ascii_control) {
-            return Ok(Field::Other);
+            return Ok(SkimmedField::Other);
         }
-        Ok(std::str::from_utf8(inner).map_or(Field::Other, |text| Field::Text(text.into())))
+        Ok(std::str::from_utf8(inner).map_or(SkimmedField::Other, |text| SkimmedField::Text(text.into())))
     }
 
     /// Returns whether the string holds a backslash.
-    fn skip_string(&mut self) -> Result<bool, Fault> {
+    fn skip_string(&mut self) -> Result<bool, SkimFault> {
         self.at += 1;
         let mut escaped = false;
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
             match memchr::memchr2(b'"', b'\\', rest) {
-                None => return Err(Fault::Unfinished),
+                None => return Err(SkimFault::Unfinished),
                 Some(found) if rest[found] == b'"' => {
                     self.at += found + 1;
                     return Ok(escaped);
@@ -161,7 +162,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn skip_value(&mut self) -> Result<(), Fault> {
+    fn skip_value(&mut self) -> Result<(), SkimFault> {
         match self.next_token()? {
             b'"' => self.skip_string().map(drop),
             b'{' | b'[' => self.skip_nested(),
@@ -169,19 +170,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn skip_scalar(&mut self) -> Result<(), Fault> {
+    fn skip_scalar(&mut self) -> Result<(), SkimFault> {
         let start = self.at;
         while let Some(&byte) = self.bytes.get(self.at) {
             if matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n') {
-                return if self.at > start { Ok(()) } else { Err(Fault::Broken) };
+                return if self.at > start { Ok(()) } else { Err(SkimFault::Broken) };
             }
             self.at += 1;
         }
-        Err(Fault::Unfinished)
+        Err(SkimFault::Unfinished)
     }
 
     /// Counts brackets instead of recursing, so that no depth of nesting can exhaust the stack.
-    fn skip_nested(&mut self) -> Result<(), Fault> {
+    fn skip_nested(&mut self) -> Result<(), SkimFault> {
         let mut depth = 0usize;
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
@@ -198,6 +199,6 @@ impl<'a> Cursor<'a> {
                 return Ok(());
             }
         }
-        Err(Fault::Unfinished)
+        Err(SkimFault::Unfinished)
     }
 }

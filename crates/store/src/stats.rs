@@ -5,11 +5,11 @@ use omp_types::Tally;
 use crate::context::read_line;
 use crate::message;
 use crate::open::LoadedSession;
-use crate::scan::Kind;
+use crate::scan::ContextEntryKind;
 use crate::window::Window;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SessionStats {
+pub struct FileStats {
     pub entries: usize,
     /// What the messages are and took.
     pub tally: Tally,
@@ -22,20 +22,20 @@ pub struct SessionStats {
 
 impl LoadedSession {
     /// Reads every message, one at a time.
-    pub fn stats(&self) -> SessionStats {
-        let mut stats = SessionStats { entries: self.scan.spots.len(), ..SessionStats::default() };
+    pub fn stats(&self) -> FileStats {
+        let mut stats = FileStats { entries: self.scan.spots.len(), ..FileStats::default() };
         let mut window = Window::new(&self.file);
         for spot in &self.scan.spots {
             match spot.kind {
-                Kind::Message => {
+                ContextEntryKind::Message => {
                     let line = read_line(&mut window, spot).ok();
                     match line.and_then(|(line, _)| message::of_message_entry(&line).ok()) {
                         Some((message, _)) => stats.tally.add(&message),
                         None => stats.unreadable += 1,
                     }
                 }
-                Kind::Compaction => stats.compactions += 1,
-                Kind::CustomMessage | Kind::BranchSummary => stats.told_entries += 1,
+                ContextEntryKind::Compaction => stats.compactions += 1,
+                ContextEntryKind::CustomMessage | ContextEntryKind::BranchSummary => stats.told_entries += 1,
                 _ => {}
             }
         }

@@ -10,36 +10,36 @@ use crate::entry::{Compaction, EntryId};
 use crate::ids::hash;
 use crate::message;
 use crate::open::LoadedSession;
-use crate::problem::{Damage, Problem};
-use crate::scan::Kind;
+use crate::problem::{Damage, FileProblem};
+use crate::scan::ContextEntryKind;
 use crate::window::Window;
 
 /// Where each message of a branch is; four bytes a message.
 #[derive(Debug)]
-pub struct Transcript<'a> {
+pub struct StoredTranscript<'a> {
     session: &'a LoadedSession,
     path: Vec<u32>,
 }
 
 /// A message and the entry it stands in. Summaries are messages of the program, where they were made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct TranscriptMessage {
     pub id: EntryId,
     pub message: Message,
 }
 
 impl LoadedSession {
     /// Everything said on the way to `leaf`, or to the last entry.
-    pub fn transcript(&self, leaf: Option<&EntryId>) -> Option<Transcript<'_>> {
+    pub fn transcript(&self, leaf: Option<&EntryId>) -> Option<StoredTranscript<'_>> {
         let leaf = self.leaf_position(leaf)?;
         let told = |position: &u32| self.scan.spots[*position as usize].kind.is_told();
         let mut path: Vec<u32> = ancestors(&self.scan, leaf).filter(told).collect();
         path.reverse();
-        Some(Transcript { session: self, path })
+        Some(StoredTranscript { session: self, path })
     }
 
     /// What was said from one entry to another, both included. `None` unless the first is on the way to the last.
-    pub fn span(&self, first: &EntryId, last: &EntryId) -> Option<Transcript<'_>> {
+    pub fn span(&self, first: &EntryId, last: &EntryId) -> Option<StoredTranscript<'_>> {
         let first = self.scan.ids.position(hash(first.as_str()))?;
         let last = self.scan.ids.position(hash(last.as_str()))?;
         // Parents stand before their children, so what is before the first cannot lead to it.
@@ -49,7 +49,7 @@ impl LoadedSession {
             return None;
         }
         path.retain(|position| self.scan.spots[*position as usize].kind.is_told());
-        Some(Transcript { session: self, path })
+        Some(StoredTranscript { session: self, path })
     }
 
     /// The first of the entries directly before this one that say nothing to the model, such as a change of the model: what
@@ -73,7 +73,7 @@ impl LoadedSession {
     }
 }
 
-impl Transcript<'_> {
+impl StoredTranscript<'_> {
     pub fn len(&self) -> usize {
         self.path.len()
     }
@@ -83,7 +83,7 @@ impl Transcript<'_> {
     }
 
     /// Reads some of it, counted from the beginning; what is beyond the end is left out. Damage is named beside.
-    pub fn read(&self, range: Range<usize>) -> (Vec<Told>, Vec<Problem>) {
+    pub fn read(&self, range: Range<usize>) -> (Vec<TranscriptMessage>, Vec<FileProblem>) {
         let range = range.start.min(self.len())..range.end.min(self.len());
         let mut window = Window::new(&self.session.file);
         let (mut told, mut problems) = (Vec::new(), Vec::new());
@@ -96,36 +96,45 @@ impl Transcript<'_> {
         (told, problems)
     }
 
-    fn told(&self, position: u32, window: &mut Window<'_>, problems: &mut Vec<Problem>) -> Result<Told, Damage> {
+    fn told(
+        &self,
+        position: u32,
+        window: &mut Window<'_>,
+        problems: &mut Vec<FileProblem>,
+    ) -> Result<TranscriptMessage, Damage> {
         let spot = &self.session.scan.spots[position as usize];
         let (line, damage) = read_line(window, spot)?;
         problems.extend(damage.map(|damage| self.problem(position, damage)));
         let unparsable = |error: serde_json::Error| Damage::Unparsable { why: error.to_string(), recovered: 0 };
         let mut message = match spot.kind {
-            Kind::CustomMessage => message::of_custom_message(&line).map_err(unparsable)?.0,
-            Kind::BranchSummary => message::of_branch_summary(&line).map_err(unparsable)?,
-            Kind::Compaction => {
+            ContextEntryKind::CustomMessage => message::of_custom_message(&line).map_err(unparsable)?.0,
+            ContextEntryKind::BranchSummary => message::of_branch_summary(&line).map_err(unparsable)?,
+            ContextEntryKind::Compaction => {
                 let compaction: Compaction = serde_json::from_str(&line).map_err(unparsable)?;
                 message::of_compaction(&compaction, &line)
             }
-            Kind::ResetBoundary => reset(),
+            ContextEntryKind::ResetBoundary => reset(),
             _ => message::of_message_entry(&line).map_err(unparsable)?.0,
         };
         let lost = self.session.blobs.rehydrate(&mut message);
         problems.extend(lost.into_iter().map(|damage| self.problem(position, damage)));
-        Ok(Told { id: id_in(&line, position), message })
+        Ok(TranscriptMessage { id: id_in(&line, position), message })
     }
 
-    fn problem(&self, position: u32, damage: Damage) -> Problem {
-        Problem { line: Some(self.session.scan.spots[position as usize].line), damage }
+    fn problem(&self, position: u32, damage: Damage) -> FileProblem {
+        FileProblem { line: Some(self.session.scan.spots[position as usize].line), damage }
     }
 }
 
-impl Kind {
+impl ContextEntryKind {
     fn is_told(self) -> bool {
         matches!(
             self,
-            Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction | Kind::ResetBoundary
+            ContextEntryKind::Message
+                | ContextEntryKind::CustomMessage
+                | ContextEntryKind::BranchSummary
+                | ContextEntryKind::Compaction
+                | ContextEntryKind::ResetBoundary
         )
     }
 }
@@ -176,7 +185,7 @@ mod tests {
         }
     }
 
-    fn ids(span: Option<Transcript<'_>>) -> Option<Vec<EntryId>> {
+    fn ids(span: Option<StoredTranscript<'_>>) -> Option<Vec<EntryId>> {
         span.map(|span| span.read(0..span.len()).0.into_iter().map(|told| told.id).collect())
     }
 

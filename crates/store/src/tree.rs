@@ -16,7 +16,7 @@ const SEARCHED: usize = 400;
 
 /// One entry of the tree, in the order of the file. Parents stand before their children.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TreeNode {
+pub struct EntryNode {
     pub id: EntryId,
     /// Position of the parent among the nodes.
     pub parent: Option<usize>,
@@ -53,36 +53,36 @@ pub enum TreeFilter {
 
 /// A node that is shown, below the nearest of its ancestors that is shown too.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown<'a> {
-    pub node: &'a TreeNode,
+pub struct ShownNode<'a> {
+    pub node: &'a EntryNode,
     /// Position among those shown.
     pub parent: Option<usize>,
 }
 
 impl LoadedSession {
     /// All entries that can be read. `leaf` is where the session goes on; without one, none of them is active.
-    pub fn tree(&self, leaf: Option<&EntryId>) -> Vec<TreeNode> {
+    pub fn tree(&self, leaf: Option<&EntryId>) -> Vec<EntryNode> {
         let leaf = leaf.and_then(|leaf| self.scan.ids.position(hash(leaf.as_str())));
         let mut active = vec![false; self.scan.spots.len()];
         ancestors(&self.scan, leaf).for_each(|position| active[position as usize] = true);
         let mut labels = self.labels_among(0..self.scan.spots.len() as u32);
         let mut window = Window::new(&self.file);
         let mut places = vec![None; self.scan.spots.len()];
-        let mut nodes: Vec<TreeNode> = Vec::new();
+        let mut nodes: Vec<EntryNode> = Vec::new();
         for position in 0..self.scan.spots.len() as u32 {
             let Some(entry) = self.entry_at_alone(position, &mut window) else { continue };
             let (id, timestamp, body) = entry;
             // An unreadable parent gives way to the nearest one that can be read.
             let above = ancestors(&self.scan, Some(position)).skip(1).find_map(|above| places[above as usize]);
             places[position as usize] = Some(nodes.len());
-            nodes.push(TreeNode {
+            nodes.push(EntryNode {
                 parent: above,
                 timestamp,
                 active: active[position as usize],
                 leaf: leaf == Some(position),
                 label: labels.remove(&id),
                 id,
-                ..TreeNode::of(&body)
+                ..EntryNode::of(&body)
             });
         }
         nodes
@@ -95,7 +95,7 @@ impl LoadedSession {
 }
 
 /// The nodes that pass the filter and hold every word of the query, whatever its case.
-pub fn shown<'a>(nodes: &'a [TreeNode], filter: TreeFilter, query: &str) -> Vec<Shown<'a>> {
+pub fn shown<'a>(nodes: &'a [EntryNode], filter: TreeFilter, query: &str) -> Vec<ShownNode<'a>> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().collect();
     let mut places = vec![None; nodes.len()];
@@ -104,7 +104,7 @@ pub fn shown<'a>(nodes: &'a [TreeNode], filter: TreeFilter, query: &str) -> Vec<
         let above = node.parent.and_then(|parent| places[parent]);
         if node.passes(filter) && node.holds(&words) {
             places[position] = Some(shown.len());
-            shown.push(Shown { node, parent: above });
+            shown.push(ShownNode { node, parent: above });
         } else {
             places[position] = above;
         }
@@ -112,7 +112,7 @@ pub fn shown<'a>(nodes: &'a [TreeNode], filter: TreeFilter, query: &str) -> Vec<
     shown
 }
 
-impl TreeNode {
+impl EntryNode {
     fn of(body: &EntryBody) -> Self {
         let text = text_of(body);
         let message = match body {

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::blob::BlobStore;
-use crate::entry::{EntryBody, EntryId, Place, TitleChange};
+use crate::entry::{EntryBody, EntryId, EntryPosition, TitleChange};
 use crate::error::WriteError;
-use crate::header::{Identity, SessionHeader, VERSION};
+use crate::header::{SessionHeader, SessionIdentity, VERSION};
 use crate::ids::{Ids, hash};
 use crate::lock::{LockError, SessionLock};
 use crate::platform;
-use crate::scan::{End, Scan};
+use crate::scan::{FileEnd, Scan};
 use crate::stamp;
 use crate::tail;
 use crate::title::{SLOT_BYTES, TitleSlot, TitleSource, is_slot};
@@ -55,7 +55,7 @@ struct OpenFile {
 }
 
 /// A session taken over from its loaded form.
-pub(crate) struct Resumed {
+pub(crate) struct ResumedFile {
     pub path: PathBuf,
     pub blobs: BlobStore,
     pub header: SessionHeader,
@@ -68,9 +68,9 @@ pub(crate) struct Resumed {
 impl SessionWriter {
     /// A new session in `folder`; nothing is on disk before the first append.
     pub fn create(folder: &Path, blobs: BlobStore, new: NewSession<'_>) -> Self {
-        let identity = Identity::new(new.now);
+        let identity = SessionIdentity::new(new.now);
         let path = identity.path_in(folder);
-        let Identity { id, timestamp } = identity;
+        let SessionIdentity { id, timestamp } = identity;
         let header = SessionHeader {
             version: VERSION,
             id,
@@ -83,10 +83,10 @@ impl SessionWriter {
         Self { path, header, title: None, blobs, ids: Ids::default(), leaf: None, file: None }
     }
 
-    pub(crate) fn resume(resumed: Resumed) -> Self {
-        let Resumed { path, blobs, header, title, scan, file, lock } = resumed;
+    pub(crate) fn resume(resumed: ResumedFile) -> Self {
+        let ResumedFile { path, blobs, header, title, scan, file, lock } = resumed;
         let length = file.metadata().map_or(scan.length, |found| found.len());
-        let torn = scan.end == End::NoNewline;
+        let torn = scan.end == FileEnd::NoNewline;
         let file = OpenFile { file, begun: true, torn, length, folder_synced: true, _lock: lock };
         let leaf = scan.leaf_id.map(EntryId::from);
         Self { path, header, title, blobs, ids: scan.ids, leaf, file: Some(file) }
@@ -136,7 +136,8 @@ impl SessionWriter {
         let id = self.ids.unused();
         let timestamp = stamp::iso(SystemTime::now());
         let mut lines = self.prelude()?;
-        let place = Place { id: &id, parent_id: self.leaf.as_ref().map(EntryId::as_str), timestamp: &timestamp };
+        let place =
+            EntryPosition { id: &id, parent_id: self.leaf.as_ref().map(EntryId::as_str), timestamp: &timestamp };
         body.write_line(&mut lines, &place)?;
         self.opened()?.add(lines).map_err(|failure| failure.at(&self.path))?;
         self.ids.insert(hash(&id), u32::MAX);

@@ -13,5 +13,5 @@ pub use language::Language;
 pub use outline::{Outline, OutlineLimits, Segment, outline};
 pub use parse::{MAX_SOURCE, PARSE_TIME, ParseError};
 pub use problem::{SyntaxError, first_error};
-pub use query::{Capture, Code, Found, Match, Query, QueryError, SearchLimits, Strictness};
+pub use query::{Capture, Code, Match, QueryError, QueryMatches, SearchLimits, Strictness, SyntaxQuery};
 pub use rewrite::{Edit, Rewrite, RewriteError, Rewritten, rewrite};

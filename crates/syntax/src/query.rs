@@ -17,7 +17,7 @@ use crate::problem::{SyntaxError, error_in};
 pub(crate) type Doc = StrDoc<SupportLang>;
 
 /// A pattern made ready for one language.
-pub struct Query {
+pub struct SyntaxQuery {
     /// More than one where a language reads the same text in two ways.
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) language: Language,
@@ -101,7 +101,7 @@ pub struct Capture {
 
 /// What a search in one file found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct QueryMatches {
     /// In the order of the file.
     pub matches: Vec<Match>,
     /// A limit was reached; there may be more.
@@ -127,7 +127,7 @@ const MAX_PATTERN: usize = 16 * 1024;
 /// Of one captured text; the rest is left out.
 const MAX_CAPTURE: usize = 400;
 
-impl Query {
+impl SyntaxQuery {
     /// With `selector`, the pattern is only the surroundings and the node of that kind within it is looked for.
     pub fn new(
         pattern: &str,
@@ -164,10 +164,10 @@ impl Query {
         self.needed.is_empty() || self.needed.iter().any(|word| source.contains(word.as_str()))
     }
 
-    pub fn search(&self, source: &str, limits: SearchLimits) -> Result<Found, ParseError> {
+    pub fn search(&self, source: &str, limits: SearchLimits) -> Result<QueryMatches, ParseError> {
         let (root, syntax_error) = tree_of(source, self.language)?;
         let (matches, cut) = self.matches(&root, limits);
-        Ok(Found { matches: matches.iter().map(|(matched, _)| described(matched)).collect(), cut, syntax_error })
+        Ok(QueryMatches { matches: matches.iter().map(|(matched, _)| described(matched)).collect(), cut, syntax_error })
     }
 
     /// Whether the pattern matches anywhere.

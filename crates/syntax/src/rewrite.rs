@@ -8,11 +8,11 @@ use ast_grep_core::replacer::TemplateFix;
 use crate::Language;
 use crate::parse::ParseError;
 use crate::problem::{SyntaxError, first_error};
-use crate::query::{Query, QueryError, SearchLimits, Strictness, tree_of};
+use crate::query::{QueryError, SearchLimits, Strictness, SyntaxQuery, tree_of};
 
 /// A pattern with what takes its place, made ready for one language.
 pub struct Rewrite {
-    query: Query,
+    query: SyntaxQuery,
     template: TemplateFix,
 }
 
@@ -51,7 +51,7 @@ pub struct Rewritten {
 
 impl Rewrite {
     pub fn new(pattern: &str, replacement: &str, language: Language) -> Result<Self, RewriteError> {
-        let query = Query::new(pattern, language, Strictness::Smart, None)?;
+        let query = SyntaxQuery::new(pattern, language, Strictness::Smart, None)?;
         if let Some(doubt) = query.doubt() {
             return Err(RewriteError::Doubtful(doubt.into()));
         }
@@ -73,7 +73,7 @@ impl Rewrite {
         Ok(Self { query, template })
     }
 
-    /// See [`Query::may_match`].
+    /// See [`SyntaxQuery::may_match`].
     pub fn may_match(&self, source: &str) -> bool {
         self.query.may_match(source)
     }

@@ -19,8 +19,8 @@ pub use effort::Effort;
 pub use llm::{Gate, Reply, ScriptedLlm};
 pub use provider::{MOCK_MODEL, MOCK_PROVIDER, MockProvider, all_apis_yml, mock_model};
 pub use script::{
-    After, Arguments, Call, Fault, FaultKind, Framing, Generated, Moment, PastEnd, Script, ScriptError, Select, Split,
-    Status, Stop, Text, Thinking, TokenCounts, Turn,
+    After, Call, Fault, FaultKind, FaultStatus, Framing, Generated, Moment, PastEnd, Script, ScriptError,
+    ScriptedArguments, Select, Split, Stop, Text, Thinking, TokenCounts, Turn,
 };
 pub use server::{Counts, RecordedRequest, RequestHook, RequestLog, Server, ServerOptions};
 pub use tmux::Tmux;

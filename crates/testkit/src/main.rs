@@ -22,24 +22,26 @@ async fn main() -> ExitCode {
 const USAGE: &str = "usage: omp-testkit serve <script.yml> [--port N]";
 
 #[derive(Debug, PartialEq)]
-enum Task {
+enum CliTask {
     Help,
     Serve { script: PathBuf, port: u16 },
 }
 
 async fn run(arguments: Vec<String>) -> Result<(), String> {
     match parse(&arguments)? {
-        Task::Help => say(&format!("{USAGE}\n\nA fake model provider on loopback; see docs/testkit.md.")),
-        Task::Serve { script, port } => serve(Script::load(&script).map_err(|error| error.to_string())?, port).await?,
+        CliTask::Help => say(&format!("{USAGE}\n\nA fake model provider on loopback; see docs/testkit.md.")),
+        CliTask::Serve { script, port } => {
+            serve(Script::load(&script).map_err(|error| error.to_string())?, port).await?
+        }
     }
     Ok(())
 }
 
-fn parse(arguments: &[String]) -> Result<Task, String> {
+fn parse(arguments: &[String]) -> Result<CliTask, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let unclear = |problem: String| format!("{problem}\nhint: {USAGE}");
     match words.as_slice() {
-        [] | ["help" | "-h" | "--help"] => Ok(Task::Help),
+        [] | ["help" | "-h" | "--help"] => Ok(CliTask::Help),
         ["serve", rest @ ..] => {
             let (port, script) = match rest {
                 [script] => ("0", script),
@@ -47,7 +49,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
                 _ => return Err(unclear("`serve` takes one script and perhaps a port".to_owned())),
             };
             let port = port.parse().map_err(|_| unclear(format!("`{port}` is not a port (0 to 65535)")))?;
-            Ok(Task::Serve { script: PathBuf::from(script), port })
+            Ok(CliTask::Serve { script: PathBuf::from(script), port })
         }
         [other, ..] => Err(unclear(format!("unknown command `{other}`"))),
     }
@@ -73,7 +75,7 @@ fn say(line: &str) {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expect: Result<Task, &str>) {
+    fn check(line: &str, expect: Result<CliTask, &str>) {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         match (parse(&arguments), expect) {
             (Err(problem), Err(part)) => assert!(problem.contains(part) && problem.contains("hint:"), "{problem}"),
@@ -83,10 +85,10 @@ mod tests {
 
     #[test]
     fn arguments_are_understood_or_refused_with_a_hint() {
-        check("", Ok(Task::Help));
-        check("serve a.yml", Ok(Task::Serve { script: "a.yml".into(), port: 0 }));
-        check("serve a.yml --port 8080", Ok(Task::Serve { script: "a.yml".into(), port: 8080 }));
-        check("serve --port 8080 a.yml", Ok(Task::Serve { script: "a.yml".into(), port: 8080 }));
+        check("", Ok(CliTask::Help));
+        check("serve a.yml", Ok(CliTask::Serve { script: "a.yml".into(), port: 0 }));
+        check("serve a.yml --port 8080", Ok(CliTask::Serve { script: "a.yml".into(), port: 8080 }));
+        check("serve --port 8080 a.yml", Ok(CliTask::Serve { script: "a.yml".into(), port: 8080 }));
         check("serve", Err("one script"));
         check("serve a.yml --port x", Err("not a port"));
         check("sevre a.yml", Err("unknown command"));

@@ -9,7 +9,7 @@ mod tests;
 
 use crate::server::RecordedRequest;
 use crate::wire::Wire;
-use json::{Member, members, without_cache_markers};
+use json::{JsonMember, members, without_cache_markers};
 
 /// Panics with the first difference. Wants at least two requests for an answer; model listings are passed over.
 #[track_caller]
@@ -82,13 +82,13 @@ fn check_pair(wire: Wire, earlier: &[u8], later: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-fn position(members: &[Member<'_>], name: &str) -> Result<usize, String> {
+fn position(members: &[JsonMember<'_>], name: &str) -> Result<usize, String> {
     members.iter().position(|member| member.name == name).ok_or_else(|| format!("the body has no `{name}`"))
 }
 
 /// Nothing may change before the conversation, not even the order.
-fn compare_heads(before: &[Member<'_>], after: &[Member<'_>]) -> Result<(), String> {
-    let names = |members: &[Member<'_>]| members.iter().map(|member| member.name.clone()).collect::<Vec<_>>();
+fn compare_heads(before: &[JsonMember<'_>], after: &[JsonMember<'_>]) -> Result<(), String> {
+    let names = |members: &[JsonMember<'_>]| members.iter().map(|member| member.name.clone()).collect::<Vec<_>>();
     if names(before) != names(after) {
         return Err(format!(
             "the members before the conversation changed from {:?} to {:?}",
@@ -99,9 +99,9 @@ fn compare_heads(before: &[Member<'_>], after: &[Member<'_>]) -> Result<(), Stri
     before.iter().zip(after).try_for_each(|(old, new)| check_equal(&old.name, old.value, new.value))
 }
 
-fn compare_prompt_members(before: &[Member<'_>], after: &[Member<'_>]) -> Result<(), String> {
+fn compare_prompt_members(before: &[JsonMember<'_>], after: &[JsonMember<'_>]) -> Result<(), String> {
     for name in PROMPT {
-        let find = |members: &[Member<'_>]| members.iter().position(|member| member.name == name);
+        let find = |members: &[JsonMember<'_>]| members.iter().position(|member| member.name == name);
         match (find(before), find(after)) {
             (None, None) => {}
             (Some(old), Some(new)) => check_equal(name, before[old].value, after[new].value)?,

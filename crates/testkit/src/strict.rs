@@ -16,12 +16,12 @@ use crate::wire::Wire;
 
 /// Why a service would refuse the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ServiceRefusal {
     pub status: u16,
     pub message: String,
 }
 
-impl Refusal {
+impl ServiceRefusal {
     fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
@@ -32,54 +32,54 @@ impl Refusal {
 }
 
 /// Headers of a request for an answer.
-pub fn check_headers(wire: Wire, headers: &[(String, String)]) -> Result<(), Refusal> {
+pub fn check_headers(wire: Wire, headers: &[(String, String)]) -> Result<(), ServiceRefusal> {
     let get = |name: &str| header(headers, name);
     for (name, value) in headers {
         if value.trim().is_empty() {
-            return Err(Refusal::bad(format!("the header `{name}` is empty")));
+            return Err(ServiceRefusal::bad(format!("the header `{name}` is empty")));
         }
         let again = headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();
         if again > 1 {
-            return Err(Refusal::bad(format!("the header `{name}` was sent {again} times")));
+            return Err(ServiceRefusal::bad(format!("the header `{name}` was sent {again} times")));
         }
     }
     check_content_type(headers)?;
     let accept = get("accept").unwrap_or_default();
     if !["text/event-stream", "application/json", "*/*"].iter().any(|known| accept.contains(known)) {
-        return Err(Refusal::new(406, format!("Not Acceptable: `accept: {accept}`")));
+        return Err(ServiceRefusal::new(406, format!("Not Acceptable: `accept: {accept}`")));
     }
     if get("content-length").is_none() && get("transfer-encoding").is_none() {
-        return Err(Refusal::new(411, "Length Required"));
+        return Err(ServiceRefusal::new(411, "Length Required"));
     }
     for name in ["host", "user-agent"] {
         if get(name).is_none() {
-            return Err(Refusal::bad(format!("the header `{name}` is missing")));
+            return Err(ServiceRefusal::bad(format!("the header `{name}` is missing")));
         }
     }
     if wire == Wire::Anthropic && get("anthropic-version") != Some("2023-06-01") {
-        return Err(Refusal::bad("anthropic-version: header is required"));
+        return Err(ServiceRefusal::bad("anthropic-version: header is required"));
     }
     Ok(())
 }
 
 /// What every POST of JSON needs, whoever it goes to.
-pub fn check_content_type(headers: &[(String, String)]) -> Result<(), Refusal> {
+pub fn check_content_type(headers: &[(String, String)]) -> Result<(), ServiceRefusal> {
     let kind = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case("content-type"));
     let kind = kind.and_then(|(_, value)| value.split(';').next()).unwrap_or_default().trim();
     if kind.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    Err(Refusal::new(415, "Unsupported Media Type: Only 'application/json' is allowed"))
+    Err(ServiceRefusal::new(415, "Unsupported Media Type: Only 'application/json' is allowed"))
 }
 
 /// The key, in the header of its vendor.
-pub fn check_key(wire: Wire, path: &str, headers: &[(String, String)]) -> Result<(), Refusal> {
+pub fn check_key(wire: Wire, path: &str, headers: &[(String, String)]) -> Result<(), ServiceRefusal> {
     let get = |name: &str| header(headers, name);
     let bearer = get("authorization");
     if let Some(bearer) = bearer
         && bearer.strip_prefix("Bearer ").is_none_or(|token| token.trim().is_empty())
     {
-        return Err(Refusal::new(401, "`authorization` is not `Bearer <key>`"));
+        return Err(ServiceRefusal::new(401, "`authorization` is not `Bearer <key>`"));
     }
     let own = match wire {
         Wire::Anthropic => "x-api-key",
@@ -88,12 +88,12 @@ pub fn check_key(wire: Wire, path: &str, headers: &[(String, String)]) -> Result
     };
     for foreign in ["x-api-key", "x-goog-api-key"] {
         if foreign != own && get(foreign).is_some() {
-            return Err(Refusal::new(401, format!("a key in `{foreign}`, which is another vendor's header")));
+            return Err(ServiceRefusal::new(401, format!("a key in `{foreign}`, which is another vendor's header")));
         }
     }
     let in_path = wire == Wire::Google && path.contains("key=");
     if bearer.is_none() && get(own).is_none() && !in_path {
-        return Err(Refusal::new(401, format!("no key: `{own}` is missing")));
+        return Err(ServiceRefusal::new(401, format!("no key: `{own}` is missing")));
     }
     Ok(())
 }
@@ -103,8 +103,8 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
 }
 
 /// The body of a request for an answer.
-pub fn check_body(wire: Wire, body: &Value) -> Result<(), Refusal> {
-    let Some(body) = body.as_object() else { return Err(Refusal::new(422, "the body is not an object")) };
+pub fn check_body(wire: Wire, body: &Value) -> Result<(), ServiceRefusal> {
+    let Some(body) = body.as_object() else { return Err(ServiceRefusal::new(422, "the body is not an object")) };
     match wire {
         Wire::Anthropic => bodies::anthropic(body),
         Wire::Completions => bodies::completions(body),

@@ -7,8 +7,8 @@ use omp_agent::{Approval, Effect, Tier, ToolError};
 use omp_types::{Access, EditorFiles};
 use omp_workspace::conflict::Conflicts;
 use omp_workspace::{
-    EditPlan, EditRefused, FileChange, FileError, FileSource, OpenTexts, PathResolver, Reach, ResolvedPath, ScanCache,
-    ScanPolicy, Snapshot, SnapshotCache, Tag, TextFile, Texts, real_location,
+    EditPlan, EditRefused, FileChange, FileError, FileReach, FileSnapshot, FileSource, OpenTexts, PathResolver,
+    ResolvedPath, ScanCache, ScanPolicy, SnapshotCache, Tag, TextFile, Texts, real_location,
 };
 
 use crate::urls::{self, local};
@@ -34,7 +34,7 @@ pub struct Files {
     /// Who may have files open.
     editor: Option<Arc<EditorTexts>>,
     /// Where files may be read and written.
-    reach: Reach,
+    reach: FileReach,
 }
 
 impl Files {
@@ -46,7 +46,7 @@ impl Files {
             conflicts: Arc::default(),
             local: None,
             editor: None,
-            reach: Reach::default(),
+            reach: FileReach::default(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Files {
     /// Within what the session may touch.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
-        let reach = Reach::new(access);
+        let reach = FileReach::new(access);
         Self { scans: self.scans.within(reach.clone()), reach, ..self }
     }
 
@@ -83,7 +83,7 @@ impl Files {
     }
 
     /// Opens what may be opened.
-    pub fn reach(&self) -> &Reach {
+    pub fn reach(&self) -> &FileReach {
         &self.reach
     }
 
@@ -185,7 +185,7 @@ impl Files {
         self.with_snapshots(|snapshots| snapshots.record_lines(&real_location(path), tag, lines));
     }
 
-    pub fn snapshot(&self, path: &Path, tag: Tag) -> Option<Snapshot> {
+    pub fn snapshot(&self, path: &Path, tag: Tag) -> Option<FileSnapshot> {
         self.with_snapshots(|snapshots| snapshots.get(&real_location(path), tag))
     }
 

@@ -35,7 +35,7 @@ pub use artifacts::{ArtifactFile, Artifacts, NoArtifacts};
 pub use ask::Ask;
 pub use ast_edit::{AstEdit, AstEditDetails, AstEditParams, RewriteOp};
 pub use ast_grep::{AstGrep, AstGrepDetails, AstGrepParams};
-pub use bash::{Bash, BashDetails, BashParams, InterceptRule, Reached, UserCommand, UserShell};
+pub use bash::{Bash, BashDetails, BashParams, InterceptRule, Reached, SessionShell, UserCommand};
 pub use calc::Calc;
 pub use checkpoint::Checkpoint;
 pub use edit::{ApplyPatchEdit, EditMode, HashlineEdit, PatchEdit, ReplaceEdit};
@@ -47,8 +47,8 @@ pub use options::{
     BashOptions, EditOptions, FindOptions, MinimizerOptions, OFF_BY_DEFAULT, ReadOptions, SearchOptions,
     SideToolOptions, StructuralOptions, ToolOptions,
 };
-pub use output_sink::{OutputSink, SinkLimits, Summary, Truncation};
-pub use pending::{PendingAction, PendingActions, Step, StepResult};
+pub use output_sink::{OutputSink, OutputSummary, SinkLimits, Truncation};
+pub use pending::{PendingAction, PendingActions, PendingStep, StepResult};
 pub use python::UserPython;
 pub use read::Read;
 pub use render_mermaid::RenderMermaid;
@@ -57,12 +57,12 @@ pub use rewind::Rewind;
 pub use search::{Search, SearchDetails, SearchParams};
 pub use settings::SETTINGS;
 pub use todo::{
-    Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo, TodoBoard, TodoEdit,
+    Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo, TodoEdit, TodoList,
     from_markdown as todo_from_markdown, remind as todo_reminders, to_markdown as todo_to_markdown,
 };
 pub use toolbox::{Toolbox, touched_by};
 pub use urls::{
-    FoldersResource, Found, History, HistoryResource, JobLine, JobList, JobsResource, NamedFolder, Opened, Resource,
-    Router, TextsResource,
+    FoldersResource, History, HistoryResource, JobLine, JobList, JobsResource, NamedFolder, OpenedUrl, Resource,
+    Router, TextsResource, UrlContent,
 };
 pub use write::Write;

@@ -73,7 +73,7 @@ pub struct OutputSink {
     head: Option<String>,
     /// True once something between head and `recent` has been let go.
     window_cut: bool,
-    spill: Spill,
+    spill: OutputSpill,
     total_bytes: u64,
     total_breaks: u64,
     /// All of the output as long as it fits.
@@ -82,7 +82,7 @@ pub struct OutputSink {
 
 /// The output as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct OutputSummary {
     pub text: String,
     pub truncation: Option<Truncation>,
     /// The whole output, when it was asked for and was not too large.
@@ -124,7 +124,7 @@ pub struct LineRange {
     pub end: u64,
 }
 
-enum Spill {
+enum OutputSpill {
     NotNeeded,
     Writing { artifact: ArtifactFile, written: u64 },
     Failed { reason: String },
@@ -144,7 +144,7 @@ impl OutputSink {
             recent: String::new(),
             head: None,
             window_cut: false,
-            spill: Spill::NotNeeded,
+            spill: OutputSpill::NotNeeded,
             total_bytes: 0,
             total_breaks: 0,
             captured: (limits.capture_bytes > 0).then(String::new),
@@ -165,7 +165,7 @@ impl OutputSink {
     }
 
     /// Ends the output.
-    pub fn finish(mut self) -> Summary {
+    pub fn finish(mut self) -> OutputSummary {
         let before = self.recent.len();
         self.cleaner.finish(&mut self.recent);
         self.take_in(before);
@@ -174,11 +174,11 @@ impl OutputSink {
         let summary = match self.head.take() {
             Some(head) => self.head_and_tail(head),
             None if self.recent.split('\n').all(|line| is_narrow(line, self.limits.columns)) => {
-                Summary { text: self.recent, truncation: None, captured: None, stripped: Stripped::default() }
+                OutputSummary { text: self.recent, truncation: None, captured: None, stripped: Stripped::default() }
             }
             None => self.narrowed(),
         };
-        Summary { captured, stripped, ..summary }
+        OutputSummary { captured, stripped, ..summary }
     }
 
     fn take_in(&mut self, before: usize) {
@@ -199,7 +199,7 @@ impl OutputSink {
     }
 
     fn overflow(&mut self) {
-        self.spill = Spill::start(&*self.artifacts, self.tool);
+        self.spill = OutputSpill::start(&*self.artifacts, self.tool);
         self.spill.write(&self.recent);
         let (head, taken) = head_of(&self.recent, self.limits);
         self.head = Some(head);
@@ -217,18 +217,18 @@ impl OutputSink {
     }
 
     /// Everything fits but for lines that are too long.
-    fn narrowed(mut self) -> Summary {
-        self.spill = Spill::start(&*self.artifacts, self.tool);
+    fn narrowed(mut self) -> OutputSummary {
+        self.spill = OutputSpill::start(&*self.artifacts, self.tool);
         self.spill.write(&self.recent);
         let text: String = self.recent.split_inclusive('\n').map(|line| narrow(line, self.limits.columns)).collect();
         let (note, artifact_id) = self.spill.end();
         let truncation = self.truncation("columns", &text, artifact_id);
         let separator = if text.ends_with('\n') { "" } else { "\n" };
         let text = format!("{text}{separator}[Long lines were cut. {note}]\n");
-        Summary { text, truncation: Some(truncation), captured: None, stripped: Stripped::default() }
+        OutputSummary { text, truncation: Some(truncation), captured: None, stripped: Stripped::default() }
     }
 
-    fn head_and_tail(mut self, mut head: String) -> Summary {
+    fn head_and_tail(mut self, mut head: String) -> OutputSummary {
         let tail = tail_of(&self.recent, self.window_cut, self.limits);
         if !head.ends_with('\n') {
             head.push('\n');
@@ -244,7 +244,7 @@ impl OutputSink {
         (truncation.elided_bytes, truncation.elided_lines) = (Some(bytes), Some(lines));
         let (lines, bytes) = (format::grouped(lines), format::bytes(bytes));
         let text = format!("{head}[… {lines} lines ({bytes}) left out. {note}]\n{tail}");
-        Summary { text, truncation: Some(truncation), captured: None, stripped: Stripped::default() }
+        OutputSummary { text, truncation: Some(truncation), captured: None, stripped: Stripped::default() }
     }
 
     fn truncation(&self, by: &str, shown: &str, artifact_id: Option<String>) -> Truncation {
@@ -265,35 +265,35 @@ impl OutputSink {
     }
 }
 
-impl Spill {
+impl OutputSpill {
     fn start(artifacts: &dyn Artifacts, tool: &str) -> Self {
         match artifacts.create(tool) {
-            Ok(artifact) => Spill::Writing { artifact, written: 0 },
-            Err(error) => Spill::Failed { reason: error.to_string() },
+            Ok(artifact) => OutputSpill::Writing { artifact, written: 0 },
+            Err(error) => OutputSpill::Failed { reason: error.to_string() },
         }
     }
 
     fn write(&mut self, text: &str) {
-        let Spill::Writing { artifact, written } = self else { return };
+        let OutputSpill::Writing { artifact, written } = self else { return };
         let room = usize::try_from(MAX_ARTIFACT_BYTES - *written).unwrap_or(usize::MAX);
         let text = &text[..text.floor_char_boundary(room)];
         match artifact.file.write_all(text.as_bytes()) {
             Ok(()) => *written += text.len() as u64,
-            Err(error) => *self = Spill::Failed { reason: error.to_string() },
+            Err(error) => *self = OutputSpill::Failed { reason: error.to_string() },
         }
     }
 
     /// What is said of the full output, and its id.
     fn end(&mut self) -> (String, Option<String>) {
-        if let Spill::Writing { artifact, .. } = self
+        if let OutputSpill::Writing { artifact, .. } = self
             && let Err(error) = artifact.file.flush()
         {
-            *self = Spill::Failed { reason: error.to_string() };
+            *self = OutputSpill::Failed { reason: error.to_string() };
         }
         match self {
-            Spill::NotNeeded => (String::new(), None),
-            Spill::Failed { reason } => (format!("The full output could not be kept: {reason}"), None),
-            Spill::Writing { artifact, written } => {
+            OutputSpill::NotNeeded => (String::new(), None),
+            OutputSpill::Failed { reason } => (format!("The full output could not be kept: {reason}"), None),
+            OutputSpill::Writing { artifact, written } => {
                 let cut = if *written + 4 > MAX_ARTIFACT_BYTES { "The first gigabyte" } else { "Full" };
                 (format!("{cut}: artifact://{}", artifact.id), Some(artifact.id.clone()))
             }

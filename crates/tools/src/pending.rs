@@ -19,13 +19,13 @@ pub struct PendingAction {
     pub source: String,
     /// What carrying it out would touch.
     pub approval: Approval,
-    pub apply: Step,
+    pub apply: PendingStep,
     /// What to do when it is not wanted; without it nothing is.
-    pub reject: Option<Step>,
+    pub reject: Option<PendingStep>,
 }
 
 /// Runs with the reason that was given, for the call that wants it done.
-pub type Step = Box<dyn FnOnce(String, &str) -> StepResult + Send>;
+pub type PendingStep = Box<dyn FnOnce(String, &str) -> StepResult + Send>;
 pub type StepResult = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send>>;
 
 /// Each holds the old and the new content of its files.

@@ -17,11 +17,11 @@ use crate::options::{SideToolOptions, ToolOptions};
 use crate::render_mermaid::RenderMermaid;
 use crate::rewind::Rewind;
 use crate::search::scan_policy;
-use crate::todo::{Storage, Todo, TodoBoard};
+use crate::todo::{Storage, Todo, TodoList};
 use crate::urls::{JobsResource, Resource, Router, local};
 use crate::{
     AstEdit, AstGrep, Bash, EditMode, Files, Find, HashlineEdit, Job, Jobs, Notebook, PendingActions, Read, Resolve,
-    Search, UserShell, Write,
+    Search, SessionShell, Write,
 };
 use crate::{edit, notebook, read, write};
 
@@ -52,7 +52,7 @@ pub struct Toolbox {
     /// What the editor offers that omp runs in.
     pub editor: Editor,
     /// The todo list, which commands of the user change as well.
-    pub todo: TodoBoard,
+    pub todo: TodoList,
     /// The commands that run in the background.
     pub jobs: Arc<Jobs>,
     /// What internal addresses lead to besides the files of the session.
@@ -79,7 +79,7 @@ impl Toolbox {
             attended: false,
             terminal: false,
             editor: Editor::default(),
-            todo: TodoBoard::default(),
+            todo: TodoList::default(),
             jobs: Arc::new(Jobs::new(1)),
             resources: Vec::new(),
         }
@@ -92,7 +92,7 @@ impl Toolbox {
     }
 
     /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
-    pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
+    pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, SessionShell) {
         let Self {
             cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor, ..
         } = self;
@@ -173,7 +173,7 @@ fn structural_tools(options: &ToolOptions, files: &Arc<Files>) -> Vec<Arc<dyn An
 }
 
 /// The tools that do not touch the workspace.
-fn side_tools(options: &SideToolOptions, board: TodoBoard, keeps_files: bool, attended: bool) -> Vec<Arc<dyn AnyTool>> {
+fn side_tools(options: &SideToolOptions, board: TodoList, keeps_files: bool, attended: bool) -> Vec<Arc<dyn AnyTool>> {
     let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
     if options.todo {
         tools.push(Arc::new(Todo::on(board, if keeps_files { Storage::Session } else { Storage::Memory })));

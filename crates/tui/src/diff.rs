@@ -34,9 +34,9 @@ fn draw_shown(lines: &[DiffLine], space: &Space<'_>) -> Vec<Line> {
 }
 
 /// Byte ranges of what differs from the other side.
-type Changed = Vec<std::ops::Range<usize>>;
+type ChangedRanges = Vec<std::ops::Range<usize>>;
 
-fn draw_line(line: &DiffLine, changed: &Changed, digits: usize, space: &Space<'_>) -> Vec<Line> {
+fn draw_line(line: &DiffLine, changed: &ChangedRanges, digits: usize, space: &Space<'_>) -> Vec<Line> {
     let theme = space.theme;
     let muted = theme.fg(Token::ToolDiffContext);
     let (sign, style) = match line.kind {
@@ -65,7 +65,7 @@ fn draw_line(line: &DiffLine, changed: &Changed, digits: usize, space: &Space<'_
 }
 
 /// The text in its style, what changed in reverse, and tabs as arrows so that they can be told from spaces.
-fn push_text(row: &mut Line, text: &str, changed: &Changed, style: Style, theme: &Theme) {
+fn push_text(row: &mut Line, text: &str, changed: &ChangedRanges, style: Style, theme: &Theme) {
     let tab = Style { attrs: style.attrs, ..theme.fg(Token::Dim) };
     let mut column = 0;
     for (at, grapheme) in text.grapheme_indices(true) {
@@ -83,8 +83,8 @@ fn push_text(row: &mut Line, text: &str, changed: &Changed, style: Style, theme:
 }
 
 /// Compares each removed line with the added line that took its place.
-fn emphasized(lines: &[DiffLine]) -> Vec<Changed> {
-    let mut result = vec![Changed::new(); lines.len()];
+fn emphasized(lines: &[DiffLine]) -> Vec<ChangedRanges> {
+    let mut result = vec![ChangedRanges::new(); lines.len()];
     let mut at = 0;
     while at < lines.len() {
         let run = |from: usize, kind: DiffKind| lines[from..].iter().take_while(|line| line.kind == kind).count();
@@ -100,8 +100,8 @@ fn emphasized(lines: &[DiffLine]) -> Vec<Changed> {
 }
 
 /// The words of each line that the other one does not have; nothing when the lines have little in common.
-fn compare(old: &str, new: &str) -> (Changed, Changed) {
-    let nothing = (Changed::new(), Changed::new());
+fn compare(old: &str, new: &str) -> (ChangedRanges, ChangedRanges) {
+    let nothing = (ChangedRanges::new(), ChangedRanges::new());
     if old.len().max(new.len()) > LONGEST_COMPARED || sanitize::strip_control(old) == sanitize::strip_control(new) {
         return nothing;
     }
@@ -159,8 +159,8 @@ fn common(
 }
 
 /// Neighbouring changed words as one range.
-fn joined(words: &[std::ops::Range<usize>], kept: &[bool]) -> Changed {
-    let mut ranges = Changed::new();
+fn joined(words: &[std::ops::Range<usize>], kept: &[bool]) -> ChangedRanges {
+    let mut ranges = ChangedRanges::new();
     for (range, _) in words.iter().zip(kept).filter(|(_, kept)| !**kept) {
         match ranges.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,

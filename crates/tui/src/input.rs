@@ -9,9 +9,9 @@ mod reply;
 
 use std::fmt;
 
-pub use decoder::{Decoded, Decoder};
+pub use decoder::{Decoded, InputDecoder};
 pub use key_name::KeyNameError;
-pub use reply::Reply;
+pub use reply::TerminalReply;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {

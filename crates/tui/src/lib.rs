@@ -24,7 +24,7 @@ pub use component::{Component, Reaction, Space};
 pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
 pub use image::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};
-pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
+pub use input::{Decoded, Input, InputDecoder, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, TerminalReply};
 pub use line::{Line, Span};
 pub use markdown::Markdown;
 pub use screen::{ColorDepth, Painted, Profile, Renderer, Size};
@@ -35,6 +35,6 @@ pub use terminal::{
 };
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
 pub use widgets::{
-    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
-    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode, Window,
+    Boxed, Countdown, Fuzzy, FuzzyHit, InputLine, ListChoice, ListWindow, Loader, ProgressBar, RankedMatch, ScrollView,
+    SelectList, Setting, SettingChange, SettingKind, SettingsList, Spacer, TabBar, TextWidget, TreeList, TreeListNode,
 };

@@ -87,12 +87,12 @@ pub struct AccessMap {
     /// Places of programs, packages and caches: a link in the workspace may lead there.
     pub familiar: Vec<PathBuf>,
     /// Of `writable`, what was not there: a command cannot make it itself, as the folder around it stays closed.
-    pub caches: Vec<Cache>,
+    pub caches: Vec<UnusedCache>,
 }
 
 /// The cache of a package manager or compiler that this user has not used yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cache {
+pub struct UnusedCache {
     pub path: PathBuf,
     /// Where this is not there either, nothing is made.
     pub home: PathBuf,
@@ -236,7 +236,7 @@ impl AccessMap {
 pub struct Access(Arc<Promised>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldMap {
     map: Arc<AccessMap>,
     lent: Vec<Lent>,
     /// What may have been written by calls that have ended.
@@ -364,16 +364,16 @@ impl Access {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Held> {
+    fn read(&self) -> RwLockReadGuard<'_, HeldMap> {
         read(self.0.wait())
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Held> {
+    fn write(&self) -> RwLockWriteGuard<'_, HeldMap> {
         self.0.wait().write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn read(held: &RwLock<Held>) -> RwLockReadGuard<'_, Held> {
+fn read(held: &RwLock<HeldMap>) -> RwLockReadGuard<'_, HeldMap> {
     held.read().unwrap_or_else(PoisonError::into_inner)
 }
 

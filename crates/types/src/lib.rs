@@ -27,7 +27,7 @@ mod transcript;
 mod usage;
 
 pub use access::{
-    Access, AccessMap, Cache, ContainMode, Denied, Loan, NetworkMode, SERVICES, Service, Touch, WorkspaceScope,
+    Access, AccessMap, ContainMode, Denied, Loan, NetworkMode, SERVICES, Service, Touch, UnusedCache, WorkspaceScope,
     folded_path,
 };
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
@@ -43,7 +43,7 @@ pub use message::{
 };
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
-pub use past::{OpenPast, Past, Version};
+pub use past::{OpenPast, Past, PastVersion};
 pub use secrets::{Redact, Secrets, is_secret_variable};
 pub use setting::{ListItem, Reach, Setting, SettingKind};
 pub use shortened::{SHORTENED_BY_PROVIDER, Shortened, Shortening, shortened_items};

@@ -210,7 +210,7 @@ pub fn now_ms() -> u64 {
 }
 
 #[derive(Serialize)]
-struct Tagged<'a, T> {
+struct TaggedMessage<'a, T> {
     role: &'a str,
     #[serde(flatten)]
     body: &'a T,
@@ -220,10 +220,10 @@ impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let role = self.role();
         match self {
-            Message::User(body) => Tagged { role, body }.serialize(serializer),
-            Message::Assistant(body) => Tagged { role, body }.serialize(serializer),
-            Message::ToolResult(body) => Tagged { role, body }.serialize(serializer),
-            Message::Custom(body) => Tagged { role, body }.serialize(serializer),
+            Message::User(body) => TaggedMessage { role, body }.serialize(serializer),
+            Message::Assistant(body) => TaggedMessage { role, body }.serialize(serializer),
+            Message::ToolResult(body) => TaggedMessage { role, body }.serialize(serializer),
+            Message::Custom(body) => TaggedMessage { role, body }.serialize(serializer),
             Message::Other(other) => other.value.serialize(serializer),
         }
     }

@@ -12,9 +12,9 @@ const DEPTH_LIMIT: usize = 127;
 /// Where in the text we are. The values themselves lie in the caller's object.
 #[derive(Debug, Default)]
 pub struct PartialJson {
-    state: State,
+    state: ExpectedToken,
     /// The arrays and objects that are open inside the root object, outermost first.
-    open: Vec<Container>,
+    open: Vec<JsonContainer>,
     /// The key of the value that comes next.
     key: String,
     /// A number or word whose end has not arrived.
@@ -26,13 +26,13 @@ pub struct PartialJson {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Container {
+enum JsonContainer {
     Object,
     Array,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum State {
+enum ExpectedToken {
     /// Before the root's brace.
     #[default]
     Start,
@@ -69,7 +69,7 @@ impl PartialJson {
     /// come, numbers and words once they are whole.
     pub fn push(&mut self, delta: &str, root: &mut Map<String, Value>) {
         let mut rest = delta;
-        while !rest.is_empty() && self.state != State::Broken {
+        while !rest.is_empty() && self.state != ExpectedToken::Broken {
             let taken = self.step(rest, root);
             rest = &rest[taken..];
         }
@@ -83,15 +83,19 @@ impl PartialJson {
         }
         let byte = rest.as_bytes()[0];
         match self.state {
-            State::String(of, escape) => return self.string(of, escape, rest, root),
-            State::Bare => return self.bare(rest, root),
+            ExpectedToken::String(of, escape) => return self.string(of, escape, rest, root),
+            ExpectedToken::Bare => return self.bare(rest, root),
             _ if byte.is_ascii_whitespace() && byte != b'\x0c' => return 1,
-            State::Start => self.state = if byte == b'{' { State::KeyOrEnd } else { State::Broken },
-            State::KeyOrEnd | State::Key => self.key_start(byte),
-            State::Colon => self.state = if byte == b':' { State::Value } else { State::Broken },
-            State::Value | State::ValueOrEnd => return self.value_start(byte, root),
-            State::CommaOrEnd => self.comma_or_end(byte),
-            State::End | State::Broken => self.state = State::Broken,
+            ExpectedToken::Start => {
+                self.state = if byte == b'{' { ExpectedToken::KeyOrEnd } else { ExpectedToken::Broken }
+            }
+            ExpectedToken::KeyOrEnd | ExpectedToken::Key => self.key_start(byte),
+            ExpectedToken::Colon => {
+                self.state = if byte == b':' { ExpectedToken::Value } else { ExpectedToken::Broken }
+            }
+            ExpectedToken::Value | ExpectedToken::ValueOrEnd => return self.value_start(byte, root),
+            ExpectedToken::CommaOrEnd => self.comma_or_end(byte),
+            ExpectedToken::End | ExpectedToken::Broken => self.state = ExpectedToken::Broken,
         }
         1
     }
@@ -100,10 +104,10 @@ impl PartialJson {
         match byte {
             b'"' => {
                 self.key.clear();
-                self.state = State::String(StringOf::Key, Escape::None);
+                self.state = ExpectedToken::String(StringOf::Key, Escape::None);
             }
-            b'}' if self.state == State::KeyOrEnd => self.close(Container::Object),
-            _ => self.state = State::Broken,
+            b'}' if self.state == ExpectedToken::KeyOrEnd => self.close(JsonContainer::Object),
+            _ => self.state = ExpectedToken::Broken,
         }
     }
 
@@ -111,57 +115,57 @@ impl PartialJson {
         match byte {
             b'"' => {
                 self.insert(root, Value::String(String::new()));
-                self.state = State::String(StringOf::Value, Escape::None);
+                self.state = ExpectedToken::String(StringOf::Value, Escape::None);
             }
-            b'{' => self.open(Container::Object, root),
-            b'[' => self.open(Container::Array, root),
-            b']' if self.state == State::ValueOrEnd => self.close(Container::Array),
+            b'{' => self.open(JsonContainer::Object, root),
+            b'[' => self.open(JsonContainer::Array, root),
+            b']' if self.state == ExpectedToken::ValueOrEnd => self.close(JsonContainer::Array),
             b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
                 self.bare.clear();
-                self.state = State::Bare;
+                self.state = ExpectedToken::Bare;
                 return 0;
             }
-            _ => self.state = State::Broken,
+            _ => self.state = ExpectedToken::Broken,
         }
         1
     }
 
     fn comma_or_end(&mut self, byte: u8) {
         self.state = match (byte, self.container()) {
-            (b',', Container::Object) => State::Key,
-            (b',', Container::Array) => State::Value,
-            (b'}', Container::Object) => return self.close(Container::Object),
-            (b']', Container::Array) => return self.close(Container::Array),
-            _ => State::Broken,
+            (b',', JsonContainer::Object) => ExpectedToken::Key,
+            (b',', JsonContainer::Array) => ExpectedToken::Value,
+            (b'}', JsonContainer::Object) => return self.close(JsonContainer::Object),
+            (b']', JsonContainer::Array) => return self.close(JsonContainer::Array),
+            _ => ExpectedToken::Broken,
         };
     }
 
-    fn open(&mut self, container: Container, root: &mut Map<String, Value>) {
+    fn open(&mut self, container: JsonContainer, root: &mut Map<String, Value>) {
         if self.open.len() + 1 >= DEPTH_LIMIT {
-            self.state = State::Broken;
+            self.state = ExpectedToken::Broken;
             return;
         }
         let (value, state) = match container {
-            Container::Object => (Value::Object(Map::new()), State::KeyOrEnd),
-            Container::Array => (Value::Array(Vec::new()), State::ValueOrEnd),
+            JsonContainer::Object => (Value::Object(Map::new()), ExpectedToken::KeyOrEnd),
+            JsonContainer::Array => (Value::Array(Vec::new()), ExpectedToken::ValueOrEnd),
         };
         self.insert(root, value);
         self.open.push(container);
         self.state = state;
     }
 
-    fn close(&mut self, container: Container) {
+    fn close(&mut self, container: JsonContainer) {
         let root_ends = self.open.is_empty();
-        let matches = self.open.pop().unwrap_or(Container::Object) == container;
+        let matches = self.open.pop().unwrap_or(JsonContainer::Object) == container;
         self.state = match (matches, root_ends) {
-            (false, _) => State::Broken,
-            (true, true) => State::End,
-            (true, false) => State::CommaOrEnd,
+            (false, _) => ExpectedToken::Broken,
+            (true, true) => ExpectedToken::End,
+            (true, false) => ExpectedToken::CommaOrEnd,
         };
     }
 
-    fn container(&self) -> Container {
-        self.open.last().copied().unwrap_or(Container::Object)
+    fn container(&self) -> JsonContainer {
+        self.open.last().copied().unwrap_or(JsonContainer::Object)
     }
 
     /// The text up to a quote, a backslash or a character that has no place in a string, and that character.
@@ -178,11 +182,11 @@ impl PartialJson {
             return run;
         }
         self.state = match (byte, of) {
-            (b'\\', _) => State::String(of, Escape::Backslash),
-            (b'"', _) if self.high_surrogate.is_some() => State::Broken,
-            (b'"', StringOf::Key) => State::Colon,
-            (b'"', StringOf::Value) => State::CommaOrEnd,
-            _ => State::Broken,
+            (b'\\', _) => ExpectedToken::String(of, Escape::Backslash),
+            (b'"', _) if self.high_surrogate.is_some() => ExpectedToken::Broken,
+            (b'"', StringOf::Key) => ExpectedToken::Colon,
+            (b'"', StringOf::Value) => ExpectedToken::CommaOrEnd,
+            _ => ExpectedToken::Broken,
         };
         1
     }
@@ -198,36 +202,36 @@ impl PartialJson {
             b'r' => "\r",
             b't' => "\t",
             b'u' => {
-                self.state = State::String(of, Escape::Unicode(0, 0));
+                self.state = ExpectedToken::String(of, Escape::Unicode(0, 0));
                 return 1;
             }
             _ => {
-                self.state = State::Broken;
+                self.state = ExpectedToken::Broken;
                 return 1;
             }
         };
-        self.state = State::String(of, Escape::None);
+        self.state = ExpectedToken::String(of, Escape::None);
         self.append(of, plain, root);
         1
     }
 
     fn hexadecimal(&mut self, of: StringOf, digits: u8, value: u16, byte: u8, root: &mut Map<String, Value>) -> usize {
         let Some(digit) = char::from(byte).to_digit(16) else {
-            self.state = State::Broken;
+            self.state = ExpectedToken::Broken;
             return 1;
         };
         let value = (value << 4) | digit as u16;
         if digits < 3 {
-            self.state = State::String(of, Escape::Unicode(digits + 1, value));
+            self.state = ExpectedToken::String(of, Escape::Unicode(digits + 1, value));
             return 1;
         }
-        self.state = State::String(of, Escape::None);
+        self.state = ExpectedToken::String(of, Escape::None);
         let first = self.high_surrogate.take();
         match (first, value) {
             (None, 0xD800..0xDC00) => self.high_surrogate = Some(value),
             (first, value) => match char::decode_utf16(first.into_iter().chain([value])).next() {
                 Some(Ok(character)) => self.append(of, character.encode_utf8(&mut [0; 4]), root),
-                _ => self.state = State::Broken,
+                _ => self.state = ExpectedToken::Broken,
             },
         }
         1
@@ -235,12 +239,12 @@ impl PartialJson {
 
     fn append(&mut self, of: StringOf, text: &str, root: &mut Map<String, Value>) {
         if self.high_surrogate.is_some() {
-            self.state = State::Broken;
+            self.state = ExpectedToken::Broken;
             return;
         }
         if of == StringOf::Key {
             self.key.push_str(text);
-        } else if let Some(Value::String(value)) = self.innermost(root).and_then(Place::last_value) {
+        } else if let Some(Value::String(value)) = self.innermost(root).and_then(OpenContainer::last_value) {
             value.push_str(text);
         }
     }
@@ -252,10 +256,10 @@ impl PartialJson {
         if run.is_some() {
             match serde_json::from_str(&self.bare) {
                 Ok(value) => {
-                    self.state = State::CommaOrEnd;
+                    self.state = ExpectedToken::CommaOrEnd;
                     self.insert(root, value);
                 }
-                Err(_) => self.state = State::Broken,
+                Err(_) => self.state = ExpectedToken::Broken,
             }
         }
         run.unwrap_or(rest.len())
@@ -264,27 +268,27 @@ impl PartialJson {
     fn insert(&mut self, root: &mut Map<String, Value>, value: Value) {
         let key = std::mem::take(&mut self.key);
         match self.innermost(root) {
-            Some(Place::Object(object)) => {
+            Some(OpenContainer::Object(object)) => {
                 // A repeated key must end up last, where everything else looks for the newest value.
                 object.swap_remove(&key);
                 object.insert(key, value);
             }
-            Some(Place::Array(array)) => array.push(value),
-            None => self.state = State::Broken,
+            Some(OpenContainer::Array(array)) => array.push(value),
+            None => self.state = ExpectedToken::Broken,
         }
     }
 
     /// The innermost open container: from the root always the newest value.
-    fn innermost<'a>(&mut self, root: &'a mut Map<String, Value>) -> Option<Place<'a>> {
+    fn innermost<'a>(&mut self, root: &'a mut Map<String, Value>) -> Option<OpenContainer<'a>> {
         #[cfg(test)]
         {
             self.steps += self.open.len();
         }
-        let mut place = Place::Object(root);
+        let mut place = OpenContainer::Object(root);
         for _ in &self.open {
             place = match place.last_value()? {
-                Value::Object(object) => Place::Object(object),
-                Value::Array(array) => Place::Array(array),
+                Value::Object(object) => OpenContainer::Object(object),
+                Value::Array(array) => OpenContainer::Array(array),
                 _ => return None,
             };
         }
@@ -292,16 +296,16 @@ impl PartialJson {
     }
 }
 
-enum Place<'a> {
+enum OpenContainer<'a> {
     Object(&'a mut Map<String, Value>),
     Array(&'a mut Vec<Value>),
 }
 
-impl<'a> Place<'a> {
+impl<'a> OpenContainer<'a> {
     fn last_value(self) -> Option<&'a mut Value> {
         match self {
-            Place::Object(object) => object.values_mut().next_back(),
-            Place::Array(array) => array.last_mut(),
+            OpenContainer::Object(object) => object.values_mut().next_back(),
+            OpenContainer::Array(array) => array.last_mut(),
         }
     }
 }

@@ -12,12 +12,12 @@ pub trait Past: Debug + Send + Sync {
 
     /// Whether some commit has this at the path, or the index had it. `false` where it was not found until then; a later
     /// call goes on from there.
-    fn had(&self, path: &Path, version: Version<'_>, until: Instant) -> bool;
+    fn had(&self, path: &Path, version: PastVersion<'_>, until: Instant) -> bool;
 }
 
 /// What can be at a path. Links are never meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version<'a> {
+pub enum PastVersion<'a> {
     Nothing,
     /// Whatever it is.
     Anything,

@@ -20,7 +20,7 @@ const PARTS: u64 = 16;
 
 /// About how many tokens a text is. One pass, no allocation.
 pub fn estimate_tokens(text: &str) -> u64 {
-    let mut counter = Counter::default();
+    let mut counter = PieceCounter::default();
     for char in text.chars() {
         counter.take(char);
     }
@@ -46,7 +46,7 @@ fn of_block(block: &Content) -> u64 {
 
 /// What a piece of text is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
+enum CharacterClass {
     #[default]
     Nothing,
     /// Letters of one case, or a capital and small ones.
@@ -68,25 +68,25 @@ enum Kind {
 
 /// Sums the costs of pieces while characters go by.
 #[derive(Default)]
-struct Counter {
-    kind: Kind,
+struct PieceCounter {
+    kind: CharacterClass,
     length: u64,
     /// What the piece before this one was.
-    before: Kind,
+    before: CharacterClass,
     /// In parts of a token.
     cost: u64,
 }
 
-impl Counter {
+impl PieceCounter {
     fn take(&mut self, char: char) {
         let kind = kind_of(char);
         // A capital begins a word, and a small letter goes on with it.
-        if kind == Kind::Small && self.kind == Kind::Capitals {
+        if kind == CharacterClass::Small && self.kind == CharacterClass::Capitals {
             if self.length > 1 {
                 self.length -= 1;
                 self.close();
             }
-            (self.kind, self.length) = (Kind::Small, 2);
+            (self.kind, self.length) = (CharacterClass::Small, 2);
             return;
         }
         if kind == self.kind {
@@ -106,21 +106,23 @@ impl Counter {
         let length = self.length;
         let after = self.before;
         match self.kind {
-            Kind::Nothing => 0,
-            Kind::Small => PARTS + 1 + length.saturating_sub(6) * 2,
-            Kind::Capitals => PARTS + length.saturating_sub(2) * 5,
-            Kind::Digits => length.div_ceil(3) * PARTS + if after == Kind::Blank { PARTS } else { 0 },
+            CharacterClass::Nothing => 0,
+            CharacterClass::Small => PARTS + 1 + length.saturating_sub(6) * 2,
+            CharacterClass::Capitals => PARTS + length.saturating_sub(2) * 5,
+            CharacterClass::Digits => {
+                length.div_ceil(3) * PARTS + if after == CharacterClass::Blank { PARTS } else { 0 }
+            }
             // A single blank belongs to the word after it, and a single mark often does.
-            Kind::Blank if length == 1 => 0,
-            Kind::Blank => PARTS,
-            Kind::Break if after == Kind::Mark => 2,
-            Kind::Break => PARTS,
-            Kind::Mark if length == 1 && after != Kind::Blank => 8,
-            Kind::Mark => PARTS + length.saturating_sub(3) * 5,
-            Kind::Alphabet => 6 + length * 3,
-            Kind::Ideograph => length * 10,
-            Kind::Kana | Kind::Hangul => length * 10,
-            Kind::Sign => length * PARTS,
+            CharacterClass::Blank if length == 1 => 0,
+            CharacterClass::Blank => PARTS,
+            CharacterClass::Break if after == CharacterClass::Mark => 2,
+            CharacterClass::Break => PARTS,
+            CharacterClass::Mark if length == 1 && after != CharacterClass::Blank => 8,
+            CharacterClass::Mark => PARTS + length.saturating_sub(3) * 5,
+            CharacterClass::Alphabet => 6 + length * 3,
+            CharacterClass::Ideograph => length * 10,
+            CharacterClass::Kana | CharacterClass::Hangul => length * 10,
+            CharacterClass::Sign => length * PARTS,
         }
     }
 
@@ -130,19 +132,19 @@ impl Counter {
     }
 }
 
-fn kind_of(char: char) -> Kind {
+fn kind_of(char: char) -> CharacterClass {
     match char {
-        'a'..='z' => Kind::Small,
-        'A'..='Z' => Kind::Capitals,
-        '0'..='9' => Kind::Digits,
-        '\n' | '\r' => Kind::Break,
-        ' ' | '\t' => Kind::Blank,
-        '\0'..='\x7f' => Kind::Mark,
-        '\u{c0}'..='\u{24f}' => Kind::Small,
-        '\u{370}'..='\u{10ff}' | '\u{1200}'..='\u{1fff}' => Kind::Alphabet,
-        '\u{3041}'..='\u{30ff}' => Kind::Kana,
-        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => Kind::Ideograph,
-        '\u{ac00}'..='\u{d7af}' => Kind::Hangul,
-        _ => Kind::Sign,
+        'a'..='z' => CharacterClass::Small,
+        'A'..='Z' => CharacterClass::Capitals,
+        '0'..='9' => CharacterClass::Digits,
+        '\n' | '\r' => CharacterClass::Break,
+        ' ' | '\t' => CharacterClass::Blank,
+        '\0'..='\x7f' => CharacterClass::Mark,
+        '\u{c0}'..='\u{24f}' => CharacterClass::Small,
+        '\u{370}'..='\u{10ff}' | '\u{1200}'..='\u{1fff}' => CharacterClass::Alphabet,
+        '\u{3041}'..='\u{30ff}' => CharacterClass::Kana,
+        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => CharacterClass::Ideograph,
+        '\u{ac00}'..='\u{d7af}' => CharacterClass::Hangul,
+        _ => CharacterClass::Sign,
     }
 }

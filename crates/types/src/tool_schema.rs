@@ -53,24 +53,24 @@ impl std::error::Error for ToolSchemaProblem {}
 
 /// The schema of a tool's parameters as every provider takes it. One that is fine already comes back unchanged.
 pub fn portable_parameters(schema: &Value) -> Result<Value, ToolSchemaProblem> {
-    let place = Place::root();
+    let place = SchemaPath::root();
     let Some(root) = schema.as_object() else {
         return Err(place.problem("a JSON Schema object is needed here"));
     };
     let mut node = root.clone();
     node.shift_remove("$schema");
-    let walk = Walk { root: schema };
+    let walk = SchemaWalk { root: schema };
     walk.object(&mut node, &place)?;
     top_level::flatten(&mut node, schema, &place)?;
     Ok(Value::Object(node))
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     root: &'a Value,
 }
 
-impl Walk<'_> {
-    fn schema(&self, schema: &mut Value, place: &Place<'_>) -> Result<(), ToolSchemaProblem> {
+impl SchemaWalk<'_> {
+    fn schema(&self, schema: &mut Value, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
         match schema {
             // Some providers know schemas only as objects.
             Value::Bool(true) => *schema = json!({}),
@@ -81,7 +81,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn object(&self, node: &mut Map<String, Value>, place: &Place<'_>) -> Result<(), ToolSchemaProblem> {
+    fn object(&self, node: &mut Map<String, Value>, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
         if place.depth() > MAX_DEPTH {
             return Err(place.problem(format!("it is nested more than {MAX_DEPTH} levels deep")));
         }
@@ -124,7 +124,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn check_reference(&self, node: &Map<String, Value>, place: &Place<'_>) -> Result<(), ToolSchemaProblem> {
+    fn check_reference(&self, node: &Map<String, Value>, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
         let Some(reference) = node.get("$ref") else { return Ok(()) };
         let reference = reference.as_str().unwrap_or_default();
         match resolve(self.root, reference) {
@@ -140,7 +140,7 @@ fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Map<String, Value
     root.pointer(pointer)?.as_object()
 }
 
-fn check_types(node: &Map<String, Value>, place: &Place<'_>) -> Result<(), ToolSchemaProblem> {
+fn check_types(node: &Map<String, Value>, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
     let names: &[Value] = match node.get("type") {
         None => return Ok(()),
         Some(Value::Array(names)) if !names.is_empty() => names,
@@ -152,7 +152,7 @@ fn check_types(node: &Map<String, Value>, place: &Place<'_>) -> Result<(), ToolS
     }
 }
 
-fn check_lists(node: &Map<String, Value>, place: &Place<'_>) -> Result<(), ToolSchemaProblem> {
+fn check_lists(node: &Map<String, Value>, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
     if let Some(required) = node.get("required")
         && !required.is_boolean()
         && !required.as_array().is_some_and(|names| names.iter().all(Value::is_string))
@@ -168,7 +168,7 @@ fn check_lists(node: &Map<String, Value>, place: &Place<'_>) -> Result<(), ToolS
 }
 
 /// Anthropic takes no other names.
-fn check_name(name: &str, place: &Place<'_>) -> Result<(), ToolSchemaProblem> {
+fn check_name(name: &str, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     if (1..=64).contains(&name.len()) && name.bytes().all(fits) {
         return Ok(());
@@ -220,22 +220,22 @@ fn complete(node: &mut Map<String, Value>) {
 
 /// The way from the root to a schema, told only when something is wrong there.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    parent: Option<&'a Place<'a>>,
+struct SchemaPath<'a> {
+    parent: Option<&'a SchemaPath<'a>>,
     name: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SchemaPath<'a> {
     fn root() -> Self {
         Self { parent: None, name: "parameters" }
     }
 
-    fn below(&'a self, name: &'a str) -> Place<'a> {
-        Place { parent: Some(self), name }
+    fn below(&'a self, name: &'a str) -> SchemaPath<'a> {
+        SchemaPath { parent: Some(self), name }
     }
 
     fn depth(&self) -> usize {
-        1 + self.parent.map_or(0, Place::depth)
+        1 + self.parent.map_or(0, SchemaPath::depth)
     }
 
     fn path(&self) -> String {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omp_undo::{Call, Options, Stop, Undo, Wanted};
+use omp_undo::{Call, StopFlag, Undo, UndoOptions, UndoRequest};
 
 const FILES: usize = 300_000;
 const IN_A_FOLDER: usize = 100;
@@ -38,7 +38,7 @@ fn main() {
 }
 
 fn opened(workspace: &Path, store: &Path) -> Undo {
-    Undo::open(Options {
+    Undo::open(UndoOptions {
         store: store.to_owned(),
         workspace: workspace.to_owned(),
         session: "bench".to_owned(),
@@ -61,7 +61,7 @@ fn measure(workspace: &Path, store: &Path) {
         println!("  not covered: {} ({})", one.count, one.why.as_str());
     }
     println!("  look after it: {}", timed(|| drop(undo.after_call("a").unwrap())));
-    let rest = timed(|| while undo.go_on(&Stop::default()).unwrap() {});
+    let rest = timed(|| while undo.go_on(&StopFlag::default()).unwrap() {});
     println!("  copied in the background: {rest}; {}", disk(&undo, store));
     let file = first_file(workspace);
     let before = std::fs::read(&file).unwrap();
@@ -75,7 +75,8 @@ fn measure(workspace: &Path, store: &Path) {
         let after = timed(|| drop(undo.after_call("b").unwrap()));
         println!("  {what}, which changes one file: {look} before, {after} after, peak memory {}", peak());
         let mut is_back = false;
-        let back = timed(|| is_back = undo.undo(&Wanted::default()).is_ok_and(|report| report.restored.len() == 1));
+        let back =
+            timed(|| is_back = undo.undo(&UndoRequest::default()).is_ok_and(|report| report.restored.len() == 1));
         println!("  undo of it: {back}, {}", if is_back { "the file is back" } else { "NOT COVERED" });
         std::fs::write(&file, &before).unwrap();
     }

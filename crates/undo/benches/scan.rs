@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omp_undo::{Call, Options, Undo};
+use omp_undo::{Call, Undo, UndoOptions};
 
 const FILES: usize = 20_000;
 const IN_A_FOLDER: usize = 20;
@@ -19,7 +19,7 @@ fn main() {
     let root = tempfile::tempdir().unwrap();
     let workspace = root.path().join("workspace");
     generate(&workspace);
-    let undo = Undo::open(Options {
+    let undo = Undo::open(UndoOptions {
         store: root.path().join("store"),
         workspace: workspace.clone(),
         session: "bench".to_owned(),

@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(3600);
 const AT_ONCE: usize = 8;
 
 /// What is never forgotten.
-pub(crate) struct Keep<'a> {
+pub(crate) struct KeptObjects<'a> {
     /// The turn being made.
     pub turn: Option<&'a str>,
     /// The workspace's own index.
@@ -41,7 +41,7 @@ pub(crate) fn collect(
     records: &Records,
     store: &Path,
     quota: u64,
-    keep: &Keep<'_>,
+    keep: &KeptObjects<'_>,
 ) -> io::Result<Collected> {
     let total = used(store);
     let mut collected = Collected { bytes_before: total, bytes_after: total, turns_forgotten: 0 };
@@ -101,7 +101,7 @@ fn clear_packs(packs: &Path, is_needed: impl Fn(Option<&crate::Digest>, Option<S
     }
 }
 
-fn named(records: &Records, keep: &Keep<'_>, indexes: &[PathBuf]) -> HashSet<crate::Digest> {
+fn named(records: &Records, keep: &KeptObjects<'_>, indexes: &[PathBuf]) -> HashSet<crate::Digest> {
     let mut named = HashSet::new();
     for (_, turn) in records.turns() {
         named.extend(turn.digests());
@@ -118,7 +118,7 @@ fn named(records: &Records, keep: &Keep<'_>, indexes: &[PathBuf]) -> HashSet<cra
 }
 
 /// Newest first, so that the last one is the oldest.
-fn other_indexes(keep: &Keep<'_>) -> Vec<PathBuf> {
+fn other_indexes(keep: &KeptObjects<'_>) -> Vec<PathBuf> {
     let Ok(listed) = fs::read_dir(keep.indexes) else { return Vec::new() };
     let mut indexes: Vec<(SystemTime, PathBuf)> = listed
         .flatten()
@@ -130,7 +130,7 @@ fn other_indexes(keep: &Keep<'_>) -> Vec<PathBuf> {
 }
 
 /// Forgets the oldest turns, and what was taken back before the oldest that is left.
-fn forget(records: &Records, keep: &Keep<'_>, disowned: &mut HashSet<crate::Digest>) -> usize {
+fn forget(records: &Records, keep: &KeptObjects<'_>, disowned: &mut HashSet<crate::Digest>) -> usize {
     let mut forgotten = 0;
     let turns = records.turns();
     for (place, turn) in turns.iter().filter(|(_, turn)| keep.turn != Some(&turn.id)).take(AT_ONCE) {

@@ -13,12 +13,12 @@ pub(crate) const LARGEST: u64 = 1 << 20;
 /// The rules that hold in a folder: its own and those above.
 #[derive(Clone, Default)]
 pub(crate) struct Ignored {
-    innermost: Option<Arc<Level>>,
+    innermost: Option<Arc<IgnoreLevel>>,
 }
 
-struct Level {
+struct IgnoreLevel {
     rules: Gitignore,
-    above: Option<Arc<Level>>,
+    above: Option<Arc<IgnoreLevel>>,
 }
 
 impl Ignored {
@@ -40,7 +40,7 @@ impl Ignored {
             drop(builder.add_line(None, line));
         }
         match builder.build() {
-            Ok(rules) => Self { innermost: Some(Arc::new(Level { rules, above: self.innermost.clone() })) },
+            Ok(rules) => Self { innermost: Some(Arc::new(IgnoreLevel { rules, above: self.innermost.clone() })) },
             Err(_) => self.clone(),
         }
     }

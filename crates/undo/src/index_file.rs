@@ -11,13 +11,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use code::{Reader, encoded, encoded_changes, encoded_records};
+use code::{IndexReader, encoded, encoded_changes, encoded_records};
 
 use crate::digest::Digest;
 use crate::folder::is_same_file;
 use crate::objects::{beside, new_file};
-use crate::scan::Copied;
-use crate::tree::Tree;
+use crate::scan::CopiedNode;
+use crate::tree::WorkspaceTree;
 
 const MAGIC: &[u8; 8] = b"ompundo2";
 /// So much may always be added.
@@ -45,7 +45,7 @@ impl IndexFile {
     }
 
     /// `None` when there is none that can be believed: then every file is read.
-    pub fn load(&mut self) -> Option<Tree> {
+    pub fn load(&mut self) -> Option<WorkspaceTree> {
         // Its lock would be in the way.
         (self.own, self.is_behind) = (None, false);
         let mut file = OpenOptions::new().read(true).append(true).open(&self.place).ok()?;
@@ -60,7 +60,7 @@ impl IndexFile {
     }
 
     /// From what was saved or loaded last to what is now.
-    pub fn save(&mut self, known: &Tree, tree: &Tree) -> io::Result<()> {
+    pub fn save(&mut self, known: &WorkspaceTree, tree: &WorkspaceTree) -> io::Result<()> {
         if !self.is_behind && !known.folders.is_empty() {
             let changes = encoded_changes(known, tree);
             if changes.is_empty() || (self.is_own() && self.add(&changes)?) {
@@ -71,7 +71,7 @@ impl IndexFile {
     }
 
     /// Other records of names that are known, which the tree has already.
-    pub fn note(&mut self, records: &[Copied], tree: &Tree) -> io::Result<()> {
+    pub fn note(&mut self, records: &[CopiedNode], tree: &WorkspaceTree) -> io::Result<()> {
         let is_done = records.is_empty() || self.is_behind;
         if is_done || (self.is_own() && self.add(&encoded_records(records))?) {
             return Ok(());
@@ -107,7 +107,7 @@ impl IndexFile {
         Ok(true)
     }
 
-    fn save_all(&mut self, tree: &Tree) -> io::Result<()> {
+    fn save_all(&mut self, tree: &WorkspaceTree) -> io::Result<()> {
         self.fall_behind();
         let content = encoded(tree);
         let temporary = beside(&self.place);
@@ -129,7 +129,7 @@ impl IndexFile {
 }
 
 /// The state that somebody has left.
-pub(crate) fn load(place: &Path) -> Option<Tree> {
+pub(crate) fn load(place: &Path) -> Option<WorkspaceTree> {
     decoded(&fs::read(place).ok()?).map(|(tree, ..)| tree)
 }
 
@@ -162,13 +162,13 @@ fn unframed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The tree, where its first frame ends, and where all that could be believed does.
-fn decoded(bytes: &[u8]) -> Option<(Tree, usize, usize)> {
-    let mut tree = Tree::default();
+fn decoded(bytes: &[u8]) -> Option<(WorkspaceTree, usize, usize)> {
+    let mut tree = WorkspaceTree::default();
     let (content, mut rest) = unframed(bytes.strip_prefix(MAGIC)?)?;
-    Reader(content).apply(&mut tree)?;
+    IndexReader(content).apply(&mut tree)?;
     let first = bytes.len() - rest.len();
     while let Some((content, behind)) = unframed(rest) {
-        Reader(content).apply(&mut tree)?;
+        IndexReader(content).apply(&mut tree)?;
         rest = behind;
     }
     Some((tree, first, bytes.len() - rest.len()))

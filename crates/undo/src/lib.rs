@@ -27,14 +27,14 @@ mod undo;
 pub use collect::Collected;
 pub use digest::Digest;
 pub use git::open_past;
-pub use limit::Stop;
-pub use node::{Node, Target, Uncovered};
+pub use limit::StopFlag;
+pub use node::{LinkTarget, Node, Uncovered};
 pub use rel_path::RelPath;
-pub use restore::Left;
+pub use restore::LeftReason;
 pub use settings::SETTINGS;
-pub use tree::Change;
+pub use tree::TreeChange;
 pub use turn::{By, Call, Step, Turn};
-pub use undo::{LeftOut, Options, PATIENCE, Report, Undo, Wanted};
+pub use undo::{LeftOut, PATIENCE, Undo, UndoOptions, UndoReport, UndoRequest};
 
 /// Why nothing can be taken back.
 #[derive(Debug, thiserror::Error)]

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 /// Says that whoever waits does not want the result any more.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -19,12 +19,12 @@ impl Stop {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Limit {
+pub(crate) struct UndoLimit {
     pub until: Option<Instant>,
-    pub stop: Stop,
+    pub stop: StopFlag,
 }
 
-impl Limit {
+impl UndoLimit {
     /// Half of the time that is left.
     pub fn half(&self) -> Self {
         let now = Instant::now();

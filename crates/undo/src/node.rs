@@ -19,7 +19,7 @@ pub enum Node {
         hash: Digest,
     },
     Link {
-        target: Target,
+        target: LinkTarget,
     },
     /// Something is there that cannot be brought back.
     Uncovered {
@@ -42,27 +42,27 @@ impl Node {
 
 /// Where a link points, as it was written.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Target(pub(crate) Box<[u8]>);
+pub struct LinkTarget(pub(crate) Box<[u8]>);
 
-impl fmt::Display for Target {
+impl fmt::Display for LinkTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", RelPath::root().join(&self.0))
     }
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for LinkTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
 }
 
-impl Serialize for Target {
+impl Serialize for LinkTarget {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Target {
+impl<'de> Deserialize<'de> for LinkTarget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bytes = unescaped(&String::deserialize(deserializer)?);
         bytes.map(|bytes| Self(bytes.into())).ok_or_else(|| serde::de::Error::custom("a broken link target"))
@@ -155,7 +155,7 @@ pub(crate) struct Stat {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct NodeRecord {
     pub stat: Stat,
     /// When the content was read, in nanoseconds.
     pub read_at: i64,
@@ -166,7 +166,7 @@ pub(crate) struct Record {
 const TICK: i64 = 50_000_000;
 const WHOLE_SECOND: i64 = 1_000_000_000;
 
-impl Record {
+impl NodeRecord {
     pub fn uncovered(stat: Stat, why: Uncovered) -> Self {
         Self { stat, read_at: 0, node: Node::Uncovered { why } }
     }

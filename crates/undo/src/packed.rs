@@ -26,10 +26,10 @@ const RECORD: usize = 32 + 4 + 4;
 const MOST_OPEN: usize = 16;
 
 /// Enough of a digest to find it; the whole is compared when the content is read.
-type Key = [u8; 16];
+type DigestPrefix = [u8; 16];
 
 #[derive(Clone, Copy)]
-struct At {
+struct PackOffset {
     pack: u32,
     offset: u32,
     length: u32,
@@ -37,21 +37,21 @@ struct At {
 
 pub(crate) struct Packed {
     folder: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<PackTable>,
 }
 
 #[derive(Default)]
-struct State {
+struct PackTable {
     /// Number and length of the lists that were read; `None` before the first time.
     read: Option<(usize, u64)>,
-    table: HashMap<Key, At>,
+    table: HashMap<DigestPrefix, PackOffset>,
     /// Without their endings.
     packs: Vec<PathBuf>,
     open: HashMap<u32, Arc<File>>,
-    writer: Option<Writer>,
+    writer: Option<PackWriter>,
 }
 
-struct Writer {
+struct PackWriter {
     number: u32,
     pack: File,
     list: File,
@@ -84,7 +84,7 @@ impl Packed {
             }
         }
         let length = u32::try_from(content.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        let is_full = |writer: &Writer| writer.end() + u64::from(length) > LARGEST_PACK;
+        let is_full = |writer: &PackWriter| writer.end() + u64::from(length) > LARGEST_PACK;
         if state.writer.as_ref().is_some_and(is_full) {
             state.flush()?;
             state.writer = None;
@@ -99,7 +99,7 @@ impl Packed {
         writer.records.extend_from_slice(&offset.to_le_bytes());
         writer.records.extend_from_slice(&length.to_le_bytes());
         let (pack, is_much) = (writer.number, writer.buffer.len() >= BUFFER);
-        state.table.insert(key(digest), At { pack, offset, length });
+        state.table.insert(key(digest), PackOffset { pack, offset, length });
         if is_much {
             state.flush()?;
         }
@@ -141,15 +141,15 @@ impl Packed {
     pub fn seal(&self) -> io::Result<()> {
         let mut state = self.lock();
         let flushed = state.flush();
-        *state = State::default();
+        *state = PackTable::default();
         flushed
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PackTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ready(&self) -> MutexGuard<'_, State> {
+    fn ready(&self) -> MutexGuard<'_, PackTable> {
         let mut state = self.lock();
         if state.read.is_none() {
             self.reload(&mut state, true);
@@ -158,7 +158,7 @@ impl Packed {
     }
 
     /// Reads the lists, where there is something new or where somebody insists. `false` when nothing was read.
-    fn reload(&self, state: &mut State, insists: bool) -> bool {
+    fn reload(&self, state: &mut PackTable, insists: bool) -> bool {
         let lists = lists(&self.folder);
         let total = lists.iter().filter_map(|list| Some(list.metadata().ok()?.len())).sum();
         let found = Some((lists.len(), total));
@@ -171,7 +171,7 @@ impl Packed {
         }
         let writing = state.writer.as_ref().map(|writer| state.packs[writer.number as usize].clone());
         let writer = state.writer.take();
-        *state = State { read: found, ..State::default() };
+        *state = PackTable { read: found, ..PackTable::default() };
         for list in lists {
             let number = state.packs.len() as u32;
             let Ok(bytes) = fs::read(&list) else { continue };
@@ -185,20 +185,26 @@ impl Packed {
         if let (Some(path), Some(writer)) = (writing, writer)
             && let Some(number) = state.packs.iter().position(|pack| *pack == path)
         {
-            state.writer = Some(Writer { number: number as u32, ..writer });
+            state.writer = Some(PackWriter { number: number as u32, ..writer });
         }
         true
     }
 }
 
-impl State {
+impl PackTable {
     fn begin(&mut self, folder: &Path) -> io::Result<()> {
         private_folder(folder)?;
         let (pack, list, path) = new_pack(folder)?;
         let number = self.packs.len() as u32;
         self.packs.push(path);
-        self.writer =
-            Some(Writer { number, pack, list, written: 0, buffer: Vec::with_capacity(BUFFER), records: Vec::new() });
+        self.writer = Some(PackWriter {
+            number,
+            pack,
+            list,
+            written: 0,
+            buffer: Vec::with_capacity(BUFFER),
+            records: Vec::new(),
+        });
         Ok(())
     }
 
@@ -215,7 +221,7 @@ impl State {
         Ok(file)
     }
 
-    fn read_at(&mut self, at: At) -> Option<Vec<u8>> {
+    fn read_at(&mut self, at: PackOffset) -> Option<Vec<u8>> {
         if let Some(writer) = self.writer.as_ref().filter(|writer| writer.number == at.pack)
             && let Some(start) = u64::from(at.offset).checked_sub(writer.written)
         {
@@ -238,14 +244,14 @@ impl State {
             let Some((digest, at)) = parsed(record, new.number) else { continue };
             let offset = at.offset - writer.written as u32;
             new.records.extend_from_slice(&[&digest.0[..], &offset.to_le_bytes(), &at.length.to_le_bytes()].concat());
-            self.table.insert(key(&digest), At { offset, ..at });
+            self.table.insert(key(&digest), PackOffset { offset, ..at });
         }
         new.buffer = writer.buffer;
         Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let is_gone = |writer: &Writer| !self.packs[writer.number as usize].with_extension("list").exists();
+        let is_gone = |writer: &PackWriter| !self.packs[writer.number as usize].with_extension("list").exists();
         if self.writer.as_ref().is_some_and(|writer| !writer.records.is_empty() && is_gone(writer)) {
             self.begin_again()?;
         }
@@ -276,7 +282,7 @@ impl State {
     }
 }
 
-impl Writer {
+impl PackWriter {
     fn end(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
@@ -303,7 +309,7 @@ fn new_pack(folder: &Path) -> io::Result<(File, File, PathBuf)> {
 }
 
 /// What is left of a pack after [`rewrite`].
-pub(crate) enum Rewritten {
+pub(crate) enum RewrittenPack {
     /// Somebody writes it, or all of it is needed.
     AsItWas,
     Smaller,
@@ -311,17 +317,18 @@ pub(crate) enum Rewritten {
 }
 
 /// A pack without what nobody needs.
-pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -> io::Result<Rewritten> {
+pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -> io::Result<RewrittenPack> {
     let place = list.with_extension("pack");
     let pack = File::open(&place)?;
     if pack.try_lock().is_err() {
-        return Ok(Rewritten::AsItWas);
+        return Ok(RewrittenPack::AsItWas);
     }
     let bytes = fs::read(list)?;
-    let records: Vec<(Digest, At)> = bytes.chunks_exact(RECORD).filter_map(|record| parsed(record, 0)).collect();
-    let needed: Vec<&(Digest, At)> = records.iter().filter(|(digest, _)| is_needed(digest)).collect();
+    let records: Vec<(Digest, PackOffset)> =
+        bytes.chunks_exact(RECORD).filter_map(|record| parsed(record, 0)).collect();
+    let needed: Vec<&(Digest, PackOffset)> = records.iter().filter(|(digest, _)| is_needed(digest)).collect();
     if needed.len() == records.len() && !needed.is_empty() {
-        return Ok(Rewritten::AsItWas);
+        return Ok(RewrittenPack::AsItWas);
     }
     if !needed.is_empty() {
         let folder = list.parent().unwrap_or(list);
@@ -347,7 +354,7 @@ pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -
     }
     fs::remove_file(list)?;
     fs::remove_file(&place)?;
-    Ok(if needed.is_empty() { Rewritten::Gone } else { Rewritten::Smaller })
+    Ok(if needed.is_empty() { RewrittenPack::Gone } else { RewrittenPack::Smaller })
 }
 
 /// The lists of a folder of packs.
@@ -359,10 +366,10 @@ pub(crate) fn lists(folder: &Path) -> Vec<PathBuf> {
     lists
 }
 
-fn parsed(record: &[u8], pack: u32) -> Option<(Digest, At)> {
+fn parsed(record: &[u8], pack: u32) -> Option<(Digest, PackOffset)> {
     let number = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
     let digest = Digest(record.get(..32)?.try_into().ok()?);
-    Some((digest, At { pack, offset: number(32)?, length: number(36)? }))
+    Some((digest, PackOffset { pack, offset: number(32)?, length: number(36)? }))
 }
 
 fn read_exactly(file: &File, offset: u32, length: u32) -> Option<Vec<u8>> {
@@ -378,8 +385,8 @@ fn read_exactly(file: &File, offset: u32, length: u32) -> Option<Vec<u8>> {
     (done == length as usize).then_some(content)
 }
 
-fn key(digest: &Digest) -> Key {
-    let mut key = Key::default();
+fn key(digest: &Digest) -> DigestPrefix {
+    let mut key = DigestPrefix::default();
     key.copy_from_slice(&digest.0[..16]);
     key
 }

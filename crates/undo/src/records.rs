@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::objects::{private_folder, replace};
 use crate::rel_path::RelPath;
 use crate::scan::now;
-use crate::tree::Change;
+use crate::tree::TreeChange;
 use crate::turn::Turn;
 
 /// One `/undo`: what it has changed, so that it can be taken back itself.
@@ -23,7 +23,7 @@ pub(crate) struct Taken {
     pub session: String,
     /// The turns that are undone by it as a whole.
     pub turns: Vec<String>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<TreeChange>,
     #[serde(default)]
     pub redone: bool,
     /// Where it was only about this path: the turns of which all that lies there is undone.

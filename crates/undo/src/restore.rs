@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::UndoError;
-use crate::folder::{Folder, Kind};
-use crate::node::{Node, Record};
+use crate::folder::{Folder, FolderEntryKind};
+use crate::node::{Node, NodeRecord};
 use crate::rel_path::RelPath;
 use crate::scan::Scanner;
-use crate::tree::{Change, Tree};
+use crate::tree::{TreeChange, WorkspaceTree};
 
 /// What a file is called until it is whole.
 pub(crate) const TEMPORARY: &[u8] = b".omp-undo-";
@@ -20,7 +20,7 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// Why a path was left as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Left {
+pub enum LeftReason {
     /// The user, or another program, has changed it since.
     Changed,
     /// What it was is not kept.
@@ -30,43 +30,43 @@ pub enum Left {
     Failed(String),
 }
 
-impl std::fmt::Display for Left {
+impl std::fmt::Display for LeftReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Left::Changed => f.write_str("changed since"),
-            Left::NotKept(why) => write!(f, "not kept: {why}"),
-            Left::Stays(why) => write!(f, "kept: {why}"),
-            Left::Failed(why) => f.write_str(why),
+            LeftReason::Changed => f.write_str("changed since"),
+            LeftReason::NotKept(why) => write!(f, "not kept: {why}"),
+            LeftReason::Stays(why) => write!(f, "kept: {why}"),
+            LeftReason::Failed(why) => f.write_str(why),
         }
     }
 }
 
 /// What was changed, and what was left with the reason.
-pub(crate) type Applied = (Vec<Change>, Vec<(RelPath, Left)>);
+pub(crate) type AppliedChanges = (Vec<TreeChange>, Vec<(RelPath, LeftReason)>);
 
 /// Each change leads from what the tree has to what is wanted.
 pub(crate) struct Restore<'a> {
     scanner: &'a Scanner,
-    present: &'a Tree,
+    present: &'a WorkspaceTree,
     root: Arc<Folder>,
     /// Folders that could not be written in, with the mode to give back to them.
     opened: HashMap<RelPath, u32>,
-    left: Vec<(RelPath, Left)>,
+    left: Vec<(RelPath, LeftReason)>,
 }
 
 impl<'a> Restore<'a> {
-    pub fn new(scanner: &'a Scanner, present: &'a Tree) -> io::Result<Self> {
+    pub fn new(scanner: &'a Scanner, present: &'a WorkspaceTree) -> io::Result<Self> {
         let root = Arc::new(Folder::open(&scanner.workspace)?);
         Ok(Self { scanner, present, root, opened: HashMap::new(), left: Vec::new() })
     }
 
     /// What was changed, and what was left with the reason.
-    pub fn apply(mut self, changes: Vec<Change>) -> Applied {
-        let mut out: Vec<&Change> = changes.iter().filter(|change| goes_first(change)).collect();
+    pub fn apply(mut self, changes: Vec<TreeChange>) -> AppliedChanges {
+        let mut out: Vec<&TreeChange> = changes.iter().filter(|change| goes_first(change)).collect();
         out.sort_by_key(|change| std::cmp::Reverse(change.path.depth()));
         let mut failed = HashSet::new();
         // All that takes another's place is whole before anything goes: a full disk leaves what was there.
-        let made: Vec<(&Change, Result<Option<Made>, Left>)> =
+        let made: Vec<(&TreeChange, Result<Option<StagedNode>, LeftReason>)> =
             out.into_iter().map(|change| (change, self.make(change))).collect();
         for (change, made) in made {
             if let Err(left) = made.and_then(|made| self.remove(change, made)) {
@@ -74,7 +74,7 @@ impl<'a> Restore<'a> {
                 self.left.push((change.path.clone(), left));
             }
         }
-        let mut back: Vec<&Change> =
+        let mut back: Vec<&TreeChange> =
             changes.iter().filter(|change| change.after.is_some() && !failed.contains(&change.path)).collect();
         back.sort_by_key(|change| change.path.depth());
         for change in back.iter().filter(|change| !goes_first(change)) {
@@ -87,7 +87,7 @@ impl<'a> Restore<'a> {
             if let Some(Node::Folder { mode }) = change.after
                 && let Err(error) = self.set_folder_mode(&change.path, mode)
             {
-                self.left.push((change.path.clone(), Left::Failed(error.to_string())));
+                self.left.push((change.path.clone(), LeftReason::Failed(error.to_string())));
             }
         }
         for (path, mode) in std::mem::take(&mut self.opened) {
@@ -102,27 +102,27 @@ impl<'a> Restore<'a> {
     }
 
     /// What comes where something else goes, under another name.
-    fn make(&mut self, change: &Change) -> Result<Option<Made>, Left> {
+    fn make(&mut self, change: &TreeChange) -> Result<Option<StagedNode>, LeftReason> {
         let Some(wanted) = &change.after else { return Ok(None) };
         let folder = self.writable(&change.path.parent())?;
         self.made(folder, wanted).map(Some)
     }
 
     /// Takes away what is there, and puts what was made in its place.
-    fn remove(&mut self, change: &Change, made: Option<Made>) -> Result<(), Left> {
+    fn remove(&mut self, change: &TreeChange, made: Option<StagedNode>) -> Result<(), LeftReason> {
         let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
         let folder = self.writable(&parent)?;
         self.check(&folder, &name, change)?;
-        let is_folder = matches!(folder.look(&name), Ok(Some(found)) if found.kind == Kind::Folder);
+        let is_folder = matches!(folder.look(&name), Ok(Some(found)) if found.kind == FolderEntryKind::Folder);
         let removed = if is_folder { folder.remove_folder(&name) } else { folder.remove_file(&name) };
         removed.map_err(|error| match error.kind() {
-            io::ErrorKind::DirectoryNotEmpty => Left::Stays("there is more in the folder".to_owned()),
+            io::ErrorKind::DirectoryNotEmpty => LeftReason::Stays("there is more in the folder".to_owned()),
             _ => failed(&error),
         })?;
         made.map_or(Ok(()), |made| made.put(&name))
     }
 
-    fn create(&mut self, change: &Change) -> Result<(), Left> {
+    fn create(&mut self, change: &TreeChange) -> Result<(), LeftReason> {
         let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
         let folder = self.writable(&parent)?;
         let Some(wanted) = &change.after else { return Ok(()) };
@@ -136,11 +136,11 @@ impl<'a> Restore<'a> {
         }
     }
 
-    fn made(&self, folder: Arc<Folder>, wanted: &Node) -> Result<Made, Left> {
-        let lost = |error: UndoError| Left::NotKept(error.to_string());
+    fn made(&self, folder: Arc<Folder>, wanted: &Node) -> Result<StagedNode, LeftReason> {
+        let lost = |error: UndoError| LeftReason::NotKept(error.to_string());
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = [TEMPORARY, format!("{}-{number}", std::process::id()).as_bytes()].concat();
-        let made = Made { folder, name };
+        let made = StagedNode { folder, name };
         match wanted {
             Node::Folder { .. } => made.folder.new_folder(&made.name),
             Node::File { mode, hash, .. } => {
@@ -151,42 +151,46 @@ impl<'a> Restore<'a> {
                 })
             }
             Node::Link { target } => made.folder.new_link(&made.name, &target.0),
-            Node::Uncovered { why } => return Err(Left::NotKept(why.as_str().to_owned())),
+            Node::Uncovered { why } => return Err(LeftReason::NotKept(why.as_str().to_owned())),
         }
         .map_err(|error| failed(&error))?;
         Ok(made)
     }
 
     /// What is there is still what the tree has.
-    fn check(&self, folder: &Folder, name: &[u8], change: &Change) -> Result<(), Left> {
+    fn check(&self, folder: &Folder, name: &[u8], change: &TreeChange) -> Result<(), LeftReason> {
         let found = folder.look(name).map_err(|error| failed(&error))?;
         match (self.present.get(&change.path), found) {
             (None, None) => Ok(()),
-            (Some(Record { node: Node::Folder { .. }, .. }), Some(found)) if found.kind == Kind::Folder => Ok(()),
-            (Some(Record { node: Node::Uncovered { .. }, .. }), Some(found)) if found.kind == Kind::Folder => Ok(()),
+            (Some(NodeRecord { node: Node::Folder { .. }, .. }), Some(found))
+                if found.kind == FolderEntryKind::Folder =>
+            {
+                Ok(())
+            }
+            (Some(NodeRecord { node: Node::Uncovered { .. }, .. }), Some(found))
+                if found.kind == FolderEntryKind::Folder =>
+            {
+                Ok(())
+            }
             (Some(record), Some(found)) if record.stat == found.stat && !record.is_racy() => Ok(()),
             // Another name of the same file may have been put back: that changes times, but nothing in it.
             (Some(record), Some(found)) => match (&record.node, found.kind) {
-                (Node::File { .. }, Kind::File) => {
+                (Node::File { .. }, FolderEntryKind::File) => {
                     let read = self.scanner.read(folder, name, Some(record)).ok().flatten();
-                    if read.is_some_and(|read| read.node == record.node) { Ok(()) } else { Err(Left::Changed) }
+                    if read.is_some_and(|read| read.node == record.node) { Ok(()) } else { Err(LeftReason::Changed) }
                 }
-                (Node::Link { target }, Kind::Link) => {
-                    if folder.target(name).is_ok_and(|now| now == target.0) {
-                        Ok(())
-                    } else {
-                        Err(Left::Changed)
-                    }
+                (Node::Link { target }, FolderEntryKind::Link) => {
+                    if folder.target(name).is_ok_and(|now| now == target.0) { Ok(()) } else { Err(LeftReason::Changed) }
                 }
                 _ if record.stat == found.stat => Ok(()),
-                _ => Err(Left::Changed),
+                _ => Err(LeftReason::Changed),
             },
-            _ => Err(Left::Changed),
+            _ => Err(LeftReason::Changed),
         }
     }
 
     /// The folder by its handle, name by name from the workspace on. Made where it is gone; never through a link.
-    fn writable(&mut self, path: &RelPath) -> Result<Arc<Folder>, Left> {
+    fn writable(&mut self, path: &RelPath) -> Result<Arc<Folder>, LeftReason> {
         let mut folder = self.root.clone();
         let mut at = RelPath::root();
         let names = path.as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty());
@@ -197,7 +201,7 @@ impl<'a> Restore<'a> {
                 match error.kind() {
                     io::ErrorKind::NotFound => folder.new_folder(name).map_err(|error| failed(&error))?,
                     io::ErrorKind::PermissionDenied => self.unlock(&folder, name, &at)?,
-                    _ => return Err(Left::Failed("its folder is no folder any more".to_owned())),
+                    _ => return Err(LeftReason::Failed("its folder is no folder any more".to_owned())),
                 }
                 opened = folder.child(name);
             }
@@ -209,9 +213,11 @@ impl<'a> Restore<'a> {
     }
 
     /// For as long as it takes, the owner may do everything in it.
-    fn unlock(&mut self, parent: &Folder, name: &[u8], path: &RelPath) -> Result<(), Left> {
+    fn unlock(&mut self, parent: &Folder, name: &[u8], path: &RelPath) -> Result<(), LeftReason> {
         let found = parent.look(name).map_err(|error| failed(&error))?;
-        let Some(found) = found.filter(|found| found.kind == Kind::Folder && found.stat.mode & OWNER != OWNER) else {
+        let Some(found) =
+            found.filter(|found| found.kind == FolderEntryKind::Folder && found.stat.mode & OWNER != OWNER)
+        else {
             return Ok(());
         };
         parent.set_mode(name, found.stat.mode | OWNER).map_err(|error| failed(&error))?;
@@ -234,7 +240,7 @@ impl<'a> Restore<'a> {
 }
 
 /// Whether what is there has to go before the other can come.
-fn goes_first(change: &Change) -> bool {
+fn goes_first(change: &TreeChange) -> bool {
     let is_folder = |node: &Option<Node>| node.as_ref().is_some_and(Node::is_folder);
     match (&change.before, &change.after) {
         (None, _) => false,
@@ -245,24 +251,24 @@ fn goes_first(change: &Change) -> bool {
 }
 
 /// Something whole under a name of its own. Where it is not put anywhere, it goes.
-struct Made {
+struct StagedNode {
     folder: Arc<Folder>,
     name: Vec<u8>,
 }
 
-impl Made {
-    fn put(self, name: &[u8]) -> Result<(), Left> {
+impl StagedNode {
+    fn put(self, name: &[u8]) -> Result<(), LeftReason> {
         self.folder.rename(&self.name, name).map_err(|error| failed(&error))
     }
 }
 
-impl Drop for Made {
+impl Drop for StagedNode {
     fn drop(&mut self) {
         // Nothing is there any more where it was put in its place.
         drop(self.folder.remove_file(&self.name).or_else(|_| self.folder.remove_folder(&self.name)));
     }
 }
 
-fn failed(error: &io::Error) -> Left {
-    Left::Failed(error.to_string())
+fn failed(error: &io::Error) -> LeftReason {
+    LeftReason::Failed(error.to_string())
 }

@@ -5,7 +5,7 @@ mod fill;
 mod names;
 mod walk;
 
-pub(crate) use fill::{Copied, Filling, Pending};
+pub(crate) use fill::{CopiedNode, Filling, PendingFile};
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -16,15 +16,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::UndoError;
 use crate::digest::Digest;
-use crate::folder::{Folder, Kind};
+use crate::folder::{Folder, FolderEntryKind};
 use crate::git::{Git, GitObjects, Oid};
 use crate::ignored::Ignored;
-use crate::limit::Limit;
-use crate::node::{Node, Record, Stat, Uncovered};
+use crate::limit::UndoLimit;
+use crate::node::{Node, NodeRecord, Stat, Uncovered};
 use crate::objects::Objects;
 use crate::rel_path::{RelPath, os_str};
-use crate::tree::Tree;
-use walk::{Task, Walk};
+use crate::tree::WorkspaceTree;
+use walk::{FolderTask, WorkspaceWalk};
 
 /// More do not make a disk faster.
 const MOST_THREADS: usize = 4;
@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 3;
 
 /// How much of a workspace is kept.
 #[derive(Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct SnapshotLimits {
     pub max_file: u64,
     pub max_bytes: u64,
     pub max_entries: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Limits {
 pub(crate) struct Scanner {
     pub workspace: PathBuf,
     pub objects: Arc<Objects>,
-    pub limits: Limits,
+    pub limits: SnapshotLimits,
     store: PathBuf,
     above: Ignored,
     /// Rules that were read before, with what their file looked like.
@@ -62,7 +62,7 @@ pub(crate) enum Coverage {
 }
 
 /// How to look.
-pub(crate) struct Ask {
+pub(crate) struct ScanRequest {
     pub coverage: Coverage,
     /// Nothing is known yet of what git has: this is the first look of the process.
     pub is_first: bool,
@@ -71,18 +71,18 @@ pub(crate) struct Ask {
     /// Files that would take long to read are left for [`Scanner::fill`].
     pub puts_off: bool,
     /// What was not known before is not looked at after this. Whoever stops it gets nothing at all.
-    pub limit: Limit,
+    pub limit: UndoLimit,
     /// Git's index is read until then, or not used.
-    pub index: Limit,
+    pub index: UndoLimit,
     /// What git is not known to have by then is copied.
-    pub in_git: Limit,
+    pub in_git: UndoLimit,
 }
 
 /// What a look has seen.
 pub(crate) struct Seen {
-    pub tree: Tree,
+    pub tree: WorkspaceTree,
     /// Files that are known by their times only, what matters most at the end.
-    pub pending: Vec<Pending>,
+    pub pending: Vec<PendingFile>,
 }
 
 impl Scanner {
@@ -90,14 +90,14 @@ impl Scanner {
         workspace: PathBuf,
         store: PathBuf,
         objects: Arc<Objects>,
-        limits: Limits,
+        limits: SnapshotLimits,
         attributes: Vec<PathBuf>,
     ) -> Self {
         let above = Ignored::above(&workspace);
         Self { workspace, objects, limits, store, above, rules: Mutex::default(), attributes, git: Mutex::default() }
     }
 
-    pub fn scan(&self, known: &Tree, ask: &Ask) -> Result<Seen, UndoError> {
+    pub fn scan(&self, known: &WorkspaceTree, ask: &ScanRequest) -> Result<Seen, UndoError> {
         let git = ask.asks_git.then(|| Git::around(&self.workspace, &self.attributes, &ask.index)).flatten();
         if let Some(git) = &git {
             let mut held = self.git.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,8 +109,8 @@ impl Scanner {
         }
         let root = Folder::open(&self.workspace).map_err(UndoError::Workspace)?;
         let device = root.itself().map_err(UndoError::Workspace)?.device;
-        let first = Task::first(root, self.above.clone(), git.is_some());
-        let walk = Walk::new(self, known, ask, git.as_ref(), device, first);
+        let first = FolderTask::first(root, self.above.clone(), git.is_some());
+        let walk = WorkspaceWalk::new(self, known, ask, git.as_ref(), device, first);
         if !walk.work(true) {
             let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
             std::thread::scope(|scope| {
@@ -132,7 +132,7 @@ impl Scanner {
     }
 
     /// Contents that git ought to have, and of which it is not known that they lie in a pack as they are in the files.
-    fn missing(&self, mut in_git: Vec<(Oid, u64)>, limit: &Limit) -> HashSet<Digest> {
+    fn missing(&self, mut in_git: Vec<(Oid, u64)>, limit: &UndoLimit) -> HashSet<Digest> {
         in_git.sort_unstable();
         in_git.dedup();
         let (oids, sizes): (Vec<Oid>, Vec<u64>) = in_git.into_iter().unzip();
@@ -170,7 +170,7 @@ impl Scanner {
         }
     }
 
-    fn rules_in(&self, task: &Task, folder: &Folder, stat: Stat) -> Ignored {
+    fn rules_in(&self, task: &FolderTask, folder: &Folder, stat: Stat) -> Ignored {
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((before, above, known)) = rules.get(&task.path)
             && *before == stat
@@ -198,8 +198,8 @@ impl Scanner {
         &self,
         folder: &Folder,
         name: &[u8],
-        before: Option<&Record>,
-    ) -> Result<Option<Record>, UndoError> {
+        before: Option<&NodeRecord>,
+    ) -> Result<Option<NodeRecord>, UndoError> {
         for attempt in 1..=ATTEMPTS {
             let read_at = now();
             let file = match folder.file(name) {
@@ -207,13 +207,13 @@ impl Scanner {
                 Err(error) => return unreadable(folder, name, &error),
             };
             let found = match Folder::found_of(&file) {
-                Ok(found) if found.kind == Kind::File => found,
-                Ok(found) => return Ok(Some(Record::uncovered(found.stat, Uncovered::Special))),
+                Ok(found) if found.kind == FolderEntryKind::File => found,
+                Ok(found) => return Ok(Some(NodeRecord::uncovered(found.stat, Uncovered::Special))),
                 Err(error) => return unreadable(folder, name, &error),
             };
             let content = match content(&file, self.limits.max_file) {
                 Ok(Some(content)) => content,
-                Ok(None) => return Ok(Some(Record::uncovered(found.stat, Uncovered::TooLarge))),
+                Ok(None) => return Ok(Some(NodeRecord::uncovered(found.stat, Uncovered::TooLarge))),
                 Err(error) => return unreadable(folder, name, &error),
             };
             let is_whole = Folder::found_of(&file).is_ok_and(|after| after.stat == found.stat);
@@ -228,7 +228,7 @@ impl Scanner {
             let node = Node::File { mode: found.stat.mode, size: content.len() as u64, hash };
             // What still changed is read again the next time.
             let read_at = if is_whole { read_at } else { 0 };
-            return Ok(Some(Record { stat: found.stat, read_at, node }));
+            return Ok(Some(NodeRecord { stat: found.stat, read_at, node }));
         }
         Ok(None)
     }
@@ -239,15 +239,15 @@ fn is_blob(digest: &Digest, content: &[u8]) -> bool {
 }
 
 /// Files with such contents are to be copied after all.
-fn put_off(tree: &mut Tree, pending: &mut Vec<Pending>, is_missing: impl Fn(&Digest) -> bool) {
+fn put_off(tree: &mut WorkspaceTree, pending: &mut Vec<PendingFile>, is_missing: impl Fn(&Digest) -> bool) {
     for (folder, names) in &mut tree.folders {
-        let is_here = |record: &Record| record.node.digest().is_some_and(|digest| is_missing(&digest));
+        let is_here = |record: &NodeRecord| record.node.digest().is_some_and(|digest| is_missing(&digest));
         if !names.iter().any(|(_, record)| is_here(record)) {
             continue;
         }
         for (name, record) in Arc::make_mut(names).iter_mut().filter(|(_, record)| is_here(record)) {
             record.node = Node::Uncovered { why: Uncovered::NotYet };
-            pending.push(Pending::new(folder, name, record, fill::Rank::Tracked));
+            pending.push(PendingFile::new(folder, name, record, fill::CopyRank::Tracked));
         }
     }
 }
@@ -258,11 +258,11 @@ fn content(file: &File, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((content.len() as u64 <= most).then_some(content))
 }
 
-fn unreadable(folder: &Folder, name: &[u8], error: &io::Error) -> Result<Option<Record>, UndoError> {
+fn unreadable(folder: &Folder, name: &[u8], error: &io::Error) -> Result<Option<NodeRecord>, UndoError> {
     if error.kind() == io::ErrorKind::NotFound {
         return Ok(None);
     }
-    Ok(folder.look(name).ok().flatten().map(|found| Record::uncovered(found.stat, Uncovered::Unreadable)))
+    Ok(folder.look(name).ok().flatten().map(|found| NodeRecord::uncovered(found.stat, Uncovered::Unreadable)))
 }
 
 pub(crate) fn now() -> i64 {

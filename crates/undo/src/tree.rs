@@ -5,33 +5,33 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::node::{Node, Record, Uncovered};
+use crate::node::{Node, NodeRecord, Uncovered};
 use crate::rel_path::RelPath;
 
 /// What is in one folder, by name.
-pub(crate) type Names = Vec<(Box<[u8]>, Record)>;
+pub(crate) type Names = Vec<(Box<[u8]>, NodeRecord)>;
 
 #[derive(Clone, Default)]
-pub(crate) struct Tree {
+pub(crate) struct WorkspaceTree {
     pub folders: BTreeMap<RelPath, Arc<Names>>,
 }
 
 /// What became of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct TreeChange {
     pub path: RelPath,
     pub before: Option<Node>,
     pub after: Option<Node>,
 }
 
-impl Change {
+impl TreeChange {
     pub(crate) fn reversed(self) -> Self {
         Self { path: self.path, before: self.after, after: self.before }
     }
 }
 
-impl Tree {
-    pub fn get(&self, path: &RelPath) -> Option<&Record> {
+impl WorkspaceTree {
+    pub fn get(&self, path: &RelPath) -> Option<&NodeRecord> {
         let (_, name) = path.split();
         named(self.folders.get(&path.parent())?, name)
     }
@@ -52,14 +52,14 @@ impl Tree {
     }
 
     /// Puts another record in the place of one that is there.
-    pub fn set(&mut self, folder: &RelPath, name: &[u8], record: Record) {
+    pub fn set(&mut self, folder: &RelPath, name: &[u8], record: NodeRecord) {
         let Some(names) = self.folders.get_mut(folder) else { return };
         let Ok(at) = names.binary_search_by(|(other, _)| (**other).cmp(name)) else { return };
         Arc::make_mut(names)[at].1 = record;
     }
 
     /// Puts a record where there may be none yet, in a folder that is known.
-    pub fn put(&mut self, folder: &RelPath, name: &[u8], record: Record) {
+    pub fn put(&mut self, folder: &RelPath, name: &[u8], record: NodeRecord) {
         let Some(names) = self.folders.get_mut(folder).map(Arc::make_mut) else { return };
         match names.binary_search_by(|(other, _)| (**other).cmp(name)) {
             Ok(at) => names[at].1 = record,
@@ -71,12 +71,12 @@ impl Tree {
         self.folders.values().map(|names| names.len()).sum()
     }
 
-    pub fn records(&self) -> impl Iterator<Item = &Record> {
+    pub fn records(&self) -> impl Iterator<Item = &NodeRecord> {
         self.folders.values().flat_map(|names| names.iter().map(|(_, record)| record))
     }
 
     /// By path. What lies in a folder that one side does not cover has not changed, as far as can be told.
-    pub fn changes_to(&self, later: &Tree) -> Vec<Change> {
+    pub fn changes_to(&self, later: &WorkspaceTree) -> Vec<TreeChange> {
         let mut changes = Vec::new();
         for (folder, before) in &self.folders {
             match later.folders.get(folder) {
@@ -134,7 +134,7 @@ pub(crate) fn uncovered_path(folder: &RelPath, name: &[u8], why: Uncovered) -> R
     if why == Uncovered::Rest { folder.clone() } else { folder.join(name) }
 }
 
-pub(crate) fn named<'a>(names: &'a Names, name: &[u8]) -> Option<&'a Record> {
+pub(crate) fn named<'a>(names: &'a Names, name: &[u8]) -> Option<&'a NodeRecord> {
     let at = names.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
     names.get(at).map(|(_, record)| record)
 }
@@ -142,11 +142,16 @@ pub(crate) fn named<'a>(names: &'a Names, name: &[u8]) -> Option<&'a Record> {
 /// Stands first among the names of a folder of which only a part was looked at.
 pub(crate) const REST: &[u8] = b"";
 
-pub(crate) fn is_partial(names: &[(Box<[u8]>, Record)]) -> bool {
+pub(crate) fn is_partial(names: &[(Box<[u8]>, NodeRecord)]) -> bool {
     names.first().is_some_and(|(name, _)| **name == *REST)
 }
 
-fn compare(folder: &RelPath, before: &[(Box<[u8]>, Record)], after: &[(Box<[u8]>, Record)], into: &mut Vec<Change>) {
+fn compare(
+    folder: &RelPath,
+    before: &[(Box<[u8]>, NodeRecord)],
+    after: &[(Box<[u8]>, NodeRecord)],
+    into: &mut Vec<TreeChange>,
+) {
     let was_partial = is_partial(before);
     let is_partial = is_partial(after);
     let (mut left, mut right) = (before.iter().peekable(), after.iter().peekable());
@@ -165,16 +170,16 @@ fn compare(folder: &RelPath, before: &[(Box<[u8]>, Record)], after: &[(Box<[u8]>
         let (old, new) = (old.map(|(_, record)| record), new.map(|(_, record)| record));
         if !is_unknown && is_change(old, new) {
             let before = old.map(|record| if record.is_not_yet() { NO_TIME } else { record.node.clone() });
-            into.push(Change { path: folder.join(name), before, after: new.map(|record| record.node.clone()) });
+            into.push(TreeChange { path: folder.join(name), before, after: new.map(|record| record.node.clone()) });
         }
     }
 }
 
 const NO_TIME: Node = Node::Uncovered { why: Uncovered::NoTime };
 
-fn is_change(old: Option<&Record>, new: Option<&Record>) -> bool {
+fn is_change(old: Option<&NodeRecord>, new: Option<&NodeRecord>) -> bool {
     let (Some(old), Some(new)) = (old, new) else { return true };
-    let why = |record: &Record| match record.node {
+    let why = |record: &NodeRecord| match record.node {
         Node::Uncovered { why } => Some(why),
         _ => None,
     };
@@ -193,13 +198,13 @@ mod tests {
     use super::*;
     use crate::node::Stat;
 
-    fn record(ctime: i64, node: Node) -> Record {
-        Record { stat: Stat { ctime, ..Stat::default() }, read_at: i64::MAX, node }
+    fn record(ctime: i64, node: Node) -> NodeRecord {
+        NodeRecord { stat: Stat { ctime, ..Stat::default() }, read_at: i64::MAX, node }
     }
 
-    fn tree(entries: &[(&[u8], Record)]) -> Tree {
+    fn tree(entries: &[(&[u8], NodeRecord)]) -> WorkspaceTree {
         let names = entries.iter().map(|(name, record)| ((*name).into(), record.clone())).collect();
-        Tree { folders: [(RelPath::root(), Arc::new(names))].into() }
+        WorkspaceTree { folders: [(RelPath::root(), Arc::new(names))].into() }
     }
 
     const fn uncovered(why: Uncovered) -> Node {
@@ -213,9 +218,9 @@ mod tests {
     #[test]
     fn what_was_not_copied_in_time_is_a_change_only_if_it_was_changed() {
         let not_yet = record(1, uncovered(Uncovered::NotYet));
-        let young = Record { read_at: 1, ..not_yet.clone() };
+        let young = NodeRecord { read_at: 1, ..not_yet.clone() };
         let rest = (REST, record(0, uncovered(Uncovered::Rest)));
-        type Row<'a> = (&'a str, Tree, Tree, Vec<(Option<Node>, Option<Node>)>);
+        type Row<'a> = (&'a str, WorkspaceTree, WorkspaceTree, Vec<(Option<Node>, Option<Node>)>);
         let rows: Vec<Row> = vec![
             ("copied since", tree(&[(b"a", not_yet.clone())]), tree(&[(b"a", record(1, file(1)))]), vec![]),
             (

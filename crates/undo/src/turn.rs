@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::node::Node;
 use crate::rel_path::RelPath;
-use crate::tree::Change;
+use crate::tree::TreeChange;
 
 /// Everything between two prompts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct Step {
     /// More than one where calls ran at the same time.
     #[serde(default)]
     pub calls: Vec<Call>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<TreeChange>,
 }
 
 /// Who has changed something.
@@ -66,16 +66,16 @@ pub(crate) struct Net {
 
 impl Turn {
     /// What the turn itself has changed.
-    pub fn changes(&self) -> Vec<Change> {
+    pub fn changes(&self) -> Vec<TreeChange> {
         let net = net(&self.steps);
-        net.into_iter().map(|(path, net)| Change { path, before: net.before, after: net.after }).collect()
+        net.into_iter().map(|(path, net)| TreeChange { path, before: net.before, after: net.after }).collect()
     }
 
     /// What one call has changed, together with those that ran at the same time.
-    pub fn changes_of(&self, call: &str) -> Vec<Change> {
+    pub fn changes_of(&self, call: &str) -> Vec<TreeChange> {
         let steps = self.steps.iter().filter(|step| step.calls.iter().any(|other| other.id == call));
         let net = net(steps);
-        net.into_iter().map(|(path, net)| Change { path, before: net.before, after: net.after }).collect()
+        net.into_iter().map(|(path, net)| TreeChange { path, before: net.before, after: net.after }).collect()
     }
 
     pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> + '_ {
@@ -83,7 +83,7 @@ impl Turn {
     }
 }
 
-pub(crate) fn digests(changes: &[Change]) -> impl Iterator<Item = Digest> + '_ {
+pub(crate) fn digests(changes: &[TreeChange]) -> impl Iterator<Item = Digest> + '_ {
     changes.iter().flat_map(|change| [&change.before, &change.after]).flatten().filter_map(Node::digest)
 }
 

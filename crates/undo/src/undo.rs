@@ -16,20 +16,20 @@ use crate::UndoError;
 use crate::collect::{self, Collected};
 use crate::digest::Digest;
 use crate::index_file::{self, IndexFile};
-use crate::limit::Stop;
+use crate::limit::StopFlag;
 use crate::node::Uncovered;
 use crate::objects::{Objects, private_folder};
 use crate::passing::Passing;
 use crate::records::{Records, Taken, new_id};
 use crate::rel_path::RelPath;
-use crate::restore::{Applied, Left, Restore};
-use crate::scan::{Coverage, Limits, Pending, Scanner};
-use crate::tree::{Change, Tree, uncovered_path};
+use crate::restore::{AppliedChanges, LeftReason, Restore};
+use crate::scan::{Coverage, PendingFile, Scanner, SnapshotLimits};
+use crate::tree::{TreeChange, WorkspaceTree, uncovered_path};
 use crate::turn::{By, Call, Net, Turn, net};
 use plan::Insists;
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct UndoOptions {
     /// Shared by all sessions of all workspaces.
     pub store: PathBuf,
     /// With its links followed.
@@ -74,7 +74,7 @@ pub struct LeftOut {
 
 /// What is to be taken back.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct UndoRequest {
     /// So many turns, from the newest that stands.
     pub turns: usize,
     /// These turns instead.
@@ -87,7 +87,7 @@ pub struct Wanted {
     pub spares_lost: bool,
 }
 
-impl Default for Wanted {
+impl Default for UndoRequest {
     fn default() -> Self {
         Self { turns: 1, ids: Vec::new(), path: None, force: false, spares_lost: false }
     }
@@ -95,11 +95,11 @@ impl Default for Wanted {
 
 /// What an undo or a redo came to.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct UndoReport {
     /// From what was there to what is there now.
-    pub restored: Vec<Change>,
+    pub restored: Vec<TreeChange>,
     /// Paths that are as they were before the undo, with the reason.
-    pub left: Vec<(RelPath, Left)>,
+    pub left: Vec<(RelPath, LeftReason)>,
     pub turns: usize,
     /// Whether a redo gives back what this has overwritten.
     pub gives_back: bool,
@@ -107,41 +107,41 @@ pub struct Report {
     pub ids: Vec<String>,
 }
 
-impl Report {
+impl UndoReport {
     /// Whether nothing is left that could still be done: by insisting, or once there is room again.
     fn is_final(&self) -> bool {
-        self.left.iter().all(|(_, why)| matches!(why, Left::NotKept(_) | Left::Stays(_)))
+        self.left.iter().all(|(_, why)| matches!(why, LeftReason::NotKept(_) | LeftReason::Stays(_)))
     }
 }
 
 pub struct Undo {
-    options: Options,
+    options: UndoOptions,
     scanner: Scanner,
     records: Records,
     index: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<KnownWorkspace>,
     /// Who waits for the state: the background lets them pass.
     waiting: AtomicUsize,
-    begun: Mutex<Begun>,
+    begun: Mutex<BegunTurns>,
     _passing: Option<Passing>,
 }
 
 /// What can be said without waiting for the state, which a long look holds.
 #[derive(Clone, Default)]
-struct Begun {
+struct BegunTurns {
     turns: u64,
     /// Of a turn that has not had a call yet.
     label: Option<String>,
 }
 
-struct State {
+struct KnownWorkspace {
     /// As it was last seen, and as the index file has it.
-    tree: Option<Tree>,
+    tree: Option<WorkspaceTree>,
     index: IndexFile,
     /// Whether this process has looked.
     has_looked: bool,
     /// Files of the tree that are still to be copied.
-    pending: Vec<Pending>,
+    pending: Vec<PendingFile>,
     turn: Option<Turn>,
     label: String,
 }
@@ -157,28 +157,31 @@ enum Walks {
 
 /// Why the workspace is looked at.
 #[derive(Clone)]
-enum Look {
+enum LookReason {
     /// A call is about to begin, and waits.
-    Before { coverage: Coverage, walks: Walks, stop: Stop },
+    Before { coverage: Coverage, walks: Walks, stop: StopFlag },
     /// Calls have run: whatever they changed is read.
     After,
 }
 
 impl Undo {
-    pub fn open(options: Options) -> Result<Self, UndoError> {
+    pub fn open(options: UndoOptions) -> Result<Self, UndoError> {
         private_folder(&options.store).map_err(UndoError::Store)?;
         let name = Digest::of(options.workspace.as_os_str().as_encoded_bytes()).to_string();
         let objects = Arc::new(Objects::open(&options.store, &name[..32]).map_err(UndoError::Store)?);
         let records = Records::open(&options.store).map_err(UndoError::Store)?;
-        let limits =
-            Limits { max_file: options.max_file, max_bytes: options.quota / 2, max_entries: options.max_entries };
+        let limits = SnapshotLimits {
+            max_file: options.max_file,
+            max_bytes: options.quota / 2,
+            max_entries: options.max_entries,
+        };
         // Without links, as the workspace is.
         let store = options.store.canonicalize().map_err(UndoError::Store)?;
         let scanner = Scanner::new(options.workspace.clone(), store, objects, limits, options.attributes.clone());
         let indexes = options.store.join("workspaces");
         private_folder(&indexes).map_err(UndoError::Store)?;
         let index = indexes.join(&name[..32]);
-        let mut state = State {
+        let mut state = KnownWorkspace {
             tree: None,
             index: IndexFile::new(index.clone()),
             has_looked: false,
@@ -204,7 +207,7 @@ impl Undo {
     }
 
     /// The store is a folder of its own in the one that is named, and goes with the last who holds this.
-    pub fn open_passing(mut options: Options) -> Result<Self, UndoError> {
+    pub fn open_passing(mut options: UndoOptions) -> Result<Self, UndoError> {
         let passing = Passing::new(&options.store).map_err(UndoError::Store)?;
         passing.folder().clone_into(&mut options.store);
         Ok(Self { _passing: Some(passing), ..Self::open(options)? })
@@ -234,8 +237,8 @@ impl Undo {
     }
 
     /// Closes the turn before, where another has begun.
-    fn close_before(&self, state: &mut State) -> Result<(), UndoError> {
-        let Begun { turns, label } = self.begun().clone();
+    fn close_before(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
+        let BegunTurns { turns, label } = self.begun().clone();
         let Some(label) = label else { return Ok(()) };
         self.close(state)?;
         state.label = label;
@@ -247,11 +250,11 @@ impl Undo {
         Ok(())
     }
 
-    fn begun(&self) -> MutexGuard<'_, Begun> {
+    fn begun(&self) -> MutexGuard<'_, BegunTurns> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn close(&self, state: &mut State) -> Result<(), UndoError> {
+    fn close(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
         if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
             self.see_end(state, |_| true)?;
         }
@@ -264,17 +267,17 @@ impl Undo {
 
     /// A call begins that may change files. What changed since the last look was not this call.
     pub fn before_call(&self, call: Call, in_background: bool) -> Result<(), UndoError> {
-        self.before_call_unless(call, in_background, &Stop::default())
+        self.before_call_unless(call, in_background, &StopFlag::default())
     }
 
     /// The same, unless somebody says that the call will not run after all. Then nothing has begun.
-    pub fn before_call_unless(&self, call: Call, in_background: bool, stop: &Stop) -> Result<(), UndoError> {
+    pub fn before_call_unless(&self, call: Call, in_background: bool, stop: &StopFlag) -> Result<(), UndoError> {
         let mut state = self.lock();
         if stop.is_stopped() {
             return Err(UndoError::Stopped);
         }
         self.close_before(&mut state)?;
-        let before = |coverage, walks| Look::Before { coverage, walks, stop: stop.clone() };
+        let before = |coverage, walks| LookReason::Before { coverage, walks, stop: stop.clone() };
         if state.turn.is_none() {
             self.look(&mut state, before(Coverage::Anew, Walks::Until(WALK)))?;
             state.turn = Some(Turn {
@@ -298,7 +301,7 @@ impl Undo {
     }
 
     /// The call has ended: what it has changed.
-    pub fn after_call(&self, id: &str) -> Result<Vec<Change>, UndoError> {
+    pub fn after_call(&self, id: &str) -> Result<Vec<TreeChange>, UndoError> {
         let mut state = self.lock();
         if !state.turn.as_ref().is_some_and(|turn| turn.open.iter().any(|call| call.id == id)) {
             return Ok(Vec::new());
@@ -335,7 +338,9 @@ impl Undo {
     pub fn left_out(&self) -> Vec<LeftOut> {
         let state = self.lock();
         let mut all: Vec<LeftOut> = Vec::new();
-        for (folder, name, why) in state.tree.iter().flat_map(Tree::uncovered_names).filter(|(.., why)| why.is_news()) {
+        for (folder, name, why) in
+            state.tree.iter().flat_map(WorkspaceTree::uncovered_names).filter(|(.., why)| why.is_news())
+        {
             let at = all.iter().position(|one| one.why == why).unwrap_or_else(|| {
                 all.push(LeftOut { why, count: 0, paths: Vec::new() });
                 all.len() - 1
@@ -350,7 +355,7 @@ impl Undo {
 
     /// Entries of the workspace that are known.
     pub fn entries(&self) -> usize {
-        self.lock().tree.as_ref().map_or(0, Tree::entries)
+        self.lock().tree.as_ref().map_or(0, WorkspaceTree::entries)
     }
 
     /// Whether there are files that [`Undo::go_on`] would copy.
@@ -367,15 +372,15 @@ impl Undo {
     }
 
     /// What would be in the way of an undo: as [`Undo::undo`], without changing anything.
-    pub fn preview(&self, wanted: &Wanted) -> Result<Report, UndoError> {
+    pub fn preview(&self, wanted: &UndoRequest) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&mut state, wanted)?;
         let ids = plan.ids();
-        Ok(Report { restored: plan.changes, left: plan.left, turns: ids.len(), gives_back: true, ids })
+        Ok(UndoReport { restored: plan.changes, left: plan.left, turns: ids.len(), gives_back: true, ids })
     }
 
-    pub fn undo(&self, wanted: &Wanted) -> Result<Report, UndoError> {
+    pub fn undo(&self, wanted: &UndoRequest) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&mut state, wanted)?;
@@ -394,7 +399,7 @@ impl Undo {
         let (restored, left) = self.apply(&mut state, plan.changes)?;
         taken.changes.clone_from(&restored);
         let left = plan.left.into_iter().chain(left).collect();
-        let report = Report { restored, left, turns: ids.len(), gives_back: true, ids };
+        let report = UndoReport { restored, left, turns: ids.len(), gives_back: true, ids };
         taken.part = wanted.path.clone().filter(|_| report.is_final()).map(|path| (path, report.ids.clone()));
         // What has changed nothing is nothing to be done again.
         if report.restored.is_empty() {
@@ -409,12 +414,12 @@ impl Undo {
     }
 
     /// Does again what was taken back last.
-    pub fn redo(&self, force: bool) -> Result<Report, UndoError> {
+    pub fn redo(&self, force: bool) -> Result<UndoReport, UndoError> {
         self.redo_of(None, force)
     }
 
     /// The same for one undo, which must still be the last. What could not be given back is left even if forced.
-    pub fn redo_of(&self, id: Option<&str>, force: bool) -> Result<Report, UndoError> {
+    pub fn redo_of(&self, id: Option<&str>, force: bool) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let newest = self.newest_turn(&state);
@@ -426,12 +431,12 @@ impl Undo {
             .changes
             .iter()
             .cloned()
-            .map(Change::reversed)
+            .map(TreeChange::reversed)
             .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
         let insists = Insists { on_changed: force, on_lost: force && id.is_none() };
         let (changes, left) = self.possible(&mut state, nets.collect(), insists)?;
         let (restored, failed) = self.apply(&mut state, changes)?;
-        let report = Report {
+        let report = UndoReport {
             restored,
             left: left.into_iter().chain(failed).collect(),
             turns: taken.turns.len(),
@@ -448,7 +453,7 @@ impl Undo {
     pub fn collect(&self) -> Result<Collected, UndoError> {
         let current = self.current();
         let folder = self.options.store.join("workspaces");
-        let keep = collect::Keep { turn: current.as_deref(), index: &self.index, indexes: &folder };
+        let keep = collect::KeptObjects { turn: current.as_deref(), index: &self.index, indexes: &folder };
         let collected = self.scanner.objects.seal().and_then(|()| {
             collect::collect(&self.scanner.objects, &self.records, &self.options.store, self.options.quota, &keep)
         });
@@ -461,7 +466,7 @@ impl Undo {
         self.scanner.objects.added() > self.options.quota / 8
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KnownWorkspace> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -469,8 +474,8 @@ impl Undo {
     }
 
     /// Everything that is there now is kept and known.
-    fn settle(&self, state: &mut State) -> Result<(), UndoError> {
-        self.see(state, By::Others, Look::After)?;
+    fn settle(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
+        self.see(state, By::Others, LookReason::After)?;
         match &state.turn {
             Some(turn) => self.keep(turn),
             None => Ok(()),
@@ -481,7 +486,7 @@ impl Undo {
         self.records.save_turn(turn).map_err(UndoError::Store)
     }
 
-    fn standing(&self, state: &State) -> Vec<Turn> {
+    fn standing(&self, state: &KnownWorkspace) -> Vec<Turn> {
         let mut turns = self.records.turns_of(&self.options.session);
         if let Some(turn) = &state.turn {
             turns.retain(|other| other.id != turn.id);
@@ -492,21 +497,21 @@ impl Undo {
         turns
     }
 
-    fn newest_turn(&self, state: &State) -> Option<String> {
+    fn newest_turn(&self, state: &KnownWorkspace) -> Option<String> {
         self.standing(state).pop().map(|turn| turn.id)
     }
 
-    fn apply(&self, state: &mut State, changes: Vec<Change>) -> Result<Applied, UndoError> {
+    fn apply(&self, state: &mut KnownWorkspace, changes: Vec<TreeChange>) -> Result<AppliedChanges, UndoError> {
         let done = {
-            let empty = Tree::default();
+            let empty = WorkspaceTree::default();
             let tree = state.tree.as_ref().unwrap_or(&empty);
             Restore::new(&self.scanner, tree).map_err(UndoError::Workspace)?.apply(changes)
         };
-        self.look(state, Look::After)?;
+        self.look(state, LookReason::After)?;
         Ok(done)
     }
 
-    fn mark(&self, state: &mut State, turns: &[String], undone: bool) -> Result<(), UndoError> {
+    fn mark(&self, state: &mut KnownWorkspace, turns: &[String], undone: bool) -> Result<(), UndoError> {
         let marked: BTreeSet<&String> = turns.iter().collect();
         if let Some(turn) = &mut state.turn
             && marked.contains(&turn.id)

@@ -10,11 +10,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omp_workspace::{Found, PageRequest, PathResolver, Pattern, ScanCache, ScanPolicy, Target, Walk, fuzzy_files};
+use omp_workspace::{
+    MatchedFiles, PageRequest, PathResolver, PathTarget, Pattern, ScanCache, ScanPolicy, Walk, fuzzy_files,
+};
 
 const FILES: usize = 100_000;
 const ROUNDS: usize = 9;
-const NEVER: omp_workspace::Stop<'static> = &|| false;
+const NEVER: omp_workspace::StopCheck<'static> = &|| false;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -130,12 +132,12 @@ impl Question {
     fn ask(&self, tree: &Path, scans: &ScanCache) -> u64 {
         let paths = PathResolver::new(tree, None);
         let typed = if self.kind == "find" { self.text.as_str() } else { "." };
-        let walk = Walk { targets: vec![Target::parse(typed, &paths).unwrap()], hidden: true, gitignore: true };
+        let walk = Walk { targets: vec![PathTarget::parse(typed, &paths).unwrap()], hidden: true, gitignore: true };
         if self.kind == "find" {
             return walk.newest(1000, scans, NEVER, &|_| {}).total as u64;
         }
         let pattern = Pattern::new(&self.text, self.ignore_case).unwrap();
-        let found = Found::count(&pattern, &walk, scans, NEVER);
+        let found = MatchedFiles::count(&pattern, &walk, scans, NEVER);
         let request = PageRequest { skip: 0, limit: 100, before: 1, after: 3, max_columns: 1024 };
         assert!(found.page(&pattern, &request, NEVER).shown <= 100);
         found.total_matches()

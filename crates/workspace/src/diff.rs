@@ -14,19 +14,19 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
-    changes: Vec<Change>,
+    changes: Vec<LineChange>,
 }
 
 /// Lines `old` gave way to lines `new` (ranges counted from 0).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct LineChange {
     pub old: std::ops::Range<usize>,
     pub new: std::ops::Range<usize>,
 }
 
 /// One line of a diff, with its number counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Row {
+enum DiffRow {
     Kept { old: usize, new: usize },
     Removed(usize),
     Added(usize),
@@ -47,7 +47,7 @@ impl FileDiff {
         );
         let shift = |range: std::ops::Range<usize>| range.start + head..range.end + head;
         let changed = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
-        let mut changes: Vec<Change> = Vec::new();
+        let mut changes: Vec<LineChange> = Vec::new();
         for op in changed {
             let (next_old, next_new) = (shift(op.old_range()), shift(op.new_range()));
             match changes.last_mut() {
@@ -55,13 +55,13 @@ impl FileDiff {
                     last.old.end = next_old.end;
                     last.new.end = next_new.end;
                 }
-                _ => changes.push(Change { old: next_old, new: next_new }),
+                _ => changes.push(LineChange { old: next_old, new: next_new }),
             }
         }
         Self { changes }
     }
 
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[LineChange] {
         &self.changes
     }
 
@@ -94,9 +94,9 @@ impl FileDiff {
             let _ = writeln!(out, "@@ -{old_start},{old_len} +{new_start},{new_len} @@");
             for row in rows {
                 let _ = match row {
-                    Row::Kept { new: at, .. } => writeln!(out, " {}", new.line(at - 1)),
-                    Row::Removed(at) => writeln!(out, "-{}", old.line(at - 1)),
-                    Row::Added(at) => writeln!(out, "+{}", new.line(at - 1)),
+                    DiffRow::Kept { new: at, .. } => writeln!(out, " {}", new.line(at - 1)),
+                    DiffRow::Removed(at) => writeln!(out, "-{}", old.line(at - 1)),
+                    DiffRow::Added(at) => writeln!(out, "+{}", new.line(at - 1)),
                 };
             }
         }
@@ -123,7 +123,7 @@ impl FileDiff {
         lines.join("\n")
     }
 
-    fn groups(&self, context: usize) -> impl Iterator<Item = &[Change]> {
+    fn groups(&self, context: usize) -> impl Iterator<Item = &[LineChange]> {
         self.changes.chunk_by(move |a, b| b.old.start - a.old.end <= 2 * context)
     }
 }
@@ -144,16 +144,16 @@ impl Default for PreviewLimits {
     }
 }
 
-fn rows(group: &[Change], old_lines: usize, context: usize) -> Vec<Row> {
+fn rows(group: &[LineChange], old_lines: usize, context: usize) -> Vec<DiffRow> {
     let mut rows = Vec::new();
     let (first, last) = (&group[0], &group[group.len() - 1]);
     let mut at = first.old.start.saturating_sub(context);
     let mut shift = first.new.start as isize - first.old.start as isize;
-    let kept = |at: usize, shift: isize| Row::Kept { old: at + 1, new: (at as isize + shift) as usize + 1 };
+    let kept = |at: usize, shift: isize| DiffRow::Kept { old: at + 1, new: (at as isize + shift) as usize + 1 };
     for change in group {
         rows.extend((at..change.old.start).map(|at| kept(at, shift)));
-        rows.extend(change.old.clone().map(|at| Row::Removed(at + 1)));
-        rows.extend(change.new.clone().map(|at| Row::Added(at + 1)));
+        rows.extend(change.old.clone().map(|at| DiffRow::Removed(at + 1)));
+        rows.extend(change.new.clone().map(|at| DiffRow::Added(at + 1)));
         at = change.old.end;
         shift = change.new.end as isize - change.old.end as isize;
     }
@@ -161,17 +161,17 @@ fn rows(group: &[Change], old_lines: usize, context: usize) -> Vec<Row> {
     rows
 }
 
-fn same_kind(a: &Row, b: &Row) -> bool {
+fn same_kind(a: &DiffRow, b: &DiffRow) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
-fn push_run(lines: &mut Vec<String>, run: &[Row], old: &TextFile, new: &TextFile, limits: PreviewLimits) {
+fn push_run(lines: &mut Vec<String>, run: &[DiffRow], old: &TextFile, new: &TextFile, limits: PreviewLimits) {
     let hidden = if run.len() > limits.run { run.len() - 2 * (limits.run / 2) } else { 0 };
     for (index, row) in run.iter().enumerate() {
         let (sign, number, text) = match row {
-            Row::Kept { new: at, .. } => (' ', at, new.line(at - 1)),
-            Row::Removed(at) => ('-', at, old.line(at - 1)),
-            Row::Added(at) => ('+', at, new.line(at - 1)),
+            DiffRow::Kept { new: at, .. } => (' ', at, new.line(at - 1)),
+            DiffRow::Removed(at) => ('-', at, old.line(at - 1)),
+            DiffRow::Added(at) => ('+', at, new.line(at - 1)),
         };
         if hidden > 0 && index == limits.run / 2 {
             lines.push(format!("{sign}… {hidden} more lines"));

@@ -18,7 +18,7 @@ mod lookalike;
 pub use draft::{Draft, DraftId};
 pub(crate) use draft::{new_next_to, no_change, not_found};
 pub(crate) use editable::Editable;
-pub(crate) use identity::Identity;
+pub(crate) use identity::FileIdentity;
 pub use lookalike::{folded, lookalike};
 
 #[derive(Clone, Debug)]

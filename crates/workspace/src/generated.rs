@@ -15,7 +15,7 @@ pub fn generated_marker(path: &Path, content: &[u8]) -> Option<String> {
     if is_generated_name(name) {
         return Some(name.to_owned());
     }
-    let style = Style::of(name)?;
+    let style = CommentStyle::of(name)?;
     let head = String::from_utf8_lossy(&content[..content.len().min(HEAD_BYTES)]);
     first_comment(&head, style).find_map(marker_in)
 }
@@ -44,7 +44,7 @@ fn is_generated_name(name: &str) -> bool {
 
 /// How a language begins its comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum CommentStyle {
     Slash,
     Hash,
     Dashes,
@@ -59,43 +59,43 @@ const HASH: [&str; 14] =
     ["bash", "cfg", "conf", "env", "ini", "pl", "py", "r", "rb", "sh", "toml", "yaml", "yml", "zsh"];
 const MARKUP: [&str; 5] = ["htm", "html", "svg", "xhtml", "xml"];
 
-impl Style {
+impl CommentStyle {
     /// Of files whose comments are not known nothing is claimed.
     fn of(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         if ["dockerfile", "makefile", "justfile"].contains(&name.as_str()) {
-            return Some(Style::Hash);
+            return Some(CommentStyle::Hash);
         }
         let extension = name.rsplit_once('.')?.1;
         match () {
-            () if SLASH.contains(&extension) => Some(Style::Slash),
-            () if HASH.contains(&extension) => Some(Style::Hash),
-            () if MARKUP.contains(&extension) => Some(Style::Markup),
-            () if extension == "sql" => Some(Style::Dashes),
+            () if SLASH.contains(&extension) => Some(CommentStyle::Slash),
+            () if HASH.contains(&extension) => Some(CommentStyle::Hash),
+            () if MARKUP.contains(&extension) => Some(CommentStyle::Markup),
+            () if extension == "sql" => Some(CommentStyle::Dashes),
             () => None,
         }
     }
 
     fn line_start(self) -> Option<&'static str> {
         match self {
-            Style::Slash => Some("//"),
-            Style::Hash => Some("#"),
-            Style::Dashes => Some("--"),
-            Style::Markup => None,
+            CommentStyle::Slash => Some("//"),
+            CommentStyle::Hash => Some("#"),
+            CommentStyle::Dashes => Some("--"),
+            CommentStyle::Markup => None,
         }
     }
 
     fn block(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Style::Slash => Some(("/*", "*/")),
-            Style::Markup => Some(("<!--", "-->")),
-            Style::Hash | Style::Dashes => None,
+            CommentStyle::Slash => Some(("/*", "*/")),
+            CommentStyle::Markup => Some(("<!--", "-->")),
+            CommentStyle::Hash | CommentStyle::Dashes => None,
         }
     }
 }
 
 /// The lines of the comments above all else.
-fn first_comment(head: &str, style: Style) -> impl Iterator<Item = &str> {
+fn first_comment(head: &str, style: CommentStyle) -> impl Iterator<Item = &str> {
     let mut in_block = false;
     let lines = head.trim_start_matches('\u{feff}').lines().take(HEAD_LINES).enumerate();
     lines.map_while(move |(index, line)| {

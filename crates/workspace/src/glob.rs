@@ -12,7 +12,7 @@ use crate::path::{PathError, PathResolver, ResolvedPath};
 
 /// A file, a folder, or a folder with a glob for what lies below it.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct PathTarget {
     pub base: ResolvedPath,
     /// Matched against paths relative to the base; `None` matches all.
     pub glob: Option<Glob>,
@@ -50,7 +50,7 @@ pub enum TargetError {
     BadGlob { glob: String, reason: String },
 }
 
-impl Target {
+impl PathTarget {
     /// Reads what was typed. A path that exists is taken as it stands, whatever characters it has; a glob without a
     /// folder before it matches at any depth.
     pub fn parse(typed: &str, paths: &PathResolver) -> Result<Self, TargetError> {
@@ -129,10 +129,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("[id]")).unwrap();
         let paths = PathResolver::new(folder.path(), None);
-        assert!(Target::parse("[id]", &paths).unwrap().glob.is_none());
-        assert!(Target::parse("'[io]'", &paths).unwrap().glob.is_some());
-        assert_eq!(Target::parse("a\\b", &paths).unwrap().base.display, "a/b");
-        assert!(matches!(Target::parse("a[", &paths), Err(TargetError::BadGlob { .. })));
-        assert!(matches!(Target::parse("  ", &paths), Err(TargetError::Path(PathError::Empty))));
+        assert!(PathTarget::parse("[id]", &paths).unwrap().glob.is_none());
+        assert!(PathTarget::parse("'[io]'", &paths).unwrap().glob.is_some());
+        assert_eq!(PathTarget::parse("a\\b", &paths).unwrap().base.display, "a/b");
+        assert!(matches!(PathTarget::parse("a[", &paths), Err(TargetError::BadGlob { .. })));
+        assert!(matches!(PathTarget::parse("  ", &paths), Err(TargetError::Path(PathError::Empty))));
     }
 }

@@ -31,25 +31,25 @@ mod tree;
 mod walk;
 mod write;
 
-pub use diff::{Change, FileDiff, PreviewLimits};
+pub use diff::{FileDiff, LineChange, PreviewLimits};
 pub use file_edit::{
     Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, FileSource, folded, lookalike, refuse_generated,
 };
 pub use fuzzy::{FuzzyFound, FuzzyMatch, fuzzy_files};
 pub use generated::generated_marker;
 pub use git::{GitStatus, checked_out, git_status};
-pub use glob::{Glob, Target, TargetError};
+pub use glob::{Glob, PathTarget, TargetError};
 pub use image_type::image_type;
 pub use lines::{LineWindow, Tail, WindowLimits, WindowLine, stream_window, tail_window, window};
 pub use listing::{ListingLimits, list_folder};
 pub use open::{FileError, FileKind, MAX_WHOLE_FILE, kind_of, open_regular, read_if_exists, read_whole};
 pub use path::{PathError, PathResolver, ResolvedPath, known_schemes, real_location, scheme_of};
-pub use reach::{Held, Reach};
+pub use reach::{FileReach, OpenedPath};
 pub use scan_cache::{Met, ScanCache, ScanPolicy};
-pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternError};
-pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};
+pub use search::{FileHits, HitLine, MatchPage, MatchedFiles, PageRequest, Pattern, PatternError};
+pub use snapshot::{FileSnapshot, SnapshotCache, Tag, TagHasher};
 pub use text_file::{Eol, Splice, TextFile, binary_reason};
 pub use texts::{OpenTexts, Texts};
 pub use tree::{ProjectTree, TreeLimits, project_tree};
-pub use walk::{Newest, Stop, Walk, WalkReport};
+pub use walk::{Newest, StopCheck, Walk, WalkReport};
 pub use write::{CommitError, EditPlan, FileChange, commit, commit_changes, entry_location};

@@ -39,7 +39,7 @@ pub struct WindowLine {
 /// Lines `first..=last` (counted from 1, to the end without `last`) of a file that is in memory.
 pub fn window(file: &TextFile, first: usize, last: Option<usize>, limits: WindowLimits) -> LineWindow {
     let total = file.line_count();
-    let mut collector = Collector::new(limits);
+    let mut collector = WindowCollector::new(limits);
     for number in first.max(1)..=last.unwrap_or(total).min(total) {
         let text = file.raw_line(number - 1);
         let shown = &text[..text.len().min(limits.line_bytes)];
@@ -58,8 +58,8 @@ pub fn stream_window(
     limits: WindowLimits,
     cancelled: &dyn Fn() -> bool,
 ) -> io::Result<LineWindow> {
-    let collector = Collector::new(limits);
-    let mut scan = Scan { number: 1, kept: Vec::new(), length: 0, after_cr: false, range, collector };
+    let collector = WindowCollector::new(limits);
+    let mut scan = LineInProgress { number: 1, kept: Vec::new(), length: 0, after_cr: false, range, collector };
     let mut chunk = vec![0; 256 * 1024];
     loop {
         if cancelled() {
@@ -80,17 +80,17 @@ pub fn stream_window(
 }
 
 /// The line being read while streaming.
-struct Scan {
+struct LineInProgress {
     number: usize,
     kept: Vec<u8>,
     length: u64,
     /// The last byte was a carriage return, which may belong to the line's ending.
     after_cr: bool,
     range: (usize, Option<usize>),
-    collector: Collector,
+    collector: WindowCollector,
 }
 
-impl Scan {
+impl LineInProgress {
     /// `false` when no further line is wanted.
     fn feed(&mut self, mut bytes: &[u8]) -> bool {
         while let Some(at) = memchr::memchr(b'\n', bytes) {
@@ -138,13 +138,13 @@ impl Scan {
     }
 }
 
-struct Collector {
+struct WindowCollector {
     limits: WindowLimits,
     bytes: usize,
     window: LineWindow,
 }
 
-impl Collector {
+impl WindowCollector {
     fn new(limits: WindowLimits) -> Self {
         Self { limits, bytes: 0, window: LineWindow::default() }
     }

@@ -50,12 +50,12 @@ struct Lister<'a> {
     lines: &'a mut Vec<String>,
 }
 
-struct Scan {
-    entries: Vec<Entry>,
+struct FolderListing {
+    entries: Vec<ListedFile>,
     cut_off: bool,
 }
 
-struct Entry {
+struct ListedFile {
     name: String,
     is_folder: bool,
     link: Option<String>,
@@ -63,7 +63,7 @@ struct Entry {
 }
 
 impl Lister<'_> {
-    fn add(&mut self, folder: &Path, mut scan: Scan, level: usize) {
+    fn add(&mut self, folder: &Path, mut scan: FolderListing, level: usize) {
         let indent = "  ".repeat(level);
         let all = scan.entries.len();
         let below = folder.strip_prefix(self.root).unwrap_or(folder);
@@ -91,7 +91,7 @@ impl Lister<'_> {
         }
     }
 
-    fn describe(&self, entry: &Entry) -> String {
+    fn describe(&self, entry: &ListedFile) -> String {
         let mut text =
             omp_stdx::sanitize::reveal_invisible(&entry.name.replace(char::is_control, "\u{fffd}")).into_owned();
         if entry.is_folder {
@@ -114,7 +114,7 @@ impl Lister<'_> {
     }
 }
 
-fn scan(folder: &Path, most: usize) -> io::Result<Scan> {
+fn scan(folder: &Path, most: usize) -> io::Result<FolderListing> {
     let mut entries = Vec::new();
     let mut cut_off = false;
     for entry in std::fs::read_dir(folder)? {
@@ -125,7 +125,7 @@ fn scan(folder: &Path, most: usize) -> io::Result<Scan> {
         let Ok(entry) = entry else { continue };
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let metadata = std::fs::metadata(entry.path()).ok();
-        entries.push(Entry {
+        entries.push(ListedFile {
             name: entry.file_name().to_string_lossy().into_owned(),
             is_folder: metadata.as_ref().is_some_and(Metadata::is_dir),
             link: is_link.then(|| std::fs::read_link(entry.path()).unwrap_or_default().to_string_lossy().into_owned()),
@@ -133,7 +133,7 @@ fn scan(folder: &Path, most: usize) -> io::Result<Scan> {
         });
     }
     entries.sort_by(|a, b| b.is_folder.cmp(&a.is_folder).then_with(|| a.name.cmp(&b.name)));
-    Ok(Scan { entries, cut_off })
+    Ok(FolderListing { entries, cut_off })
 }
 
 fn rough_age(seconds: u64) -> String {

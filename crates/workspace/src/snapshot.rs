@@ -58,17 +58,17 @@ impl TagHasher {
 
 /// Content remembered under a tag.
 #[derive(Clone, Debug)]
-pub enum Snapshot {
+pub enum FileSnapshot {
     Whole(Arc<[u8]>),
     /// Some lines only, by their number (counted from 1).
     Lines(Arc<BTreeMap<usize, String>>),
 }
 
-impl Snapshot {
+impl FileSnapshot {
     fn size(&self) -> usize {
         match self {
-            Snapshot::Whole(bytes) => bytes.len(),
-            Snapshot::Lines(lines) => lines.values().map(|line| line.len() + 32).sum(),
+            FileSnapshot::Whole(bytes) => bytes.len(),
+            FileSnapshot::Lines(lines) => lines.values().map(|line| line.len() + 32).sum(),
         }
     }
 }
@@ -84,7 +84,7 @@ pub struct SnapshotCache {
 struct SeenFile {
     path: PathBuf,
     /// Newest last.
-    snapshots: VecDeque<(Tag, Snapshot)>,
+    snapshots: VecDeque<(Tag, FileSnapshot)>,
 }
 
 impl SnapshotCache {
@@ -92,7 +92,7 @@ impl SnapshotCache {
     pub fn record(&mut self, path: &Path, file: &TextFile) -> Tag {
         let tag = file.tag();
         if file.bytes().len() <= MAX_SNAPSHOT_BYTES / 4 {
-            self.insert(path, tag, Snapshot::Whole(file.bytes().clone()));
+            self.insert(path, tag, FileSnapshot::Whole(file.bytes().clone()));
         }
         tag
     }
@@ -101,23 +101,25 @@ impl SnapshotCache {
     /// unless one disagrees.
     pub fn record_lines(&mut self, path: &Path, tag: Tag, lines: impl IntoIterator<Item = (usize, String)>) {
         let known = self.get(path, tag);
-        if matches!(known, Some(Snapshot::Whole(_))) {
+        if matches!(known, Some(FileSnapshot::Whole(_))) {
             return;
         }
         let new: BTreeMap<usize, String> = lines.into_iter().collect();
         let merged = match known {
-            Some(Snapshot::Lines(old)) if new.iter().all(|(at, text)| old.get(at).is_none_or(|seen| seen == text)) => {
+            Some(FileSnapshot::Lines(old))
+                if new.iter().all(|(at, text)| old.get(at).is_none_or(|seen| seen == text)) =>
+            {
                 old.iter().map(|(at, text)| (*at, text.clone())).chain(new).collect()
             }
             _ => new,
         };
-        let snapshot = Snapshot::Lines(Arc::new(merged));
+        let snapshot = FileSnapshot::Lines(Arc::new(merged));
         if snapshot.size() <= MAX_SNAPSHOT_BYTES / 4 {
             self.insert(path, tag, snapshot);
         }
     }
 
-    pub fn get(&mut self, path: &Path, tag: Tag) -> Option<Snapshot> {
+    pub fn get(&mut self, path: &Path, tag: Tag) -> Option<FileSnapshot> {
         let at = self.files.iter().position(|file| file.path == path)?;
         let file = self.files.remove(at)?;
         let found = file.snapshots.iter().find(|(known, _)| *known == tag).map(|(_, snapshot)| snapshot.clone());
@@ -135,7 +137,7 @@ impl SnapshotCache {
         self.get(path, tag).is_some()
     }
 
-    fn insert(&mut self, path: &Path, tag: Tag, snapshot: Snapshot) {
+    fn insert(&mut self, path: &Path, tag: Tag, snapshot: FileSnapshot) {
         let known = self.files.iter().position(|file| file.path == path);
         let mut file = known
             .and_then(|at| self.files.remove(at))

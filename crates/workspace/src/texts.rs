@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use crate::open::{FileError, MAX_WHOLE_FILE};
-use crate::reach::{Reach, Spot};
+use crate::reach::{FileReach, WriteSpot};
 use crate::text_file::{Eol, TextFile, binary_reason};
 use crate::write::{EditPlan, target_of};
 
@@ -29,7 +29,7 @@ pub trait OpenTexts: Send + Sync {
 #[derive(Clone, Copy)]
 pub struct Texts<'a> {
     open: Option<&'a dyn OpenTexts>,
-    reach: &'a Reach,
+    reach: &'a FileReach,
 }
 
 impl<'a> Texts<'a> {
@@ -39,17 +39,17 @@ impl<'a> Texts<'a> {
     }
 
     pub fn with(open: Option<&'a dyn OpenTexts>) -> Self {
-        static EVERYWHERE: LazyLock<Reach> = LazyLock::new(Reach::default);
+        static EVERYWHERE: LazyLock<FileReach> = LazyLock::new(FileReach::default);
         Self { open, reach: &EVERYWHERE }
     }
 
     /// Only what may be touched.
     #[must_use]
-    pub fn within(self, reach: &'a Reach) -> Self {
+    pub fn within(self, reach: &'a FileReach) -> Self {
         Self { reach, ..self }
     }
 
-    pub(crate) fn reach(self) -> &'a Reach {
+    pub(crate) fn reach(self) -> &'a FileReach {
         self.reach
     }
 
@@ -59,7 +59,7 @@ impl<'a> Texts<'a> {
     }
 
     /// What stands in a place that is held, `None` for nothing.
-    pub(crate) fn read_spot(self, spot: &Spot) -> Result<Option<Vec<u8>>, FileError> {
+    pub(crate) fn read_spot(self, spot: &WriteSpot) -> Result<Option<Vec<u8>>, FileError> {
         match self.read_by(&spot.way, &spot.asked) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.is_not_found() => Ok(None),
@@ -109,7 +109,7 @@ impl<'a> Texts<'a> {
         }
         let Ok(saved) = self.reach.read_whole(target) else { return Cow::Borrowed(text) };
         match self.unsaved(target, &saved) {
-            Some(open) => Hidden::between(&open, &saved).out_of(text),
+            Some(open) => HiddenBytes::between(&open, &saved).out_of(text),
             None => Cow::Borrowed(text),
         }
     }
@@ -126,7 +126,7 @@ fn as_in_a_file(text: String, saved: Vec<u8>) -> Vec<u8> {
     if text.as_bytes() == saved {
         return saved;
     }
-    let hidden = Hidden::between(&text, &saved);
+    let hidden = HiddenBytes::between(&text, &saved);
     let unchanged = text_of(&saved).is_some_and(|saved| hidden.out_of(saved) == text);
     if unchanged {
         return saved;
@@ -139,13 +139,13 @@ fn as_in_a_file(text: String, saved: Vec<u8>) -> Vec<u8> {
 
 /// What is in a file but not in its text as it is open.
 #[derive(Clone, Copy, Default)]
-struct Hidden {
+struct HiddenBytes {
     mark: bool,
     /// Carriage returns in front of line feeds.
     returns: bool,
 }
 
-impl Hidden {
+impl HiddenBytes {
     fn between(open: &str, saved: &[u8]) -> Self {
         let Some(saved) = text_of(saved) else { return Self::default() };
         Self {

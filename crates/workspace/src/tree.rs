@@ -57,7 +57,7 @@ pub fn project_tree(folder: &Path, limits: TreeLimits, is_over: &dyn Fn() -> boo
     best
 }
 
-struct Scan {
+struct TreeListing {
     /// By folder, relative to the root: whether it is a folder (folders first), and its name.
     folders: BTreeMap<PathBuf, Vec<(bool, String)>>,
     cut: bool,
@@ -65,11 +65,11 @@ struct Scan {
 }
 
 /// In the order of the disk: to sort a folder first means to read all of it, however large it is.
-fn scan(root: &Path, depth: usize, most: usize, is_over: &dyn Fn() -> bool) -> Scan {
+fn scan(root: &Path, depth: usize, most: usize, is_over: &dyn Fn() -> bool) -> TreeListing {
     // As for searches: outside a repository the ignore files above belong to something else.
     let in_repository = root.ancestors().any(|folder| folder.join(".git").exists());
     let walk = WalkBuilder::new(root).require_git(in_repository).parents(in_repository).max_depth(Some(depth)).build();
-    let mut scan = Scan { folders: BTreeMap::new(), cut: false, has_deeper_folders: false };
+    let mut scan = TreeListing { folders: BTreeMap::new(), cut: false, has_deeper_folders: false };
     for (number, entry) in walk.flatten().filter(|entry| entry.depth() > 0).enumerate() {
         if number >= most || is_over() {
             scan.cut = true;
@@ -87,7 +87,7 @@ fn scan(root: &Path, depth: usize, most: usize, is_over: &dyn Fn() -> bool) -> S
     scan
 }
 
-fn add(scan: &Scan, folder: &Path, limits: TreeLimits, level: usize, tree: &mut ProjectTree) {
+fn add(scan: &TreeListing, folder: &Path, limits: TreeLimits, level: usize, tree: &mut ProjectTree) {
     let Some(entries) = scan.folders.get(folder) else { return };
     let indent = "  ".repeat(level);
     for (is_file, name) in entries.iter().take(limits.entries) {

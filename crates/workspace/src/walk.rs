@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::glob::Target;
+use crate::glob::PathTarget;
 use crate::open::FileError;
 use crate::scan_cache::{Met, ScanCache, ScanEntry, ScanKey, Visit};
 
 /// Which files to visit.
 #[derive(Clone, Debug)]
 pub struct Walk {
-    pub targets: Vec<Target>,
+    pub targets: Vec<PathTarget>,
     /// Files and folders whose name starts with a dot. `.git` is never entered.
     pub hidden: bool,
     /// Leave out what `.gitignore` and its relatives leave out.
@@ -23,7 +23,7 @@ pub struct Walk {
 }
 
 /// Asked often while walking: true ends the work early.
-pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+pub type StopCheck<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// What a walk could not do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,13 @@ pub struct Newest {
 
 impl Walk {
     /// The `limit` most recently changed files. `found` hears of every file as it is met.
-    pub fn newest(&self, limit: usize, scans: &ScanCache, stop: Stop<'_>, found: &(dyn Fn(&Met<'_>) + Sync)) -> Newest {
+    pub fn newest(
+        &self,
+        limit: usize,
+        scans: &ScanCache,
+        stop: StopCheck<'_>,
+        found: &(dyn Fn(&Met<'_>) + Sync),
+    ) -> Newest {
         let newest = self.newest_once(limit, scans, false, stop, found);
         if newest.total == 0 && newest.report.worth_a_recheck(scans) {
             return self.newest_once(limit, scans, true, stop, found);
@@ -79,7 +85,7 @@ impl Walk {
         limit: usize,
         scans: &ScanCache,
         fresh: bool,
-        stop: Stop<'_>,
+        stop: StopCheck<'_>,
         found: &(dyn Fn(&Met<'_>) + Sync),
     ) -> Newest {
         let all = Mutex::new((0, Vec::new()));
@@ -105,7 +111,7 @@ impl Walk {
         &'a self,
         scans: &ScanCache,
         how: How,
-        stop: Stop<'_>,
+        stop: StopCheck<'_>,
         make: impl Fn() -> V + Sync + 'a,
     ) -> WalkReport
     where
@@ -166,11 +172,11 @@ pub(crate) struct How {
     pub slow: bool,
 }
 
-fn matches_below(target: &Target, relative: &Path) -> bool {
+fn matches_below(target: &PathTarget, relative: &Path) -> bool {
     target.glob.as_ref().is_none_or(|glob| glob.is_match(relative))
 }
 
-fn matches_any(targets: &[&Target], path: &Path) -> bool {
+fn matches_any(targets: &[&PathTarget], path: &Path) -> bool {
     targets
         .iter()
         .any(|target| path.strip_prefix(&target.base.absolute).is_ok_and(|below| matches_below(target, below)))

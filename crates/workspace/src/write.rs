@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::open::FileError;
 use crate::path::{PathResolver, real_location};
-use crate::reach::Spot;
+use crate::reach::WriteSpot;
 use crate::texts::Texts;
 
 mod place;
@@ -115,7 +115,7 @@ pub fn commit_changes(changes: Vec<FileChange>) -> Result<(), CommitError> {
 impl Texts<'_> {
     /// Carries out all changes or none. Texts go to whoever has them open; moves, removals and other data to the disk.
     pub fn commit_changes(self, changes: Vec<FileChange>) -> Result<(), CommitError> {
-        let mut undo = Undo::default();
+        let mut undo = WriteRollback::default();
         let result = stage_all(self, changes, &mut undo).and_then(|ready| place_all(self, ready, &mut undo));
         result.map_err(|cause| {
             let not_restored = undo.run(self);
@@ -130,19 +130,23 @@ impl Texts<'_> {
 }
 
 enum Ready<'a> {
-    Put { plan: EditPlan, place: PathBuf, spot: Rc<Spot>, way: Way },
+    Put { plan: EditPlan, place: PathBuf, spot: Rc<WriteSpot>, way: WriteWay },
     Remove(Removal<'a>),
 }
 
 /// How new content gets to its place.
-enum Way {
+enum WriteWay {
     Disk(Staged),
     /// Through whoever may have the text open, who may still leave it to the disk.
     Open,
 }
 
 /// Makes the new contents ready next to the files, so that the disk is full or the folder closed before anything changed.
-fn stage_all<'a>(texts: Texts<'a>, changes: Vec<FileChange>, undo: &mut Undo) -> Result<Vec<Ready<'a>>, CommitError> {
+fn stage_all<'a>(
+    texts: Texts<'a>,
+    changes: Vec<FileChange>,
+    undo: &mut WriteRollback,
+) -> Result<Vec<Ready<'a>>, CommitError> {
     let mut ready = Vec::with_capacity(changes.len());
     for change in changes {
         ready.push(match change {
@@ -152,9 +156,9 @@ fn stage_all<'a>(texts: Texts<'a>, changes: Vec<FileChange>, undo: &mut Undo) ->
                 ensure_unchanged(texts, &spot, &plan)?;
                 let way = if mode_of.is_none() && texts.may_take(&plan) {
                     place::make_way(&spot.way)?;
-                    Way::Open
+                    WriteWay::Open
                 } else {
-                    Way::Disk(place::stage(&spot, &plan.content, plan.executable, mode_of.as_deref())?)
+                    WriteWay::Disk(place::stage(&spot, &plan.content, plan.executable, mode_of.as_deref())?)
                 };
                 Ready::Put { plan, place, spot, way }
             }
@@ -166,7 +170,7 @@ fn stage_all<'a>(texts: Texts<'a>, changes: Vec<FileChange>, undo: &mut Undo) ->
     Ok(ready)
 }
 
-fn place_all(texts: Texts<'_>, ready: Vec<Ready<'_>>, undo: &mut Undo) -> Result<(), CommitError> {
+fn place_all(texts: Texts<'_>, ready: Vec<Ready<'_>>, undo: &mut WriteRollback) -> Result<(), CommitError> {
     for ready in ready {
         match ready {
             Ready::Put { plan, place, spot, way } => put(texts, plan, &place, (spot, way), undo)?,
@@ -181,14 +185,14 @@ fn put(
     texts: Texts<'_>,
     plan: EditPlan,
     place: &Path,
-    (spot, way): (Rc<Spot>, Way),
-    undo: &mut Undo,
+    (spot, way): (Rc<WriteSpot>, WriteWay),
+    undo: &mut WriteRollback,
 ) -> Result<(), CommitError> {
     ensure_same_place(&plan.path, &spot.way, place)?;
     ensure_unchanged(texts, &spot, &plan)?;
     let failure = match way {
-        Way::Disk(staged) => staged.place(&plan.content, plan.expected.is_none()),
-        Way::Open => put_open(texts, &spot, &plan),
+        WriteWay::Disk(staged) => staged.place(&plan.content, plan.expected.is_none()),
+        WriteWay::Open => put_open(texts, &spot, &plan),
     }
     .err();
     let torn = failure.as_ref().is_some_and(|failure| failure.torn);
@@ -196,7 +200,7 @@ fn put(
     failure.map_or(Ok(()), |failure| Err(failure.error.into()))
 }
 
-fn put_open(texts: Texts<'_>, spot: &Spot, plan: &EditPlan) -> Result<(), PlaceError> {
+fn put_open(texts: Texts<'_>, spot: &WriteSpot, plan: &EditPlan) -> Result<(), PlaceError> {
     let untouched = |error| PlaceError { error, torn: false };
     match texts.write(&spot.asked, &plan.content) {
         None => {
@@ -222,29 +226,29 @@ fn ensure_same_place(path: &Path, target: &Path, place: &Path) -> Result<(), Com
     }
 }
 
-fn ensure_unchanged(texts: Texts<'_>, spot: &Spot, plan: &EditPlan) -> Result<(), CommitError> {
+fn ensure_unchanged(texts: Texts<'_>, spot: &WriteSpot, plan: &EditPlan) -> Result<(), CommitError> {
     let now = texts.read_spot(spot)?;
     if now == plan.expected { Ok(()) } else { Err(CommitError::Changed(plan.path.clone())) }
 }
 
 #[derive(Default)]
-struct Undo {
+struct WriteRollback {
     files: Vec<Replaced>,
     removed: Vec<removal::Removed>,
     /// Where files are put, with the folders that did not exist.
-    spots: Vec<Rc<Spot>>,
+    spots: Vec<Rc<WriteSpot>>,
 }
 
 struct Replaced {
-    spot: Rc<Spot>,
+    spot: Rc<WriteSpot>,
     was: Option<Vec<u8>>,
     is: Vec<u8>,
     /// Writing broke off in the middle of the file.
     torn: bool,
 }
 
-impl Undo {
-    fn hold(&mut self, spot: Spot) -> Rc<Spot> {
+impl WriteRollback {
+    fn hold(&mut self, spot: WriteSpot) -> Rc<WriteSpot> {
         let spot = Rc::new(spot);
         self.spots.push(spot.clone());
         spot

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use tar::{EntryType, Header};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ArchiveFile {
     /// Below the archive's one folder.
     pub path: String,
     pub bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Entry {
 /// What compressors write for a system that does not matter.
 const UNKNOWN_SYSTEM: u8 = 255;
 
-pub fn packed(folder: &str, seconds: u64, entries: &[Entry]) -> io::Result<Vec<u8>> {
+pub fn packed(folder: &str, seconds: u64, entries: &[ArchiveFile]) -> io::Result<Vec<u8>> {
     let packer = GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM).write(Vec::new(), Compression::best());
     let mut archive = tar::Builder::new(packer);
     for entry in sorted(entries) {
@@ -33,8 +33,8 @@ pub fn packed(folder: &str, seconds: u64, entries: &[Entry]) -> io::Result<Vec<u
     archive.into_inner()?.finish()
 }
 
-pub fn sorted(entries: &[Entry]) -> Vec<&Entry> {
-    let mut sorted: Vec<&Entry> = entries.iter().collect();
+pub fn sorted(entries: &[ArchiveFile]) -> Vec<&ArchiveFile> {
+    let mut sorted: Vec<&ArchiveFile> = entries.iter().collect();
     sorted.sort_by(|one, other| one.path.cmp(&other.path));
     sorted
 }

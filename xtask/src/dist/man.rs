@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 
 use super::error;
-use super::version::Version;
+use super::version::ReleaseVersion;
 
 /// Asks the binary, with these words behind its name, and gets what it prints.
-type Ask<'a> = &'a dyn Fn(&[&str]) -> Result<String, String>;
+type AskBinary<'a> = &'a dyn Fn(&[&str]) -> Result<String, String>;
 
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 200;
 
-pub fn page(version: &Version, ask: Ask<'_>) -> Result<String, String> {
+pub fn page(version: &ReleaseVersion, ask: AskBinary<'_>) -> Result<String, String> {
     let mut helps = Vec::new();
     collect(&mut Vec::new(), ask, &mut helps)?;
     let mut page = format!(
@@ -34,7 +34,7 @@ pub fn page(version: &Version, ask: Ask<'_>) -> Result<String, String> {
 }
 
 /// The help of a command, then those of its own commands.
-fn collect(words: &mut Vec<String>, ask: Ask<'_>, helps: &mut Vec<(String, Help)>) -> Result<(), String> {
+fn collect(words: &mut Vec<String>, ask: AskBinary<'_>, helps: &mut Vec<(String, Help)>) -> Result<(), String> {
     let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
     asked.push("--help");
     let help = Help::parse(&ask(&asked)?);
@@ -60,11 +60,11 @@ fn collect(words: &mut Vec<String>, ask: Ask<'_>, helps: &mut Vec<(String, Help)
 struct Help {
     about: Vec<String>,
     usage: Vec<String>,
-    sections: Vec<Section>,
+    sections: Vec<ManSection>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Section {
+struct ManSection {
     /// Empty for a paragraph.
     heading: String,
     lines: Vec<String>,
@@ -90,9 +90,9 @@ impl Help {
             let is_paragraph = !line.starts_with(' ') && !line.is_empty() && !is_heading;
             let follows_heading = help.sections.last().is_some_and(|last| !last.heading.is_empty());
             if is_heading {
-                help.sections.push(Section { heading: line.trim_end_matches(':').to_owned(), lines: Vec::new() });
+                help.sections.push(ManSection { heading: line.trim_end_matches(':').to_owned(), lines: Vec::new() });
             } else if help.sections.is_empty() || is_paragraph && follows_heading {
-                help.sections.push(Section { heading: String::new(), lines: vec![line.to_owned()] });
+                help.sections.push(ManSection { heading: String::new(), lines: vec![line.to_owned()] });
             } else if let Some(last) = help.sections.last_mut() {
                 last.lines.push(line.to_owned());
             }
@@ -108,7 +108,7 @@ impl Help {
     }
 }
 
-impl Section {
+impl ManSection {
     /// What is described, and the lines that describe it.
     fn entries(&self) -> Vec<(String, Vec<String>)> {
         let mut entries: Vec<(String, Vec<String>)> = Vec::new();
@@ -265,7 +265,7 @@ mod tests {
         "Does a part\n\nUsage: omp sub\n\nOptions:\n  -x, --long <N>  A number\n  -h, --help      Print help\n";
 
     fn written(answers: &[(&str, &str)]) -> Result<String, String> {
-        let version = Version { name: "1.2.0".into(), seconds: 0, day: "2026-11-17".into() };
+        let version = ReleaseVersion { name: "1.2.0".into(), seconds: 0, day: "2026-11-17".into() };
         page(&version, &|words| {
             let words = words.join(" ");
             let found = answers.iter().find(|(asked, _)| *asked == words);
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(written(&[("--help", WHOLE)]), Err("sub --help".to_owned()));
         assert!(written(&[("--help", "nonsense\n")]).unwrap_err().contains("no line `Usage:`"));
         let endless = "a\n\nUsage: omp\n\nCommands:\n  sub  Again\n";
-        let version = Version { name: String::new(), seconds: 0, day: String::new() };
+        let version = ReleaseVersion { name: String::new(), seconds: 0, day: String::new() };
         let problem = page(&version, &|_| Ok(endless.to_owned())).unwrap_err();
         assert!(problem.contains("more commands") && problem.contains("hint: "), "{problem}");
     }

@@ -10,14 +10,14 @@ use super::{command, error, output};
 
 #[derive(Deserialize)]
 pub struct Metadata {
-    packages: Vec<Package>,
+    packages: Vec<CargoPackage>,
     workspace_members: BTreeSet<String>,
-    resolve: Resolve,
+    resolve: CargoResolve,
     pub target_directory: PathBuf,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct CargoPackage {
     id: String,
     name: String,
     version: String,
@@ -33,12 +33,12 @@ struct Target {
 }
 
 #[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
+struct CargoResolve {
+    nodes: Vec<ResolvedNode>,
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct ResolvedNode {
     id: String,
     deps: Vec<Dependency>,
 }
@@ -46,11 +46,11 @@ struct Node {
 #[derive(Deserialize)]
 struct Dependency {
     pkg: String,
-    dep_kinds: Vec<Kind>,
+    dep_kinds: Vec<DependencyKind>,
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct DependencyKind {
     /// None for an ordinary dependency, else `dev` or `build`.
     kind: Option<String>,
 }
@@ -76,7 +76,7 @@ impl Metadata {
         self.member(name).map(|member| member.version.clone())
     }
 
-    fn member(&self, name: &str) -> Result<&Package, String> {
+    fn member(&self, name: &str) -> Result<&CargoPackage, String> {
         let mut members = self.packages.iter().filter(|package| self.workspace_members.contains(&package.id));
         members
             .find(|package| package.name == name)
@@ -86,8 +86,9 @@ impl Metadata {
     /// The foreign crates that become part of a member: neither those of tests and build scripts, nor macros, which
     /// only the compiler runs. Features are those of the whole workspace, so one more may be listed, but none less.
     pub fn linked(&self, name: &str) -> Result<Vec<Crate>, String> {
-        let packages: BTreeMap<&str, &Package> = self.packages.iter().map(|one| (one.id.as_str(), one)).collect();
-        let nodes: BTreeMap<&str, &Node> = self.resolve.nodes.iter().map(|one| (one.id.as_str(), one)).collect();
+        let packages: BTreeMap<&str, &CargoPackage> = self.packages.iter().map(|one| (one.id.as_str(), one)).collect();
+        let nodes: BTreeMap<&str, &ResolvedNode> =
+            self.resolve.nodes.iter().map(|one| (one.id.as_str(), one)).collect();
         let mut seen = BTreeSet::new();
         let mut open = vec![self.member(name)?.id.as_str()];
         while let Some(id) = open.pop() {
@@ -117,7 +118,7 @@ impl Metadata {
     }
 }
 
-impl Package {
+impl CargoPackage {
     fn is_macro(&self) -> bool {
         self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "proc-macro"))
     }

@@ -10,9 +10,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use archive::Entry;
+use archive::ArchiveFile;
 use metadata::{Metadata, Toolchain};
-use version::Version;
+use version::ReleaseVersion;
 
 const PROFILE: &str = "dist";
 const SHELLS: &[(&str, &str)] = &[("bash", "omp.bash"), ("fish", "omp.fish"), ("zsh", "_omp")];
@@ -23,7 +23,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let options = Options::parse(args)?;
     let toolchain = Toolchain::ask(root)?;
     let metadata = Metadata::ask(root, &toolchain.host)?;
-    let version = Version::of(root, &metadata.version_of("omp")?)?;
+    let version = ReleaseVersion::of(root, &metadata.version_of("omp")?)?;
     let built = metadata.target_directory.join(PROFILE);
     let binary = options.binary.unwrap_or_else(|| built.join(format!("omp{}", std::env::consts::EXE_SUFFIX)));
     if !options.skip_build {
@@ -31,7 +31,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     }
     let mut crates = metadata.linked("omp")?;
     crates.push(toolchain.standard_library());
-    let package = Package {
+    let package = ReleasePackage {
         name: format!("omp-{}-{}", version.name, toolchain.host),
         seconds: version.seconds,
         entries: entries(root, &binary, &version, licences::page(&crates)?)?,
@@ -104,7 +104,7 @@ fn c_flags(renamed: &[(PathBuf, &str)]) -> OsString {
     flags
 }
 
-fn entries(root: &Path, binary: &Path, version: &Version, licences: String) -> Result<Vec<Entry>, String> {
+fn entries(root: &Path, binary: &Path, version: &ReleaseVersion, licences: String) -> Result<Vec<ArchiveFile>, String> {
     let bytes = std::fs::read(binary).map_err(|why| {
         error(
             format!("cannot read the binary {}: {why}", binary.display()),
@@ -114,8 +114,8 @@ fn entries(root: &Path, binary: &Path, version: &Version, licences: String) -> R
     // A relative path without a slash would be looked for elsewhere.
     let binary = std::path::absolute(binary).unwrap_or_else(|_| binary.to_owned());
     let name = format!("omp{}", std::env::consts::EXE_SUFFIX);
-    let mut entries = vec![Entry { path: name, bytes, is_program: true }];
-    let mut add = |path: String, bytes: Vec<u8>| entries.push(Entry { path, bytes, is_program: false });
+    let mut entries = vec![ArchiveFile { path: name, bytes, is_program: true }];
+    let mut add = |path: String, bytes: Vec<u8>| entries.push(ArchiveFile { path, bytes, is_program: false });
     for (shell, file) in SHELLS {
         add(format!("completions/{file}"), ask(root, &binary, &["completions", shell])?.into_bytes());
     }
@@ -144,13 +144,13 @@ fn ask(root: &Path, binary: &Path, words: &[&str]) -> Result<String, String> {
     }
 }
 
-struct Package {
+struct ReleasePackage {
     name: String,
     seconds: u64,
-    entries: Vec<Entry>,
+    entries: Vec<ArchiveFile>,
 }
 
-impl Package {
+impl ReleasePackage {
     /// Writes the archive and its checksum; tells what stands in it.
     fn write(&self, out: &Path) -> Result<String, String> {
         let file = format!("{}.tar.gz", self.name);
@@ -176,7 +176,7 @@ impl Package {
 }
 
 /// A note when something in the archive still names the folders of this machine in which the crates' sources lie.
-fn told_folders(package: &Package, metadata: &Metadata) -> String {
+fn told_folders(package: &ReleasePackage, metadata: &Metadata) -> String {
     let folders = metadata.source_folders();
     let mut notes = String::new();
     for entry in &package.entries {

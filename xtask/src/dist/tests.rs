@@ -5,8 +5,8 @@ use std::io::Read as _;
 use super::licences::Crate;
 use super::*;
 
-fn version() -> Version {
-    Version { name: "1.2.0".into(), seconds: 1_000_000_000, day: "2001-09-09".into() }
+fn version() -> ReleaseVersion {
+    ReleaseVersion { name: "1.2.0".into(), seconds: 1_000_000_000, day: "2001-09-09".into() }
 }
 
 fn checkout() -> tempfile::TempDir {
@@ -25,9 +25,9 @@ mod packing {
         crate::root().join("xtask/src/dist/fixtures/omp.sh")
     }
 
-    fn package(root: &Path) -> Package {
+    fn package(root: &Path) -> ReleasePackage {
         let entries = entries(root, &script(), &version(), "the licences\n".to_owned()).unwrap();
-        Package { name: "omp-1.2.0-machine".into(), seconds: version().seconds, entries }
+        ReleasePackage { name: "omp-1.2.0-machine".into(), seconds: version().seconds, entries }
     }
 
     /// Path, mode, text.
@@ -211,8 +211,8 @@ fn folders_of_the_machine_are_renamed_and_told() {
     let want = format!("--remap-path-prefix={}=dependencies", sources.display());
     assert_eq!(flags.last().unwrap().as_str().unwrap(), want);
     let bytes = format!("a {0}/plain/src/lib.rs b {0}/twin", sources.display()).into_bytes();
-    let entries = vec![Entry { path: "omp".into(), bytes, is_program: true }];
-    let mut package = Package { name: "omp".into(), seconds: 0, entries };
+    let entries = vec![ArchiveFile { path: "omp".into(), bytes, is_program: true }];
+    let mut package = ReleasePackage { name: "omp".into(), seconds: 0, entries };
     let told = told_folders(&package, &metadata);
     assert!(told.contains("omp names") && told.contains("2 times") && told.contains("\nhint: "), "{told}");
     package.entries[0].bytes = b"dependencies/plain".to_vec();

@@ -9,7 +9,7 @@ use super::{command, error};
 const NO_TIME: u64 = 315_532_800;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct ReleaseVersion {
     /// Fit for a file's name.
     pub name: String,
     /// When the commit was made, since 1970.
@@ -18,7 +18,7 @@ pub struct Version {
     pub day: String,
 }
 
-impl Version {
+impl ReleaseVersion {
     pub fn of(root: &Path, of_cargo: &str) -> Result<Self, String> {
         let without_git = Self { name: of_cargo.to_owned(), seconds: NO_TIME, day: String::new() };
         if !root.join(".git").exists() {
@@ -89,8 +89,8 @@ mod tests {
     fn git_tells_the_version() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        let told = || Version::of(root, "0.1.0");
-        let without = Version { name: "0.1.0".into(), seconds: NO_TIME, day: String::new() };
+        let told = || ReleaseVersion::of(root, "0.1.0");
+        let without = ReleaseVersion { name: "0.1.0".into(), seconds: NO_TIME, day: String::new() };
         assert_eq!(told().unwrap(), without);
 
         run(root, &["init", "--quiet"]);

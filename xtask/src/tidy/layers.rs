@@ -19,7 +19,7 @@ const SESSION: &str = "omp-session";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Layers {
-    layer: BTreeMap<String, Layer>,
+    layer: BTreeMap<String, CrateLayer>,
     #[serde(default)]
     must_not_know: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -29,7 +29,7 @@ struct Layers {
 /// A number, or "dev" for what stands outside the product.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(untagged)]
-enum Layer {
+enum CrateLayer {
     Number(u8),
     Outside(Dev),
 }
@@ -73,9 +73,9 @@ fn listing(workspace: &Workspace, layers: &Layers) -> Vec<Violation> {
 /// The code map tells of every crate, in its layer.
 fn off_the_map(workspace: &Workspace, layers: &Layers) -> Vec<Violation> {
     let map = workspace.text(MAP).unwrap_or_default();
-    let entry = |(name, layer): (&String, &Layer)| match layer {
-        Layer::Number(number) => Some(format!("**{number} — `{}`.**", name.trim_start_matches("omp-"))),
-        Layer::Outside(_) => None,
+    let entry = |(name, layer): (&String, &CrateLayer)| match layer {
+        CrateLayer::Number(number) => Some(format!("**{number} — `{}`.**", name.trim_start_matches("omp-"))),
+        CrateLayer::Outside(_) => None,
     };
     let missing = layers.layer.iter().filter_map(entry).filter(|entry| !map.contains(entry));
     missing.map(|entry| violation(MAP, 0, format!("there is no {entry}"), "say what the crate is for")).collect()
@@ -102,15 +102,15 @@ fn broken<'a>(layers: &Layers, manifest: &'a Manifest) -> Vec<(&'a str, String)>
     found
 }
 
-fn may_use(own: Layer, other: Layer) -> bool {
+fn may_use(own: CrateLayer, other: CrateLayer) -> bool {
     match (own, other) {
-        (Layer::Number(own), Layer::Number(other)) => other < own,
-        (Layer::Number(_), Layer::Outside(_)) => false,
-        (Layer::Outside(_), _) => true,
+        (CrateLayer::Number(own), CrateLayer::Number(other)) => other < own,
+        (CrateLayer::Number(_), CrateLayer::Outside(_)) => false,
+        (CrateLayer::Outside(_), _) => true,
     }
 }
 
-fn may_test_with(layers: &Layers, own: Layer, name: &str) -> bool {
+fn may_test_with(layers: &Layers, own: CrateLayer, name: &str) -> bool {
     let is_above_session = || layers.layer.get(SESSION).is_some_and(|session| may_use(own, *session));
     name == TEST_KIT || name == SESSION_TEST_KIT && is_above_session()
 }

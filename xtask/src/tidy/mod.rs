@@ -26,6 +26,7 @@ mod scan;
 mod sizes;
 mod structs;
 mod tool_names;
+mod type_names;
 mod workspace;
 
 use std::fmt;
@@ -71,6 +72,7 @@ const RULES: &[Check] = &[
     sizes::check,
     structs::check,
     tool_names::check,
+    type_names::check,
 ];
 
 pub fn run(root: &Path, _args: &[String]) -> Result<String, String> {

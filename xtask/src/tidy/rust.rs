@@ -18,7 +18,7 @@ pub struct Rust {
 
 /// An item with a body in braces.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct RustItem {
     pub name: String,
     pub line: usize,
     /// Between the braces.
@@ -50,12 +50,12 @@ impl Rust {
     }
 
     /// Items that begin with `keyword` and have a body, outside of tests.
-    pub fn items(&self, keyword: &str) -> Vec<Item> {
+    pub fn items(&self, keyword: &str) -> Vec<RustItem> {
         let heads = words(&self.code).filter(|(at, word)| *word == keyword && !self.is_test_at(*at));
         heads.filter_map(|(at, word)| self.item(at, at + word.len())).collect()
     }
 
-    fn item(&self, start: usize, after_keyword: usize) -> Option<Item> {
+    fn item(&self, start: usize, after_keyword: usize) -> Option<RustItem> {
         let (_, name) = words(&self.code[after_keyword..]).next()?;
         // `fn(…)` without a name is a type.
         if !self.code[after_keyword..].trim_start().starts_with(name) {
@@ -63,7 +63,7 @@ impl Rust {
         }
         let open = body_start(&self.code, after_keyword)?;
         let body = open + 1..closing(&self.code, open);
-        Some(Item { name: name.to_owned(), line: self.line_at(start), body })
+        Some(RustItem { name: name.to_owned(), line: self.line_at(start), body })
     }
 
     /// Names declared with `mod name;` or `mod name {`.

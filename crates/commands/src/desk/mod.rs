@@ -11,7 +11,7 @@ use omp_types::SettingKind;
 use serde_json::{Value, json};
 
 /// What was done, or why the file could not be written.
-pub type Written = Result<String, String>;
+pub type WriteResult = Result<String, String>;
 
 /// The settings of a folder, shown and changed in the user's file.
 pub struct SettingsDesk {
@@ -75,7 +75,7 @@ impl SettingsDesk {
         })
     }
 
-    pub fn set(&self, key: &str, text: &str) -> Result<Written, String> {
+    pub fn set(&self, key: &str, text: &str) -> Result<WriteResult, String> {
         let key = self.key(key)?;
         let value = self.read(&key, text)?;
         Ok(save_setting(&self.file, &key, &value).map_err(|error| error.to_string()).map(|()| self.done(&key, &value)))
@@ -108,7 +108,7 @@ impl SettingsDesk {
         }
     }
 
-    pub fn reset(&self, key: &str) -> Result<Written, String> {
+    pub fn reset(&self, key: &str) -> Result<WriteResult, String> {
         // A name that is none may well be what somebody wants to get rid of.
         let key = match self.key(key) {
             Ok(known) if self.in_users_file(&known) || !self.in_users_file(key) => known,
@@ -123,7 +123,7 @@ impl SettingsDesk {
         Ok(saved.map(|()| self.done(&key, &default)))
     }
 
-    /// As it is written there, whatever it is worth.
+    /// Whether the user's settings file has the key, valid or not.
     fn in_users_file(&self, key: &str) -> bool {
         let mut raw = Settings::default();
         raw.load_global(&self.file).is_ok() && raw.get::<Value>(key).is_some()

@@ -31,7 +31,7 @@ pub fn limit(command: &str, value: Option<&Value>) -> Option<CallLimit> {
 }
 
 #[derive(Debug, PartialEq)]
-struct Rule {
+struct AllowedTool {
     tool: String,
     /// For `bash`: which commands. What is narrower than a tool elsewhere counts for the whole tool.
     commands: Commands,
@@ -46,7 +46,7 @@ enum Commands {
     None,
 }
 
-fn rules(value: &Value) -> Option<Vec<Rule>> {
+fn rules(value: &Value) -> Option<Vec<AllowedTool>> {
     match value {
         Value::String(line) if line.trim().is_empty() => None,
         Value::String(line) => Some(split(line).into_iter().map(rule).collect()),
@@ -69,7 +69,7 @@ fn split(line: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-fn rule(written: &str) -> Rule {
+fn rule(written: &str) -> AllowedTool {
     let (name, inside) = match written.split_once('(') {
         Some((name, rest)) => (name, Some(rest.strip_suffix(')').unwrap_or(rest).trim())),
         None => (written, None),
@@ -82,15 +82,15 @@ fn rule(written: &str) -> Rule {
         }
         _ => Commands::All,
     };
-    Rule { tool, commands, written: written.to_owned() }
+    AllowedTool { tool, commands, written: written.to_owned() }
 }
 
-fn refusal(command: &str, rules: &[Rule], call: &ToolCall) -> Option<String> {
+fn refusal(command: &str, rules: &[AllowedTool], call: &ToolCall) -> Option<String> {
     let fitting = || rules.iter().filter(|rule| rule.tool == call.name);
     if fitting().any(|rule| rule.commands == Commands::All) {
         return None;
     }
-    let pattern = |rule: &Rule| match &rule.commands {
+    let pattern = |rule: &AllowedTool| match &rule.commands {
         Commands::Like(pattern) => Some(pattern.clone()),
         Commands::All | Commands::None => None,
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use omp_stdx::format;
 use omp_types::ImageContent;
-use omp_workspace::{FileError, Reach, image_type, real_location};
+use omp_workspace::{FileError, FileReach, image_type, real_location};
 
 /// Bytes of one file.
 const MAX_FILE: usize = 128 << 10;
@@ -29,17 +29,17 @@ pub struct Included {
 }
 
 /// Reads each file within `root` that the session may read; paths are relative to `cwd`.
-pub fn include(files: &[String], cwd: &Path, root: &Path, reach: &Reach) -> Included {
+pub fn include(files: &[String], cwd: &Path, root: &Path, reach: &FileReach) -> Included {
     let mut included = Included::default();
     let root = real_location(root);
     for written in files {
         let room = MAX_FILE.min(MAX_ALL.saturating_sub(included.text.len()));
         match read(&cwd.join(written), (&root, reach), room) {
-            Ok(Some(Read::Text(text))) => included.add(written, text),
-            Ok(Some(Read::Picture(_))) if included.images.len() == MAX_PICTURES => {
+            Ok(Some(IncludedFile::Text(text))) => included.add(written, text),
+            Ok(Some(IncludedFile::Picture(_))) if included.images.len() == MAX_PICTURES => {
                 included.refuse(written, &format!("a prompt may have {MAX_PICTURES} pictures"));
             }
-            Ok(Some(Read::Picture(picture))) => {
+            Ok(Some(IncludedFile::Picture(picture))) => {
                 included.text.push_str(&format!("\n\n<file name=\"{written}\"></file>"));
                 included.images.push(picture);
             }
@@ -51,20 +51,20 @@ pub fn include(files: &[String], cwd: &Path, root: &Path, reach: &Reach) -> Incl
     included
 }
 
-enum Read {
-    Text(Content),
+enum IncludedFile {
+    Text(IncludedText),
     /// Stands behind the text of the prompt.
     Picture(ImageContent),
 }
 
-struct Content {
+struct IncludedText {
     text: String,
     /// Bytes of the whole file, where not all of it is here.
     cut_from: Option<u64>,
 }
 
 impl Included {
-    fn add(&mut self, written: &str, content: Content) {
+    fn add(&mut self, written: &str, content: IncludedText) {
         self.text.push_str(&format!("\n\n<file name=\"{written}\">\n{}", content.text));
         if !content.text.ends_with('\n') {
             self.text.push('\n');
@@ -90,7 +90,7 @@ fn looks_like_a_path(written: &str) -> bool {
 }
 
 /// `None` when there is no such file.
-fn read(path: &Path, (root, reach): (&Path, &Reach), room: usize) -> Result<Option<Read>, String> {
+fn read(path: &Path, (root, reach): (&Path, &FileReach), room: usize) -> Result<Option<IncludedFile>, String> {
     let outside = || "it is outside of the project".to_owned();
     // Compared is where the open file is: a link could lead out.
     let mut file = match reach.open_where(path, |real| real.starts_with(root)) {
@@ -119,16 +119,16 @@ fn read(path: &Path, (root, reach): (&Path, &Reach), room: usize) -> Result<Opti
     let text = String::from_utf8_lossy(&bytes);
     let end = if cut_from.is_some() { text.floor_char_boundary(room) } else { text.len() };
     let whole_lines = text[..end].rfind('\n').filter(|_| cut_from.is_some()).map_or(end, |at| at + 1);
-    Ok(Some(Read::Text(Content { text: text[..whole_lines].to_owned(), cut_from })))
+    Ok(Some(IncludedFile::Text(IncludedText { text: text[..whole_lines].to_owned(), cut_from })))
 }
 
-fn picture(mut bytes: Vec<u8>, rest: impl std::io::Read, mime_type: &str) -> Result<Read, String> {
+fn picture(mut bytes: Vec<u8>, rest: impl std::io::Read, mime_type: &str) -> Result<IncludedFile, String> {
     rest.take(MAX_PICTURE as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() > MAX_PICTURE {
         return Err(format!("a picture may have {} at most", format::bytes(MAX_PICTURE as u64)));
     }
     let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
-    Ok(Read::Picture(ImageContent { data, mime_type: mime_type.to_owned() }))
+    Ok(IncludedFile::Picture(ImageContent { data, mime_type: mime_type.to_owned() }))
 }
 
 fn shown(path: &Path, root: &Path) -> String {

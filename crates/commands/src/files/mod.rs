@@ -21,11 +21,11 @@ use omp_session::{
     Arguments, CommandSource, Expanded, Piece, Prepared, Prompt, Session, SlashCommand, SlashReply, expand,
 };
 use omp_types::{Content, Env, ImageContent};
-use omp_workspace::Reach;
+use omp_workspace::FileReach;
 use serde_json::{Map, Value};
 
 use crate::ModelDirectory;
-use terms::Terms;
+use terms::CommandTerms;
 
 /// Characters of a first line that stands for a missing description.
 const LONGEST_DESCRIPTION: usize = 60;
@@ -42,7 +42,7 @@ pub struct CommandPlace {
     pub shell: Option<String>,
     /// What the user has said of the project's files that run commands.
     pub trust: Arc<TrustDecision>,
-    /// For files that name a model.
+    /// Finds the models that command files name.
     pub models: Arc<dyn ModelDirectory>,
 }
 
@@ -110,7 +110,7 @@ impl SlashCommand for Templated {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let (template, fields) = self.template()?;
-            let terms = Terms::of(self.name(), &fields, &self.place, session).await?;
+            let terms = CommandTerms::of(self.name(), &fields, &self.place, session).await?;
             let arguments = Arguments::split(arguments);
             let expanded = expand(&template, &arguments);
             let made = self.place.carry_out(expanded, &arguments, &FileCommand { template, ..self.file.clone() }).await;
@@ -126,7 +126,7 @@ impl SlashCommand for Templated {
 
 /// What became of a template.
 #[derive(Debug, Default, PartialEq)]
-struct Made {
+struct ExpandedTemplate {
     text: String,
     images: Vec<ImageContent>,
     /// What the user should know about it.
@@ -141,9 +141,9 @@ impl CommandPlace {
     }
 
     /// `file` is as it was read for this.
-    async fn carry_out(&self, expanded: Expanded, arguments: &Arguments, file: &FileCommand) -> Made {
+    async fn carry_out(&self, expanded: Expanded, arguments: &Arguments, file: &FileCommand) -> ExpandedTemplate {
         let Expanded { pieces, files, notes } = expanded;
-        let mut made = Made { notes, ..Made::default() };
+        let mut made = ExpandedTemplate { notes, ..ExpandedTemplate::default() };
         let runs = self.allowed_runs(file);
         for piece in pieces {
             match piece {
@@ -165,7 +165,7 @@ impl CommandPlace {
         }
         if !files.is_empty() {
             let (cwd, root) = (self.cwd.clone(), self.root.clone());
-            let reach = self.containment.access().cloned().map_or_else(Reach::default, Reach::new);
+            let reach = self.containment.access().cloned().map_or_else(FileReach::default, FileReach::new);
             let included = tokio::task::spawn_blocking(move || include::include(&files, &cwd, &root, &reach)).await;
             let included = included.unwrap_or_default();
             made.text.push_str(&included.text);
@@ -177,8 +177,8 @@ impl CommandPlace {
 }
 
 /// What is said to the model. The session keeps what was typed beside it.
-fn sent(made: Made, typed: String, source: &ItemSource, terms: Terms) -> Result<SlashReply, String> {
-    let Made { text, images, .. } = made;
+fn sent(made: ExpandedTemplate, typed: String, source: &ItemSource, terms: CommandTerms) -> Result<SlashReply, String> {
+    let ExpandedTemplate { text, images, .. } = made;
     if text.trim().is_empty() {
         let name = typed.split_whitespace().next().unwrap_or_default();
         return Err(format!("{name} says nothing: {} is empty", source.path.display()));

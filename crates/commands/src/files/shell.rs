@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_exec::{Captured, ChildEnv, Limits, Shell};
+use omp_exec::{Captured, ChildEnv, ProcessLimits, Shell};
 use omp_session::Arguments;
 use omp_stdx::sanitize::strip_control;
 
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of output that are kept.
 const MAX_OUTPUT: usize = 32 << 10;
 
-pub struct Ran {
+pub struct ShellText {
     pub text: String,
     /// For the user.
     pub note: Option<String>,
@@ -20,14 +20,14 @@ pub struct Ran {
 
 /// Runs a line in the working folder. The arguments are the shell's own (`$1`, `$@`, and `$ARGUMENTS` for all of them), so
 /// they are data to it whatever they hold.
-pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> Ran {
+pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> ShellText {
     let shell = match &place.shell {
         Some(program) => Shell::at(program, &place.env),
         None => Shell::choose(&place.env),
     };
     let env = ChildEnv::unattended(&place.env).set("ARGUMENTS", arguments.line());
     let containment = place.containment.clone().for_command(line, &[]);
-    let mut spawn = shell.spawn(line, env, &containment).cwd(&place.cwd).limits(Limits::of_commands());
+    let mut spawn = shell.spawn(line, env, &containment).cwd(&place.cwd).limits(ProcessLimits::of_commands());
     // Another shell than a POSIX one would take what follows for a part of the line.
     if shell.args == ["-c"] {
         spawn = spawn.args(arguments.words());
@@ -36,7 +36,7 @@ pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> 
         Ok(captured) => told(line, &captured),
         Err(error) => {
             let why = error.to_string();
-            Ran {
+            ShellText {
                 text: format!("[`{line}` could not be run: {why}]"),
                 note: Some(format!("`{line}` could not be run: {why}")),
             }
@@ -44,7 +44,7 @@ pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> 
     }
 }
 
-fn told(line: &str, captured: &Captured) -> Ran {
+fn told(line: &str, captured: &Captured) -> ShellText {
     let output = String::from_utf8_lossy(&captured.output);
     let mut text = strip_control(&output).trim_end().to_owned();
     let mut marks = Vec::new();
@@ -57,12 +57,12 @@ fn told(line: &str, captured: &Captured) -> Ran {
         Some(_) => {}
     }
     if marks.is_empty() {
-        return Ran { text, note: None };
+        return ShellText { text, note: None };
     }
     let marks = marks.join("; ");
     if !text.is_empty() {
         text.push('\n');
     }
     text.push_str(&format!("[{marks}]"));
-    Ran { text, note: Some(format!("`{line}`: {marks}")) }
+    ShellText { text, note: Some(format!("`{line}`: {marks}")) }
 }

@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use omp_config::{Skill, read_again};
 use omp_session::{CommandSource, Session, SlashCommand, SlashReply};
 
-use super::terms::Terms;
-use super::{CommandPlace, Made, level_name, sent};
+use super::terms::CommandTerms;
+use super::{CommandPlace, ExpandedTemplate, level_name, sent};
 
 pub struct SkillCommand {
     skill: Skill,
@@ -25,7 +25,7 @@ impl SkillCommand {
         Self { name: format!("skill:{}", skill.name), description, skill, place }
     }
 
-    /// As it was typed: the name stands before the words, or among them.
+    /// The line as the user typed it, with the skill's name in front unless the line has it already.
     fn typed(&self, line: &str) -> String {
         let named = format!("/{}", self.name);
         match line.split_whitespace().any(|word| word == named) {
@@ -75,8 +75,9 @@ impl SlashCommand for SkillCommand {
             let line = arguments.trim();
             let again = read_again(&self.skill.source, &self.place.cwd)
                 .map_err(|problem| format!("/{} cannot be used: {problem}", self.name))?;
-            let terms = Terms::of(&self.name, &again.fields, &self.place, session).await?;
-            let made = Made { text: message(&self.skill, again.body.trim(), line), ..Made::default() };
+            let terms = CommandTerms::of(&self.name, &again.fields, &self.place, session).await?;
+            let made =
+                ExpandedTemplate { text: message(&self.skill, again.body.trim(), line), ..ExpandedTemplate::default() };
             sent(made, self.typed(line), &self.skill.source, terms)
         }
         .boxed()

@@ -10,12 +10,12 @@ use super::{CommandPlace, allowed};
 use crate::WORKING;
 
 #[derive(Default)]
-pub struct Terms {
+pub struct CommandTerms {
     pub model: Option<(Arc<Model>, Option<ThinkingLevel>)>,
     pub limit: Option<CallLimit>,
 }
 
-impl Terms {
+impl CommandTerms {
     /// `name` is the command's, without the slash. Another model is told to the user; one that cannot be had is an error.
     pub async fn of(
         name: &str,

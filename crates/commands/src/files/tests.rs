@@ -58,7 +58,7 @@ async fn carried_out(folder: &Path, level: Level, template: &str, arguments: &st
     (made.text, made.notes)
 }
 
-async fn made(folder: &Path, level: Level, template: &str, arguments: &str) -> Made {
+async fn made(folder: &Path, level: Level, template: &str, arguments: &str) -> ExpandedTemplate {
     let source = ItemSource { provider: Provider::Native, level, path: "x.md".into() };
     let arguments = Arguments::split(arguments);
     let file =

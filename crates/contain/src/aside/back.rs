@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use omp_types::{Access, AccessMap};
 
-use super::before::{Before, Ground, Thing};
+use super::before::{Before, SessionGround, Thing};
 use super::repositories::MARK_OF_GIT;
 use super::shelf::Shelf;
-use super::{Asides, Maps, Watch, is_of_omp, is_within, lock};
+use super::{Asides, Maps, TreeWatch, is_of_omp, is_within, lock};
 use crate::kept::{Deed, SetAside};
 use crate::map;
 
@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Editors write it on their own, all the time.
 const OF_EDITORS: &str = ".idea/workspace.xml";
 
-impl Watch {
+impl TreeWatch {
     /// Whatever is guarded is put back, as nothing keeps the tree from changing it.
     pub(crate) fn put_back_all(self) -> Self {
         let map = self.begun();
@@ -130,7 +130,7 @@ impl Asides {
     }
 }
 
-impl Ground for Maps {
+impl SessionGround for Maps {
     fn is_allowed(&self, path: &Path, is: Option<&Thing>) -> bool {
         let is_allowed = self.may_change(path);
         if let Some(is) = is.filter(|_| is_allowed) {

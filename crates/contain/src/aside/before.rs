@@ -16,7 +16,7 @@ use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2, readlinkat};
 use nix::sys::stat::{FileStat, SFlag, fstat};
-use omp_types::Version;
+use omp_types::PastVersion;
 
 use super::hands::{self, Make};
 use super::lock;
@@ -67,12 +67,12 @@ pub(super) struct Things {
 #[derive(Clone, Debug)]
 pub(super) struct Thing {
     numbers: Numbers,
-    kind: Kind,
+    kind: FormerNode,
     seen: SystemTime,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum FormerNode {
     Folder,
     /// Without its bytes where it is too large.
     File(Option<Arc<[u8]>>),
@@ -94,7 +94,7 @@ struct Numbers {
 }
 
 /// What it needs to know of the session.
-pub(super) trait Ground {
+pub(super) trait SessionGround {
     /// The user has allowed to change it; this is how it is now.
     fn is_allowed(&self, path: &Path, is: Option<&Thing>) -> bool;
     /// The user has allowed to change something in it.
@@ -153,7 +153,7 @@ impl Before {
     }
 
     /// Puts back what is otherwise, and tells it. What git may be writing just now is waited for, if there is time.
-    pub(super) fn look(&self, ground: &dyn Ground, has_time: bool) -> Vec<SetAside> {
+    pub(super) fn look(&self, ground: &dyn SessionGround, has_time: bool) -> Vec<SetAside> {
         let mut before = lock(&self.things);
         let now = Things::survey(&self.roots, &self.left_out, Some(&before));
         if now.is_as(&before) {
@@ -177,7 +177,7 @@ impl Before {
             let (was, is) = (before.all.get(&path), now.all.get(&path));
             let is_done = done.iter().any(|done| path.starts_with(done));
             // With the link on the way to it, it is as it was.
-            let is_behind = was.is_some_and(|was| was.kind == Kind::BehindALink);
+            let is_behind = was.is_some_and(|was| was.kind == FormerNode::BehindALink);
             if is_done && (was.is_none() || is_behind) {
                 continue;
             }
@@ -206,7 +206,7 @@ impl Before {
         &self,
         before: &mut Things,
         now: &Things,
-        ground: &dyn Ground,
+        ground: &dyn SessionGround,
         closed: &[PathBuf],
         has_time: bool,
     ) -> (BTreeSet<PathBuf>, Vec<PathBuf>) {
@@ -260,7 +260,13 @@ impl Before {
     }
 
     /// `None` where nothing is to be done about it. The second says that nothing more can be done: it is told once.
-    fn mend(&self, path: &Path, was: Option<&Thing>, is_there: bool, ground: &dyn Ground) -> Option<(SetAside, bool)> {
+    fn mend(
+        &self,
+        path: &Path,
+        was: Option<&Thing>,
+        is_there: bool,
+        ground: &dyn SessionGround,
+    ) -> Option<(SetAside, bool)> {
         let root = ground.root_of(path)?;
         let inner = path.strip_prefix(&root).ok()?;
         let deed = match (was, is_there) {
@@ -306,7 +312,7 @@ impl Things {
             Ok(handle) => handle,
             Err(Errno::ENOENT | Errno::ENOTDIR) => return Some(()),
             Err(error) => {
-                let kind = if error == Errno::ELOOP { Kind::BehindALink } else { Kind::Other };
+                let kind = if error == Errno::ELOOP { FormerNode::BehindALink } else { FormerNode::Other };
                 let thing = Thing { numbers: Numbers::default(), kind, seen: UNIX_EPOCH };
                 self.all.insert(path.to_owned(), thing);
                 return Some(());
@@ -322,14 +328,14 @@ impl Things {
             Some(known) => known.kind.clone(),
             None => read(path, &handle, &data),
         };
-        if let Kind::File(Some(bytes)) = &kind {
+        if let FormerNode::File(Some(bytes)) = &kind {
             self.bytes += bytes.len() as u64;
             if self.bytes > MOST_BYTES {
                 return None;
             }
         }
         let seen = known.map_or(seen, |known| known.seen);
-        let is_folder = kind == Kind::Folder;
+        let is_folder = kind == FormerNode::Folder;
         self.all.insert(path.to_owned(), Thing { numbers, kind, seen });
         if is_folder {
             for inner in names(path).iter().filter(|inner| !left_out.contains(inner)) {
@@ -377,12 +383,12 @@ impl Thing {
     }
 
     /// As git could have it; `None` for what is never accepted.
-    pub(super) fn version(thing: Option<&Self>) -> Option<Version<'_>> {
-        let Some(thing) = thing else { return Some(Version::Nothing) };
+    pub(super) fn version(thing: Option<&Self>) -> Option<PastVersion<'_>> {
+        let Some(thing) = thing else { return Some(PastVersion::Nothing) };
         match &thing.kind {
-            Kind::Folder => Some(Version::Folder),
-            Kind::File(Some(bytes)) => Some(Version::File { bytes, is_executable: thing.is_executable() }),
-            Kind::File(None) | Kind::Link(_) | Kind::BehindALink | Kind::Other => None,
+            FormerNode::Folder => Some(PastVersion::Folder),
+            FormerNode::File(Some(bytes)) => Some(PastVersion::File { bytes, is_executable: thing.is_executable() }),
+            FormerNode::File(None) | FormerNode::Link(_) | FormerNode::BehindALink | FormerNode::Other => None,
         }
     }
 
@@ -391,13 +397,13 @@ impl Thing {
     }
 
     pub(super) fn is_folder(&self) -> bool {
-        self.kind == Kind::Folder
+        self.kind == FormerNode::Folder
     }
 
     /// Of a file whose bytes are held.
     pub(super) fn bytes(&self) -> Option<&Arc<[u8]>> {
         match &self.kind {
-            Kind::File(bytes) => bytes.as_ref(),
+            FormerNode::File(bytes) => bytes.as_ref(),
             _ => None,
         }
     }
@@ -408,10 +414,10 @@ impl Thing {
 
     fn made(&self) -> Option<Make<'_>> {
         match &self.kind {
-            Kind::Folder => Some(Make::Folder),
-            Kind::File(bytes) => bytes.as_deref().map(Make::File),
-            Kind::Link(to) => Some(Make::Link(to)),
-            Kind::BehindALink | Kind::Other => None,
+            FormerNode::Folder => Some(Make::Folder),
+            FormerNode::File(bytes) => bytes.as_deref().map(Make::File),
+            FormerNode::Link(to) => Some(Make::Link(to)),
+            FormerNode::BehindALink | FormerNode::Other => None,
         }
     }
 }
@@ -433,7 +439,7 @@ impl Numbers {
 fn differ(was: Option<&Thing>, is: Option<&Thing>) -> bool {
     match (was, is) {
         (Some(was), Some(is)) => {
-            let is_held = !matches!(was.kind, Kind::File(None) | Kind::Other);
+            let is_held = !matches!(was.kind, FormerNode::File(None) | FormerNode::Other);
             was.kind != is.kind || was.numbers.mode != is.numbers.mode || (!is_held && was.numbers != is.numbers)
         }
         (was, is) => was.is_some() != is.is_some(),
@@ -446,12 +452,12 @@ fn reach(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
     openat2(AT_FDCWD, path, OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS))
 }
 
-fn read(path: &Path, handle: &OwnedFd, data: &FileStat) -> Kind {
+fn read(path: &Path, handle: &OwnedFd, data: &FileStat) -> FormerNode {
     match SFlag::from_bits_truncate(data.st_mode) & SFlag::S_IFMT {
-        SFlag::S_IFDIR => Kind::Folder,
-        SFlag::S_IFLNK => readlinkat(handle, "").map_or(Kind::Other, |to| Kind::Link(to.into())),
-        SFlag::S_IFREG => read_file(path, data).map_or(Kind::Other, Kind::File),
-        _ => Kind::Other,
+        SFlag::S_IFDIR => FormerNode::Folder,
+        SFlag::S_IFLNK => readlinkat(handle, "").map_or(FormerNode::Other, |to| FormerNode::Link(to.into())),
+        SFlag::S_IFREG => read_file(path, data).map_or(FormerNode::Other, FormerNode::File),
+        _ => FormerNode::Other,
     }
 }
 

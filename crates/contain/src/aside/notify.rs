@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, Weak};
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::{Asides, Wanted, hands, lock};
+use super::{Asides, WantedName, hands, lock};
 
 /// Folders that are watched at the same time. A user has some thousands for all programs together.
 const MOST_FOLDERS: usize = 512;
@@ -25,7 +25,7 @@ const ITSELF: u32 = libc::IN_MOVE_SELF | libc::IN_DELETE_SELF;
 const HOW: u32 = libc::IN_ONLYDIR | libc::IN_DONT_FOLLOW | libc::IN_EXCL_UNLINK;
 
 #[derive(Debug, Default)]
-pub(super) enum State {
+pub(super) enum NotifierState {
     #[default]
     NotYet,
     Runs(Notifier),
@@ -35,38 +35,38 @@ pub(super) enum State {
 
 #[derive(Debug)]
 pub(super) struct Notifier {
-    shared: Arc<Shared>,
+    shared: Arc<WatchedPaths>,
     /// Closed with the session, which ends the thread.
     _alive: PipeWriter,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct WatchedPaths {
     inotify: OwnedFd,
-    table: Mutex<Table>,
+    table: Mutex<WatchTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct WatchTable {
     numbers: HashMap<PathBuf, c_int>,
-    names: HashMap<c_int, Names>,
+    names: HashMap<c_int, WatchedNames>,
 }
 
 #[derive(Debug, Default)]
-struct Names {
+struct WatchedNames {
     some: HashSet<OsString>,
     any: bool,
 }
 
 impl Asides {
     /// From now on it is noticed when one of these is made. Where that cannot be had, looks are made now and then.
-    pub(super) fn notice(self: &Arc<Self>, wanted: Vec<Wanted>) {
+    pub(super) fn notice(self: &Arc<Self>, wanted: Vec<WantedName>) {
         let mut state = lock(&self.notifier);
-        if matches!(*state, State::NotYet) {
-            *state = Notifier::start(Arc::downgrade(self)).map_or(State::None, State::Runs);
+        if matches!(*state, NotifierState::NotYet) {
+            *state = Notifier::start(Arc::downgrade(self)).map_or(NotifierState::None, NotifierState::Runs);
         }
         let is_noticed = match &*state {
-            State::Runs(notifier) => notifier.shared.add(wanted).is_some(),
+            NotifierState::Runs(notifier) => notifier.shared.add(wanted).is_some(),
             _ => wanted.is_empty(),
         };
         drop(state);
@@ -76,7 +76,7 @@ impl Asides {
     }
 
     /// Something may have been made.
-    fn noticed(&self, shared: &Shared) {
+    fn noticed(&self, shared: &WatchedPaths) {
         for _ in 0..DEEPEST {
             self.look_for_made();
             // What came to be in a new folder before it was watched is found by the next look.
@@ -97,7 +97,7 @@ impl Notifier {
         }
         // SAFETY: it was made a moment ago, and nobody else knows of it.
         let inotify = unsafe { OwnedFd::from_raw_fd(inotify) };
-        let shared = Arc::new(Shared { inotify, table: Mutex::default() });
+        let shared = Arc::new(WatchedPaths { inotify, table: Mutex::default() });
         let (ended, alive) = io::pipe()?;
         let thread = std::thread::Builder::new().name("omp-watch".into()).stack_size(STACK);
         let of_thread = shared.clone();
@@ -113,9 +113,9 @@ impl Notifier {
     }
 }
 
-impl Shared {
+impl WatchedPaths {
     /// How many folders are watched now that were not before. `None` where one that is there cannot be.
-    fn add(&self, wanted: Vec<Wanted>) -> Option<usize> {
+    fn add(&self, wanted: Vec<WantedName>) -> Option<usize> {
         let mut table = lock(&self.table);
         if table.numbers.len() >= MOST_FOLDERS {
             self.clear(&mut table);
@@ -152,11 +152,11 @@ impl Shared {
         if number < 0 { Err(io::Error::last_os_error()) } else { Ok(number) }
     }
 
-    fn clear(&self, table: &mut Table) {
+    fn clear(&self, table: &mut WatchTable) {
         for number in table.names.keys() {
             self.leave(*number);
         }
-        *table = Table::default();
+        *table = WatchTable::default();
     }
 
     fn leave(&self, number: c_int) {
@@ -179,8 +179,8 @@ impl Shared {
     fn read(&self) -> bool {
         /// As the kernel aligns them.
         #[repr(C, align(8))]
-        struct Space([u8; 16 * 1024]);
-        let mut space = Space([0; 16 * 1024]);
+        struct EventSpace([u8; 16 * 1024]);
+        let mut space = EventSpace([0; 16 * 1024]);
         let mut counts = false;
         loop {
             // SAFETY: the buffer is as long as it says.
@@ -208,7 +208,7 @@ impl Shared {
         counts
     }
 
-    fn counts(&self, table: &mut Table, number: c_int, mask: u32, name: &OsStr) -> bool {
+    fn counts(&self, table: &mut WatchTable, number: c_int, mask: u32, name: &OsStr) -> bool {
         if mask & (libc::IN_IGNORED | ITSELF) != 0 {
             // Its name leads elsewhere now, or nowhere.
             table.names.remove(&number);
@@ -219,7 +219,7 @@ impl Shared {
             return true;
         }
         let is_known =
-            |names: &Names| names.some.contains(name) || (names.any && !hands::is_set_aside(Path::new(name)));
+            |names: &WatchedNames| names.some.contains(name) || (names.any && !hands::is_set_aside(Path::new(name)));
         mask & libc::IN_Q_OVERFLOW != 0 || table.names.get(&number).is_some_and(is_known)
     }
 }

@@ -56,7 +56,7 @@ fn has_name(command: &str, name: &str) -> bool {
 /// What decides which paths are opened to one command by the folder around them.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Around<'a> {
+pub(crate) struct OpenRules<'a> {
     pub(crate) map: &'a AccessMap,
     /// Without what is lent to the call.
     pub(crate) session: Option<&'a AccessMap>,
@@ -65,7 +65,7 @@ pub(crate) struct Around<'a> {
 }
 
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
-impl Around<'_> {
+impl OpenRules<'_> {
     /// The folder to open for `path`, which is writable and lies outside of all writable folders: a path that is not there
     /// cannot be mounted, and a mount can be neither replaced nor removed.
     ///
@@ -89,7 +89,7 @@ impl Around<'_> {
 /// folder there, whose way has to stay where it is.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 pub(crate) fn open_outside(map: &mut Arc<AccessMap>, session: Option<&AccessMap>, named: &[PathBuf]) -> Vec<PathBuf> {
-    let around = Around { map, session, named };
+    let around = OpenRules { map, session, named };
     let paths = map.writable.iter().filter_map(|path| Some((path, around.folder(path)?)));
     let (paths, folders): (BTreeSet<&PathBuf>, BTreeSet<PathBuf>) = paths.unzip();
     if folders.is_empty() {

@@ -11,7 +11,7 @@ use omp_types::AccessMap;
 
 use super::hands::{self, Make};
 use super::repositories::{folders_of_git, inner_repositories};
-use super::{Asides, Maps, Tree, is_within, lock};
+use super::{Asides, Maps, WatchedTree, is_within, lock};
 use crate::kept::{Deed, SetAside};
 use crate::repository;
 
@@ -20,17 +20,17 @@ const MOST: usize = 1_000;
 
 /// As they were before anything ran.
 #[derive(Debug, Default)]
-pub(super) struct Pointers(BTreeMap<PathBuf, Known>);
+pub(super) struct Pointers(BTreeMap<PathBuf, PointerFile>);
 
 #[derive(Clone, Debug)]
-struct Known {
+struct PointerFile {
     text: Arc<str>,
     mode: u32,
     /// Where it leads, with links followed.
     home: PathBuf,
 }
 
-impl Known {
+impl PointerFile {
     /// `None` where it is no file that leads anywhere: git goes nowhere then either.
     fn read(file: &Path) -> Option<Self> {
         let data = file.symlink_metadata().ok().filter(|data| data.is_file())?;
@@ -49,7 +49,7 @@ impl Pointers {
         }
         for file in files {
             if !(others_run && self.0.contains_key(&file)) {
-                match Known::read(&file).filter(|_| is_within(&file, map)) {
+                match PointerFile::read(&file).filter(|_| is_within(&file, map)) {
                     Some(known) => drop(self.0.insert(file, known)),
                     None => drop(self.0.remove(&file)),
                 }
@@ -77,7 +77,7 @@ fn of_index(map: &AccessMap) -> impl Iterator<Item = PathBuf> {
 }
 
 impl Asides {
-    pub(super) fn look_at_pointers(&self, trees: &[Arc<Tree>], maps: &Maps) {
+    pub(super) fn look_at_pointers(&self, trees: &[Arc<WatchedTree>], maps: &Maps) {
         let mut pointers = lock(&self.pointers);
         let homes: BTreeSet<PathBuf> = pointers.0.values().map(|known| known.home.clone()).collect();
         let own = |home: &Path| homes.contains(home) || trees.iter().any(|tree| is_module(home, &tree.map));
@@ -94,10 +94,10 @@ fn is_module(home: &Path, map: &AccessMap) -> bool {
 }
 
 /// One that has gone needs nothing, and what else is in its place is judged as a new repository.
-fn look_at(file: &Path, known: &mut Known, maps: &Maps, is_own: &dyn Fn(&Path) -> bool) -> Option<SetAside> {
+fn look_at(file: &Path, known: &mut PointerFile, maps: &Maps, is_own: &dyn Fn(&Path) -> bool) -> Option<SetAside> {
     let folder = file.parent()?;
     let is_in_place = real_path::existing(folder).is_some_and(|real| real == folder);
-    let now = Known::read(file).filter(|_| is_in_place)?;
+    let now = PointerFile::read(file).filter(|_| is_in_place)?;
     let is_freed = || maps.all.iter().any(|map| map.writable.iter().any(|free| free == file));
     if is_own(&now.home) || is_freed() {
         *known = now;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use omp_types::AccessMap;
 
-use super::{LONGEST, Repository, Tree, entries, exists, hands};
-use crate::repository::{self, Inner};
+use super::{LONGEST, SeenRepository, WatchedTree, entries, exists, hands};
+use crate::repository::{self, NestedRepository};
 
-impl Tree {
+impl WatchedTree {
     /// They may lie anywhere, also where commands may write what they like.
     pub(super) fn look_at_repositories(&self, found: &mut Vec<PathBuf>) {
-        for Repository { folder, is_new } in &self.repositories {
+        for SeenRepository { folder, is_new } in &self.repositories {
             match folder.symlink_metadata() {
                 // Leads to another one.
                 Ok(data) if *is_new && !data.is_dir() => found.push(folder.clone()),
@@ -26,12 +26,12 @@ impl Tree {
     }
 
     /// Whether it was there, under this name or another.
-    pub(super) fn knows(&self, inner: &Inner) -> bool {
+    pub(super) fn knows(&self, inner: &NestedRepository) -> bool {
         !inner.is_worktree && self.known.contains(&inner.real_folder()) && !inner.dot_git.is_symlink()
     }
 
     /// git goes into it by itself from now on.
-    fn look_at_inner(&self, inner: &Inner, found: &mut Vec<PathBuf>) {
+    fn look_at_inner(&self, inner: &NestedRepository, found: &mut Vec<PathBuf>) {
         if inner.dot_git.is_symlink() {
             return found.push(inner.dot_git.clone());
         }
@@ -86,14 +86,14 @@ fn leads_to(folder: &Path, file: &Path, homes: &[PathBuf]) -> bool {
 
 /// Repositories that have come to be within the workspace's own since the session began are guarded as well.
 pub(crate) fn guard_inner(map: &mut Arc<AccessMap>) {
-    let inner: Vec<PathBuf> = inner_repositories(map).iter().flat_map(Inner::guarded).collect();
+    let inner: Vec<PathBuf> = inner_repositories(map).iter().flat_map(NestedRepository::guarded).collect();
     if inner.iter().any(|guard| !map.guarded.contains(guard)) {
         Arc::make_mut(map).guarded.extend(inner);
     }
 }
 
 /// Those that git goes into from the workspace's own.
-pub(super) fn inner_repositories(map: &AccessMap) -> Vec<Inner> {
+pub(super) fn inner_repositories(map: &AccessMap) -> Vec<NestedRepository> {
     let Some(top) = repository::top_of(&map.workspace) else { return Vec::new() };
     let folders: Vec<PathBuf> = folders_of_git(map).map(Path::to_owned).collect();
     repository::inner_repositories(top, &folders)

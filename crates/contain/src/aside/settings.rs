@@ -13,8 +13,8 @@ use omp_types::AccessMap;
 use super::hands::{self, Make};
 use super::repositories::{folders_of_git, inner_repositories};
 use super::shelf::Shelf;
-use super::{Asides, LONGEST, Maps, Tree, Wanted, entries, is_within, lock};
-use crate::git_config::{self, Place, Verdict};
+use super::{Asides, LONGEST, Maps, WantedName, WatchedTree, entries, is_within, lock};
+use crate::git_config::{self, ConfigFilePlace, ConfigVerdict};
 use crate::kept::{Deed, SetAside};
 
 const NAMES: [&str; 2] = ["config", "config.worktree"];
@@ -25,10 +25,10 @@ const GRAIN: Duration = Duration::from_millis(100);
 
 /// As they were before anything ran, by their paths.
 #[derive(Debug, Default)]
-pub(super) struct Settings(BTreeMap<PathBuf, Known>);
+pub(super) struct GitSettings(BTreeMap<PathBuf, SettingsFile>);
 
 #[derive(Clone, Debug)]
-struct Known {
+struct SettingsFile {
     /// Without one there was no file.
     text: Option<Arc<str>>,
     /// Tells that nothing has changed since.
@@ -42,7 +42,7 @@ struct Stamp {
     changed: (i64, i64),
 }
 
-impl Settings {
+impl GitSettings {
     /// Reads them before a tree starts. What is known stays where other trees run. Returns those that are kept by their
     /// keys; the others cannot be read, and are kept as a whole.
     pub(super) fn survey(&mut self, map: &AccessMap, others_run: bool) -> Vec<PathBuf> {
@@ -58,7 +58,7 @@ impl Settings {
                 kept.push(file);
                 continue;
             }
-            if let Some(known) = Known::read(&file).filter(|_| self.0.len() < MOST_FILES) {
+            if let Some(known) = SettingsFile::read(&file).filter(|_| self.0.len() < MOST_FILES) {
                 self.0.insert(file.clone(), known);
                 kept.push(file);
             } else {
@@ -69,7 +69,7 @@ impl Settings {
     }
 }
 
-impl Known {
+impl SettingsFile {
     const NONE: Self = Self { text: None, stamp: None, mode: 0o644 };
 
     /// `None` where it is no file, or none that git could read.
@@ -84,7 +84,7 @@ impl Known {
 
 impl Asides {
     /// The second says whether to put back what was removed; while something goes on it may be half of a change.
-    pub(super) fn look_at_settings(&self, trees: &[Arc<Tree>], maps: &Maps, has_ended: bool) {
+    pub(super) fn look_at_settings(&self, trees: &[Arc<WatchedTree>], maps: &Maps, has_ended: bool) {
         let mut settings = lock(&self.settings);
         let mut found = Vec::new();
         for (file, known) in &mut settings.0 {
@@ -93,7 +93,7 @@ impl Asides {
         // Wherever they are, also where commands may write what they like.
         for file in trees.iter().flat_map(|tree| tree.new_settings()) {
             if !settings.0.contains_key(&file) {
-                found.extend(look_at(&file, &mut Known::NONE.clone(), maps, has_ended));
+                found.extend(look_at(&file, &mut SettingsFile::NONE.clone(), maps, has_ended));
             }
         }
         drop(settings);
@@ -101,7 +101,7 @@ impl Asides {
     }
 }
 
-impl Tree {
+impl WatchedTree {
     /// Of worktrees and of repositories within that were not there when it began.
     fn new_settings(&self) -> Vec<PathBuf> {
         let inner = inner_repositories(&self.map);
@@ -113,7 +113,7 @@ impl Tree {
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn wanted_settings(&self) -> Vec<Wanted> {
+    pub(super) fn wanted_settings(&self) -> Vec<WantedName> {
         let folders = folders_of_git(&self.map).filter(|folder| is_within(folder, &self.map));
         folders.flat_map(|folder| NAMES.map(|name| (folder.to_owned(), Some(name.into())))).collect()
     }
@@ -136,7 +136,7 @@ fn of_worktrees(folder: &Path) -> Vec<PathBuf> {
     entries(&folder.join("worktrees")).into_iter().map(|worktree| worktree.join(NAMES[1])).collect()
 }
 
-fn look_at(file: &Path, known: &mut Known, maps: &Maps, has_ended: bool) -> Option<SetAside> {
+fn look_at(file: &Path, known: &mut SettingsFile, maps: &Maps, has_ended: bool) -> Option<SetAside> {
     let (data, stamp) = (file.symlink_metadata().ok(), stamp_of(file));
     // A repository that has gone needs no settings, and a link in its place is not gone into.
     let folder = file.parent()?;
@@ -150,21 +150,21 @@ fn look_at(file: &Path, known: &mut Known, maps: &Maps, has_ended: bool) -> Opti
     }
     // As with everything that is guarded, a folder around it does not free it.
     if maps.all.iter().any(|map| map.writable.iter().any(|free| free == file)) {
-        *known = Known::read(file).unwrap_or(Known::NONE);
+        *known = SettingsFile::read(file).unwrap_or(SettingsFile::NONE);
         return None;
     }
     let root = maps.root_of(file)?;
     let roots = maps.roots();
-    let place = Place { folder, roots: &roots };
+    let place = ConfigFilePlace { folder, roots: &roots };
     let now = if is_file { text_of(file) } else { None };
     let (text, keys) = match judged(known, now.as_deref(), &place) {
-        Verdict::Fine => {
+        ConfigVerdict::Fine => {
             // What was judged, not what may be there by now.
-            *known = Known { text: now.map(Arc::from), stamp, mode: known.mode };
+            *known = SettingsFile { text: now.map(Arc::from), stamp, mode: known.mode };
             return None;
         }
-        Verdict::Mended(text, keys) => (Some(text), keys),
-        Verdict::Hostile => (known.text.as_deref().map(str::to_owned), Vec::new()),
+        ConfigVerdict::Mended(text, keys) => (Some(text), keys),
+        ConfigVerdict::Hostile => (known.text.as_deref().map(str::to_owned), Vec::new()),
     };
     let deed = match (&data, &known.text) {
         (None, _) => Deed::Removed,
@@ -182,14 +182,14 @@ fn look_at(file: &Path, known: &mut Known, maps: &Maps, has_ended: bool) -> Opti
     };
     let (keys, put_back) = (mending.keys, written.is_some());
     if let Some(written) = written {
-        *known = Known { text: Some(written.into()), stamp: None, mode };
+        *known = SettingsFile { text: Some(written.into()), stamp: None, mode };
     }
     Some(SetAside { path: file.to_owned(), deed, to, put_back, in_git: false, keys })
 }
 
-fn judged(known: &Known, now: Option<&str>, place: &Place<'_>) -> Verdict {
+fn judged(known: &SettingsFile, now: Option<&str>, place: &ConfigFilePlace<'_>) -> ConfigVerdict {
     let before = known.text.as_deref().unwrap_or_default();
-    now.map_or(Verdict::Hostile, |now| git_config::judge(before, now, place))
+    now.map_or(ConfigVerdict::Hostile, |now| git_config::judge(before, now, place))
 }
 
 /// One file that is put in order.
@@ -198,8 +198,8 @@ struct Mending<'a> {
     inner: &'a Path,
     shelf: Option<&'a Shelf>,
     mode: u32,
-    known: &'a Known,
-    place: Place<'a>,
+    known: &'a SettingsFile,
+    place: ConfigFilePlace<'a>,
     keys: Vec<String>,
 }
 
@@ -216,12 +216,12 @@ impl Mending<'_> {
             };
             let came_out = out.text(LONGEST);
             let wanted = match judged(self.known, came_out.as_deref(), &self.place) {
-                Verdict::Fine => came_out.unwrap_or_default(),
-                Verdict::Mended(text, keys) => {
+                ConfigVerdict::Fine => came_out.unwrap_or_default(),
+                ConfigVerdict::Mended(text, keys) => {
                     self.keys = keys;
                     text
                 }
-                Verdict::Hostile => self.known.text.as_deref().unwrap_or_default().to_owned(),
+                ConfigVerdict::Hostile => self.known.text.as_deref().unwrap_or_default().to_owned(),
             };
             if kept.is_some() {
                 // What came out this time is of this loop, or the newest that git has written; the first is the attempt.

@@ -16,11 +16,11 @@ impl Scene {
         self.folder.path().canonicalize().unwrap().join(path)
     }
 
-    fn watch(&self) -> Watch {
+    fn watch(&self) -> TreeWatch {
         let guarded = ["hooks", "config", "config.worktree", "info/attributes", "commondir"];
         let guarded = guarded.map(|name| self.at("work/.git").join(name)).to_vec();
         let map = AccessMap { workspace: self.at("work"), guarded, ..AccessMap::default() };
-        Watch::new(Arc::new(map), &self.asides).begin()
+        TreeWatch::new(Arc::new(map), &self.asides).begin()
     }
 
     fn write(&self, path: &str, text: &str) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use omp_types::{AccessMap, OpenPast, Past, Version};
+use omp_types::{AccessMap, OpenPast, Past, PastVersion};
 
 use super::back::is_put_back;
 use super::before::{Thing, Things};
@@ -35,14 +35,14 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 #[derive(Debug, Default)]
 pub(crate) struct Tracked {
     open: OnceLock<OpenPast>,
-    known: OnceLock<Option<Known>>,
+    known: OnceLock<Option<TrackedPast>>,
     /// Not tracked when the session began, and brought by git since.
     since: Mutex<BTreeSet<PathBuf>>,
     earlier: Mutex<Earlier>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct TrackedPast {
     past: Arc<dyn Past>,
     /// What is guarded in the work tree, there or not.
     places: Vec<PathBuf>,
@@ -65,10 +65,10 @@ impl Tracked {
 
     /// Before anything runs for the first time.
     pub(super) fn begin(&self, map: &AccessMap) {
-        self.known.get_or_init(|| Known::of(map, *self.open.get()?));
+        self.known.get_or_init(|| TrackedPast::of(map, *self.open.get()?));
     }
 
-    fn known(&self) -> Option<&Known> {
+    fn known(&self) -> Option<&TrackedPast> {
         self.known.get()?.as_ref()
     }
 
@@ -92,7 +92,7 @@ impl Tracked {
 
     /// Whether git may have made what is there now.
     pub(super) fn knows(&self, place: &Path, until: Instant) -> bool {
-        let had = |known: &Known| known.past.had(place, Version::Anything, until);
+        let had = |known: &TrackedPast| known.past.had(place, PastVersion::Anything, until);
         self.is_place(place) && (self.tracks(place) || self.known().is_some_and(had))
     }
 
@@ -158,7 +158,7 @@ impl Tracked {
     }
 }
 
-impl Known {
+impl TrackedPast {
     fn of(map: &AccessMap, open: OpenPast) -> Option<Self> {
         let top = repository::top_of(&map.workspace)?;
         let git = repository::folder_of(top);
@@ -189,8 +189,8 @@ fn fits(is: &Thing, allowed: u32) -> bool {
 }
 
 impl Earlier {
-    fn has(&self, path: &Path, version: Version<'_>) -> bool {
-        let Version::File { bytes, is_executable } = version else { return false };
+    fn has(&self, path: &Path, version: PastVersion<'_>) -> bool {
+        let PastVersion::File { bytes, is_executable } = version else { return false };
         self.all.iter().any(|(of, executable, held)| of == path && *executable == is_executable && **held == *bytes)
     }
 

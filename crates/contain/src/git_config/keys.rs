@@ -3,11 +3,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::parse::Entry;
+use super::parse::ConfigEntry;
 
 /// Where the file is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ConfigFilePlace<'a> {
     /// The folder of git's that it is in.
     pub(crate) folder: &'a Path,
     /// Where a repository may have its files.
@@ -122,7 +122,7 @@ const OPTIONS_OF_ALIASES: &[&str] = &[
     "-vv",
 ];
 
-pub(super) fn runs(entry: &Entry, place: &Place<'_>) -> bool {
+pub(super) fn runs(entry: &ConfigEntry, place: &ConfigFilePlace<'_>) -> bool {
     let (section, key, value) = (entry.header.section.as_str(), entry.key.as_str(), entry.value.as_str());
     if SWITCHES.contains(&section) {
         return false;
@@ -162,7 +162,7 @@ fn is_harmless_alias(value: &str) -> bool {
 }
 
 /// A submodule says in its configuration where its files are.
-fn is_inside(value: &str, place: &Place<'_>) -> bool {
+fn is_inside(value: &str, place: &ConfigFilePlace<'_>) -> bool {
     let mut path = PathBuf::new();
     for part in place.folder.join(value).components() {
         match part {

@@ -12,7 +12,7 @@ pub(super) struct Header {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct ConfigEntry {
     pub(super) header: Header,
     /// In small letters.
     pub(super) key: String,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) span: Range<usize>,
 }
 
-impl Entry {
+impl ConfigEntry {
     /// As `git config` is given it.
     pub(super) fn name(&self) -> String {
         match &self.header.name {
@@ -42,10 +42,10 @@ impl fmt::Display for Header {
 }
 
 /// `None` where git would complain, or could read it in another way.
-pub(super) fn parse(text: &str) -> Option<Vec<Entry>> {
+pub(super) fn parse(text: &str) -> Option<Vec<ConfigEntry>> {
     let mut entries = Vec::new();
     let mut header: Option<Header> = None;
-    let mut reader = Reader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
+    let mut reader = GitConfigReader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
     loop {
         reader.skip(|char| char.is_ascii_whitespace());
         match reader.peek() {
@@ -60,12 +60,12 @@ pub(super) fn parse(text: &str) -> Option<Vec<Entry>> {
     }
 }
 
-struct Reader<'a> {
+struct GitConfigReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl GitConfigReader<'_> {
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
@@ -125,7 +125,7 @@ impl Reader<'_> {
         (self.next()? == ']').then_some(Header { section, name: Some(name) })
     }
 
-    fn entry(&mut self, header: Header) -> Option<Entry> {
+    fn entry(&mut self, header: Header) -> Option<ConfigEntry> {
         let from = self.at;
         if !self.peek()?.is_ascii_alphabetic() {
             return None;
@@ -141,7 +141,7 @@ impl Reader<'_> {
             }
             _ => return None,
         };
-        Some(Entry { header, key, value, span: from..self.at })
+        Some(ConfigEntry { header, key, value, span: from..self.at })
     }
 
     /// Up to the end of the line, which a backslash takes away.

@@ -6,9 +6,9 @@ use super::*;
 
 const PLAIN: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
-fn verdict(before: &str, now: &str) -> Verdict {
+fn verdict(before: &str, now: &str) -> ConfigVerdict {
     let roots = [PathBuf::from("/w")];
-    judge(before, now, &Place { folder: Path::new("/w/.git/modules/sub"), roots: &roots })
+    judge(before, now, &ConfigFilePlace { folder: Path::new("/w/.git/modules/sub"), roots: &roots })
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn ordinary_work_of_git_stays() {
         "[lfs]\n\trepositoryformatversion = 0\n[lfs \"https://h/a.git/info/lfs\"]\n\taccess = basic\n",
         "[pack]\n\tthreads = 1\n[merge]\n\ttool = meld\n[http]\n\tpostBuffer = 524288000\n[x]\n\ty = a \\\n  b\n",
     ] {
-        assert_eq!(verdict(PLAIN, &format!("{PLAIN}{added}")), Verdict::Fine, "{added}");
+        assert_eq!(verdict(PLAIN, &format!("{PLAIN}{added}")), ConfigVerdict::Fine, "{added}");
     }
 }
 
@@ -87,10 +87,12 @@ fn what_runs_something_goes_and_the_rest_stays() {
         ("[core]\n\tbare = false \\\n\n\tfsmonitor = ev\\\nil\n", "core.fsmonitor"),
     ] {
         let now = format!("{PLAIN}[branch \"a\"]\n\tremote = o\n{added}[user]\n\tname = me\n");
-        let Verdict::Mended(text, keys) = verdict(PLAIN, &now) else { panic!("{added}: {:?}", verdict(PLAIN, &now)) };
+        let ConfigVerdict::Mended(text, keys) = verdict(PLAIN, &now) else {
+            panic!("{added}: {:?}", verdict(PLAIN, &now))
+        };
         assert_eq!(keys, [key], "{added}");
         assert!(!text.contains("evil") && text.contains("name = me") && text.contains("remote = o"), "{added}: {text}");
-        assert_eq!(verdict(PLAIN, &text), Verdict::Fine, "{text}");
+        assert_eq!(verdict(PLAIN, &text), ConfigVerdict::Fine, "{text}");
     }
 }
 
@@ -105,9 +107,9 @@ fn what_the_user_had_is_as_it_was() {
         (format!("{PLAIN}[user]\n\tname = me"), vec!["alias.x", "credential.helper"]),
         (String::new(), vec!["alias.x", "credential.helper"]),
     ] {
-        let Verdict::Mended(text, found) = verdict(&own, &now) else { panic!("{now}") };
+        let ConfigVerdict::Mended(text, found) = verdict(&own, &now) else { panic!("{now}") };
         assert_eq!(found, keys, "{now}");
-        assert_eq!(verdict(&own, &text), Verdict::Fine, "{text}");
+        assert_eq!(verdict(&own, &text), ConfigVerdict::Fine, "{text}");
         assert!(text.contains("!mine") && text.contains("store") && !text.contains("evil"), "{text}");
         assert_eq!(text.contains("name = me"), now.contains("name = me"), "{text}");
     }
@@ -125,8 +127,8 @@ fn what_cannot_be_read_is_hostile() {
         "[c]\n\ta b\n",
         "[a.b \"c\"]\n",
     ] {
-        assert_eq!(verdict(PLAIN, now), Verdict::Hostile, "{now}");
+        assert_eq!(verdict(PLAIN, now), ConfigVerdict::Hostile, "{now}");
     }
-    assert_eq!(verdict("[core", "[core"), Verdict::Fine);
-    assert_eq!(verdict("[core", PLAIN), Verdict::Hostile);
+    assert_eq!(verdict("[core", "[core"), ConfigVerdict::Fine);
+    assert_eq!(verdict("[core", PLAIN), ConfigVerdict::Hostile);
 }

@@ -6,7 +6,7 @@ use std::io;
 
 use nix::libc;
 
-use super::enter::{CONSOLE, Step, done, move_mount, open_tree, own_terminal, set_only_this_read_only};
+use super::enter::{CONSOLE, EnterStep, done, move_mount, open_tree, own_terminal, set_only_this_read_only};
 
 const SHARED: [&CStr; 6] = [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"];
 const LINKS: [(&CStr, &CStr); 5] = [
@@ -39,21 +39,21 @@ pub(super) fn replace() -> io::Result<()> {
     for (tree, path) in taken.into_iter().zip(SHARED).chain([(terminal, CONSOLE)]) {
         if let Some(tree) = tree {
             make_file(path)?;
-            move_mount(Step::Devices, tree, path)?;
+            move_mount(EnterStep::Devices, tree, path)?;
         }
     }
     for (path, _) in FOLDERS.into_iter().zip(folders).filter(|(_, was_there)| *was_there) {
         // SAFETY: a C string.
-        done(Step::Devices, unsafe { libc::mkdir(path.as_ptr(), 0o755) }.into())?;
+        done(EnterStep::Devices, unsafe { libc::mkdir(path.as_ptr(), 0o755) }.into())?;
     }
     if let Some(memory) = memory {
-        move_mount(Step::Devices, memory, FOLDERS[1])?;
+        move_mount(EnterStep::Devices, memory, FOLDERS[1])?;
     }
     for (to, path) in LINKS {
         // SAFETY: C strings.
-        done(Step::Devices, unsafe { libc::symlink(to.as_ptr(), path.as_ptr()) }.into())?;
+        done(EnterStep::Devices, unsafe { libc::symlink(to.as_ptr(), path.as_ptr()) }.into())?;
     }
-    set_only_this_read_only(Step::Devices, c"/dev")
+    set_only_this_read_only(EnterStep::Devices, c"/dev")
 }
 
 fn cover() -> io::Result<()> {
@@ -62,14 +62,14 @@ fn cover() -> io::Result<()> {
     // SAFETY: C strings.
     let mounted =
         unsafe { libc::mount(c"none".as_ptr(), c"/dev".as_ptr(), c"tmpfs".as_ptr(), flags, options.as_ptr().cast()) };
-    done(Step::Devices, mounted.into()).map(drop)
+    done(EnterStep::Devices, mounted.into()).map(drop)
 }
 
 fn make_file(path: &CStr) -> io::Result<()> {
     // SAFETY: a C string; the descriptor was opened here.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644);
-        done(Step::Devices, file.into())?;
+        done(EnterStep::Devices, file.into())?;
         libc::close(file);
     }
     Ok(())

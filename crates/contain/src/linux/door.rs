@@ -14,7 +14,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-use super::enter::{Step, done};
+use super::enter::{EnterStep, done};
 
 /// In a network of its own every port is free. This one is given to nobody who asks for any.
 pub(super) const PORT: u16 = 61_128;
@@ -54,15 +54,15 @@ pub(super) fn hand_out(to: &OwnedFd) -> io::Result<()> {
     unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         let listener = libc::socket(libc::AF_INET, kind, 0);
-        done(Step::Door, listener.into())?;
+        done(EnterStep::Door, listener.into())?;
         let mut address: libc::sockaddr_in = std::mem::zeroed();
         address.sin_family = libc::AF_INET as libc::sa_family_t;
         address.sin_port = PORT.to_be();
         address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
         let size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-        done(Step::Door, libc::bind(listener, (&raw const address).cast(), size).into())?;
-        done(Step::Door, libc::listen(listener, WAITING).into())?;
-        done(Step::Door, send(to.as_raw_fd(), listener) as libc::c_long)?;
+        done(EnterStep::Door, libc::bind(listener, (&raw const address).cast(), size).into())?;
+        done(EnterStep::Door, libc::listen(listener, WAITING).into())?;
+        done(EnterStep::Door, send(to.as_raw_fd(), listener) as libc::c_long)?;
         libc::close(listener);
     }
     Ok(())
@@ -73,9 +73,9 @@ pub(super) fn hand_out(to: &OwnedFd) -> io::Result<()> {
 pub(super) unsafe fn send(to: c_int, listener: c_int) -> isize {
     /// More than the header and one descriptor need, aligned as the header wants it.
     #[repr(C, align(8))]
-    struct Space([u8; 64]);
+    struct DescriptorSpace([u8; 64]);
     let size = size_of::<c_int>() as u32;
-    let (mut byte, mut space) = ([0_u8], Space([0; 64]));
+    let (mut byte, mut space) = ([0_u8], DescriptorSpace([0; 64]));
     // SAFETY: all that the message points to lives until it was sent; the header lies within the space.
     unsafe {
         let mut piece = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: byte.len() };

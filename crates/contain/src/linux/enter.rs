@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::libc;
 
-use super::plan::{Kind, Mount, Plan, View};
+use super::plan::{FileSystemView, MountKind, Plan, PlannedMount};
 use super::{devices, door, family};
 
 /// What was being done; its place in this list crosses with the error.
@@ -36,7 +36,7 @@ const STEPS: &[&str] = &[
 
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub(super) enum Step {
+pub(super) enum EnterStep {
     Cwd,
     Namespaces,
     Map,
@@ -75,18 +75,18 @@ pub(super) fn parts(error: &io::Error) -> Option<(usize, i32)> {
 }
 
 pub(super) fn is_of_the_view(step: usize) -> bool {
-    step < Step::Capabilities as usize
+    step < EnterStep::Capabilities as usize
 }
 
-fn failed(step: Step) -> io::Error {
+fn failed(step: EnterStep) -> io::Error {
     error(step, io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }
 
-pub(super) fn error(step: Step, errno: i32) -> io::Error {
+pub(super) fn error(step: EnterStep, errno: i32) -> io::Error {
     io::Error::from_raw_os_error(MARK | ((step as i32) << 16) | (errno & 0xFFFF))
 }
 
-pub(super) fn done(step: Step, result: c_long) -> io::Result<c_long> {
+pub(super) fn done(step: EnterStep, result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(failed(step)) } else { Ok(result) }
 }
 
@@ -96,54 +96,54 @@ pub(super) fn enter(plan: &mut Plan) -> io::Result<()> {
     }
     drop_capabilities()?;
     // SAFETY: numbers only.
-    done(Step::Privileges, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
+    done(EnterStep::Privileges, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
     if let Some(rules) = &plan.landlock {
         if plan.view.is_some() {
             allow_own_terminals(rules, plan.terminal_rights)?;
         }
         // SAFETY: a descriptor that is open.
-        done(Step::Landlock, unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) })?;
+        done(EnterStep::Landlock, unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) })?;
     }
     let program = libc::sock_fprog { len: plan.filter.len() as u16, filter: plan.filter.as_ptr().cast_mut() };
     // SAFETY: the program outlives the call, which does not write to it.
     let applied = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
-    done(Step::Seccomp, applied).map(drop)
+    done(EnterStep::Seccomp, applied).map(drop)
 }
 
-fn change_view(view: &mut View) -> io::Result<()> {
+fn change_view(view: &mut FileSystemView) -> io::Result<()> {
     let mut cwd = [0_u8; libc::PATH_MAX as usize];
     // SAFETY: the buffer is as long as it says; paths are C strings throughout.
     unsafe {
         if libc::getcwd(cwd.as_mut_ptr().cast(), cwd.len()).is_null() {
-            return Err(failed(Step::Cwd));
+            return Err(failed(EnterStep::Cwd));
         }
         // Where none can be joined it has one of its own: other commands do not see it then.
         let joined =
             view.family.as_ref().is_some_and(|family| libc::setns(family.as_raw_fd(), libc::CLONE_NEWUSER) == 0);
         if joined {
-            done(Step::Namespaces, libc::unshare(view.namespaces & !libc::CLONE_NEWUSER).into())?;
+            done(EnterStep::Namespaces, libc::unshare(view.namespaces & !libc::CLONE_NEWUSER).into())?;
         } else {
-            done(Step::Namespaces, libc::unshare(view.namespaces).into())?;
+            done(EnterStep::Namespaces, libc::unshare(view.namespaces).into())?;
             map_user(&view.uid_map, &view.gid_map, &view.tag)?;
         }
         if let Some(herald) = &view.herald {
             // Where this fails, the tree is known by its group and its mark alone.
             let _ = family::hand_out(c"/proc/self/ns/ipc", herald.as_raw_fd());
         }
-        mount(Step::Private, c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE)?;
-        for Mount { path, kind } in &view.mounts {
-            if let Kind::Writable(at) = kind {
+        mount(EnterStep::Private, c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE)?;
+        for PlannedMount { path, kind } in &view.mounts {
+            if let MountKind::Writable(at) = kind {
                 view.clones[*at] = unless_gone(path, || open_tree(path))?.unwrap_or(GONE);
             }
         }
         if view.read_only_root {
-            set_read_only(Step::ReadOnly, c"/")?;
+            set_read_only(EnterStep::ReadOnly, c"/")?;
         }
     }
     if view.own_devices {
         devices::replace()?;
     }
-    for Mount { path, kind } in &view.mounts {
+    for PlannedMount { path, kind } in &view.mounts {
         unless_gone(path, || place(path, *kind, &view.clones))?;
     }
     own_terminals(view.own_devices)?;
@@ -155,7 +155,7 @@ fn change_view(view: &mut View) -> io::Result<()> {
         if let Some(door) = &view.door {
             door::hand_out(door)?;
         }
-        done(Step::Return, libc::chdir(cwd.as_ptr().cast()).into())?;
+        done(EnterStep::Return, libc::chdir(cwd.as_ptr().cast()).into())?;
     }
     Ok(())
 }
@@ -206,31 +206,31 @@ fn is_another(tree: c_int, path: &CStr) -> bool {
     }
 }
 
-fn place(path: &CStr, kind: Kind, clones: &[c_int]) -> io::Result<()> {
+fn place(path: &CStr, kind: MountKind, clones: &[c_int]) -> io::Result<()> {
     match kind {
-        Kind::Writable(at) if clones[at] == GONE => Ok(()),
-        Kind::Writable(at) => match move_mount(Step::Writable, clones[at], path) {
+        MountKind::Writable(at) if clones[at] == GONE => Ok(()),
+        MountKind::Writable(at) => match move_mount(EnterStep::Writable, clones[at], path) {
             Err(_) if is_another(clones[at], path) => Ok(()),
             result => result,
         },
-        Kind::Pin => mount(Step::Pin, path, path, None, libc::MS_BIND | libc::MS_REC),
-        Kind::Guarded => {
-            mount(Step::Guard, path, path, None, libc::MS_BIND | libc::MS_REC)?;
-            set_read_only(Step::Guard, path)
+        MountKind::Pin => mount(EnterStep::Pin, path, path, None, libc::MS_BIND | libc::MS_REC),
+        MountKind::Guarded => {
+            mount(EnterStep::Guard, path, path, None, libc::MS_BIND | libc::MS_REC)?;
+            set_read_only(EnterStep::Guard, path)
         }
         // A file may be a folder by now, and the other way round.
-        Kind::HiddenFolder => cover_folder(path).or_else(|error| cover_file(path).map_err(|_| error)),
-        Kind::HiddenFile => cover_file(path).or_else(|error| cover_folder(path).map_err(|_| error)),
+        MountKind::HiddenFolder => cover_folder(path).or_else(|error| cover_file(path).map_err(|_| error)),
+        MountKind::HiddenFile => cover_file(path).or_else(|error| cover_folder(path).map_err(|_| error)),
     }
 }
 
 fn cover_folder(path: &CStr) -> io::Result<()> {
     const FLAGS: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
-    mount(Step::Hide, c"none", path, Some((c"tmpfs", c"mode=0555,nr_inodes=2")), FLAGS)
+    mount(EnterStep::Hide, c"none", path, Some((c"tmpfs", c"mode=0555,nr_inodes=2")), FLAGS)
 }
 
 fn cover_file(path: &CStr) -> io::Result<()> {
-    mount(Step::Hide, c"/dev/null", path, None, libc::MS_BIND)
+    mount(EnterStep::Hide, c"/dev/null", path, None, libc::MS_BIND)
 }
 
 const TERMINALS: &CStr = c"/dev/pts";
@@ -247,11 +247,11 @@ fn own_terminals(has_console: bool) -> io::Result<()> {
     let mut name = [0_u8; 64];
     if let Some(own) = own_terminal(&mut name).filter(|_| !has_console) {
         // Only its name is lost where this fails.
-        let _ = mount(Step::Terminals, own, CONSOLE, None, libc::MS_BIND);
+        let _ = mount(EnterStep::Terminals, own, CONSOLE, None, libc::MS_BIND);
     }
     let options = c"newinstance,mode=0620,ptmxmode=0666";
     let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
-    mount(Step::Terminals, c"devpts", TERMINALS, Some((c"devpts", options)), flags)
+    mount(EnterStep::Terminals, c"devpts", TERMINALS, Some((c"devpts", options)), flags)
 }
 
 /// The terminal that is the child's standard input, by its name.
@@ -285,7 +285,7 @@ fn allow_own_terminals(rules: &OwnedFd, rights: u64) -> io::Result<()> {
             }
             let rule = PathBeneath { rights, path };
             let added = libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, &raw const rule, 0);
-            done(Step::Landlock, added)?;
+            done(EnterStep::Landlock, added)?;
             libc::close(path);
         }
     }
@@ -308,9 +308,9 @@ fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: a C string, and a buffer with its length.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-        done(Step::Map, file.into())?;
+        done(EnterStep::Map, file.into())?;
         // Closed in any case: while a file of /proc is open for writing, /proc cannot be made read-only.
-        let written = done(Step::Map, libc::write(file, bytes.as_ptr().cast(), bytes.len()) as c_long);
+        let written = done(EnterStep::Map, libc::write(file, bytes.as_ptr().cast(), bytes.len()) as c_long);
         libc::close(file);
         written.map(drop)
     }
@@ -318,7 +318,7 @@ fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
 
 /// `kind` is the file system with its options; a bind mount has none.
 fn mount(
-    step: Step,
+    step: EnterStep,
     source: &CStr,
     target: &CStr,
     kind: Option<(&CStr, &CStr)>,
@@ -338,10 +338,10 @@ pub(super) fn open_tree(path: &CStr) -> io::Result<c_int> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | AT_RECURSIVE;
     // SAFETY: a C string.
     let tree = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
-    done(Step::Clone, tree).map(|tree| tree as c_int)
+    done(EnterStep::Clone, tree).map(|tree| tree as c_int)
 }
 
-pub(super) fn move_mount(step: Step, tree: c_int, path: &CStr) -> io::Result<()> {
+pub(super) fn move_mount(step: EnterStep, tree: c_int, path: &CStr) -> io::Result<()> {
     const FROM_EMPTY_PATH: c_int = 4;
     // SAFETY: an open descriptor and C strings.
     unsafe {
@@ -353,16 +353,16 @@ pub(super) fn move_mount(step: Step, tree: c_int, path: &CStr) -> io::Result<()>
     Ok(())
 }
 
-fn set_read_only(step: Step, path: &CStr) -> io::Result<()> {
+fn set_read_only(step: EnterStep, path: &CStr) -> io::Result<()> {
     set_read_only_as(step, path, AT_RECURSIVE)
 }
 
 /// What is mounted within stays as it is.
-pub(super) fn set_only_this_read_only(step: Step, path: &CStr) -> io::Result<()> {
+pub(super) fn set_only_this_read_only(step: EnterStep, path: &CStr) -> io::Result<()> {
     set_read_only_as(step, path, 0)
 }
 
-fn set_read_only_as(step: Step, path: &CStr, flags: c_int) -> io::Result<()> {
+fn set_read_only_as(step: EnterStep, path: &CStr, flags: c_int) -> io::Result<()> {
     /// `struct mount_attr`, whose other fields stay zero.
     #[repr(C)]
     struct Attributes {
@@ -387,12 +387,12 @@ unsafe fn bring_up_loopback() -> io::Result<()> {
     // SAFETY: a zeroed request is valid, and its name ends with NUL.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        done(Step::Loopback, socket.into())?;
+        done(EnterStep::Loopback, socket.into())?;
         let mut request: libc::ifreq = std::mem::zeroed();
         request.ifr_name[0] = b'l' as libc::c_char;
         request.ifr_name[1] = b'o' as libc::c_char;
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-        done(Step::Loopback, libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request).into())?;
+        done(EnterStep::Loopback, libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request).into())?;
         libc::close(socket);
     }
     Ok(())
@@ -401,12 +401,12 @@ unsafe fn bring_up_loopback() -> io::Result<()> {
 /// Those of root as well, which a new program would get back from the bounding set.
 fn drop_capabilities() -> io::Result<()> {
     #[repr(C)]
-    struct Header {
+    struct CapabilityHeader {
         version: u32,
         pid: c_int,
     }
     const VERSION_3: u32 = 0x2008_0522;
-    let header = Header { version: VERSION_3, pid: 0 };
+    let header = CapabilityHeader { version: VERSION_3, pid: 0 };
     let none = [0_u32; 6];
     // SAFETY: numbers, and structures of the size that this version has.
     unsafe {
@@ -418,7 +418,7 @@ fn drop_capabilities() -> io::Result<()> {
             }
         }
         libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-        done(Step::Capabilities, libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr())).map(drop)
+        done(EnterStep::Capabilities, libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr())).map(drop)
     }
 }
 
@@ -428,9 +428,9 @@ mod tests {
 
     #[test]
     fn the_step_crosses_with_the_error() {
-        assert_eq!(STEPS.len(), Step::Seccomp as usize + 1);
+        assert_eq!(STEPS.len(), EnterStep::Seccomp as usize + 1);
         assert_eq!(
-            explain(&error(Step::Guard, libc::EPERM)).unwrap(),
+            explain(&error(EnterStep::Guard, libc::EPERM)).unwrap(),
             "guarding a path failed: Operation not permitted (os error 1)"
         );
         assert_eq!(explain(&io::Error::from_raw_os_error(libc::ENOENT)), None);

@@ -24,9 +24,9 @@ const MOST: usize = 16;
 
 /// The user namespaces of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Families(Mutex<Known>);
+pub(crate) struct Families(Mutex<KnownFamilies>);
 
-type Known = Vec<(Arc<AccessMap>, Arc<OwnedFd>)>;
+type KnownFamilies = Vec<(Arc<AccessMap>, Arc<OwnedFd>)>;
 
 /// The user namespace of those that have `map`, made if there is none. `None` where none can be made, or where sharing would
 /// weaken what is kept.
@@ -78,7 +78,7 @@ fn make(tag: &str) -> io::Result<OwnedFd> {
 
 fn new_namespace(uid_map: &[u8], gid_map: &[u8], tag: &[u8]) -> io::Result<()> {
     // SAFETY: a number.
-    super::enter::done(super::enter::Step::Namespaces, unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into())?;
+    super::enter::done(super::enter::EnterStep::Namespaces, unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into())?;
     map_user(uid_map, gid_map, tag)
 }
 

@@ -20,7 +20,7 @@ use crate::{Hidden, writable_roots};
 
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) view: Option<View>,
+    pub(super) view: Option<FileSystemView>,
     pub(super) landlock: Option<Arc<OwnedFd>>,
     /// What Landlock lets programs do with terminals of their own.
     pub(super) terminal_rights: u64,
@@ -29,7 +29,7 @@ pub(super) struct Plan {
 
 /// A view of the file system of its own.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct FileSystemView {
     pub(super) namespaces: c_int,
     pub(super) uid_map: Vec<u8>,
     pub(super) gid_map: Vec<u8>,
@@ -48,18 +48,18 @@ pub(super) struct View {
     /// Where the socket that leads to the proxy is handed out, if there is one.
     pub(super) door: Option<OwnedFd>,
     /// From the root down.
-    pub(super) mounts: Vec<Mount>,
+    pub(super) mounts: Vec<PlannedMount>,
 }
 
 #[derive(Debug)]
-pub(super) struct Mount {
+pub(super) struct PlannedMount {
     pub(super) path: CString,
-    pub(super) kind: Kind,
+    pub(super) kind: MountKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// With its place in `View::clones`.
+pub(super) enum MountKind {
+    /// With its place in `FileSystemView::clones`.
     Writable(usize),
     /// Leads to something guarded or hidden: as a mount of its own it cannot be renamed away.
     Pin,
@@ -82,7 +82,7 @@ impl Plan {
         let own_view = matches!(rung, Rung::Full | Rung::Namespaces);
         let own_network = own_view && map.network != NetworkMode::On;
         let view = own_view
-            .then(|| View::new(map, Grounds { writable: &writable, hidden: &hidden, open }, own_network))
+            .then(|| FileSystemView::new(map, CurrentPaths { writable: &writable, hidden: &hidden, open }, own_network))
             .transpose()?;
         let landlock = match rung {
             Rung::Full => Some(rules::ruleset(&writable, &[])?),
@@ -111,33 +111,33 @@ fn around_shown(map: &AccessMap, opened: Vec<PathBuf>) -> Cow<'_, AccessMap> {
 
 /// As they are now.
 #[derive(Clone, Copy)]
-struct Grounds<'a> {
+struct CurrentPaths<'a> {
     writable: &'a [PathBuf],
     hidden: &'a [PathBuf],
     /// Guarded in another way.
     open: &'a [PathBuf],
 }
 
-impl View {
-    fn new(map: &AccessMap, grounds: Grounds<'_>, own_network: bool) -> Result<Self, String> {
-        let Grounds { writable, hidden, open } = grounds;
+impl FileSystemView {
+    fn new(map: &AccessMap, grounds: CurrentPaths<'_>, own_network: bool) -> Result<Self, String> {
+        let CurrentPaths { writable, hidden, open } = grounds;
         let mut namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
         if own_network {
             namespaces |= libc::CLONE_NEWNET;
         }
         let (uid, gid) = (geteuid(), getegid());
-        let mut places: Vec<(PathBuf, Kind)> = Vec::new();
-        places.extend(writable.iter().enumerate().map(|(at, path)| (path.clone(), Kind::Writable(at))));
+        let mut places: Vec<(PathBuf, MountKind)> = Vec::new();
+        places.extend(writable.iter().enumerate().map(|(at, path)| (path.clone(), MountKind::Writable(at))));
         if map.mode == ContainMode::WorkspaceWrite {
             let guarded = map.guarded.iter().filter(|path| !open.contains(path));
             let guarded = guarded.filter_map(|path| real_path::existing(path));
             let guarded = guarded.filter(|path| is_within(path, writable) && !is_within(path, hidden));
-            places.extend(guarded.map(|path| (path, Kind::Guarded)));
+            places.extend(guarded.map(|path| (path, MountKind::Guarded)));
         }
         places.extend(hidden.iter().map(|path| (path.clone(), covered(path))));
         let covering: Vec<PathBuf> = places
             .iter()
-            .filter(|(_, kind)| !matches!(kind, Kind::Writable(_)))
+            .filter(|(_, kind)| !matches!(kind, MountKind::Writable(_)))
             .map(|(path, _)| path.clone())
             .chain(
                 open.iter().filter(|path| !is_within(path, hidden) && path.parent().is_some_and(Path::is_dir)).cloned(),
@@ -147,12 +147,12 @@ impl View {
         for path in covering {
             for outer in path.ancestors().skip(1).take_while(|outer| is_within(outer, writable)) {
                 if known.insert(outer.to_owned()) {
-                    places.push((outer.to_owned(), Kind::Pin));
+                    places.push((outer.to_owned(), MountKind::Pin));
                 }
             }
         }
         places.sort_by_key(|(path, kind)| (path.components().count(), rank(*kind)));
-        let mount = |(path, kind): (PathBuf, Kind)| c_string(&path).map(|path| Mount { path, kind });
+        let mount = |(path, kind): (PathBuf, MountKind)| c_string(&path).map(|path| PlannedMount { path, kind });
         Ok(Self {
             namespaces,
             uid_map: format!("{uid} {uid} 1").into_bytes(),
@@ -170,12 +170,12 @@ impl View {
 }
 
 /// What is said last of one path holds.
-fn rank(kind: Kind) -> u8 {
+fn rank(kind: MountKind) -> u8 {
     match kind {
-        Kind::Writable(_) => 0,
-        Kind::Pin => 1,
-        Kind::Guarded => 2,
-        Kind::HiddenFolder | Kind::HiddenFile => 3,
+        MountKind::Writable(_) => 0,
+        MountKind::Pin => 1,
+        MountKind::Guarded => 2,
+        MountKind::HiddenFolder | MountKind::HiddenFile => 3,
     }
 }
 
@@ -183,8 +183,8 @@ fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
     roots.iter().any(|root| path.starts_with(root))
 }
 
-fn covered(path: &Path) -> Kind {
-    if path.is_dir() { Kind::HiddenFolder } else { Kind::HiddenFile }
+fn covered(path: &Path) -> MountKind {
+    if path.is_dir() { MountKind::HiddenFolder } else { MountKind::HiddenFile }
 }
 
 fn c_string(path: &Path) -> Result<CString, String> {

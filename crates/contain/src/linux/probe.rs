@@ -12,13 +12,13 @@ use omp_types::{AccessMap, ContainMode};
 use super::enter;
 use super::filter::{self, Strict};
 use super::plan::Plan;
-use crate::rung::{Missing, Rung, Standing};
+use crate::rung::{Missing, ProbedSupport, Rung};
 
 const WITHOUT_VIEW: &str = "guarded files such as .git/hooks are put back only after a command has changed them, sockets \
      such as docker's can be reached, and modes and times of files outside can be changed";
 const WITHOUT_LANDLOCK: &str = "commands can reach abstract sockets such as that of the X server";
 
-pub(crate) fn probe() -> Standing {
+pub(crate) fn probe() -> ProbedSupport {
     let read = |path: &str| {
         let mut text = String::new();
         File::open(path).and_then(|mut file| file.read_to_string(&mut text)).ok().map(|_| text)
@@ -51,7 +51,7 @@ struct Tried {
 type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Tried {
-    fn standing(self, read: ReadFile<'_>) -> Standing {
+    fn standing(self, read: ReadFile<'_>) -> ProbedSupport {
         let landlock = self.landlock.unwrap_or(0);
         let (mut namespaces, mut missing) = (false, Vec::new());
         match &self.view {
@@ -59,13 +59,13 @@ impl Tried {
             Err(error) if is_of_the_view(error) => missing.push(no_namespaces(error, read)),
             Err(error) => {
                 missing.push(no_seccomp(error));
-                return Standing { missing, landlock, ..Standing::default() };
+                return ProbedSupport { missing, landlock, ..ProbedSupport::default() };
             }
         }
         if let Err(error) = &self.rest {
-            let is_landlock = enter::parts(error).is_some_and(|(step, _)| step == enter::Step::Landlock as usize);
+            let is_landlock = enter::parts(error).is_some_and(|(step, _)| step == enter::EnterStep::Landlock as usize);
             missing.push(if is_landlock { no_landlock(libc::EPERM, read) } else { no_seccomp(error) });
-            return Standing { missing, landlock, ..Standing::default() };
+            return ProbedSupport { missing, landlock, ..ProbedSupport::default() };
         }
         match self.landlock {
             Err(errno) => missing.push(no_landlock(errno, read)),
@@ -77,7 +77,7 @@ impl Tried {
             }),
             Ok(_) => {}
         }
-        Standing { namespaces, landlock, seccomp: self.seccomp, missing, ..Standing::default() }
+        ProbedSupport { namespaces, landlock, seccomp: self.seccomp, missing, ..ProbedSupport::default() }
     }
 }
 
@@ -325,7 +325,7 @@ mod tests {
         assert!(told.contains("version 4 of Landlock") && told.contains("use Linux 6.12 or newer"), "{told}");
         // They are there, and may not be used.
         for (step, words) in
-            [(enter::Step::Landlock, "forbids Landlock"), (enter::Step::Seccomp, "applying seccomp failed")]
+            [(enter::EnterStep::Landlock, "forbids Landlock"), (enter::EnterStep::Seccomp, "applying seccomp failed")]
         {
             let (rung, told) = told_with("6.12.0", libc::EPERM, Err(enter::error(step, libc::EPERM)), Ok(7));
             assert_eq!(rung, Rung::None, "{told}");

@@ -21,9 +21,9 @@ const DEV: &str = "/dev";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "fd"];
 
 /// What the last rules were made of, and they themselves: children one after the other mostly get the same.
-static LAST: Mutex<Option<Last>> = Mutex::new(None);
+static LAST: Mutex<Option<LastRules>> = Mutex::new(None);
 
-struct Last {
+struct LastRules {
     ground: Ground,
     rules: Arc<OwnedFd>,
     /// How many children have had them: each adds a rule of its own.
@@ -35,7 +35,7 @@ const MOST_CHILDREN: usize = 64;
 
 /// All that decides which files rules are about: a folder that was made anew is another one, whatever its name.
 struct Ground {
-    writable: Vec<(PathBuf, Option<Identity>)>,
+    writable: Vec<(PathBuf, Option<InodeIdentity>)>,
     /// As they really are.
     hidden: Vec<PathBuf>,
     /// Folders that were looked into to find the pieces that may be read, as they were then.
@@ -44,7 +44,7 @@ struct Ground {
 }
 
 /// Device, number, and time of birth, because numbers are given out again.
-type Identity = (u64, u64, Option<SystemTime>);
+type InodeIdentity = (u64, u64, Option<SystemTime>);
 
 /// Reading everywhere but in `hidden` and the raw disks, writing in `writable`.
 pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<Arc<OwnedFd>, String> {
@@ -58,7 +58,7 @@ pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<Arc<Ow
     }
     let ground = Ground::survey(writable, hidden);
     let rules = Arc::new(build(&ground)?);
-    *last = Some(Last { ground, rules: rules.clone(), given: 1 });
+    *last = Some(LastRules { ground, rules: rules.clone(), given: 1 });
     Ok(rules)
 }
 
@@ -134,7 +134,7 @@ impl Ground {
     }
 }
 
-fn identified(paths: &[PathBuf]) -> Vec<(PathBuf, Option<Identity>)> {
+fn identified(paths: &[PathBuf]) -> Vec<(PathBuf, Option<InodeIdentity>)> {
     let identity = |metadata: Metadata| (metadata.dev(), metadata.ino(), metadata.created().ok());
     paths.iter().map(|path| (path.clone(), std::fs::metadata(path).ok().map(identity))).collect()
 }

@@ -5,12 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use omp_types::{Cache, Env};
+use omp_types::{Env, UnusedCache};
 
 use super::looks::Looks;
 use super::{MapSources, named};
 
-struct Known {
+struct KnownCache {
     /// Below the home folder.
     place: &'static str,
     /// Whose it is. Where nobody is named, it is used where it exists.
@@ -19,15 +19,15 @@ struct Known {
     mark: &'static str,
 }
 
-const fn of(place: &'static str, programs: &'static [&'static str], mark: &'static str) -> Known {
-    Known { place, programs, mark }
+const fn of(place: &'static str, programs: &'static [&'static str], mark: &'static str) -> KnownCache {
+    KnownCache { place, programs, mark }
 }
 
-const fn existing(place: &'static str) -> Known {
+const fn existing(place: &'static str) -> KnownCache {
     of(place, &[], "")
 }
 
-const CACHES: &[Known] = &[
+const CACHES: &[KnownCache] = &[
     of(".cargo/registry", &["cargo"], "Cargo.toml"),
     of(".cargo/git", &["cargo"], "Cargo.toml"),
     existing(".cargo/.package-cache"),
@@ -71,16 +71,16 @@ pub(super) struct Caches {
 }
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct UsableCaches {
     /// The missing ones as well.
     pub(super) writable: Vec<PathBuf>,
-    pub(super) missing: Vec<Cache>,
+    pub(super) missing: Vec<UnusedCache>,
 }
 
 impl Caches {
     pub(super) fn of(sources: &MapSources<'_>) -> Self {
         let cargo_home = cargo_home(sources.env);
-        let path = |known: &Known| match (known.of_cargo(), &cargo_home) {
+        let path = |known: &KnownCache| match (known.of_cargo(), &cargo_home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => sources.home.join(known.place),
         };
@@ -99,8 +99,8 @@ impl Caches {
         self.paths.iter()
     }
 
-    pub(super) fn find(self, sources: &MapSources<'_>, looks: &Looks) -> Found {
-        let mut found = Found::default();
+    pub(super) fn find(self, sources: &MapSources<'_>, looks: &Looks) -> UsableCaches {
+        let mut found = UsableCaches::default();
         for (known, path) in CACHES.iter().zip(self.paths) {
             if !looks.exists(&path) {
                 if known.programs.is_empty() || !path.is_absolute() {
@@ -108,7 +108,7 @@ impl Caches {
                 }
                 let moved = cargo_home(sources.env).filter(|_| known.of_cargo().is_some());
                 let home = moved.as_deref().and_then(Path::parent).unwrap_or(sources.home);
-                found.missing.push(Cache {
+                found.missing.push(UnusedCache {
                     path: looks.real(&path),
                     home: home.to_owned(),
                     programs: known.programs,
@@ -123,7 +123,7 @@ impl Caches {
     }
 }
 
-impl Known {
+impl KnownCache {
     fn marks(&self, sources: &MapSources<'_>) -> impl Iterator<Item = PathBuf> {
         let folders = [sources.workspace, sources.cwd].into_iter().filter(|_| !self.mark.is_empty());
         folders.map(|folder| folder.join(self.mark))

@@ -10,10 +10,10 @@ use omp_stdx::{at_once, real_path};
 
 /// What was found, as it was when it was first asked for.
 #[derive(Default)]
-pub(super) struct Looks(RefCell<HashMap<PathBuf, Place>>);
+pub(super) struct Looks(RefCell<HashMap<PathBuf, LookedPath>>);
 
 #[derive(Clone, Debug)]
-struct Place {
+struct LookedPath {
     /// With links followed as far as it exists.
     real: PathBuf,
     exists: bool,
@@ -74,7 +74,7 @@ impl Looks {
         }
     }
 
-    fn place(&self, path: &Path) -> Place {
+    fn place(&self, path: &Path) -> LookedPath {
         if let Some(known) = self.0.borrow().get(path) {
             return known.clone();
         }
@@ -93,9 +93,9 @@ impl Looks {
         above.exists.then(|| above.real.join(name))
     }
 
-    fn missing(&self, path: &Path) -> Place {
+    fn missing(&self, path: &Path) -> LookedPath {
         let above = path.parent().map(|parent| self.place(parent).real).unwrap_or_default();
-        Place { real: above.join(path.file_name().unwrap_or_default()), exists: false, is_link: false }
+        LookedPath { real: above.join(path.file_name().unwrap_or_default()), exists: false, is_link: false }
     }
 }
 
@@ -105,10 +105,10 @@ const WORTH_LISTING: usize = 4;
 const MOST_LISTED: usize = 2_000;
 
 /// What is in a folder, and whether it is a link; `None` where that was not told.
-struct Listed(HashMap<OsString, Option<bool>>);
+struct ListedFolder(HashMap<OsString, Option<bool>>);
 
 /// The folders that much is asked of, as far as they can be listed.
-fn listed(asked: &[(&Path, PathBuf)], may_list: &dyn Fn(&Path) -> bool) -> HashMap<PathBuf, Listed> {
+fn listed(asked: &[(&Path, PathBuf)], may_list: &dyn Fn(&Path) -> bool) -> HashMap<PathBuf, ListedFolder> {
     let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
     // Elsewhere names may be written in another way than they are asked for.
     let folders = asked.iter().filter(|_| cfg!(target_os = "linux")).filter_map(|(_, candidate)| candidate.parent());
@@ -119,12 +119,12 @@ fn listed(asked: &[(&Path, PathBuf)], may_list: &dyn Fn(&Path) -> bool) -> HashM
         .map(|(folder, _)| folder)
         .filter(|it| may_list(it))
         .collect();
-    let listed = at_once::map(&folders, |folder| Listed::of(folder));
+    let listed = at_once::map(&folders, |folder| ListedFolder::of(folder));
     let folders = folders.into_iter().map(Path::to_owned);
     folders.zip(listed).filter_map(|(folder, listed)| Some((folder, listed?))).collect()
 }
 
-impl Listed {
+impl ListedFolder {
     fn of(folder: &Path) -> Option<Self> {
         let mut names = HashMap::new();
         for entry in std::fs::read_dir(folder).ok()? {
@@ -138,30 +138,30 @@ impl Listed {
     }
 
     /// `None` where it has to be looked at.
-    fn tell(&self, candidate: &Path) -> Option<Place> {
+    fn tell(&self, candidate: &Path) -> Option<LookedPath> {
         let name = candidate.file_name()?;
         let real = candidate.to_owned();
         match self.0.get(name) {
-            Some(Some(false)) => Some(Place { real, exists: true, is_link: false }),
+            Some(Some(false)) => Some(LookedPath { real, exists: true, is_link: false }),
             Some(_) => None,
             // Some file systems do not tell them apart.
             None if self.0.keys().any(|known| known.eq_ignore_ascii_case(name)) => None,
-            None => Some(Place { real, exists: false, is_link: false }),
+            None => Some(LookedPath { real, exists: false, is_link: false }),
         }
     }
 }
 
 /// At a place in a folder whose real path is known.
-fn look(candidate: &Path) -> Place {
+fn look(candidate: &Path) -> LookedPath {
     let is_link = match candidate.symlink_metadata() {
         Ok(data) => data.is_symlink(),
-        Err(_) => return Place { real: candidate.to_owned(), exists: false, is_link: false },
+        Err(_) => return LookedPath { real: candidate.to_owned(), exists: false, is_link: false },
     };
     // Where case does not count, the name may be written in another way.
     let as_written = !is_link && cfg!(target_os = "linux");
     let real = if as_written { Some(candidate.to_owned()) } else { real_path::existing(candidate) };
     let exists = real.is_some();
-    Place { real: real.unwrap_or_else(|| candidate.to_owned()), exists, is_link }
+    LookedPath { real: real.unwrap_or_else(|| candidate.to_owned()), exists, is_link }
 }
 
 fn is_plain(path: &Path) -> bool {

@@ -20,18 +20,18 @@ pub fn services(home: &Path, env: &Env) -> Vec<Service> {
 
 /// The same, with what was looked at before.
 pub(super) fn found(home: &Path, env: &Env, looks: &Looks) -> Vec<Service> {
-    let places = Places { home, env, looks };
+    let places = ServicePlaces { home, env, looks };
     let found = SERVICES.iter().map(|name| real_of(places.service(name), looks));
     found.filter(|service| service.paths().next().is_some()).collect()
 }
 
-struct Places<'a> {
+struct ServicePlaces<'a> {
     home: &'a Path,
     env: &'a Env,
     looks: &'a Looks,
 }
 
-impl Places<'_> {
+impl ServicePlaces<'_> {
     fn service(&self, name: &'static str) -> Service {
         let (sockets, files) = match name {
             "ssh-agent" => self.ssh(),

@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 use memchr::memmem;
 use pdf_extract::{Dictionary, Document as Pdf, Object, ObjectId, Stream};
 
-use crate::{DocumentError, Limits, sealed};
+use crate::{DocumentError, DocumentLimits, sealed};
 
 /// Parents of a page, and forms within forms.
 const MAX_DEPTH: usize = 32;
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 const MAX_FORMS: u64 = 20_000;
 
 /// Measures what every compressed stream unpacks to, before anything is parsed.
-pub fn measure_raw(bytes: &[u8], limits: Limits) -> Result<(), DocumentError> {
+pub fn measure_raw(bytes: &[u8], limits: DocumentLimits) -> Result<(), DocumentError> {
     let mut left = limits.unpacked_bytes;
     for start in memmem::find_iter(bytes, b"stream") {
         if bytes[..start].ends_with(b"end") {
@@ -39,7 +39,7 @@ pub fn measure_raw(bytes: &[u8], limits: Limits) -> Result<(), DocumentError> {
 }
 
 /// The same for a file whose streams are readable only now that it is decrypted.
-pub fn measure(pdf: &Pdf, limits: Limits) -> Result<(), DocumentError> {
+pub fn measure(pdf: &Pdf, limits: DocumentLimits) -> Result<(), DocumentError> {
     let mut left = limits.unpacked_bytes;
     for object in pdf.objects.values() {
         if let Object::Stream(stream) = object {
@@ -49,7 +49,7 @@ pub fn measure(pdf: &Pdf, limits: Limits) -> Result<(), DocumentError> {
     Ok(())
 }
 
-fn inflate(data: &[u8], left: &mut u64, limits: Limits) -> Result<(), DocumentError> {
+fn inflate(data: &[u8], left: &mut u64, limits: DocumentLimits) -> Result<(), DocumentError> {
     // What is damaged ends early here as it does in the parser.
     let mut rest = ZlibDecoder::new(data).take(*left);
     let mut chunk = [0; 16 * 1024];
@@ -60,13 +60,13 @@ fn inflate(data: &[u8], left: &mut u64, limits: Limits) -> Result<(), DocumentEr
     if *left == 0 { Err(DocumentError::Bomb { most: limits.unpacked_bytes }) } else { Ok(()) }
 }
 
-pub struct Guard<'a> {
+pub struct PdfGuard<'a> {
     pdf: &'a Pdf,
     /// How many forms are drawn for one.
     known: RefCell<HashMap<ObjectId, u64>>,
 }
 
-impl<'a> Guard<'a> {
+impl<'a> PdfGuard<'a> {
     pub fn new(pdf: &'a Pdf) -> Self {
         Self { pdf, known: RefCell::default() }
     }

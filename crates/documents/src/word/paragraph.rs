@@ -7,13 +7,13 @@ pub struct Paragraph {
     pub list: Option<String>,
     pub list_level: usize,
     /// What the text that comes next looks like.
-    pub style: Style,
+    pub style: RunStyle,
     pub in_run: bool,
-    pieces: Vec<(Style, String)>,
+    pieces: Vec<(RunStyle, String)>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Style {
+pub struct RunStyle {
     pub bold: bool,
     pub italic: bool,
     pub link: Option<String>,
@@ -39,7 +39,7 @@ impl Paragraph {
     }
 }
 
-impl Style {
+impl RunStyle {
     /// The piece between its marks; blanks stay outside of them.
     fn mark(&self, piece: &str) -> String {
         let inner = piece.trim();

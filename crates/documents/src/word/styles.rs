@@ -2,19 +2,19 @@
 
 use std::collections::HashMap;
 
-use crate::Limits;
-use crate::xml::{self, Node};
+use crate::DocumentLimits;
+use crate::xml::{self, XmlNode};
 
 /// Styles that are headings, with their levels. Ids are translated by Word, names are not.
 pub struct Headings(HashMap<String, usize>);
 
 impl Headings {
-    pub fn read(text: Option<&str>, limits: Limits) -> Self {
+    pub fn read(text: Option<&str>, limits: DocumentLimits) -> Self {
         let mut levels = HashMap::new();
         let mut current = None;
         // What is read before an error counts.
         let _ = xml::walk(text.unwrap_or_default(), limits, |node| {
-            let Node::Open(element) = node else { return };
+            let XmlNode::Open(element) = node else { return };
             match element.name {
                 "style" => current = element.attribute("styleId"),
                 "name" => {
@@ -53,11 +53,11 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    pub fn read(text: Option<&str>, limits: Limits) -> Self {
+    pub fn read(text: Option<&str>, limits: DocumentLimits) -> Self {
         let mut this = Self { lists: HashMap::new(), numbered: HashMap::new(), counts: HashMap::new() };
         let (mut definition, mut list, mut level) = (String::new(), String::new(), 0);
         let _ = xml::walk(text.unwrap_or_default(), limits, |node| {
-            let Node::Open(element) = node else { return };
+            let XmlNode::Open(element) = node else { return };
             let value = || element.attribute("val").unwrap_or_default();
             match element.name {
                 "abstractNum" => definition = element.attribute("abstractNumId").unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_documents::{DocumentError, Format, Limits, to_markdown};
+use omp_documents::{DocumentError, DocumentLimits, Format, to_markdown};
 
 use crate::made::{convert, within, zipped};
 
@@ -11,7 +11,7 @@ const ZIPPED: [Format; 4] = [Format::Word, Format::Excel, Format::PowerPoint, Fo
 #[test]
 fn zip_bombs() {
     let zeros = "0".repeat(4 * 1024 * 1024);
-    let small = Limits { unpacked_bytes: 1024 * 1024, ..Limits::default() };
+    let small = DocumentLimits { unpacked_bytes: 1024 * 1024, ..DocumentLimits::default() };
     for format in ZIPPED {
         let bomb = within(format, zipped(&[("word/document.xml", &zeros)]), small);
         assert_eq!(bomb, Err(DocumentError::Bomb { most: 1024 * 1024 }), "{format:?}");
@@ -50,9 +50,9 @@ fn deep_nesting() {
 
 #[test]
 fn files_and_texts_past_the_limits() {
-    let small = Limits { file_bytes: 10, ..Limits::default() };
+    let small = DocumentLimits { file_bytes: 10, ..DocumentLimits::default() };
     assert_eq!(within(Format::Html, vec![b'x'; 11], small).unwrap_err().to_string(), "the file is larger than 10B");
-    let short = Limits { markdown_bytes: 100, ..Limits::default() };
+    let short = DocumentLimits { markdown_bytes: 100, ..DocumentLimits::default() };
     let document = within(Format::Html, "<p>ä</p>".repeat(1000).into(), short).unwrap();
     assert!(document.markdown.len() <= 100);
     assert_eq!(document.left_out, ["the text is cut after 100B"]);
@@ -74,14 +74,15 @@ fn every_cut_of_a_document_is_an_error_or_text() {
 #[test]
 fn documents_that_take_too_long_end_and_say_so() {
     let word = "<w:document><w:body><w:p><w:r><w:t>Text</w:t></w:r></w:p></w:body></w:document>";
-    let no_time = Limits { time: Duration::ZERO, ..Limits::default() };
+    let no_time = DocumentLimits { time: Duration::ZERO, ..DocumentLimits::default() };
     for format in ZIPPED {
         let error = within(format, zipped(&[("word/document.xml", word)]), no_time).unwrap_err();
         assert_eq!(error, DocumentError::TooSlow { given: Duration::ZERO }, "{format:?}");
     }
     // Millions of elements take longer than a millisecond; what was read until then is kept.
     let long = format!("<w:document><w:body>{}", "<w:p><w:r><w:t>Text</w:t></w:r></w:p>".repeat(300_000));
-    let short = Limits { time: Duration::from_millis(1), markdown_bytes: usize::MAX, ..Limits::default() };
+    let short =
+        DocumentLimits { time: Duration::from_millis(1), markdown_bytes: usize::MAX, ..DocumentLimits::default() };
     match within(Format::Word, zipped(&[("word/document.xml", &long)]), short) {
         Ok(document) => assert_eq!(document.left_out, ["the rest of the text (it takes longer than 1 milliseconds)"]),
         // The machine may not have come to the text at all.
@@ -92,6 +93,6 @@ fn documents_that_take_too_long_end_and_say_so() {
 #[test]
 fn a_document_nobody_waits_for_is_given_up() {
     let long = "<p>text".repeat(1_000_000);
-    let result = to_markdown(Format::Html, long.into_bytes(), Limits::default(), &|| true);
+    let result = to_markdown(Format::Html, long.into_bytes(), DocumentLimits::default(), &|| true);
     assert_eq!(result, Err(DocumentError::Cancelled));
 }

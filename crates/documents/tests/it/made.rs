@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use omp_documents::{Document, DocumentError, Format, Limits, to_markdown};
+use omp_documents::{ConvertedDocument, DocumentError, DocumentLimits, Format, to_markdown};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -15,11 +15,11 @@ pub fn zipped(parts: &[(&str, &str)]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-pub fn convert(format: Format, bytes: Vec<u8>) -> Result<Document, DocumentError> {
-    within(format, bytes, Limits::default())
+pub fn convert(format: Format, bytes: Vec<u8>) -> Result<ConvertedDocument, DocumentError> {
+    within(format, bytes, DocumentLimits::default())
 }
 
-pub fn within(format: Format, bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+pub fn within(format: Format, bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
     to_markdown(format, bytes, limits, &|| false)
 }
 

@@ -1,6 +1,6 @@
 //! Word, Excel and PowerPoint.
 
-use omp_documents::{Format, Limits};
+use omp_documents::{DocumentLimits, Format};
 
 use crate::made::{convert, within, zipped};
 
@@ -169,7 +169,8 @@ fn a_sheet_that_claims_to_be_huge_costs_only_what_it_holds() {
 #[test]
 fn rows_past_the_limit_are_counted() {
     let rows: String = (1..=20).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\"><v>{row}</v></c></row>")).collect();
-    let document = within(Format::Excel, excel(&rows), Limits { rows: 5, ..Limits::default() }).unwrap();
+    let document =
+        within(Format::Excel, excel(&rows), DocumentLimits { rows: 5, ..DocumentLimits::default() }).unwrap();
     assert!(document.markdown.contains("| 5 | 5 |") && !document.markdown.contains("| 6 |"));
     assert_eq!(document.left_out, ["15 more rows of sheet Costs"]);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_documents::{DocumentError, Format, Limits};
+use omp_documents::{DocumentError, DocumentLimits, Format};
 
 use crate::made::{convert, pdf, stream, within};
 
@@ -48,7 +48,7 @@ fn pages_with_and_without_text() {
 fn pages_past_the_limit_are_counted() {
     let page = text("Page");
     let many: Vec<(&str, &str)> = (0..5).map(|_| ("", page.as_str())).collect();
-    let document = within(Format::Pdf, pages(&many), Limits { pages: 2, ..Limits::default() }).unwrap();
+    let document = within(Format::Pdf, pages(&many), DocumentLimits { pages: 2, ..DocumentLimits::default() }).unwrap();
     assert!(document.markdown.contains("## Page 2") && !document.markdown.contains("## Page 3"));
     assert_eq!(document.left_out, ["3 of 5 pages"]);
 }
@@ -131,7 +131,7 @@ fn streams_that_unpack_to_more_than_allowed() {
             stream(filter, &packed),
         ])
     };
-    let small = Limits { unpacked_bytes: 1024 * 1024, ..Limits::default() };
+    let small = DocumentLimits { unpacked_bytes: 1024 * 1024, ..DocumentLimits::default() };
     let bomb = within(Format::Pdf, objects("/Filter /FlateDecode"), small);
     assert_eq!(bomb, Err(DocumentError::Bomb { most: 1024 * 1024 }));
     let twice = within(Format::Pdf, objects("/Filter [/FlateDecode /FlateDecode]"), small).unwrap_err();
@@ -142,9 +142,9 @@ fn streams_that_unpack_to_more_than_allowed() {
 fn the_pages_read_in_time_are_shown() {
     let words = text("Some words on a page");
     let file = pages(&vec![("", words.as_str()); 2000]);
-    let limits = Limits { pages: 5000, ..Limits::default() };
+    let limits = DocumentLimits { pages: 5000, ..DocumentLimits::default() };
     let given = Duration::from_millis(20);
-    match within(Format::Pdf, file.clone(), Limits { time: given, ..limits }) {
+    match within(Format::Pdf, file.clone(), DocumentLimits { time: given, ..limits }) {
         Ok(document) => {
             let [from, why] = &document.left_out[..] else { panic!("{:?}", document.left_out) };
             assert!(from.starts_with("the pages from ") && from.ends_with(" on, of 2000"), "{from}");
@@ -153,6 +153,6 @@ fn the_pages_read_in_time_are_shown() {
         }
         Err(error) => assert_eq!(error, DocumentError::TooSlow { given }),
     }
-    let error = within(Format::Pdf, file, Limits { time: Duration::ZERO, ..limits }).unwrap_err();
+    let error = within(Format::Pdf, file, DocumentLimits { time: Duration::ZERO, ..limits }).unwrap_err();
     assert_eq!(error, DocumentError::TooSlow { given: Duration::ZERO });
 }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use omp_contain::{Desk, Rung, Signing};
+use omp_contain::{Rung, Signing, SigningDesk};
 use omp_egress::serve_each;
 use omp_types::{Access, Env, Touch};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -34,9 +34,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::private_folder::PrivateFolder;
 use crate::reaper::Reaper;
-use request::{Object, Refusal, is_to_sign, judge};
-use settings::{Format, UserSettings};
-use wire::{Answer, Asked, Run};
+use request::{Object, SigningRefusal, is_to_sign, judge};
+use settings::{SignatureFormat, UserSettings};
+use wire::{SigningAnswer, SigningQuestion, SigningRun};
 
 pub use stand_in::stand_in;
 
@@ -63,24 +63,24 @@ pub struct Signer {
     /// Of omp itself, which git starts by another name.
     program: PathBuf,
     patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<SignerState>,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum SignerState {
     /// No command has started yet.
     #[default]
     Unknown,
     /// Nothing is to be signed.
     Idle,
-    Open(Box<Opened>),
+    Open(Box<OpenOffice>),
     /// With what is to be told, once.
     Failed(Option<String>),
 }
 
 #[derive(Debug)]
-struct Opened {
-    desk: Arc<Desk>,
+struct OpenOffice {
+    desk: Arc<SigningDesk>,
     office: Arc<Office>,
     _serving: AbortOnDropHandle<()>,
 }
@@ -97,13 +97,13 @@ struct Office {
     connections: Arc<Semaphore>,
     programs: Semaphore,
     patience: Duration,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<SignatureLedger>,
     /// Agents that were started for a signature live as long as the session.
     reaper: Reaper,
 }
 
 #[derive(Debug, Default)]
-struct Ledger {
+struct SignatureLedger {
     signed: BTreeMap<(Object, String), usize>,
     failures: u32,
     paused_since: Option<Instant>,
@@ -115,18 +115,19 @@ impl Signer {
         Self { access, home, env, program, patience: PATIENCE, state: Mutex::default() }
     }
 
-    fn open(&self, rung: Rung, runtime: &Handle) -> io::Result<State> {
+    fn open(&self, rung: Rung, runtime: &Handle) -> io::Result<SignerState> {
         let is_trusted = |path: &Path| is_out_of_reach(path, &self.access, rung);
         let settings = UserSettings::read(&self.home, &self.env, &is_trusted);
         if !settings.ask_for_signatures() {
-            return Ok(State::Idle);
+            return Ok(SignerState::Idle);
         }
         if !self.program.is_file() {
             return Err(io::Error::other(format!("{} is gone", self.program.display())));
         }
         let folder = PrivateFolder::create(&self.env)?;
         let (listener, links) = lay_out(folder.path(), &self.program, &settings.formats())?;
-        let desk = Desk { folder: folder.path().to_owned(), socket: folder.path().join(SOCKET), settings: links };
+        let desk =
+            SigningDesk { folder: folder.path().to_owned(), socket: folder.path().join(SOCKET), settings: links };
         let office = Office {
             settings,
             access: self.access.clone(),
@@ -146,19 +147,19 @@ impl Signer {
             tokio::net::UnixListener::from_std(listener)?
         };
         let serving = AbortOnDropHandle::new(runtime.spawn(office.clone().serve(listener)));
-        Ok(State::Open(Box::new(Opened { desk: Arc::new(desk), office, _serving: serving })))
+        Ok(SignerState::Open(Box::new(OpenOffice { desk: Arc::new(desk), office, _serving: serving })))
     }
 }
 
 impl Signing for Signer {
-    fn desk(&self, rung: Rung) -> Option<Arc<Desk>> {
+    fn desk(&self, rung: Rung) -> Option<Arc<SigningDesk>> {
         let mut state = lock(&self.state);
-        if matches!(*state, State::Unknown) {
+        if matches!(*state, SignerState::Unknown) {
             let runtime = Handle::try_current().ok()?;
-            *state = self.open(rung, &runtime).unwrap_or_else(|error| State::Failed(Some(unsigned(&error))));
+            *state = self.open(rung, &runtime).unwrap_or_else(|error| SignerState::Failed(Some(unsigned(&error))));
         }
         match &*state {
-            State::Open(opened) => Some(opened.desk.clone()),
+            SignerState::Open(opened) => Some(opened.desk.clone()),
             _ => None,
         }
     }
@@ -166,9 +167,9 @@ impl Signing for Signer {
     fn take_signed(&self) -> Vec<String> {
         let mut state = lock(&self.state);
         let signed = match &mut *state {
-            State::Open(opened) => std::mem::take(&mut lock(&opened.office.ledger).signed),
-            State::Failed(told) => return told.take().into_iter().collect(),
-            State::Unknown | State::Idle => return Vec::new(),
+            SignerState::Open(opened) => std::mem::take(&mut lock(&opened.office.ledger).signed),
+            SignerState::Failed(told) => return told.take().into_iter().collect(),
+            SignerState::Unknown | SignerState::Idle => return Vec::new(),
         };
         let sentence = |((object, key), count): ((Object, String), usize)| {
             let what = match (object, count) {
@@ -191,7 +192,11 @@ fn unsigned(error: &io::Error) -> String {
 }
 
 /// The socket and the names by which git starts omp, with the settings that lead to them.
-fn lay_out(folder: &Path, program: &Path, formats: &[Format]) -> io::Result<(UnixListener, Vec<(String, String)>)> {
+fn lay_out(
+    folder: &Path,
+    program: &Path,
+    formats: &[SignatureFormat],
+) -> io::Result<(UnixListener, Vec<(String, String)>)> {
     let listener = UnixListener::bind(folder.join(SOCKET))?;
     listener.set_nonblocking(true)?;
     let mut settings = Vec::new();
@@ -205,7 +210,7 @@ fn lay_out(folder: &Path, program: &Path, formats: &[Format]) -> io::Result<(Uni
     Ok((listener, settings))
 }
 
-fn link_name(format: Format) -> String {
+fn link_name(format: SignatureFormat) -> String {
     format!("omp-sign-{}", format.name())
 }
 
@@ -259,26 +264,28 @@ impl Office {
                     _ = reader.read_u8() => return,
                 }
             }
-            Err(refusal) => Answer::Refused(refusal.to_string()),
+            Err(refusal) => SigningAnswer::Refused(refusal.to_string()),
         };
         // Who has gone is told nothing.
         let _ = timeout(HEAD_PATIENCE, client.write_all(&answer.encode())).await;
     }
 
-    async fn answer(&self, asked: &Asked) -> Answer {
+    async fn answer(&self, asked: &SigningQuestion) -> SigningAnswer {
         let is_own = self.settings.is_own_program(asked.format, asked.configured.as_deref());
-        let is_same_keyring = asked.format == Format::Ssh || asked.keyring == self.keyring();
+        let is_same_keyring = asked.format == SignatureFormat::Ssh || asked.keyring == self.keyring();
         if !is_own || !is_same_keyring {
-            return Answer::Run(Run::default());
+            return SigningAnswer::Run(SigningRun::default());
         }
         if !is_to_sign(asked.format, &asked.args) {
-            return Answer::Run(self.where_public(asked).await);
+            return SigningAnswer::Run(self.where_public(asked).await);
         }
         match judge(asked.format, &asked.args, &asked.payload, &asked.literal, &self.settings) {
             Ok(order) => self.sign(asked.format, &order, &asked.payload).await,
             // A test suite may well have keys of its own, which lie where commands see them.
-            Err(refusal @ Refusal::ForeignKey(_)) => Answer::Run(Run { note: refusal.to_string(), ..Run::default() }),
-            Err(refusal) => Answer::Refused(refusal.to_string()),
+            Err(refusal @ SigningRefusal::ForeignKey(_)) => {
+                SigningAnswer::Run(SigningRun { note: refusal.to_string(), ..SigningRun::default() })
+            }
+            Err(refusal) => SigningAnswer::Refused(refusal.to_string()),
         }
     }
 
@@ -288,14 +295,14 @@ impl Office {
 }
 
 /// `None` where nobody asked for anything.
-async fn read_request(client: &mut UnixStream) -> Option<Result<Asked, Refusal>> {
+async fn read_request(client: &mut UnixStream) -> Option<Result<SigningQuestion, SigningRefusal>> {
     let length = client.read_u32_le().await.ok()? as usize;
     if length > wire::LARGEST {
-        return Some(Err(Refusal::TooLarge));
+        return Some(Err(SigningRefusal::TooLarge));
     }
     let mut body = vec![0; length];
     client.read_exact(&mut body).await.ok()?;
-    Some(Asked::decode(&body).ok_or_else(|| Refusal::Arguments("no request at all".to_owned())))
+    Some(SigningQuestion::decode(&body).ok_or_else(|| SigningRefusal::Arguments("no request at all".to_owned())))
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {

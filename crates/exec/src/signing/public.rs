@@ -11,8 +11,8 @@ use omp_stdx::{plain_file, real_path};
 use omp_types::Touch;
 
 use super::Office;
-use super::settings::Format;
-use super::wire::{Asked, Run};
+use super::settings::SignatureFormat;
+use super::wire::{SigningQuestion, SigningRun};
 
 /// Bytes of a keyring.
 const LARGEST: u64 = 64 << 20;
@@ -21,20 +21,20 @@ pub(super) const KEYRING: &[&str] = &["pubring.kbx", "pubring.gpg", "trustdb.gpg
 
 impl Office {
     /// How the program is to be run in the cage.
-    pub(super) async fn where_public(&self, asked: &Asked) -> Run {
+    pub(super) async fn where_public(&self, asked: &SigningQuestion) -> SigningRun {
         let program = match self.program(asked.format) {
             Ok(program) => program.display().to_string(),
             // As git would.
             Err(_) => String::new(),
         };
-        let run = Run { program, ..Run::default() };
+        let run = SigningRun { program, ..SigningRun::default() };
         match asked.format {
-            Format::Ssh => self.with_signers(run, &asked.args).await,
-            Format::OpenPgp | Format::X509 => self.with_keyring(run).await,
+            SignatureFormat::Ssh => self.with_signers(run, &asked.args).await,
+            SignatureFormat::OpenPgp | SignatureFormat::X509 => self.with_keyring(run).await,
         }
     }
 
-    async fn with_keyring(&self, run: Run) -> Run {
+    async fn with_keyring(&self, run: SigningRun) -> SigningRun {
         let from = PathBuf::from(self.keyring());
         // The user has shown it, or it was never hidden.
         if self.access.map().allows(Touch::Read, &real_path::of(&from)).is_ok() {
@@ -44,13 +44,13 @@ impl Office {
         let pairs: Vec<_> = KEYRING.iter().map(|name| (from.join(name), to.join(name))).collect();
         let keyring = to.display().to_string();
         match tokio::task::spawn_blocking(move || copy_all(&pairs)).await {
-            Ok(Ok(1..)) => Run { keyring, ..run },
-            Ok(Err(error)) => Run { note: unreadable(&from, &error.to_string()), ..run },
-            _ => Run { note: unreadable(&from, "there is no keyring that could be copied"), ..run },
+            Ok(Ok(1..)) => SigningRun { keyring, ..run },
+            Ok(Err(error)) => SigningRun { note: unreadable(&from, &error.to_string()), ..run },
+            _ => SigningRun { note: unreadable(&from, "there is no keyring that could be copied"), ..run },
         }
     }
 
-    async fn with_signers(&self, run: Run, args: &[String]) -> Run {
+    async fn with_signers(&self, run: SigningRun, args: &[String]) -> SigningRun {
         let map = self.access.map();
         let named = |file: &PathBuf| args.iter().any(|arg| Path::new(arg) == file);
         let is_hidden = |file: &PathBuf| map.allows(Touch::Read, &real_path::of(file)).is_err();
@@ -60,8 +60,8 @@ impl Office {
         let to = self.folder.path().join("signers").join("allowed");
         let (hidden, copy, pairs) = (from.display().to_string(), to.display().to_string(), vec![(from.clone(), to)]);
         match tokio::task::spawn_blocking(move || copy_all(&pairs)).await {
-            Ok(Ok(1..)) => Run { hidden, copy, ..run },
-            _ => Run { note: unreadable(&from, "it cannot be copied"), ..run },
+            Ok(Ok(1..)) => SigningRun { hidden, copy, ..run },
+            _ => SigningRun { note: unreadable(&from, "it cannot be copied"), ..run },
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use omp_stdx::real_path;
 
-use super::settings::{Format, UserSettings};
+use super::settings::{SignatureFormat, UserSettings};
 
 /// Bytes of a commit or tag with its message.
 pub(super) const LARGEST_PAYLOAD: usize = 1 << 20;
@@ -15,9 +15,9 @@ pub(super) const NOT_SIGNED: &str = "omp did not sign";
 
 /// What is to be signed, and with which key.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct SigningOrder {
     pub(super) object: Object,
-    pub(super) key: Key,
+    pub(super) key: SigningKey,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub(super) enum Object {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum SigningKey {
     /// As gpg is given it.
     Named(String),
     /// A file of ssh's.
@@ -38,7 +38,7 @@ pub(super) enum Key {
 
 /// Why nothing is signed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum SigningRefusal {
     #[error(
         "{NOT_SIGNED}: only what git asks for in its own words is signed, and this was: {0}\nhint: sign with `git commit -S` or \
          `git tag -s`"
@@ -62,59 +62,61 @@ pub(super) enum Refusal {
 }
 
 /// Whether `args` are a wish to sign, rightly worded or not.
-pub(super) fn is_to_sign(format: Format, args: &[String]) -> bool {
+pub(super) fn is_to_sign(format: SignatureFormat, args: &[String]) -> bool {
     match format {
-        Format::Ssh => args.iter().any(|arg| arg == "-Y") && args.iter().any(|arg| arg == "sign"),
-        Format::OpenPgp | Format::X509 => args.iter().any(|arg| arg == "-bsau"),
+        SignatureFormat::Ssh => args.iter().any(|arg| arg == "-Y") && args.iter().any(|arg| arg == "sign"),
+        SignatureFormat::OpenPgp | SignatureFormat::X509 => args.iter().any(|arg| arg == "-bsau"),
     }
 }
 
 /// `literal` is what the file holds that git has written the public key to.
 pub(super) fn judge(
-    format: Format,
+    format: SignatureFormat,
     args: &[String],
     payload: &[u8],
     literal: &str,
     settings: &UserSettings,
-) -> Result<Order, Refusal> {
+) -> Result<SigningOrder, SigningRefusal> {
     if payload.len() > LARGEST_PAYLOAD {
-        return Err(Refusal::TooLarge);
+        return Err(SigningRefusal::TooLarge);
     }
-    let object = object(payload).map_err(Refusal::NoObject)?;
+    let object = object(payload).map_err(SigningRefusal::NoObject)?;
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let key = match (format, args.as_slice()) {
-        (Format::OpenPgp | Format::X509, ["--status-fd=2", "-bsau", key]) => named_key(key, settings)?,
-        (Format::Ssh, ["-Y", "sign", "-n", "git", "-f", _, "-U", _]) => literal_key(literal, settings)?,
-        (Format::Ssh, ["-Y", "sign", "-n", "git", "-f", file, _]) => key_file(file, settings)?,
-        _ => return Err(Refusal::Arguments(args.join(" ").chars().take(200).collect())),
+        (SignatureFormat::OpenPgp | SignatureFormat::X509, ["--status-fd=2", "-bsau", key]) => {
+            named_key(key, settings)?
+        }
+        (SignatureFormat::Ssh, ["-Y", "sign", "-n", "git", "-f", _, "-U", _]) => literal_key(literal, settings)?,
+        (SignatureFormat::Ssh, ["-Y", "sign", "-n", "git", "-f", file, _]) => key_file(file, settings)?,
+        _ => return Err(SigningRefusal::Arguments(args.join(" ").chars().take(200).collect())),
     };
-    Ok(Order { object, key })
+    Ok(SigningOrder { object, key })
 }
 
-fn named_key(key: &str, settings: &UserSettings) -> Result<Key, Refusal> {
+fn named_key(key: &str, settings: &UserSettings) -> Result<SigningKey, SigningRefusal> {
     // It could be taken for an option.
     let is_own = settings.signing_keys().any(|own| own == key) || settings.is_own_identity(key);
     match is_own && !key.starts_with('-') {
-        true => Ok(Key::Named(key.to_owned())),
-        false => Err(Refusal::ForeignKey(format!("`{key}`"))),
+        true => Ok(SigningKey::Named(key.to_owned())),
+        false => Err(SigningRefusal::ForeignKey(format!("`{key}`"))),
     }
 }
 
-fn key_file(file: &str, settings: &UserSettings) -> Result<Key, Refusal> {
+fn key_file(file: &str, settings: &UserSettings) -> Result<SigningKey, SigningRefusal> {
     let asked = real_path::of(Path::new(file));
     let mut own = settings.signing_keys().filter(|key| literal_of(key).is_none()).map(|key| settings.expanded(key));
     match own.find(|own| own.is_absolute() && real_path::of(own) == asked) {
-        Some(own) => Ok(Key::File(own)),
-        None => Err(Refusal::ForeignKey(format!("`{file}`"))),
+        Some(own) => Ok(SigningKey::File(own)),
+        None => Err(SigningRefusal::ForeignKey(format!("`{file}`"))),
     }
 }
 
-fn literal_key(literal: &str, settings: &UserSettings) -> Result<Key, Refusal> {
+fn literal_key(literal: &str, settings: &UserSettings) -> Result<SigningKey, SigningRefusal> {
     let asked = kind_and_key(literal);
     let mut own = settings.signing_keys().filter_map(literal_of);
     match own.find(|own| kind_and_key(own).is_some_and(|own| Some(own) == asked)) {
-        Some(own) => Ok(Key::Literal(own.to_owned())),
-        None => Err(Refusal::ForeignKey("this one".to_owned())),
+        Some(own) => Ok(SigningKey::Literal(own.to_owned())),
+        None => Err(SigningRefusal::ForeignKey("this one".to_owned())),
     }
 }
 
@@ -191,11 +193,11 @@ mod tests {
         (home, settings)
     }
 
-    fn of_gpg(args: &[&str], payload: &str) -> Result<Order, Refusal> {
+    fn of_gpg(args: &[&str], payload: &str) -> Result<SigningOrder, SigningRefusal> {
         let (_home, settings) =
             settings("[user]\n\tsigningkey = ABC\n\tsigningkey = --output=x\n\tname = A B\n\temail = a@b\n");
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        judge(Format::OpenPgp, &args, payload.as_bytes(), "", &settings)
+        judge(SignatureFormat::OpenPgp, &args, payload.as_bytes(), "", &settings)
     }
 
     #[test]
@@ -205,7 +207,7 @@ mod tests {
         for (payload, object) in [(commit(), Object::Commit), (long, Object::Commit), (tag, Object::Tag)] {
             for key in ["ABC", "A B <a@b>"] {
                 let order = of_gpg(&["--status-fd=2", "-bsau", key], &payload);
-                assert_eq!(order, Ok(Order { object, key: Key::Named(key.to_owned()) }), "{payload}");
+                assert_eq!(order, Ok(SigningOrder { object, key: SigningKey::Named(key.to_owned()) }), "{payload}");
             }
         }
     }
@@ -230,10 +232,13 @@ mod tests {
             format!("certificate version 0.1\npusher {WHO}\n\n{TREE} {TREE} refs/heads/main\n"),
         ] {
             let refused = of_gpg(&["--status-fd=2", "-bsau", "ABC"], &payload).unwrap_err();
-            assert!(matches!(refused, Refusal::NoObject(_)) && refused.to_string().contains("hint: "), "{payload}");
+            assert!(
+                matches!(refused, SigningRefusal::NoObject(_)) && refused.to_string().contains("hint: "),
+                "{payload}"
+            );
         }
         let large = format!("{commit}{}", "x".repeat(LARGEST_PAYLOAD));
-        assert_eq!(of_gpg(&["--status-fd=2", "-bsau", "ABC"], &large), Err(Refusal::TooLarge));
+        assert_eq!(of_gpg(&["--status-fd=2", "-bsau", "ABC"], &large), Err(SigningRefusal::TooLarge));
     }
 
     #[test]
@@ -248,11 +253,11 @@ mod tests {
             &[],
         ] {
             let refused = of_gpg(args, &commit()).unwrap_err();
-            assert!(matches!(refused, Refusal::Arguments(_)), "{args:?}: {refused}");
+            assert!(matches!(refused, SigningRefusal::Arguments(_)), "{args:?}: {refused}");
         }
         for key in ["ABCD", "", "A B <x@y>", "--output=x"] {
             let refused = of_gpg(&["--status-fd=2", "-bsau", key], &commit()).unwrap_err();
-            assert!(matches!(refused, Refusal::ForeignKey(_)), "{key}: {refused}");
+            assert!(matches!(refused, SigningRefusal::ForeignKey(_)), "{key}: {refused}");
         }
     }
 
@@ -265,21 +270,21 @@ mod tests {
         let own = settings.expanded("~/.ssh/id.pub");
         let check = |words: &str, literal: &str| {
             let args: Vec<String> = words.split(' ').map(str::to_owned).collect();
-            judge(Format::Ssh, &args, commit().as_bytes(), literal, &settings).map(|order| order.key)
+            judge(SignatureFormat::Ssh, &args, commit().as_bytes(), literal, &settings).map(|order| order.key)
         };
         let by_file = |file: &Path| check(&format!("-Y sign -n git -f {} /tmp/b", file.display()), "");
-        assert_eq!(by_file(&own), Ok(Key::File(own.clone())));
+        assert_eq!(by_file(&own), Ok(SigningKey::File(own.clone())));
         // As git names it where the home folder is a link.
         let folders = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(home.path(), folders.path().join("link")).unwrap();
         std::fs::create_dir_all(own.parent().unwrap()).unwrap();
         std::fs::write(&own, "").unwrap();
-        assert_eq!(by_file(&folders.path().join("link/.ssh/id.pub")), Ok(Key::File(own.clone())));
+        assert_eq!(by_file(&folders.path().join("link/.ssh/id.pub")), Ok(SigningKey::File(own.clone())));
         let by_agent = |literal: &str| check("-Y sign -n git -f /tmp/k -U /tmp/b", literal);
-        assert_eq!(by_agent("ssh-ed25519 AAAAone"), Ok(Key::Literal(literal.to_owned())));
-        assert_eq!(by_agent("ssh-rsa AAAAtwo x\n"), Ok(Key::Literal("ssh-rsa AAAAtwo".to_owned())));
+        assert_eq!(by_agent("ssh-ed25519 AAAAone"), Ok(SigningKey::Literal(literal.to_owned())));
+        assert_eq!(by_agent("ssh-rsa AAAAtwo x\n"), Ok(SigningKey::Literal("ssh-rsa AAAAtwo".to_owned())));
         for foreign in [by_file(Path::new("/tmp/k")), by_agent("ssh-rsa AAAAone"), by_agent("")] {
-            assert!(matches!(foreign, Err(Refusal::ForeignKey(_))), "{foreign:?}");
+            assert!(matches!(foreign, Err(SigningRefusal::ForeignKey(_))), "{foreign:?}");
         }
         for words in [
             "-Y sign -n ssh -f {} /tmp/b",
@@ -290,7 +295,7 @@ mod tests {
             "-y -f {}",
         ] {
             let refused = check(&words.replace("{}", &own.display().to_string()), literal);
-            assert!(matches!(refused, Err(Refusal::Arguments(_))), "{words}: {refused:?}");
+            assert!(matches!(refused, Err(SigningRefusal::Arguments(_))), "{words}: {refused:?}");
         }
     }
 }

@@ -19,13 +19,13 @@ const OF_SYSTEM: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt
 
 /// What a signature is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum SignatureFormat {
     OpenPgp,
     X509,
     Ssh,
 }
 
-impl Format {
+impl SignatureFormat {
     pub(super) const ALL: [Self; 3] = [Self::OpenPgp, Self::X509, Self::Ssh];
 
     /// As `gpg.format` has it.
@@ -59,22 +59,22 @@ impl Format {
 /// The settings as they were when the first command started: what a command may bring about later does not count.
 #[derive(Debug, Default)]
 pub(super) struct UserSettings {
-    entries: Vec<Entry>,
+    entries: Vec<GitSetting>,
     home: PathBuf,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct GitSetting {
     name: String,
     value: String,
     /// Holds for some repositories only.
     is_conditional: bool,
 }
 
-struct Reader<'a> {
+struct GitSettingsReader<'a> {
     home: &'a Path,
     is_trusted: &'a dyn Fn(&Path) -> bool,
-    entries: Vec<Entry>,
+    entries: Vec<GitSetting>,
     files: usize,
 }
 
@@ -82,7 +82,7 @@ impl UserSettings {
     /// Files that are not trusted are passed over.
     pub(super) fn read(home: &Path, env: &Env, is_trusted: &dyn Fn(&Path) -> bool) -> Self {
         let get = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value);
-        let mut reader = Reader { home, is_trusted, entries: Vec::new(), files: 0 };
+        let mut reader = GitSettingsReader { home, is_trusted, entries: Vec::new(), files: 0 };
         if get("GIT_CONFIG_NOSYSTEM").is_none_or(|value| !is_true(value)) {
             match get("GIT_CONFIG_SYSTEM") {
                 Some(file) => reader.file(Path::new(file), false, 0),
@@ -102,7 +102,7 @@ impl UserSettings {
         for at in 0..count.min(MOST_FILES) {
             let pair = (get(&format!("GIT_CONFIG_KEY_{at}")), get(&format!("GIT_CONFIG_VALUE_{at}")));
             if let (Some(name), Some(value)) = pair {
-                reader.entries.push(Entry { name: small(name), value: value.to_owned(), is_conditional: false });
+                reader.entries.push(GitSetting { name: small(name), value: value.to_owned(), is_conditional: false });
             }
         }
         Self { entries: reader.entries, home: home.to_owned() }
@@ -118,17 +118,17 @@ impl UserSettings {
     }
 
     /// Those that git may choose.
-    pub(super) fn formats(&self) -> Vec<Format> {
+    pub(super) fn formats(&self) -> Vec<SignatureFormat> {
         let is_set = self.entries.iter().any(|entry| entry.name == "gpg.format" && !entry.is_conditional);
-        let is_named = |format: &Format| self.all("gpg.format").any(|value| value == format.name());
-        let is_used = |format: &Format| is_named(format) || (*format == Format::OpenPgp && !is_set);
-        Format::ALL.into_iter().filter(is_used).collect()
+        let is_named = |format: &SignatureFormat| self.all("gpg.format").any(|value| value == format.name());
+        let is_used = |format: &SignatureFormat| is_named(format) || (*format == SignatureFormat::OpenPgp && !is_set);
+        SignatureFormat::ALL.into_iter().filter(is_used).collect()
     }
 
     /// What git would start, as it is written there.
-    pub(super) fn program(&self, format: Format) -> &str {
+    pub(super) fn program(&self, format: SignatureFormat) -> &str {
         let named = |is_conditional: bool| {
-            let of_kind = |entry: &&Entry| entry.is_conditional == is_conditional;
+            let of_kind = |entry: &&GitSetting| entry.is_conditional == is_conditional;
             let mut entries = self.entries.iter().filter(of_kind).rev();
             entries.find(|entry| format.keys().contains(&entry.name.as_str())).map(|entry| entry.value.as_str())
         };
@@ -136,7 +136,7 @@ impl UserSettings {
     }
 
     /// Whether the user has set this program, or has set none.
-    pub(super) fn is_own_program(&self, format: Format, value: Option<&str>) -> bool {
+    pub(super) fn is_own_program(&self, format: SignatureFormat, value: Option<&str>) -> bool {
         let mut own = format.keys().iter().flat_map(|key| self.all(key));
         value.is_none_or(|value| own.any(|own| own == value))
     }
@@ -170,7 +170,7 @@ impl UserSettings {
     }
 }
 
-impl Reader<'_> {
+impl GitSettingsReader<'_> {
     /// With the files that it includes, in their places.
     fn file(&mut self, file: &Path, is_conditional: bool, depth: usize) {
         if self.files >= MOST_FILES || depth > DEEPEST || !file.is_absolute() || !(self.is_trusted)(file) {
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 let path = file.parent().map(|folder| folder.join(&path)).unwrap_or(path);
                 self.file(&path, is_conditional || is_if, depth + 1);
             } else {
-                self.entries.push(Entry { name, value, is_conditional });
+                self.entries.push(GitSetting { name, value, is_conditional });
             }
         }
     }
@@ -274,8 +274,8 @@ mod tests {
         let env = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "User.signingKey"), ("GIT_CONFIG_VALUE_0", "four")];
         let settings = scene.read(&env);
         assert_eq!(keys(&settings), ["one", "two", "three", "four"]);
-        assert_eq!(settings.formats(), [Format::OpenPgp, Format::Ssh]);
-        assert_eq!((settings.program(Format::OpenPgp), settings.program(Format::Ssh)), ("gpg", "op"));
+        assert_eq!(settings.formats(), [SignatureFormat::OpenPgp, SignatureFormat::Ssh]);
+        assert_eq!((settings.program(SignatureFormat::OpenPgp), settings.program(SignatureFormat::Ssh)), ("gpg", "op"));
         assert_eq!(settings.allowed_signers().collect::<Vec<_>>(), [scene.0.path().join(".ssh/allowed")]);
         assert!(settings.is_own_identity("A B <a@b>"));
         for other in ["A <a@b>", "A B <a@c>", "A B", "<a@b>", "", "A B <a@b> x"] {
@@ -289,11 +289,11 @@ mod tests {
     fn a_program_is_the_users_or_git_has_none() {
         let text = "[gpg]\n\tprogram = first\n[gpg \"openpgp\"]\n\tprogram = last\n[gpg]\n\tformat = openpgp\n";
         let settings = Scene::new(&[(".gitconfig", text)]).read(&[]);
-        assert_eq!(settings.program(Format::OpenPgp), "last");
-        let is_own = |value| settings.is_own_program(Format::OpenPgp, value);
+        assert_eq!(settings.program(SignatureFormat::OpenPgp), "last");
+        let is_own = |value| settings.is_own_program(SignatureFormat::OpenPgp, value);
         assert!(is_own(Some("last")) && is_own(Some("first")) && is_own(None));
-        assert!(!is_own(Some("evil")) && !settings.is_own_program(Format::Ssh, Some("ssh-keygen")));
-        assert_eq!(settings.formats(), [Format::OpenPgp]);
+        assert!(!is_own(Some("evil")) && !settings.is_own_program(SignatureFormat::Ssh, Some("ssh-keygen")));
+        assert_eq!(settings.formats(), [SignatureFormat::OpenPgp]);
     }
 
     #[test]

@@ -15,8 +15,8 @@ use omp_types::Env;
 
 use super::public::KEYRING;
 use super::request::{LARGEST_PAYLOAD, NOT_SIGNED, is_to_sign};
-use super::settings::Format;
-use super::wire::{Answer, Asked, Run, ask};
+use super::settings::SignatureFormat;
+use super::wire::{SigningAnswer, SigningQuestion, SigningRun, ask};
 use super::{SOCKET, link_name};
 
 /// As gpg and ssh-keygen end when they could not sign.
@@ -25,7 +25,7 @@ const FAILED: u8 = 2;
 const LARGEST_KEY: u64 = 64 * 1024;
 
 struct StandIn {
-    format: Format,
+    format: SignatureFormat,
     /// Where the socket is, and the names by which this is started.
     folder: PathBuf,
     args: Vec<String>,
@@ -40,7 +40,7 @@ pub fn stand_in(args: impl IntoIterator<Item = OsString>, env: impl FnOnce() -> 
     let mut args = args.into_iter();
     let name = PathBuf::from(args.next()?);
     let called = name.file_name()?.to_str()?;
-    let format = Format::ALL.into_iter().find(|format| called == link_name(*format))?;
+    let format = SignatureFormat::ALL.into_iter().find(|format| called == link_name(*format))?;
     let folder = name.parent().filter(|folder| folder.is_absolute())?.to_owned();
     let raw: Vec<OsString> = args.collect();
     // Git's own words are text; what is no text is none of them.
@@ -55,7 +55,7 @@ pub fn stand_in(args: impl IntoIterator<Item = OsString>, env: impl FnOnce() -> 
 impl StandIn {
     fn work(&self) -> io::Result<u8> {
         let payload = self.payload()?;
-        let asked = Asked {
+        let asked = SigningQuestion {
             format: self.format,
             configured: self.configured(),
             keyring: keyring(|name| self.get(name)),
@@ -67,15 +67,15 @@ impl StandIn {
             Ok(mut stream) => ask(&mut stream, &asked).map_err(unheard)?,
             // Its omp has ended.
             Err(error) if payload.is_some() => return Err(unheard(error)),
-            Err(_) => Answer::Run(Run::default()),
+            Err(_) => SigningAnswer::Run(SigningRun::default()),
         };
         match answer {
-            Answer::Ran { code, output, errors } => self.hand_over(code, &output, &errors),
-            Answer::Refused(why) => {
+            SigningAnswer::Ran { code, output, errors } => self.hand_over(code, &output, &errors),
+            SigningAnswer::Refused(why) => {
                 complain(&why);
                 Ok(FAILED)
             }
-            Answer::Run(run) => self.run(&run, asked.configured.as_deref(), payload.as_deref()),
+            SigningAnswer::Run(run) => self.run(&run, asked.configured.as_deref(), payload.as_deref()),
         }
     }
 
@@ -87,7 +87,7 @@ impl StandIn {
         let mut payload = Vec::new();
         let most = LARGEST_PAYLOAD as u64 + 1;
         match (self.format, self.args.last()) {
-            (Format::Ssh, Some(file)) => File::open(file)?.take(most).read_to_end(&mut payload)?,
+            (SignatureFormat::Ssh, Some(file)) => File::open(file)?.take(most).read_to_end(&mut payload)?,
             _ => io::stdin().lock().take(most).read_to_end(&mut payload)?,
         };
         Ok(Some(payload))
@@ -118,14 +118,14 @@ impl StandIn {
     fn hand_over(&self, code: u8, output: &[u8], errors: &[u8]) -> io::Result<u8> {
         io::stderr().write_all(errors)?;
         match (self.format, self.args.last()) {
-            (Format::Ssh, Some(file)) if code == 0 => std::fs::write(format!("{file}.sig"), output)?,
+            (SignatureFormat::Ssh, Some(file)) if code == 0 => std::fs::write(format!("{file}.sig"), output)?,
             _ => io::stdout().write_all(output)?,
         }
         Ok(code)
     }
 
     /// Runs the real program here, in the cage.
-    fn run(&self, run: &Run, configured: Option<&str>, payload: Option<&[u8]>) -> io::Result<u8> {
+    fn run(&self, run: &SigningRun, configured: Option<&str>, payload: Option<&[u8]>) -> io::Result<u8> {
         if !run.note.is_empty() {
             complain(&run.note);
         }
@@ -141,7 +141,7 @@ impl StandIn {
         let copy = OsString::from(&run.copy);
         let is_hidden = |arg: &OsString| !run.hidden.is_empty() && *arg == *run.hidden && File::open(arg).is_err();
         command.args(self.raw.iter().map(|arg| if is_hidden(arg) { &copy } else { arg }));
-        let Some(payload) = payload.filter(|_| self.format != Format::Ssh) else { return Err(command.exec()) };
+        let Some(payload) = payload.filter(|_| self.format != SignatureFormat::Ssh) else { return Err(command.exec()) };
         let mut child = command.stdin(Stdio::piped()).spawn()?;
         if let Some(mut input) = child.stdin.take() {
             // One that does not want it closes the pipe, and says why.
@@ -155,8 +155,10 @@ impl StandIn {
         let can_be_read = |path: PathBuf| File::open(path).is_ok();
         let keyring = PathBuf::from(keyring(|name| self.get(name)));
         match self.format {
-            Format::Ssh => self.key_file().is_some_and(|file| can_be_read(file.into())),
-            Format::OpenPgp | Format::X509 => KEYRING.iter().any(|name| can_be_read(keyring.join(name))),
+            SignatureFormat::Ssh => self.key_file().is_some_and(|file| can_be_read(file.into())),
+            SignatureFormat::OpenPgp | SignatureFormat::X509 => {
+                KEYRING.iter().any(|name| can_be_read(keyring.join(name)))
+            }
         }
     }
 

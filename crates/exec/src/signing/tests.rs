@@ -75,9 +75,9 @@ impl Scene {
         std::fs::read_to_string(self.at("home/mark")).unwrap_or_default()
     }
 
-    fn asked(&self) -> Asked {
-        Asked {
-            format: Format::OpenPgp,
+    fn asked(&self) -> SigningQuestion {
+        SigningQuestion {
+            format: SignatureFormat::OpenPgp,
             configured: None,
             keyring: self.at("home/.gnupg").display().to_string(),
             literal: String::new(),
@@ -87,7 +87,7 @@ impl Scene {
     }
 }
 
-async fn say(desk: &Desk, asked: Asked) -> Answer {
+async fn say(desk: &SigningDesk, asked: SigningQuestion) -> SigningAnswer {
     let socket = desk.socket.clone();
     let talk = move || ask(&mut UnixStream::connect(socket).unwrap(), &asked).unwrap();
     tokio::task::spawn_blocking(talk).await.unwrap()
@@ -102,7 +102,7 @@ async fn a_commit_is_signed_by_the_users_program_and_told() {
     assert_eq!(desk.settings, [("gpg.program".to_owned(), link)]);
     assert_eq!(signer.take_signed(), [""; 0]);
     for _ in 0..2 {
-        let Answer::Ran { code, output, errors } = say(&desk, scene.asked()).await else { panic!() };
+        let SigningAnswer::Ran { code, output, errors } = say(&desk, scene.asked()).await else { panic!() };
         let path = format!("{}:/usr/bin:/bin", scene.at("bin").display());
         let expect = format!("--status-fd=2 -bsau ABC\n{COMMIT}env /no-terminal none none {path}\n");
         assert_eq!((code, String::from_utf8(output).unwrap()), (0, expect));
@@ -126,25 +126,32 @@ async fn whatever_else_is_asked_for_runs_nothing() {
     let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let asked = scene.asked();
     for (asked, part) in [
-        (Asked { payload: b"SSH challenge".to_vec(), ..asked.clone() }, "only commits and tags"),
-        (Asked { payload: Vec::new(), ..asked.clone() }, "only commits and tags"),
-        (Asked { payload: vec![b'x'; request::LARGEST_PAYLOAD + 1], ..asked.clone() }, "may have 1048576 bytes"),
-        (Asked { args: words("--status-fd=2 -bsau ABC --decrypt x"), ..asked.clone() }, "in its own words"),
-        (Asked { args: words("-bsau ABC"), ..asked.clone() }, "in its own words"),
+        (SigningQuestion { payload: b"SSH challenge".to_vec(), ..asked.clone() }, "only commits and tags"),
+        (SigningQuestion { payload: Vec::new(), ..asked.clone() }, "only commits and tags"),
+        (
+            SigningQuestion { payload: vec![b'x'; request::LARGEST_PAYLOAD + 1], ..asked.clone() },
+            "may have 1048576 bytes",
+        ),
+        (SigningQuestion { args: words("--status-fd=2 -bsau ABC --decrypt x"), ..asked.clone() }, "in its own words"),
+        (SigningQuestion { args: words("-bsau ABC"), ..asked.clone() }, "in its own words"),
     ] {
-        let Answer::Refused(why) = say(&desk, asked).await else { panic!("{part}") };
+        let SigningAnswer::Refused(why) = say(&desk, asked).await else { panic!("{part}") };
         assert!(why.contains(part) && why.contains("\nhint: "), "{why}");
     }
     // These are for the programs in the cage.
     for asked in [
-        Asked { args: words("--status-fd=2 -bsau EVIL"), ..asked.clone() },
-        Asked { args: words("--decrypt secret.gpg"), ..asked.clone() },
-        Asked { configured: Some("./evil".to_owned()), ..asked.clone() },
-        Asked { keyring: "/tmp/keys-of-a-test".to_owned(), ..asked.clone() },
-        Asked { format: Format::Ssh, args: words("-Y sign -n git -f /x/key /x/buffer"), ..asked.clone() },
+        SigningQuestion { args: words("--status-fd=2 -bsau EVIL"), ..asked.clone() },
+        SigningQuestion { args: words("--decrypt secret.gpg"), ..asked.clone() },
+        SigningQuestion { configured: Some("./evil".to_owned()), ..asked.clone() },
+        SigningQuestion { keyring: "/tmp/keys-of-a-test".to_owned(), ..asked.clone() },
+        SigningQuestion {
+            format: SignatureFormat::Ssh,
+            args: words("-Y sign -n git -f /x/key /x/buffer"),
+            ..asked.clone()
+        },
     ] {
         let answer = say(&desk, asked).await;
-        assert!(matches!(answer, Answer::Run(_)), "{answer:?}");
+        assert!(matches!(answer, SigningAnswer::Run(_)), "{answer:?}");
     }
     assert_eq!((scene.mark().as_str(), signer.take_signed().len()), ("", 0));
 }
@@ -171,7 +178,7 @@ async fn noise_is_answered_or_ended_and_nobody_else_waits_for_it() {
     }
     let garbled = raw(vec![4, 0, 0, 0, 255, 255, 255, 255]).await.unwrap().unwrap();
     assert!(String::from_utf8_lossy(&garbled).contains("no request at all"), "{garbled:?}");
-    assert!(matches!(say(&desk, scene.asked()).await, Answer::Ran { code: 0, .. }));
+    assert!(matches!(say(&desk, scene.asked()).await, SigningAnswer::Ran { code: 0, .. }));
     assert_eq!(scene.mark(), "ran\n");
     drop(silent);
 }
@@ -189,7 +196,7 @@ async fn many_at_once_are_all_signed_and_few_run_at_a_time() {
         all.spawn(async move { say(&desk, asked).await });
     }
     for answer in all.join_all().await {
-        assert!(matches!(answer, Answer::Ran { code: 0, .. }), "{answer:?}");
+        assert!(matches!(answer, SigningAnswer::Ran { code: 0, .. }), "{answer:?}");
     }
     let counts: Vec<usize> = scene.mark().lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(counts.len(), 40);
@@ -202,11 +209,11 @@ async fn a_program_that_waits_for_somebody_is_ended_and_after_some_failures_ther
     let signer = Signer { patience: Duration::from_millis(300), ..scene.signer() };
     let desk = signer.desk(Rung::Full).unwrap();
     for _ in 0..MOST_FAILURES {
-        let Answer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
+        let SigningAnswer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
         assert!(why.contains("may wait for a passphrase") && why.contains("\nhint: "), "{why}");
     }
     let before = scene.mark();
-    let Answer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
+    let SigningAnswer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
     assert!(why.contains("has failed too often") && why.contains("\nhint: "), "{why}");
     assert_eq!((scene.mark(), signer.take_signed().len()), (before, 0));
 }
@@ -245,7 +252,8 @@ async fn what_commands_can_write_decides_nothing() {
         set_program(&scene, &path);
         let signer = scene.signer();
         let desk = signer.desk(Rung::Full).unwrap();
-        let Answer::Refused(why) = say(&desk, Asked { configured: Some(path), ..scene.asked() }).await else {
+        let SigningAnswer::Refused(why) = say(&desk, SigningQuestion { configured: Some(path), ..scene.asked() }).await
+        else {
             panic!()
         };
         assert!(why.contains("hint: "), "{why}");
@@ -256,11 +264,11 @@ async fn what_commands_can_write_decides_nothing() {
     set_program(&scene, "gpg");
     let signer = scene.signer();
     let desk = signer.desk(Rung::Full).unwrap();
-    let asked = Asked { configured: Some("gpg".to_owned()), ..scene.asked() };
-    assert!(matches!(say(&desk, asked.clone()).await, Answer::Ran { code: 0, .. }));
+    let asked = SigningQuestion { configured: Some("gpg".to_owned()), ..scene.asked() };
+    assert!(matches!(say(&desk, asked.clone()).await, SigningAnswer::Ran { code: 0, .. }));
     scene.access.change(|map| map.writable.push(scene.at("bin")));
     let usual = say(&desk, asked).await;
-    assert!(!matches!(usual, Answer::Ran { code: 0, .. }) && scene.mark() == "ran\n", "{usual:?}");
+    assert!(!matches!(usual, SigningAnswer::Ran { code: 0, .. }) && scene.mark() == "ran\n", "{usual:?}");
 
     // Settings in the workspace, and a keyring there, where no mount keeps what is guarded.
     let scene = Scene::new(GPG);
@@ -277,7 +285,7 @@ async fn what_commands_can_write_decides_nothing() {
     let moved = moved.into_iter().chain([("GIT_CONFIG_GLOBAL".to_owned(), elsewhere.display().to_string())]);
     let signer = Signer { env: moved.collect(), ..scene.signer() };
     let desk = signer.desk(Rung::Landlock).unwrap();
-    let Answer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
+    let SigningAnswer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
     assert!(why.contains(".gnupg decides what gpg runs"), "{why}");
     assert_eq!(scene.mark(), "");
 }

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 
 use super::request::LARGEST_PAYLOAD;
-use super::settings::Format;
+use super::settings::SignatureFormat;
 
 /// Bytes of a message: a payload, and the words around it.
 pub(super) const LARGEST: usize = LARGEST_PAYLOAD + 64 * 1024;
@@ -13,8 +13,8 @@ const MOST_PIECES: usize = 64;
 
 /// What git has started the program for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
-    pub(super) format: Format,
+pub(super) struct SigningQuestion {
+    pub(super) format: SignatureFormat,
     /// The program that git would start were it not for omp; `None` for the usual one.
     pub(super) configured: Option<String>,
     /// Where the command has the keys of gpg.
@@ -27,17 +27,17 @@ pub(super) struct Asked {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum SigningAnswer {
     /// Omp has run the program.
     Ran { code: u8, output: Vec<u8>, errors: Vec<u8> },
     /// With the reason.
     Refused(String),
     /// It is to be run where git has started it, in the cage.
-    Run(Run),
+    Run(SigningRun),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct SigningRun {
     /// Empty for the one that git would start were it not for omp.
     pub(super) program: String,
     /// Where gpg finds public keys, if that is not where they are.
@@ -49,7 +49,7 @@ pub(super) struct Run {
     pub(super) note: String,
 }
 
-impl Asked {
+impl SigningQuestion {
     pub(super) fn encode(&self) -> Vec<u8> {
         let configured = self.configured.as_deref();
         let mut pieces = vec![
@@ -68,7 +68,7 @@ impl Asked {
         let mut pieces = decode(body)?.into_iter();
         let mut next = || pieces.next();
         let format = text(next()?)?;
-        let format = Format::ALL.into_iter().find(|known| known.name() == format)?;
+        let format = SignatureFormat::ALL.into_iter().find(|known| known.name() == format)?;
         let (is_configured, configured) = (next()? == b"1", text(next()?)?);
         let (keyring, literal, payload) = (text(next()?)?, text(next()?)?, next()?.to_vec());
         let args = pieces.map(text).collect::<Option<Vec<String>>>()?;
@@ -76,12 +76,12 @@ impl Asked {
     }
 }
 
-impl Answer {
+impl SigningAnswer {
     pub(super) fn encode(&self) -> Vec<u8> {
         match self {
             Self::Ran { code, output, errors } => encode(&[b"ran", &[*code], output, errors]),
             Self::Refused(why) => encode(&[b"refused", why.as_bytes()]),
-            Self::Run(Run { program, keyring, hidden, copy, note }) => {
+            Self::Run(SigningRun { program, keyring, hidden, copy, note }) => {
                 let pieces = [program, keyring, hidden, copy, note].map(|piece| piece.as_bytes());
                 encode(&[&[b"run".as_slice()], &pieces[..]].concat())
             }
@@ -94,7 +94,7 @@ impl Answer {
                 Some(Self::Ran { code: *code, output: output.to_vec(), errors: errors.to_vec() })
             }
             [b"refused", why] => text(why).map(Self::Refused),
-            [b"run", program, keyring, hidden, copy, note] => Some(Self::Run(Run {
+            [b"run", program, keyring, hidden, copy, note] => Some(Self::Run(SigningRun {
                 program: text(program)?,
                 keyring: text(keyring)?,
                 hidden: text(hidden)?,
@@ -107,14 +107,14 @@ impl Answer {
 }
 
 /// Sends `asked` and waits for the answer.
-pub(super) fn ask(stream: &mut (impl Read + Write), asked: &Asked) -> io::Result<Answer> {
+pub(super) fn ask(stream: &mut (impl Read + Write), asked: &SigningQuestion) -> io::Result<SigningAnswer> {
     stream.write_all(&asked.encode())?;
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
     let mut body = vec![0; length.min(LARGEST)];
     stream.read_exact(&mut body)?;
-    Answer::decode(&body).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    SigningAnswer::decode(&body).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
 /// With its own length before it.
@@ -150,9 +150,9 @@ fn text(bytes: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked() -> Asked {
-        Asked {
-            format: Format::Ssh,
+    fn asked() -> SigningQuestion {
+        SigningQuestion {
+            format: SignatureFormat::Ssh,
             configured: Some(String::new()),
             keyring: "k".to_owned(),
             literal: "ssh-rsa A".to_owned(),
@@ -163,13 +163,13 @@ mod tests {
 
     #[test]
     fn what_is_said_is_heard() {
-        for asked in [asked(), Asked { configured: None, args: Vec::new(), ..asked() }] {
-            assert_eq!(Asked::decode(&asked.encode()[4..]), Some(asked));
+        for asked in [asked(), SigningQuestion { configured: None, args: Vec::new(), ..asked() }] {
+            assert_eq!(SigningQuestion::decode(&asked.encode()[4..]), Some(asked));
         }
-        let run = Run { program: "p".to_owned(), copy: "c".to_owned(), ..Run::default() };
-        let ran = Answer::Ran { code: 2, output: vec![255], errors: Vec::new() };
-        for answer in [ran, Answer::Refused("no".to_owned()), Answer::Run(run)] {
-            assert_eq!(Answer::decode(&answer.encode()[4..]), Some(answer));
+        let run = SigningRun { program: "p".to_owned(), copy: "c".to_owned(), ..SigningRun::default() };
+        let ran = SigningAnswer::Ran { code: 2, output: vec![255], errors: Vec::new() };
+        for answer in [ran, SigningAnswer::Refused("no".to_owned()), SigningAnswer::Run(run)] {
+            assert_eq!(SigningAnswer::decode(&answer.encode()[4..]), Some(answer));
         }
     }
 
@@ -178,11 +178,11 @@ mod tests {
         let whole = asked().encode()[4..].to_vec();
         for cut in 0..whole.len() {
             // What is cut between two words is a shorter list of them.
-            let heard = Asked::decode(&whole[..cut]);
+            let heard = SigningQuestion::decode(&whole[..cut]);
             assert!(heard.is_none_or(|heard| heard.args.len() < 2), "{cut}");
         }
-        assert_eq!(Asked::decode(&[255; 64]), None);
-        assert_eq!(Asked::decode(&[0; 4 * (MOST_PIECES + 2)]), None);
-        assert_eq!(Answer::decode(b""), None);
+        assert_eq!(SigningQuestion::decode(&[255; 64]), None);
+        assert_eq!(SigningQuestion::decode(&[0; 4 * (MOST_PIECES + 2)]), None);
+        assert_eq!(SigningAnswer::decode(b""), None);
     }
 }

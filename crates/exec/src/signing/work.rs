@@ -12,9 +12,9 @@ use omp_contain::Containment;
 use omp_types::vars;
 use tokio::time::timeout;
 
-use super::request::{Key, NOT_SIGNED, Order};
-use super::settings::Format;
-use super::wire::Answer;
+use super::request::{NOT_SIGNED, SigningKey, SigningOrder};
+use super::settings::SignatureFormat;
+use super::wire::SigningAnswer;
 use super::{MOST_FAILURES, Office, PAUSE, is_out_of_reach, lock};
 use crate::{ChildEnv, Spawn, lookup};
 
@@ -58,7 +58,7 @@ const PASSED_ON: &[&str] = &[
 
 impl Office {
     /// `order` was judged.
-    pub(super) async fn sign(&self, format: Format, order: &Order, payload: &[u8]) -> Answer {
+    pub(super) async fn sign(&self, format: SignatureFormat, order: &SigningOrder, payload: &[u8]) -> SigningAnswer {
         let Ok(_place) = self.programs.acquire().await else {
             return refused("omp is about to end", "start omp again");
         };
@@ -72,7 +72,7 @@ impl Office {
         };
         let mut ledger = lock(&self.ledger);
         match answer {
-            Answer::Ran { code: 0, .. } => {
+            SigningAnswer::Ran { code: 0, .. } => {
                 ledger.failures = 0;
                 *ledger.signed.entry((order.object, order.key.shown())).or_default() += 1;
             }
@@ -85,7 +85,7 @@ impl Office {
     }
 
     /// The user's program, where no command can have put another.
-    pub(super) fn program(&self, format: Format) -> Result<PathBuf, Answer> {
+    pub(super) fn program(&self, format: SignatureFormat) -> Result<PathBuf, SigningAnswer> {
         let named = self.settings.expanded(self.settings.program(format));
         let found = PathBuf::from(lookup::resolved(named.as_os_str(), Some(&self.safe_path())));
         let shown = found.display();
@@ -98,19 +98,25 @@ impl Office {
             return Err(refused(&why, "set a program of the system with `git config --global`, and start omp again"));
         }
         let keyring = self.keyring();
-        if format != Format::Ssh && !is_out_of_reach(Path::new(&keyring), &self.access, self.rung) {
+        if format != SignatureFormat::Ssh && !is_out_of_reach(Path::new(&keyring), &self.access, self.rung) {
             let why = format!("{keyring} decides what gpg runs, and commands can write there");
             return Err(refused(&why, "start omp in another folder"));
         }
         Ok(found)
     }
 
-    async fn run(&self, program: &Path, format: Format, order: &Order, payload: &[u8]) -> Answer {
+    async fn run(
+        &self,
+        program: &Path,
+        format: SignatureFormat,
+        order: &SigningOrder,
+        payload: &[u8],
+    ) -> SigningAnswer {
         match timeout(self.patience, self.outcome(program, format, order, payload)).await {
-            Ok(Ok(Answer::Ran { code: code @ 1.., output, mut errors })) => {
+            Ok(Ok(SigningAnswer::Ran { code: code @ 1.., output, mut errors })) => {
                 let why = format!("\n{NOT_SIGNED}: {} ended with code {code}\nhint: {UNLOCK}\n", program.display());
                 errors.extend(why.into_bytes());
-                Answer::Ran { code, output, errors }
+                SigningAnswer::Ran { code, output, errors }
             }
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
@@ -127,32 +133,38 @@ impl Office {
         }
     }
 
-    async fn outcome(&self, program: &Path, format: Format, order: &Order, payload: &[u8]) -> io::Result<Answer> {
+    async fn outcome(
+        &self,
+        program: &Path,
+        format: SignatureFormat,
+        order: &SigningOrder,
+        payload: &[u8],
+    ) -> io::Result<SigningAnswer> {
         let spawn = Spawn::new(program, self.variables(), &Containment::none()).cwd(&self.home);
-        if format != Format::Ssh {
-            let Key::Named(key) = &order.key else { return Err(io::ErrorKind::InvalidInput.into()) };
+        if format != SignatureFormat::Ssh {
+            let SigningKey::Named(key) = &order.key else { return Err(io::ErrorKind::InvalidInput.into()) };
             return self.carry_out(spawn.args(["--status-fd=2", "-bsau", key]), payload).await;
         }
-        let files = Files::create(self.folder.path())?;
+        let files = SigningFolder::create(self.folder.path())?;
         let buffer = files.write("object", payload)?;
         let mut args: Vec<OsString> = ["-Y", "sign", "-n", "git", "-f"].map(OsString::from).to_vec();
         match &order.key {
-            Key::File(file) => args.push(file.into()),
-            Key::Literal(key) => args.extend([files.write("key", key.as_bytes())?.into(), "-U".into()]),
-            Key::Named(_) => return Err(io::ErrorKind::InvalidInput.into()),
+            SigningKey::File(file) => args.push(file.into()),
+            SigningKey::Literal(key) => args.extend([files.write("key", key.as_bytes())?.into(), "-U".into()]),
+            SigningKey::Named(_) => return Err(io::ErrorKind::InvalidInput.into()),
         }
         args.push(buffer.into());
         match self.carry_out(spawn.args(args), b"").await? {
-            Answer::Ran { code: 0, errors, .. } => {
+            SigningAnswer::Ran { code: 0, errors, .. } => {
                 let output = omp_stdx::plain_file::read_itself(&files.0.join("object.sig"), LARGEST_OUTPUT as u64)?;
-                Ok(Answer::Ran { code: 0, output, errors })
+                Ok(SigningAnswer::Ran { code: 0, output, errors })
             }
             answer => Ok(answer),
         }
     }
 
     /// To its end. Dropping the future ends it.
-    async fn carry_out(&self, spawn: Spawn, input: &[u8]) -> io::Result<Answer> {
+    async fn carry_out(&self, spawn: Spawn, input: &[u8]) -> io::Result<SigningAnswer> {
         let (mut child, mut pipe, mut complaints) = spawn.start_apart().map_err(io::Error::other)?;
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let finished = {
@@ -187,7 +199,7 @@ impl Office {
             self.reaper.adopt(leftover);
         }
         let code = u8::try_from(finished.exit.code).unwrap_or(u8::MAX);
-        Ok(Answer::Ran { code, output, errors })
+        Ok(SigningAnswer::Ran { code, output, errors })
     }
 
     fn variables(&self) -> ChildEnv {
@@ -208,7 +220,7 @@ impl Office {
     }
 }
 
-impl super::Ledger {
+impl super::SignatureLedger {
     fn is_paused(&mut self) -> bool {
         let is_paused = self.paused_since.is_some_and(|since| since.elapsed() < PAUSE);
         if self.paused_since.is_some() && !is_paused {
@@ -218,7 +230,7 @@ impl super::Ledger {
     }
 }
 
-impl Key {
+impl SigningKey {
     fn shown(&self) -> String {
         match self {
             Self::Named(key) => key.clone(),
@@ -229,9 +241,9 @@ impl Key {
 }
 
 /// A folder for one signature, gone with this.
-struct Files(PathBuf);
+struct SigningFolder(PathBuf);
 
-impl Files {
+impl SigningFolder {
     fn create(within: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let folder = within.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
@@ -245,7 +257,7 @@ impl Files {
     }
 }
 
-impl Drop for Files {
+impl Drop for SigningFolder {
     fn drop(&mut self) {
         // What is left goes with the private folder.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -257,6 +269,6 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
     kept.extend_from_slice(&bytes[..bytes.len().min(free)]);
 }
 
-fn refused(why: &str, hint: &str) -> Answer {
-    Answer::Refused(format!("{NOT_SIGNED}: {why}\nhint: {hint}"))
+fn refused(why: &str, hint: &str) -> SigningAnswer {
+    SigningAnswer::Refused(format!("{NOT_SIGNED}: {why}\nhint: {hint}"))
 }

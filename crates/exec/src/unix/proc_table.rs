@@ -8,10 +8,10 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::tag::Tag;
+use super::tag::TreeTag;
 use crate::spawn::MARK_VARIABLE;
 
-struct Process {
+struct ProcessRow {
     pid: i32,
     parent: i32,
     group: i32,
@@ -22,7 +22,7 @@ struct Process {
 /// Living processes of the tree, parents before their children. `leader_reaped` says that the leader was waited for: if a
 /// process of its number exists all the same, the number has been given away and the group is not ours any more. The mark
 /// always counts.
-pub(super) fn members(group: i32, mark: &str, tag: Option<&Tag>, leader_reaped: bool) -> Vec<i32> {
+pub(super) fn members(group: i32, mark: &str, tag: Option<&TreeTag>, leader_reaped: bool) -> Vec<i32> {
     let processes = living();
     let needle = format!("{MARK_VARIABLE}={mark}");
     let group_is_ours = !(leader_reaped && exists(group));
@@ -43,7 +43,7 @@ pub(super) fn members(group: i32, mark: &str, tag: Option<&Tag>, leader_reaped: 
             break;
         }
     }
-    let mut members: Vec<Process> = processes.into_iter().filter(|process| found.contains(&process.pid)).collect();
+    let mut members: Vec<ProcessRow> = processes.into_iter().filter(|process| found.contains(&process.pid)).collect();
     members.sort_by_key(|process| (process.began, process.pid));
     members.into_iter().map(|process| process.pid).collect()
 }
@@ -59,7 +59,7 @@ pub(super) fn group_lives(group: i32) -> bool {
 }
 
 /// Whether anything of a contained tree lives whose leader began this long ago.
-pub(super) fn tagged_lives(mark: &str, tag: Option<&Tag>, leader: i32, ago: Duration) -> bool {
+pub(super) fn tagged_lives(mark: &str, tag: Option<&TreeTag>, leader: i32, ago: Duration) -> bool {
     let needle = format!("{MARK_VARIABLE}={mark}");
     // Without a tag it is known by its mark alone.
     let is_of_it = |pid: i32| tag.map_or_else(|| bears_mark(pid, needle.as_bytes()), |tag| tag.is_on(pid));
@@ -96,7 +96,7 @@ pub(super) fn signal_all(pids: &[i32], signal: Signal) {
     }
 }
 
-fn living() -> Vec<Process> {
+fn living() -> Vec<ProcessRow> {
     numbers().filter_map(living_one).collect()
 }
 
@@ -105,18 +105,18 @@ fn numbers() -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-fn living_one(pid: i32) -> Option<Process> {
+fn living_one(pid: i32) -> Option<ProcessRow> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// `pid (name) state ppid pgrp …`, when it began as the twenty-second; the name may hold anything, parentheses included.
-fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
+fn parse_stat(pid: i32, stat: &[u8]) -> Option<ProcessRow> {
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
     let mut fields = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
     let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     let began = fields.nth(16)?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, group, began })
+    (!matches!(state, "Z" | "X")).then_some(ProcessRow { pid, parent, group, began })
 }
 
 fn bears_mark(pid: i32, needle: &[u8]) -> bool {

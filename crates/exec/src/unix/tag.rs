@@ -24,12 +24,12 @@ pub(super) fn pattern() -> String {
 
 /// The namespace of one tree.
 #[derive(Clone, Debug)]
-pub(crate) struct Tag {
+pub(crate) struct TreeTag {
     number: u64,
     _held: Arc<OwnedFd>,
 }
 
-impl Tag {
+impl TreeTag {
     pub(super) fn of(namespace: OwnedFd) -> Option<Self> {
         let file = std::fs::File::from(namespace);
         let number = file.metadata().ok()?.ino();
@@ -50,8 +50,8 @@ mod tests {
         let own = std::fs::File::open("/proc/self/ns/ipc").unwrap();
         let other = std::fs::File::open("/proc/self/ns/uts").unwrap();
         let me = i32::try_from(std::process::id()).unwrap();
-        assert!(Tag::of(own.into()).unwrap().is_on(me));
-        let other = Tag::of(other.into()).unwrap();
+        assert!(TreeTag::of(own.into()).unwrap().is_on(me));
+        let other = TreeTag::of(other.into()).unwrap();
         assert!(!other.is_on(me) && !other.is_on(-1));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_exec::{Limits, Reaper, SpawnError, Stderr};
+use omp_exec::{ProcessLimits, Reaper, SpawnError, Stderr};
 
 use crate::{eventually, read_all, run, shell, shell_with};
 
@@ -47,7 +47,7 @@ async fn the_folder_is_where_it_starts() {
 
 #[tokio::test]
 async fn limits_hold() {
-    let limits = Limits { open_files: Some(17), ..Limits::default() };
+    let limits = ProcessLimits { open_files: Some(17), ..ProcessLimits::default() };
     assert_eq!(run(shell("ulimit -n").limits(limits)).await.0, "17\n");
 }
 

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-use omp_shell::{Command, Word};
+use omp_shell::{ShellCommand, ShellWord};
 use scripts::{Script, Scripts, Shell};
 use stage::{Ran, Stage};
 
@@ -117,13 +117,13 @@ async fn compare(shell: Shell, seeds: Range<u64>) {
 
 /// Whether the command could have been started with these words: what is known is there as it was told, what is not can be
 /// any number of words.
-fn fits(command: &Command, ran: &Ran, home: &str) -> bool {
+fn fits(command: &ShellCommand, ran: &Ran, home: &str) -> bool {
     let Some((program, words)) = command.words.split_first() else { return false };
     let base = program.text.rsplit('/').next().unwrap_or_default();
     program.known && base == ran.program && aligned(words, &ran.words, home)
 }
 
-fn aligned(words: &[Word], got: &[String], home: &str) -> bool {
+fn aligned(words: &[ShellWord], got: &[String], home: &str) -> bool {
     // Which beginnings of what the program got are explained by the words so far.
     let mut reached = vec![false; got.len() + 1];
     reached[0] = true;
@@ -143,7 +143,7 @@ fn aligned(words: &[Word], got: &[String], home: &str) -> bool {
     reached[got.len()]
 }
 
-fn is_same(word: &Word, got: &str, home: &str) -> bool {
+fn is_same(word: &ShellWord, got: &str, home: &str) -> bool {
     match word.home {
         true => got == word.text.replacen('~', home, 1),
         false => got == word.text,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_exec::{Child, Limits, Pty, Spawn, SpawnError, TerminalSize};
+use omp_exec::{Child, ProcessLimits, Pty, Spawn, SpawnError, TerminalSize};
 
 use crate::{PATIENCE, read_all, shell};
 
@@ -79,7 +79,7 @@ async fn much_output_arrives_whole() {
 
 #[tokio::test]
 async fn limits_and_marks_hold_here_too() {
-    let limits = Limits { open_files: Some(77), ..Limits::default() };
+    let limits = ProcessLimits { open_files: Some(77), ..ProcessLimits::default() };
     let spawn = shell("ulimit -n; echo \"[$OMP_SPAWN]\"").limits(limits);
     let (mut child, _pty) = spawn.start_in_terminal(TerminalSize::default()).unwrap();
     let text = read_all(&mut child).await;

@@ -232,7 +232,7 @@ const BOMB: &str = "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep
 #[tokio::test]
 async fn a_fork_bomb_is_put_out() {
     for script in [BOMB.to_owned(), format!("({BOMB}) >/dev/null 2>&1 & sleep 300"), format!("({BOMB}) & exit 0")] {
-        let limits = omp_exec::Limits { tree_processes: Some(100), ..omp_exec::Limits::default() };
+        let limits = omp_exec::ProcessLimits { tree_processes: Some(100), ..omp_exec::ProcessLimits::default() };
         let mut child = shell(&script).limits(limits).start().unwrap();
         let group = child.id();
         crate::read_all(&mut child).await;
@@ -256,7 +256,7 @@ fn group_is_empty(group: u32) -> bool {
 
 #[tokio::test]
 async fn a_tree_takes_no_more_memory_than_its_own_limit() {
-    let limits = omp_exec::Limits { tree_memory: Some(200 << 20), ..omp_exec::Limits::default() };
+    let limits = omp_exec::ProcessLimits { tree_memory: Some(200 << 20), ..omp_exec::ProcessLimits::default() };
     // Together: neither of them alone.
     let two = "for i in 1 2; do python3 -c 'x = bytearray(150 << 20); import time; time.sleep(300)' & done; wait";
     let (_, finished) = run(shell(two).limits(limits)).await;
@@ -272,11 +272,11 @@ async fn a_tree_takes_no_more_memory_than_its_own_limit() {
 #[tokio::test]
 async fn files_have_a_largest_size() {
     let folder = tempfile::tempdir().unwrap();
-    let limits = omp_exec::Limits { file_bytes: Some(1 << 20), ..omp_exec::Limits::default() };
+    let limits = omp_exec::ProcessLimits { file_bytes: Some(1 << 20), ..omp_exec::ProcessLimits::default() };
     let (_, finished) = run(shell("exec head -c 3000000 /dev/zero > big").cwd(folder.path()).limits(limits)).await;
     assert_eq!(finished.exit.signal, Some(25));
     assert_eq!(std::fs::metadata(folder.path().join("big")).unwrap().len(), 1 << 20);
     // What is limited already is not raised.
-    let inner = omp_exec::Limits { file_bytes: Some(u64::MAX), ..omp_exec::Limits::default() };
+    let inner = omp_exec::ProcessLimits { file_bytes: Some(u64::MAX), ..omp_exec::ProcessLimits::default() };
     assert_eq!(run(shell("echo fine").limits(inner)).await.0, "fine\n");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use omp_agent::{AnyPlan, AnyTool, Concurrency, Outcome, Tier, ToolOutput, ToolSet, plan_of};
-use omp_export::{ExportError, ExportOptions, Told, export};
+use omp_export::{ExportError, ExportOptions, SystemContext, export};
 use omp_store::{BlobStore, EntryId};
 use omp_types::{Env, Secrets};
 use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
@@ -75,7 +75,7 @@ impl Scene {
         let options = ExportOptions {
             blobs: BlobStore::new(self.dir.path()),
             drawing: &drawing,
-            told: Some(Told { system_prompt: EVIL, tools: &drawing[0] }),
+            told: Some(SystemContext { system_prompt: EVIL, tools: &drawing[0] }),
             leaf: leaf.map(EntryId::from),
             secrets: &Secrets::of_env(&env),
         };

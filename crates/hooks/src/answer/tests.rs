@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::*;
 
-fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
-    Ran { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), truncated: false }
+fn ran(code: i32, stdout: &str, stderr: &str) -> HookRun {
+    HookRun { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), truncated: false }
 }
 
 /// What an answer comes to, in a line.
-fn line(answer: &Answer) -> String {
+fn line(answer: &HookAnswer) -> String {
     let mut parts: Vec<String> = answer.notices.iter().map(|text| format!("notice({text})")).collect();
     parts.extend(answer.context.as_ref().map(|text| format!("context({text})")));
     parts.extend(answer.blocked.as_ref().map(|text| format!("blocked({text})")));
@@ -23,13 +23,13 @@ fn line(answer: &Answer) -> String {
 }
 
 #[track_caller]
-fn check(event: Event, ran: &Ran, expect: &str) {
+fn check(event: HookEvent, ran: &HookRun, expect: &str) {
     assert_eq!(line(&read(event, "H", ran, 60.0)), expect, "{event:?} {ran:?}");
 }
 
 #[test]
 fn exit_codes() {
-    use Event::*;
+    use HookEvent::*;
     for (event, code, stdout, stderr, expect) in [
         (PreToolUse, 0, "", "", ""),
         (PreToolUse, 0, "some words", "", ""),
@@ -61,7 +61,7 @@ fn exit_codes() {
         let told = line(&read(PreToolUse, "H", &ran(code, "", stderr), 60.0));
         assert!(told.starts_with(&format!("notice(H failed with exit code {code}: ")) && told.contains(hint), "{told}");
     }
-    let told = line(&read(PreToolUse, "H", &Ran::default(), 60.0));
+    let told = line(&read(PreToolUse, "H", &HookRun::default(), 60.0));
     assert!(told.starts_with("notice(H was stopped: it took longer than 60 s\nhint: "), "{told}");
 }
 
@@ -77,14 +77,14 @@ fn an_output_may_be_replaced() {
         (json!({"filePath": "a"}), "{\"filePath\":\"a\"}"),
     ] {
         let said = json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": output}});
-        let answer = read(Event::PostToolUse, "H", &ran(0, &said.to_string(), ""), 1.0);
+        let answer = read(HookEvent::PostToolUse, "H", &ran(0, &said.to_string(), ""), 1.0);
         assert_eq!(answer.output.as_deref(), Some(expect), "{said}");
     }
 }
 
 #[test]
 fn answers_in_json() {
-    use Event::*;
+    use HookEvent::*;
     for (event, said, expect) in [
         (PreToolUse, json!({}), ""),
         (PreToolUse, json!({"continue": true, "suppressOutput": true}), ""),
@@ -136,32 +136,32 @@ fn a_guard_that_is_not_understood_makes_the_user_be_asked() {
     ] {
         let told = format!("H was not understood: {why}");
         let hint = "\nhint: print one JSON object and nothing else, as docs/hooks.md tells";
-        check(Event::PreToolUse, &ran(0, stdout, ""), &format!("notice({told}{hint}) ask({told})"));
-        let other = if stdout.contains("Stop") { Event::PostToolUse } else { Event::Stop };
+        check(HookEvent::PreToolUse, &ran(0, stdout, ""), &format!("notice({told}{hint}) ask({told})"));
+        let other = if stdout.contains("Stop") { HookEvent::PostToolUse } else { HookEvent::Stop };
         check(other, &ran(0, stdout, ""), &format!("notice({told}{hint})"));
     }
-    let huge = Ran { truncated: true, ..ran(0, "{", "") };
+    let huge = HookRun { truncated: true, ..ran(0, "{", "") };
     let told = "H was not understood: it printed more than 1024 KiB";
-    let answer = read(Event::PreToolUse, "H", &huge, 60.0);
+    let answer = read(HookEvent::PreToolUse, "H", &huge, 60.0);
     assert_eq!(answer.permission, Some(HookPermission::Ask { reason: told.to_owned() }));
 }
 
 #[test]
 fn what_is_told_the_model_is_bounded() {
-    let answer = read(Event::UserPromptSubmit, "H", &ran(0, &"ä".repeat(MOST_OUTPUT / 2), ""), 1.0);
+    let answer = read(HookEvent::UserPromptSubmit, "H", &ran(0, &"ä".repeat(MOST_OUTPUT / 2), ""), 1.0);
     assert!(answer.context.unwrap().chars().count() < LONGEST_CONTEXT + 10);
-    let answer = read(Event::PreToolUse, "H", &ran(2, "", &"ä".repeat(50_000)), 1.0);
+    let answer = read(HookEvent::PreToolUse, "H", &ran(2, "", &"ä".repeat(50_000)), 1.0);
     assert!(answer.blocked.unwrap().chars().count() < LONGEST_CONTEXT + 10);
 }
 
 #[test]
 fn deny_counts_more_than_ask_and_ask_more_than_allow() {
-    let allow = || Answer { permission: Some(HookPermission::Allow), ..Answer::default() };
-    let ask = || Answer { permission: Some(HookPermission::Ask { reason: "r".into() }), ..Answer::default() };
-    let deny = |why: &str| Answer { blocked: Some(why.into()), ..Answer::default() };
+    let allow = || HookAnswer { permission: Some(HookPermission::Allow), ..HookAnswer::default() };
+    let ask = || HookAnswer { permission: Some(HookPermission::Ask { reason: "r".into() }), ..HookAnswer::default() };
+    let deny = |why: &str| HookAnswer { blocked: Some(why.into()), ..HookAnswer::default() };
     for (answers, permission, blocked) in [
         (vec![], None, None),
-        (vec![allow(), Answer::default()], Some(HookPermission::Allow), None),
+        (vec![allow(), HookAnswer::default()], Some(HookPermission::Allow), None),
         (vec![allow(), ask()], Some(HookPermission::Ask { reason: "r".into() }), None),
         (vec![ask(), allow()], Some(HookPermission::Ask { reason: "r".into() }), None),
         (vec![allow(), deny("a"), deny("b"), deny("a")], Some(HookPermission::Allow), Some("a\nb")),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use omp_config::{Declared, ItemSource, Level, Provider};
 use omp_contain::Containment;
-use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
+use omp_hooks::{Hook, HookSetup, HookTrust, Hooks, read};
 use omp_policy::ApprovalMode;
 use omp_session::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 use omp_types::{Env, ToolCall};
@@ -64,7 +64,7 @@ impl Stage {
         let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", "/bin/false")].into_iter().collect();
         Hooks::new(
             found.hooks,
-            Runner { env, containment: Containment::none(), trust: Arc::new(Said(trusted)), disabled: false },
+            HookSetup { env, containment: Containment::none(), trust: Arc::new(Said(trusted)), disabled: false },
         )
     }
 

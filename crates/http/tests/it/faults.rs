@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use omp_http::{Client, HttpConfig, HttpError, HttpErrorKind, Patience, Phase, StreamingResponse};
+use omp_http::{Client, HttpConfig, HttpError, HttpErrorKind, Patience, StreamingResponse, TimeoutPhase};
 use omp_types::Env;
 use tokio::net::TcpListener;
 
@@ -44,20 +44,20 @@ async fn each_phase_has_its_own_timeout() {
     let mute = Server::start(vec![Reply::Stall(Vec::new())]).await;
     let outcome = exchange(&quick, &mute.url("/x?key=sesame")).await;
     assert!(!outcome.clone().unwrap_err().to_string().contains("sesame"));
-    assert_error(outcome, HttpErrorKind::Timeout(Phase::FirstEvent), "sent nothing within 0.06 s");
+    assert_error(outcome, HttpErrorKind::Timeout(TimeoutPhase::FirstEvent), "sent nothing within 0.06 s");
 
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\n".to_vec();
     let head_only = Server::start(vec![Reply::Stall(head)]).await;
     assert_error(
         exchange(&quick, &head_only.url("/")).await,
-        HttpErrorKind::Timeout(Phase::FirstEvent),
+        HttpErrorKind::Timeout(TimeoutPhase::FirstEvent),
         "sent nothing",
     );
 
     // Only the phase that is meant is short of time: a busy machine needs more for those before it.
     let later = client(&[]).with_patience(Patience::new(Some(MINUTE), limit));
     let stalled = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
-    assert_error(exchange(&later, &stalled.url("/")).await, HttpErrorKind::Timeout(Phase::Idle), "fell silent");
+    assert_error(exchange(&later, &stalled.url("/")).await, HttpErrorKind::Timeout(TimeoutPhase::Idle), "fell silent");
 }
 
 #[tokio::test]
@@ -66,8 +66,12 @@ async fn a_handshake_that_never_comes_is_a_connection_that_was_not_made() {
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let config = HttpConfig { connect_timeout: Some(Duration::from_millis(60)), ..HttpConfig::default() };
     let outcome = exchange(&Client::new(&Env::default(), config), &url).await;
-    assert_error(outcome.clone(), HttpErrorKind::Timeout(Phase::Connect), "connecting: no connection to https://127");
-    assert_error(outcome, HttpErrorKind::Timeout(Phase::Connect), "PI_CONNECT_TIMEOUT_MS");
+    assert_error(
+        outcome.clone(),
+        HttpErrorKind::Timeout(TimeoutPhase::Connect),
+        "connecting: no connection to https://127",
+    );
+    assert_error(outcome, HttpErrorKind::Timeout(TimeoutPhase::Connect), "PI_CONNECT_TIMEOUT_MS");
 }
 
 #[tokio::test]
@@ -78,7 +82,11 @@ async fn bytes_that_mean_nothing_do_not_count_for_a_reader_who_says_so() {
     let mut response = quick.post_stream(&server.url("/"), &[], b"{}".to_vec()).await.unwrap();
     response.body.watch_progress();
     let outcome = read(response).await;
-    assert_error(outcome, HttpErrorKind::Timeout(Phase::FirstEvent), "sent only signs of life (9 bytes) within 0.06 s");
+    assert_error(
+        outcome,
+        HttpErrorKind::Timeout(TimeoutPhase::FirstEvent),
+        "sent only signs of life (9 bytes) within 0.06 s",
+    );
 
     let later = client(&[]).with_patience(Patience::new(Some(MINUTE), limit));
     let server = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
@@ -86,7 +94,7 @@ async fn bytes_that_mean_nothing_do_not_count_for_a_reader_who_says_so() {
     response.body.watch_progress();
     response.body.next().await.unwrap().unwrap();
     response.body.progressed();
-    assert_error(read(response).await, HttpErrorKind::Timeout(Phase::Idle), "between tokens");
+    assert_error(read(response).await, HttpErrorKind::Timeout(TimeoutPhase::Idle), "between tokens");
 }
 
 #[tokio::test]
@@ -142,7 +150,7 @@ async fn short_requests_have_a_limit_in_time_and_size() {
     let client = client(&[]);
     let stalled = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
     let error = client.get_bytes(&stalled.url("/"), &[], Duration::from_millis(60), 1000).await.unwrap_err();
-    assert_eq!(error.kind, HttpErrorKind::Timeout(Phase::Total));
+    assert_eq!(error.kind, HttpErrorKind::Timeout(TimeoutPhase::Total));
     let large = Server::start(vec![Reply::Bytes(ok("application/json", b"[1,2,3]"))]).await;
     let error = client.get_bytes(&large.url("/"), &[], MINUTE, 6).await.unwrap_err();
     assert_eq!(error.kind, HttpErrorKind::Body);

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::Running;
 use super::screen::Below;
-use crate::chrome::{Status, queue_rows, status_line, todo_rows};
+use crate::chrome::{StatusBar, queue_rows, status_line, todo_rows};
 
 impl Running {
     pub(super) fn paint(&mut self) {
@@ -47,7 +47,7 @@ impl Running {
 
     fn state(&self) -> Vec<Line> {
         let home = self.place.home.clone();
-        let status = self.live.as_ref().map_or_else(Status::default, |live| live.status(home));
+        let status = self.live.as_ref().map_or_else(StatusBar::default, |live| live.status(home));
         let expanded = self.screen.log.is_expanded();
         self.screen.with_space(|space| {
             let mut rows = match &self.live {

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::Running;
 use super::screen::Dirty;
 use super::submit::When;
-use crate::dialogs::Step;
+use crate::dialogs::DialogStep;
 use crate::prompt::PromptStep;
 
 impl Running {
@@ -30,7 +30,7 @@ impl Running {
                     Input::Key(key) => self.around.keymap.for_component(context, key).map(Input::Key),
                     other => Some(other),
                 };
-                let step = known.map_or(Step::Ignored, |input| open.dialog.input(&input));
+                let step = known.map_or(DialogStep::Ignored, |input| open.dialog.input(&input));
                 self.step(step).await;
             }
             None => {
@@ -40,15 +40,15 @@ impl Running {
         }
     }
 
-    pub(super) async fn step(&mut self, step: Step) {
+    pub(super) async fn step(&mut self, step: DialogStep) {
         match step {
-            Step::Ignored => {}
-            Step::Redraw => self.screen.mark(Dirty::Now),
-            Step::Do(action) => {
+            DialogStep::Ignored => {}
+            DialogStep::Redraw => self.screen.mark(Dirty::Now),
+            DialogStep::Do(action) => {
                 self.screen.mark(Dirty::Now);
                 self.obey(action).await;
             }
-            Step::Close(action) => {
+            DialogStep::Close(action) => {
                 self.screen.mark(Dirty::Now);
                 let question = self.dialog.take().and_then(|open| open.question);
                 self.next_question();

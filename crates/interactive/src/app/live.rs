@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::screen::Dirty;
 use super::{BATCH, Leave, News, PATIENCE, Running};
-use crate::chrome::{Retry, Status, Welcome, Working};
+use crate::chrome::{Retry, StatusBar, Welcome, Working};
 use crate::dialogs::PlanDialog;
 use crate::prompt::Submission;
 use crate::transcript::{Past, Scribe, Tone};
@@ -59,10 +59,10 @@ impl Live {
         self.phases = self.todos.as_ref().map(|todos| todos.phases()).unwrap_or_default();
     }
 
-    pub fn status(&self, home: PathBuf) -> Status {
+    pub fn status(&self, home: PathBuf) -> StatusBar {
         let snapshot = self.session.snapshot();
         let model = &snapshot.model;
-        Status {
+        StatusBar {
             model: model.selector(),
             thinking: model.reasoning.then_some(snapshot.thinking),
             context: Some((self.context.unwrap_or_default(), model.context_window)),

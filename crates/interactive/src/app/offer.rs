@@ -14,7 +14,7 @@ use crate::dialogs::{
     BranchPointsDialog, CopyDialog, HistoryDialog, HotkeysDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog,
     SettingsDialog, ThemeDialog, ThinkingDialog, TreeDialog, TreeView, code_blocks, copyables,
 };
-use crate::keymap::Context;
+use crate::keymap::KeyContext;
 use crate::setup::LoginDialog;
 use crate::transcript::Tone;
 
@@ -152,7 +152,7 @@ impl Running {
     pub(super) fn list_changed(&mut self, changed: Result<(), String>) {
         let Err(problem) = changed else { return };
         self.note(Tone::Error, &problem);
-        if self.dialog.as_ref().is_some_and(|open| open.dialog.context() == Context::Sessions) {
+        if self.dialog.as_ref().is_some_and(|open| open.dialog.context() == KeyContext::Sessions) {
             self.list_sessions();
         }
     }

@@ -4,7 +4,7 @@ use omp_session::{Answer, Command, Question, QuestionKind, WebAddress};
 
 use super::screen::Dirty;
 use super::{OpenDialog, Running};
-use crate::dialogs::{Approval, ApproveDialog, AskDialog, Dialog, OpenUrlDialog, Quiet};
+use crate::dialogs::{ApproveDialog, AskDialog, Dialog, OpenUrlDialog, PendingApproval, Quiet};
 use crate::transcript::Tone;
 
 impl Running {
@@ -29,7 +29,7 @@ impl Running {
         let quiet = Quiet::after(!self.prompt.is_empty());
         let dialog: Box<dyn Dialog> = match question.kind {
             QuestionKind::Approve { tool, arguments, reason, details, .. } => {
-                let approval = Approval { id, tool, arguments, reason, details };
+                let approval = PendingApproval { id, tool, arguments, reason, details };
                 Box::new(ApproveDialog::new(approval, quiet))
             }
             QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).quiet(quiet)),

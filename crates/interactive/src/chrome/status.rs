@@ -8,7 +8,7 @@ use omp_tui::{Line, Space, Style, Token};
 use omp_types::ThinkingLevel;
 
 #[derive(Clone, Debug, Default)]
-pub struct Status {
+pub struct StatusBar {
     /// `provider/id`; empty while there is no session.
     pub model: String,
     /// `None` for a model that does not think.
@@ -29,7 +29,7 @@ pub struct Status {
 }
 
 /// The parts that matter most come first; what has no room is left out.
-pub fn status_line(status: &Status, space: &Space<'_>) -> Line {
+pub fn status_line(status: &StatusBar, space: &Space<'_>) -> Line {
     let mut line = Line::new();
     let mut width = 0;
     for (text, style) in parts(status, space) {
@@ -48,7 +48,7 @@ pub fn status_line(status: &Status, space: &Space<'_>) -> Line {
     line
 }
 
-fn parts(status: &Status, space: &Space<'_>) -> Vec<(String, Style)> {
+fn parts(status: &StatusBar, space: &Space<'_>) -> Vec<(String, Style)> {
     let theme = space.theme;
     if status.model.is_empty() {
         return vec![("starting…".to_owned(), theme.fg(Token::Muted))];
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(status: &Status, width: usize, expect: &str) {
+    fn check(status: &StatusBar, width: usize, expect: &str) {
         let theme = Theme::colorless();
         let space = Space { width, height: 10, theme: &theme, focused: true };
         assert_eq!(status_line(status, &space).text(), expect);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_matters_most_comes_first_and_the_rest_goes_when_there_is_no_room() {
-        let status = Status {
+        let status = StatusBar {
             model: "mock/mock-model".into(),
             thinking: Some(ThinkingLevel::High),
             context: Some((6_000, 200_000)),
@@ -130,7 +130,7 @@ mod tests {
             home: "/home/user".into(),
             title: Some("A\x1b[31m title".into()),
         };
-        check(&Status::default(), 80, "starting…");
+        check(&StatusBar::default(), 80, "starting…");
         check(
             &status,
             120,

@@ -9,7 +9,7 @@ use omp_session::{Answer, CallDetails};
 use omp_stdx::display_width;
 use omp_stdx::sanitize::on_one_line;
 use omp_tui::text::clip;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Style, Token};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -18,7 +18,7 @@ use super::field::Field;
 use super::letters::{Heard, Letters};
 use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, wrapped};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 use editing::{Edited, Editing};
 
@@ -36,7 +36,7 @@ const LEAST_ROWS: usize = 3;
 
 /// A call that waits for the user.
 #[derive(Clone, Debug)]
-pub struct Approval {
+pub struct PendingApproval {
     /// Of the question.
     pub id: u64,
     pub tool: String,
@@ -48,8 +48,8 @@ pub struct Approval {
 
 #[derive(Debug)]
 pub struct ApproveDialog {
-    approval: Approval,
-    pointer: Window,
+    approval: PendingApproval,
+    pointer: ListWindow,
     /// What to do instead, while it is typed.
     instead: Option<Field>,
     /// What "always" can mean: as it was offered, then as the user has written it.
@@ -81,8 +81,8 @@ enum Fit {
 
 impl ApproveDialog {
     /// Enter alone runs only what nobody is warned of.
-    pub(crate) fn new(approval: Approval, quiet: Quiet) -> Self {
-        let mut pointer = Window::default();
+    pub(crate) fn new(approval: PendingApproval, quiet: Quiet) -> Self {
+        let mut pointer = ListWindow::default();
         pointer.select(if approval.reason.is_some() { NO } else { YES });
         let offers = approval.details.offers.clone();
         Self {
@@ -102,8 +102,8 @@ impl ApproveDialog {
         }
     }
 
-    fn answer(&self, answer: Answer) -> Step {
-        Step::Close(Some(Action::Answer { id: self.approval.id, answer }))
+    fn answer(&self, answer: Answer) -> DialogStep {
+        DialogStep::Close(Some(Action::Answer { id: self.approval.id, answer }))
     }
 
     fn offer(&self) -> Option<&RuleOffer> {
@@ -122,34 +122,36 @@ impl ApproveDialog {
     }
 
     /// The rule is written as it is shown.
-    fn always(&self, level: RuleLevel) -> Step {
+    fn always(&self, level: RuleLevel) -> DialogStep {
         match self.offer() {
             Some(offer) => self.answer(Answer::Always { level, rules: offer.rules.clone() }),
-            None => Step::Ignored,
+            None => DialogStep::Ignored,
         }
     }
 
     /// Another reach of "always": this very command, or all that begins like it.
-    fn rescope(&mut self, back: bool) -> Step {
+    fn rescope(&mut self, back: bool) -> DialogStep {
         let count = self.offers.len();
         if count < 2 {
-            return Step::Ignored;
+            return DialogStep::Ignored;
         }
         self.scope = (self.scope + if back { count - 1 } else { 1 }) % count;
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn edit(&mut self) -> Step {
-        let Some(offer) = self.offer().filter(|_| self.approval.details.can_be_edited()) else { return Step::Ignored };
+    fn edit(&mut self) -> DialogStep {
+        let Some(offer) = self.offer().filter(|_| self.approval.details.can_be_edited()) else {
+            return DialogStep::Ignored;
+        };
         self.editing = Some(Editing::of(offer));
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn edits(&mut self, input: &Input) -> Step {
-        let Some(editing) = &mut self.editing else { return Step::Ignored };
+    fn edits(&mut self, input: &Input) -> DialogStep {
+        let Some(editing) = &mut self.editing else { return DialogStep::Ignored };
         match editing.input(input, &self.approval.details) {
-            Edited::Going => return Step::Redraw,
-            Edited::Ignored => return Step::Ignored,
+            Edited::Going => return DialogStep::Redraw,
+            Edited::Ignored => return DialogStep::Ignored,
             Edited::Dropped => {}
             Edited::Done(offer) => {
                 self.offers.truncate(self.approval.details.offers.len());
@@ -159,53 +161,53 @@ impl ApproveDialog {
             }
         }
         self.editing = None;
-        Step::Redraw
+        DialogStep::Redraw
     }
 
     /// "Always" writes a setting, so its letter only points at it: enter takes it.
-    fn point(&mut self, option: usize) -> Step {
+    fn point(&mut self, option: usize) -> DialogStep {
         if option >= self.options().len() || self.fit != Fit::Whole {
-            return Step::Ignored;
+            return DialogStep::Ignored;
         }
         self.pointer.select(option);
-        Step::Redraw
+        DialogStep::Redraw
     }
 
     /// An answer of one letter.
-    fn hold(&mut self, option: usize) -> Step {
+    fn hold(&mut self, option: usize) -> DialogStep {
         match self.letters.hold(option) {
             Some(option) => self.choose(option),
-            None => Step::Ignored,
+            None => DialogStep::Ignored,
         }
     }
 
     /// Part of a text that is typed while the question is there: it goes to the editor. Enter at its end is not to run
     /// anything.
-    fn stray(&mut self, text: String) -> Step {
+    fn stray(&mut self, text: String) -> DialogStep {
         self.strayed = true;
         self.pointer.select(NO);
-        Step::Do(Action::Insert(text))
+        DialogStep::Do(Action::Insert(text))
     }
 
-    fn enter(&mut self) -> Step {
+    fn enter(&mut self) -> DialogStep {
         if self.letters.is_text() {
-            return Step::Ignored;
+            return DialogStep::Ignored;
         }
         match (self.letters.confirm(), self.fit) {
             (Some(option), _) => self.choose(option),
             (None, Fit::Whole) => self.choose(self.pointer.selected()),
-            (None, _) => Step::Ignored,
+            (None, _) => DialogStep::Ignored,
         }
     }
 
-    fn choose(&mut self, option: usize) -> Step {
+    fn choose(&mut self, option: usize) -> DialogStep {
         let is_offered = match self.fit {
             Fit::Whole => option < self.options().len(),
             Fit::Small => matches!(option, YES | NO | TELL),
             Fit::Nothing => option == NO,
         };
         if !is_offered {
-            return Step::Ignored;
+            return DialogStep::Ignored;
         }
         self.pointer.select(option);
         match option {
@@ -214,14 +216,14 @@ impl ApproveDialog {
             YES => self.answer(Answer::Yes),
             TELL => {
                 self.instead = Some(Field::default());
-                Step::Redraw
+                DialogStep::Redraw
             }
             _ => self.answer(Answer::No),
         }
     }
 
-    fn tell(&mut self, input: &Input) -> Step {
-        let Some(field) = &mut self.instead else { return Step::Ignored };
+    fn tell(&mut self, input: &Input) -> DialogStep {
+        let Some(field) = &mut self.instead else { return DialogStep::Ignored };
         match input {
             Input::Key(Key { code: KeyCode::Enter, mods: Mods::NONE }) => match field.text().trim() {
                 "" => self.answer(Answer::No),
@@ -232,10 +234,10 @@ impl ApproveDialog {
             },
             Input::Key(Key { code: KeyCode::Escape, .. }) => {
                 self.instead = None;
-                Step::Redraw
+                DialogStep::Redraw
             }
-            other if field.input(other) => Step::Redraw,
-            _ => Step::Ignored,
+            other if field.input(other) => DialogStep::Redraw,
+            _ => DialogStep::Ignored,
         }
     }
 
@@ -388,7 +390,7 @@ impl Dialog for ApproveDialog {
         sheet.finish_with_all(&keys)
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if let Some(step) = self.quiet.astray(input) {
             return step;
         }
@@ -401,12 +403,12 @@ impl Dialog for ApproveDialog {
         let key = match input {
             Input::Key(key) => key,
             Input::Paste(text) => return self.stray(text.clone()),
-            Input::Mouse(_) | Input::Focus(_) => return Step::Ignored,
+            Input::Mouse(_) | Input::Focus(_) => return DialogStep::Ignored,
         };
         if let Some(letter) = key.typed() {
             match self.letters.hear(letter) {
                 Heard::Alone => self.letters.drop_held(),
-                Heard::Again => return Step::Ignored,
+                Heard::Again => return DialogStep::Ignored,
                 Heard::Text(text) => return self.stray(text),
             }
         } else if key.code != KeyCode::Enter {
@@ -414,7 +416,7 @@ impl Dialog for ApproveDialog {
         }
         let points = self.fit == Fit::Whole;
         if self.scrolled(*key) || (points && self.pointer.key(key, self.options().len())) {
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Enter) => self.enter(),
@@ -427,7 +429,7 @@ impl Dialog for ApproveDialog {
             (Mods::NONE, KeyCode::Char('s') | KeyCode::Right) if points => self.rescope(false),
             (Mods::NONE, KeyCode::Left) if points => self.rescope(true),
             (Mods::NONE, KeyCode::Char('e')) if points => self.edit(),
-            _ => Step::Ignored,
+            _ => DialogStep::Ignored,
         }
     }
 
@@ -435,10 +437,10 @@ impl Dialog for ApproveDialog {
         self.letters.due()
     }
 
-    fn woken(&mut self) -> Step {
+    fn woken(&mut self) -> DialogStep {
         match self.letters.take_due() {
             Some(option) => self.choose(option),
-            None => Step::Ignored,
+            None => DialogStep::Ignored,
         }
     }
 }

@@ -3,12 +3,12 @@
 use omp_agent::Choice;
 use omp_session::Answer;
 use omp_stdx::display_width;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Token};
 
 use super::field::Field;
 use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, mark, one_line, wrapped};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 const OTHER: &str = "Other (type your own)";
@@ -17,7 +17,7 @@ const OTHER: &str = "Other (type your own)";
 pub struct AskDialog {
     id: u64,
     choice: Choice,
-    pointer: Window,
+    pointer: ListWindow,
     /// Of each option, where several may be chosen.
     ticked: Vec<bool>,
     own: Field,
@@ -28,7 +28,7 @@ pub struct AskDialog {
 impl AskDialog {
     pub fn new(id: u64, choice: Choice) -> Self {
         let recommended = choice.recommended.filter(|at| *at < choice.options.len());
-        let mut pointer = Window::default();
+        let mut pointer = ListWindow::default();
         pointer.select(recommended.unwrap_or(0));
         let ticked = (0..choice.options.len()).map(|at| choice.multi && Some(at) == recommended).collect();
         // Without options there is nothing but the own words.
@@ -55,11 +55,11 @@ impl AskDialog {
         self.pointer.selected() == self.choice.options.len()
     }
 
-    fn answer(&self, answer: Answer) -> Step {
-        Step::Close(Some(Action::Answer { id: self.id, answer }))
+    fn answer(&self, answer: Answer) -> DialogStep {
+        DialogStep::Close(Some(Action::Answer { id: self.id, answer }))
     }
 
-    fn choose(&mut self, at: usize) -> Step {
+    fn choose(&mut self, at: usize) -> DialogStep {
         self.pointer.select(at.min(self.rows() - 1));
         if self.on_other() {
             self.typing = true;
@@ -68,19 +68,19 @@ impl AskDialog {
         } else {
             return self.answer(Answer::Text(self.choice.options[at].label.clone()));
         }
-        Step::Redraw
+        DialogStep::Redraw
     }
 
     /// Enter takes what is pointed at, or all that is ticked.
-    fn take(&mut self) -> Step {
+    fn take(&mut self) -> DialogStep {
         if self.on_other() && !self.typing {
             self.typing = true;
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         let own = self.own.text().trim();
         if !self.choice.multi {
             return match self.typing {
-                true if own.is_empty() => Step::Ignored,
+                true if own.is_empty() => DialogStep::Ignored,
                 true => self.answer(Answer::Text(own.to_owned())),
                 false => self.choose(self.pointer.selected()),
             };
@@ -89,12 +89,12 @@ impl AskDialog {
         let mut chosen: Vec<_> = ticked.map(|(option, _)| option.label.clone()).collect();
         chosen.extend((!own.is_empty()).then(|| own.to_owned()));
         match chosen.is_empty() {
-            true => Step::Ignored,
+            true => DialogStep::Ignored,
             false => self.answer(Answer::Choices(chosen)),
         }
     }
 
-    fn type_own(&mut self, input: &Input) -> Step {
+    fn type_own(&mut self, input: &Input) -> DialogStep {
         if let Input::Key(key) = input
             && key.mods.is_empty()
         {
@@ -103,7 +103,7 @@ impl AskDialog {
                 KeyCode::Up | KeyCode::Escape if !self.choice.options.is_empty() => {
                     self.typing = false;
                     self.pointer.key(key, self.rows());
-                    return Step::Redraw;
+                    return DialogStep::Redraw;
                 }
                 KeyCode::Escape => return self.answer(Answer::No),
                 _ => {}
@@ -111,8 +111,8 @@ impl AskDialog {
         }
         match input {
             Input::Key(key) if *key == Key::ctrl('c') => self.answer(Answer::No),
-            other if self.own.input(other) => Step::Redraw,
-            _ => Step::Ignored,
+            other if self.own.input(other) => DialogStep::Redraw,
+            _ => DialogStep::Ignored,
         }
     }
 
@@ -168,7 +168,7 @@ impl Dialog for AskDialog {
         }
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if let Some(step) = self.quiet.astray(input) {
             return step;
         }
@@ -179,26 +179,26 @@ impl Dialog for AskDialog {
             self.typing = true;
             return self.type_own(input);
         }
-        let Input::Key(key) = input else { return Step::Ignored };
+        let Input::Key(key) = input else { return DialogStep::Ignored };
         if self.pointer.key(key, self.rows()) {
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Enter) => self.take(),
             (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
             (Mods::NONE, KeyCode::Char(' ')) => match self.choice.multi {
                 true => self.choose(self.pointer.selected()),
-                false => Step::Ignored,
+                false => DialogStep::Ignored,
             },
             (Mods::NONE, KeyCode::Char(digit @ '1'..='9')) => match digit as usize - '1' as usize {
                 at if at < self.rows() => self.choose(at),
-                _ => Step::Ignored,
+                _ => DialogStep::Ignored,
             },
             _ if self.on_other() && self.own.input(input) => {
                 self.typing = true;
-                Step::Redraw
+                DialogStep::Redraw
             }
-            _ => Step::Ignored,
+            _ => DialogStep::Ignored,
         }
     }
 }

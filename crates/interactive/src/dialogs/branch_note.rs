@@ -1,11 +1,11 @@
 //! Whether a branch that is left is summed up where the session goes on, and by which words.
 
 use omp_compaction::BranchNote;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space};
 
 use super::field::Field;
 use super::sheet::Sheet;
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::{Action, Destination};
 
 const CHOICES: [(&str, &str); 3] = [
@@ -17,37 +17,37 @@ const CHOICES: [(&str, &str); 3] = [
 #[derive(Debug)]
 pub struct BranchNoteDialog {
     to: Destination,
-    pointer: Window,
+    pointer: ListWindow,
     /// The instructions, while they are written.
     how: Option<Field>,
 }
 
 impl BranchNoteDialog {
     pub fn new(to: Destination) -> Self {
-        Self { to, pointer: Window::default(), how: None }
+        Self { to, pointer: ListWindow::default(), how: None }
     }
 
-    fn go(&self, note: BranchNote) -> Step {
-        Step::Close(Some(Action::LeaveBranch { to: self.to.clone(), note }))
+    fn go(&self, note: BranchNote) -> DialogStep {
+        DialogStep::Close(Some(Action::LeaveBranch { to: self.to.clone(), note }))
     }
 
-    fn choose(&mut self) -> Step {
+    fn choose(&mut self) -> DialogStep {
         match self.pointer.selected() {
             0 => self.go(BranchNote::Nothing),
             1 => self.go(BranchNote::Summary(None)),
             _ => {
                 self.how = Some(Field::default());
-                Step::Redraw
+                DialogStep::Redraw
             }
         }
     }
 
-    fn write(&mut self, input: &Input) -> Step {
-        let Some(field) = &mut self.how else { return Step::Ignored };
+    fn write(&mut self, input: &Input) -> DialogStep {
+        let Some(field) = &mut self.how else { return DialogStep::Ignored };
         match input {
             Input::Key(key) if super::is_cancel(*key) => {
                 self.how = None;
-                Step::Redraw
+                DialogStep::Redraw
             }
             Input::Key(key) if *key == Key::plain(KeyCode::Enter) => {
                 let how = Some(field.text().trim().to_owned()).filter(|how| !how.is_empty());
@@ -71,13 +71,13 @@ impl Dialog for BranchNoteDialog {
         sheet.finish(&[("enter", "choose"), ("esc", "back")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if self.how.is_some() {
             return self.write(input);
         }
-        let Input::Key(key) = input else { return Step::Ignored };
+        let Input::Key(key) = input else { return DialogStep::Ignored };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => Step::Close(Some(self.to.chosen_in.open())),
+            _ if super::is_cancel(*key) => DialogStep::Close(Some(self.to.chosen_in.open())),
             (Mods::NONE, KeyCode::Enter) => self.choose(),
             _ => super::picked(self.pointer.key(key, CHOICES.len())),
         }

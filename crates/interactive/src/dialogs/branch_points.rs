@@ -5,7 +5,7 @@ use omp_tui::{Input, KeyCode, Line, Mods, Space};
 
 use super::picker::{Picker, Search};
 use super::sheet::{Sheet, start_of};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::{Action, Chooser, Destination};
 
 #[derive(Debug)]
@@ -32,16 +32,16 @@ impl Dialog for BranchPointsDialog {
         sheet.finish(&[("enter", "edit and send anew"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         let Input::Key(key) = input else { return super::picked(self.picker.input(input)) };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => Step::Close(None),
+            _ if super::is_cancel(*key) => DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter) => match self.picker.pointed().map(|at| self.points[at].clone()) {
                 Some(point) => {
                     let (entry, text) = (point.parent, Some(point.text));
-                    Step::Close(Some(Action::GoTo(Destination { entry, text, chosen_in: Chooser::BranchPoints })))
+                    DialogStep::Close(Some(Action::GoTo(Destination { entry, text, chosen_in: Chooser::BranchPoints })))
                 }
-                None => Step::Ignored,
+                None => DialogStep::Ignored,
             },
             _ => super::picked(self.picker.input(input)),
         }

@@ -1,10 +1,10 @@
 //! What of an answer goes into the clipboard: all of it, or the code in it.
 
 use omp_stdx::format::plural;
-use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 
 use super::sheet::{Sheet, start_of};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 /// A piece of the conversation that can be copied.
@@ -67,12 +67,12 @@ pub fn code_blocks(markdown: &str) -> Vec<(String, String)> {
 #[derive(Debug)]
 pub struct CopyDialog {
     pieces: Vec<Copyable>,
-    pointer: Window,
+    pointer: ListWindow,
 }
 
 impl CopyDialog {
     pub fn new(pieces: Vec<Copyable>) -> Self {
-        Self { pieces, pointer: Window::default() }
+        Self { pieces, pointer: ListWindow::default() }
     }
 }
 
@@ -91,13 +91,13 @@ impl Dialog for CopyDialog {
         sheet.finish(&[("enter", "copy"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
-        let Input::Key(key) = input else { return Step::Ignored };
+    fn input(&mut self, input: &Input) -> DialogStep {
+        let Input::Key(key) = input else { return DialogStep::Ignored };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => Step::Close(None),
+            _ if super::is_cancel(*key) => DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter) => match self.pieces.get(self.pointer.selected()) {
-                Some(piece) => Step::Close(Some(Action::Copy(piece.text.clone()))),
-                None => Step::Ignored,
+                Some(piece) => DialogStep::Close(Some(Action::Copy(piece.text.clone()))),
+                None => DialogStep::Ignored,
             },
             _ => super::picked(self.pointer.key(key, self.pieces.len())),
         }

@@ -4,7 +4,7 @@ use omp_tui::{Input, KeyCode, Line, Mods, Space};
 
 use super::picker::{Picker, Search};
 use super::sheet::{Sheet, start_of};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 /// More of a prompt is not searched.
@@ -41,13 +41,13 @@ impl Dialog for HistoryDialog {
         sheet.finish(&[("enter", "into the editor"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         let Input::Key(key) = input else { return super::picked(self.picker.input(input)) };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => Step::Close(None),
+            _ if super::is_cancel(*key) => DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter | KeyCode::Tab) => match self.picker.pointed() {
-                Some(at) => Step::Close(Some(Action::SetText(self.prompts[at].clone()))),
-                None => Step::Ignored,
+                Some(at) => DialogStep::Close(Some(Action::SetText(self.prompts[at].clone()))),
+                None => DialogStep::Ignored,
             },
             // The same key again goes to the next one, as in a shell.
             (Mods::CTRL, KeyCode::Char('r')) => self.input(&Input::Key(omp_tui::Key::plain(KeyCode::Down))),

@@ -2,12 +2,12 @@
 
 use omp_stdx::display_width;
 use omp_tui::text::clip;
-use omp_tui::{Input, KeyCode, Line, Space, Token, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Space, Token};
 
 use super::field::Field;
 use super::query::Query;
 use super::sheet::Sheet;
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::keymap::HelpRow;
 
 #[derive(Debug)]
@@ -15,13 +15,13 @@ pub struct HotkeysDialog {
     rows: Vec<HelpRow>,
     search: Field,
     /// The row at the top.
-    top: Window,
+    top: ListWindow,
 }
 
 impl HotkeysDialog {
     /// From [`crate::Keymap::help`].
     pub fn new(rows: Vec<HelpRow>) -> Self {
-        Self { rows, search: Field::default(), top: Window::default() }
+        Self { rows, search: Field::default(), top: ListWindow::default() }
     }
 
     /// Areas with their keys, as far as they hold what is searched.
@@ -69,10 +69,10 @@ impl Dialog for HotkeysDialog {
         }
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if let Input::Key(key) = input {
             if super::is_cancel(*key) || key.code == KeyCode::Enter {
-                return Step::Close(None);
+                return DialogStep::Close(None);
             }
             let at = self.top.selected();
             let page = 8;
@@ -83,7 +83,7 @@ impl Dialog for HotkeysDialog {
                 KeyCode::PageDown => self.top.select(at + page),
                 _ => return super::picked(self.search.input(input)),
             }
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         super::picked(self.search.input(input))
     }

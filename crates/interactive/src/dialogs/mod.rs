@@ -31,7 +31,7 @@ mod tree;
 use omp_tui::{Input, Key, KeyCode, Line, Space};
 use tokio::time::Instant;
 
-pub use approve::{Approval, ApproveDialog};
+pub use approve::{ApproveDialog, PendingApproval};
 pub use ask::AskDialog;
 pub use branch_note::BranchNoteDialog;
 pub use branch_points::BranchPointsDialog;
@@ -51,14 +51,14 @@ pub use thinking::ThinkingDialog;
 pub use tree::{TreeDialog, TreeView};
 
 use crate::action::Action;
-use crate::keymap::Context;
+use crate::keymap::KeyContext;
 
 /// Takes the place of the editor until it is done.
 pub trait Dialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line>;
 
     /// Keys are those of the defaults: see [`crate::Keymap::for_component`] for what the user has bound anew.
-    fn input(&mut self, input: &Input) -> Step;
+    fn input(&mut self, input: &Input) -> DialogStep;
 
     /// When it is to be asked again without a key.
     fn wakes(&self) -> Option<Instant> {
@@ -66,18 +66,18 @@ pub trait Dialog {
     }
 
     /// That time has come.
-    fn woken(&mut self) -> Step {
-        Step::Ignored
+    fn woken(&mut self) -> DialogStep {
+        DialogStep::Ignored
     }
 
     /// Where its keys count.
-    fn context(&self) -> Context {
-        Context::List
+    fn context(&self) -> KeyContext {
+        KeyContext::List
     }
 }
 
 #[derive(Debug)]
-pub enum Step {
+pub enum DialogStep {
     /// Nothing to see.
     Ignored,
     Redraw,
@@ -93,6 +93,6 @@ fn is_cancel(key: Key) -> bool {
 }
 
 /// What a list did with a key.
-fn picked(taken: bool) -> Step {
-    if taken { Step::Redraw } else { Step::Ignored }
+fn picked(taken: bool) -> DialogStep {
+    if taken { DialogStep::Redraw } else { DialogStep::Ignored }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::picker::{Picker, Search};
 use super::sheet::{Sheet, one_line};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 /// The roles a model can be kept for.
@@ -76,30 +76,30 @@ impl ModelDialog {
         Some(&self.choices.models[self.offered[self.picker.pointed()?]])
     }
 
-    fn choose(&self) -> Step {
-        let Some(model) = self.pointed().cloned() else { return Step::Ignored };
+    fn choose(&self) -> DialogStep {
+        let Some(model) = self.pointed().cloned() else { return DialogStep::Ignored };
         let thinking = self.thinking.filter(|level| levels_of(&model).contains(level));
         let role = self.role.map(|at| ROLES[at]);
         if let Some(role) = role.filter(|role| *role != "default") {
             let suffix = thinking.map(|level| format!(":{level}")).unwrap_or_default();
             let value = Value::String(model.selector() + &suffix);
-            return Step::Close(Some(Action::SetSetting { key: format!("modelRoles.{role}"), value }));
+            return DialogStep::Close(Some(Action::SetSetting { key: format!("modelRoles.{role}"), value }));
         }
         let set = Action::SetModel { model, role: role.map(str::to_owned) };
-        Step::Close(Some(match thinking {
+        DialogStep::Close(Some(match thinking {
             Some(level) => Action::All(vec![set, Action::SetThinking(level)]),
             None => set,
         }))
     }
 
-    fn think(&mut self, more: bool) -> Step {
-        let Some(model) = self.pointed() else { return Step::Ignored };
+    fn think(&mut self, more: bool) -> DialogStep {
+        let Some(model) = self.pointed() else { return DialogStep::Ignored };
         let levels = levels_of(model);
         let now = self.thinking.unwrap_or(self.choices.thinking);
         let at = levels.iter().rposition(|level| *level <= now).unwrap_or(0);
         let next = if more { (at + 1).min(levels.len() - 1) } else { at.saturating_sub(1) };
         self.thinking = Some(levels[next]);
-        Step::Redraw
+        DialogStep::Redraw
     }
 
     fn row(&self, item: usize, selected: bool, space: &Space<'_>) -> Line {
@@ -178,14 +178,14 @@ impl Dialog for ModelDialog {
         sheet.finish(&keys)
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         let Input::Key(key) = input else { return super::picked(self.picker.input(input)) };
         let roles = ROLES.len() + 1;
         let role = self.role.map_or(0, |at| at + 1);
         let providers = self.providers.len() + 1;
         let provider = self.provider.map_or(0, |at| at + 1);
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => return Step::Close(None),
+            _ if super::is_cancel(*key) => return DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter) => return self.choose(),
             (Mods::NONE, KeyCode::Left) => return self.think(false),
             (Mods::NONE, KeyCode::Right) => return self.think(true),
@@ -198,7 +198,7 @@ impl Dialog for ModelDialog {
         if key.code != KeyCode::Tab {
             self.offer();
         }
-        Step::Redraw
+        DialogStep::Redraw
     }
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use omp_session::{Answer, WebAddress};
-use omp_tui::{Input, KeyCode, Line, Mods, Space, Token, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space, Token};
 
 use super::quiet::Quiet;
 use super::sheet::{Sheet, wrapped};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 const CHOICES: [&str; 3] = ["Open in the browser", "I have opened it", "Cancel"];
@@ -17,13 +17,13 @@ pub struct OpenUrlDialog {
     id: u64,
     url: WebAddress,
     reason: String,
-    pointer: Window,
+    pointer: ListWindow,
     quiet: Quiet,
 }
 
 impl OpenUrlDialog {
     pub fn new(id: u64, url: WebAddress, reason: String) -> Self {
-        Self { id, url, reason, pointer: Window::default(), quiet: Quiet::default() }
+        Self { id, url, reason, pointer: ListWindow::default(), quiet: Quiet::default() }
     }
 
     /// For a question that nobody can have read yet.
@@ -33,10 +33,10 @@ impl OpenUrlDialog {
     }
 
     /// The question stays until the browser was started: without one the user opens the address elsewhere.
-    fn choose(&self, at: usize) -> Step {
-        let answer = |answer| Step::Close(Some(Action::Answer { id: self.id, answer }));
+    fn choose(&self, at: usize) -> DialogStep {
+        let answer = |answer| DialogStep::Close(Some(Action::Answer { id: self.id, answer }));
         match at {
-            0 => Step::Do(Action::OpenUrl { id: self.id, url: self.url.clone() }),
+            0 => DialogStep::Do(Action::OpenUrl { id: self.id, url: self.url.clone() }),
             1 => answer(Answer::Yes),
             _ => answer(Answer::No),
         }
@@ -60,11 +60,11 @@ impl Dialog for OpenUrlDialog {
         sheet.finish(&[("enter", "choose"), ("esc", "cancel")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if let Some(step) = self.quiet.astray(input) {
             return step;
         }
-        let Input::Key(key) = input else { return Step::Ignored };
+        let Input::Key(key) = input else { return DialogStep::Ignored };
         match (key.mods, key.code) {
             _ if super::is_cancel(*key) => self.choose(CHOICES.len()),
             (Mods::NONE, KeyCode::Enter) => self.choose(self.pointer.selected()),

@@ -1,6 +1,6 @@
 //! A list that shrinks to what is typed: the search field, the matches, the one that is pointed at.
 
-use omp_tui::{Input, Line, Window};
+use omp_tui::{Input, Line, ListWindow};
 
 use super::field::Field;
 use super::query::Query;
@@ -22,7 +22,7 @@ pub(super) struct Picker {
     search: Search,
     field: Field,
     matches: Vec<usize>,
-    pointer: Window,
+    pointer: ListWindow,
 }
 
 impl Picker {
@@ -32,7 +32,7 @@ impl Picker {
             search,
             field: Field::default(),
             matches: Vec::new(),
-            pointer: Window::default(),
+            pointer: ListWindow::default(),
         };
         picker.replace(texts);
         picker

@@ -1,9 +1,9 @@
 //! What is to become of a plan.
 
-use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 
 use super::sheet::Sheet;
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 /// What can be done, and the line that does it. Nothing happens by the first: a stray Enter carries nothing out.
@@ -15,7 +15,7 @@ const CHOICES: [(&str, &str, Option<&str>); 3] = [
 
 #[derive(Debug, Default)]
 pub struct PlanDialog {
-    pointer: Window,
+    pointer: ListWindow,
 }
 
 impl Dialog for PlanDialog {
@@ -27,13 +27,13 @@ impl Dialog for PlanDialog {
         sheet.finish(&[("enter", "choose"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
-        let Input::Key(key) = input else { return Step::Ignored };
+    fn input(&mut self, input: &Input) -> DialogStep {
+        let Input::Key(key) = input else { return DialogStep::Ignored };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => Step::Close(None),
+            _ if super::is_cancel(*key) => DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter) => {
                 let chosen = CHOICES.get(self.pointer.selected()).and_then(|(_, _, line)| *line);
-                Step::Close(chosen.map(|line| Action::Say(line.to_owned())))
+                DialogStep::Close(chosen.map(|line| Action::Say(line.to_owned())))
             }
             _ => super::picked(self.pointer.key(key, CHOICES.len())),
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use omp_tui::{Input, Key, KeyCode};
 
-use super::Step;
+use super::DialogStep;
 use super::letters::Letters;
 use crate::action::Action;
 
@@ -37,7 +37,7 @@ impl Quiet {
 
     /// What to do with a key of somebody who cannot have read the question yet: it goes where it was meant to, or
     /// nowhere. Escape is always an answer, as it does nothing.
-    pub fn astray(&mut self, input: &Input) -> Option<Step> {
+    pub fn astray(&mut self, input: &Input) -> Option<DialogStep> {
         if !self.unseen {
             let now = Instant::now();
             self.from = self.from.filter(|until| now < *until);
@@ -48,12 +48,12 @@ impl Quiet {
             Input::Key(Key { code: KeyCode::Escape, .. }) => None,
             Input::Key(key) => Some(self.belongs(key.typed().map(|char| char.to_string()))),
             Input::Paste(text) => Some(self.belongs(Some(text.clone()))),
-            Input::Mouse(_) | Input::Focus(_) => Some(Step::Ignored),
+            Input::Mouse(_) | Input::Focus(_) => Some(DialogStep::Ignored),
         }
     }
 
-    fn belongs(&self, text: Option<String>) -> Step {
-        text.filter(|_| self.typing).map_or(Step::Ignored, |text| Step::Do(Action::Insert(text)))
+    fn belongs(&self, text: Option<String>) -> DialogStep {
+        text.filter(|_| self.typing).map_or(DialogStep::Ignored, |text| DialogStep::Do(Action::Insert(text)))
     }
 
     /// For the same question: whether its letters are told from those of a text.

@@ -2,7 +2,7 @@
 
 use omp_tui::{Input, Key, KeyCode, Mods, Space, Theme};
 
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 
 /// Keys by their names, separated by spaces; one character types itself.
 pub(super) fn typed(keys: &str) -> Vec<Input> {
@@ -44,7 +44,7 @@ fn key(name: &str) -> Key {
 }
 
 /// Presses the keys; the step of the last of them.
-pub(super) fn press(dialog: &mut dyn Dialog, keys: &str) -> Step {
+pub(super) fn press(dialog: &mut dyn Dialog, keys: &str) -> DialogStep {
     draw(dialog, 60);
     typed(keys).iter().map(|input| dialog.input(input)).last().unwrap()
 }

@@ -10,9 +10,9 @@ use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
 use super::field::Field;
 use super::picker::{Picker, Search};
 use super::sheet::{Sheet, one_line, start_of};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
-use crate::keymap::Context;
+use crate::keymap::KeyContext;
 
 /// More of a first message is not searched.
 const SEARCHED: usize = 300;
@@ -77,33 +77,33 @@ impl SessionsDialog {
         Some(self.listed[self.picker.pointed()?])
     }
 
-    fn choose(&self) -> Step {
-        let Some(at) = self.pointed() else { return Step::Ignored };
+    fn choose(&self) -> DialogStep {
+        let Some(at) = self.pointed() else { return DialogStep::Ignored };
         let file = self.sessions.listings[at].file.clone();
         if self.sessions.open.as_ref() == Some(&file) {
-            return Step::Close(None);
+            return DialogStep::Close(None);
         }
-        Step::Close(Some(Action::Switch(Wish::Resume { file, cwd: None })))
+        DialogStep::Close(Some(Action::Switch(Wish::Resume { file, cwd: None })))
     }
 
-    fn rename(&mut self, input: &Input) -> Step {
-        let Doing::Renaming(field) = &mut self.doing else { return Step::Ignored };
+    fn rename(&mut self, input: &Input) -> DialogStep {
+        let Doing::Renaming(field) = &mut self.doing else { return DialogStep::Ignored };
         let Input::Key(key) = input else { return super::picked(field.input(input)) };
         match key.code {
             _ if super::is_cancel(*key) => self.doing = Doing::Choosing,
             KeyCode::Enter => {
                 let title = field.text().trim().to_owned();
                 self.doing = Doing::Choosing;
-                let Some(at) = self.pointed().filter(|_| !title.is_empty()) else { return Step::Redraw };
+                let Some(at) = self.pointed().filter(|_| !title.is_empty()) else { return DialogStep::Redraw };
                 let listing = &mut self.sessions.listings[at];
                 listing.title = Some(title.clone());
                 let file = listing.file.clone();
                 self.list();
-                return Step::Do(Action::RenameSession { file, title });
+                return DialogStep::Do(Action::RenameSession { file, title });
             }
             _ => return super::picked(field.input(input)),
         }
-        Step::Redraw
+        DialogStep::Redraw
     }
 
     fn start_rename(&mut self) {
@@ -121,13 +121,13 @@ impl SessionsDialog {
         };
     }
 
-    fn confirm_delete(&mut self, key: Key) -> Step {
+    fn confirm_delete(&mut self, key: Key) -> DialogStep {
         self.doing = Doing::Choosing;
         let sure = key == Key::plain(KeyCode::Char('y'));
-        let Some(at) = self.pointed().filter(|_| sure) else { return Step::Redraw };
+        let Some(at) = self.pointed().filter(|_| sure) else { return DialogStep::Redraw };
         let gone = self.sessions.listings.remove(at);
         self.list();
-        Step::Do(Action::DeleteSession(gone.file))
+        DialogStep::Do(Action::DeleteSession(gone.file))
     }
 
     fn row(&self, item: usize, selected: bool, space: &Space<'_>) -> Line {
@@ -214,17 +214,17 @@ impl Dialog for SessionsDialog {
         sheet.finish(&keys)
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         match (&self.doing, input) {
             (Doing::Renaming(_), _) => return self.rename(input),
             (Doing::Deleting, Input::Key(key)) => return self.confirm_delete(*key),
-            (Doing::Deleting, _) => return Step::Ignored,
+            (Doing::Deleting, _) => return DialogStep::Ignored,
             (Doing::Refused(_), Input::Key(_)) => self.doing = Doing::Choosing,
             _ => {}
         }
         let Input::Key(key) = input else { return super::picked(self.picker.input(input)) };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => return Step::Close(None),
+            _ if super::is_cancel(*key) => return DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter) => return self.choose(),
             (Mods::NONE, KeyCode::Tab) => {
                 self.everywhere = !self.everywhere;
@@ -240,11 +240,11 @@ impl Dialog for SessionsDialog {
         if matches!((key.mods, key.code), (Mods::NONE, _) | (Mods::CTRL, KeyCode::Char('s'))) {
             self.list();
         }
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn context(&self) -> Context {
-        Context::Sessions
+    fn context(&self) -> KeyContext {
+        KeyContext::Sessions
     }
 }
 

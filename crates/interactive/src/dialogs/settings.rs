@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 use super::field::Field;
 use super::picker::{Picker, Search};
 use super::sheet::{Sheet, one_line};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 /// The value of a key as it stands in a file or was given on the command line.
@@ -73,7 +73,7 @@ impl SettingsDialog {
         self.stored.get(setting.key).map_or_else(|| setting.default_value(), |stored| stored.value.clone())
     }
 
-    fn set(&mut self, setting: Setting, value: Value) -> Step {
+    fn set(&mut self, setting: Setting, value: Value) -> DialogStep {
         let stronger = self.stored.get(setting.key).map(|stored| stored.from).filter(|from| *from != USER);
         self.note = stronger.map(|from| format!("Saved, but here the value comes from: {from}."));
         if stronger.is_none() && value.is_null() {
@@ -81,12 +81,12 @@ impl SettingsDialog {
         } else if stronger.is_none() {
             self.stored.insert(setting.key, StoredSetting { value: value.clone(), from: USER });
         }
-        Step::Do(Action::SetSetting { key: setting.key.to_owned(), value })
+        DialogStep::Do(Action::SetSetting { key: setting.key.to_owned(), value })
     }
 
     /// Another of the values there are, where they can be counted.
-    fn turn(&mut self, forward: bool) -> Step {
-        let Some(setting) = self.pointed() else { return Step::Ignored };
+    fn turn(&mut self, forward: bool) -> DialogStep {
+        let Some(setting) = self.pointed() else { return DialogStep::Ignored };
         let now = self.value(&setting);
         match setting.kind {
             SettingKind::Bool => self.set(setting, Value::Bool(now != Value::Bool(true))),
@@ -99,30 +99,30 @@ impl SettingsDialog {
                 };
                 self.set(setting, Value::from(values[next]))
             }
-            _ => Step::Ignored,
+            _ => DialogStep::Ignored,
         }
     }
 
-    fn change(&mut self) -> Step {
-        let Some(setting) = self.pointed() else { return Step::Ignored };
+    fn change(&mut self) -> DialogStep {
+        let Some(setting) = self.pointed() else { return DialogStep::Ignored };
         if matches!(setting.kind, SettingKind::Bool | SettingKind::OneOf(_)) {
             return self.turn(true);
         }
         self.typing = Some(Field::with(&shown(&self.value(&setting))));
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn type_value(&mut self, input: &Input) -> Step {
-        let Some(field) = &mut self.typing else { return Step::Ignored };
+    fn type_value(&mut self, input: &Input) -> DialogStep {
+        let Some(field) = &mut self.typing else { return DialogStep::Ignored };
         let Input::Key(key) = input else { return super::picked(field.input(input)) };
         if super::is_cancel(*key) {
             (self.typing, self.note) = (None, None);
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         if *key != Key::plain(KeyCode::Enter) {
             return super::picked(field.input(input));
         }
-        let Some(setting) = self.pointed() else { return Step::Ignored };
+        let Some(setting) = self.pointed() else { return DialogStep::Ignored };
         match read(&setting, self.typing.as_ref().map_or("", Field::text)) {
             Ok(value) => {
                 self.typing = None;
@@ -130,7 +130,7 @@ impl SettingsDialog {
             }
             Err(problem) => {
                 self.note = Some(problem);
-                Step::Redraw
+                DialogStep::Redraw
             }
         }
     }
@@ -222,7 +222,7 @@ impl Dialog for SettingsDialog {
         sheet.finish(&[("enter", "change"), ("tab", "group"), ("del", "default"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if self.typing.is_some() {
             return self.type_value(input);
         }
@@ -232,14 +232,14 @@ impl Dialog for SettingsDialog {
             match (key.mods, key.code) {
                 (Mods::NONE, KeyCode::Escape) if self.picker.clear() => {
                     self.list();
-                    return Step::Redraw;
+                    return DialogStep::Redraw;
                 }
-                _ if super::is_cancel(*key) => return Step::Close(None),
+                _ if super::is_cancel(*key) => return DialogStep::Close(None),
                 (Mods::NONE, KeyCode::Enter) => return self.change(),
                 (Mods::NONE, KeyCode::Right) => return self.turn(true),
                 (Mods::NONE, KeyCode::Left) => return self.turn(false),
                 (Mods::NONE, KeyCode::Delete) => {
-                    return self.pointed().map_or(Step::Ignored, |setting| self.set(setting, Value::Null));
+                    return self.pointed().map_or(DialogStep::Ignored, |setting| self.set(setting, Value::Null));
                 }
                 (Mods::NONE, KeyCode::Tab) => self.tab = (self.tab + 1) % tabs,
                 (Mods::SHIFT, KeyCode::Tab) => self.tab = (self.tab + tabs - 1) % tabs,
@@ -248,7 +248,7 @@ impl Dialog for SettingsDialog {
             if key.code == KeyCode::Tab {
                 self.picker.clear();
                 self.list();
-                return Step::Redraw;
+                return DialogStep::Redraw;
             }
         }
         let searched = self.picker.typed().to_owned();

@@ -3,9 +3,9 @@
 use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space};
 
 use super::sheet::Sheet;
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
-use crate::keymap::Context;
+use crate::keymap::KeyContext;
 
 pub struct SummaryDialog {
     editor: Editor,
@@ -30,23 +30,23 @@ impl Dialog for SummaryDialog {
         sheet.finish(&[("enter", "keep"), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         match input {
-            Input::Key(key) if super::is_cancel(*key) => Step::Close(None),
+            Input::Key(key) if super::is_cancel(*key) => DialogStep::Close(None),
             Input::Key(key) if *key == Key::plain(KeyCode::Enter) => {
                 let text = self.editor.expanded_text();
                 let changed = text.trim() != self.before.trim();
-                Step::Close(changed.then_some(Action::CorrectSummary(text)))
+                DialogStep::Close(changed.then_some(Action::CorrectSummary(text)))
             }
             Input::Key(key) if *key == Key::ctrl('g') => {
-                Step::Close(Some(Action::EditSummaryOutside(self.editor.expanded_text())))
+                DialogStep::Close(Some(Action::EditSummaryOutside(self.editor.expanded_text())))
             }
             _ => super::picked(self.editor.input(input) == Reaction::Taken),
         }
     }
 
-    fn context(&self) -> Context {
-        Context::Editor
+    fn context(&self) -> KeyContext {
+        KeyContext::Editor
     }
 }
 

@@ -4,7 +4,7 @@ use omp_tui::{Input, KeyCode, Line, Mods, Space};
 
 use super::picker::{Picker, Search};
 use super::sheet::{Sheet, one_line};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 #[derive(Debug)]
@@ -26,20 +26,20 @@ impl ThemeDialog {
         Self { names, before: current.to_owned(), shown: current.to_owned(), picker }
     }
 
-    fn put_on(&mut self) -> Step {
+    fn put_on(&mut self) -> DialogStep {
         match self.picker.pointed().map(|at| self.names[at].clone()) {
             Some(name) if name != self.shown => {
                 self.shown.clone_from(&name);
-                Step::Do(Action::SetTheme { name, keep: false })
+                DialogStep::Do(Action::SetTheme { name, keep: false })
             }
-            _ => Step::Redraw,
+            _ => DialogStep::Redraw,
         }
     }
 
     /// As it was before.
-    fn cancel(&self) -> Step {
+    fn cancel(&self) -> DialogStep {
         let changed = self.shown != self.before;
-        Step::Close(changed.then(|| Action::SetTheme { name: self.before.clone(), keep: false }))
+        DialogStep::Close(changed.then(|| Action::SetTheme { name: self.before.clone(), keep: false }))
     }
 }
 
@@ -54,21 +54,21 @@ impl Dialog for ThemeDialog {
         sheet.finish(&[("enter", "keep"), ("esc", "as before")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if let Input::Key(key) = input {
             match (key.mods, key.code) {
                 _ if super::is_cancel(*key) => return self.cancel(),
                 (Mods::NONE, KeyCode::Enter) => {
                     let chosen = self.picker.pointed().map(|at| self.names[at].clone());
                     return match chosen {
-                        Some(name) => Step::Close(Some(Action::SetTheme { name, keep: true })),
-                        None => Step::Ignored,
+                        Some(name) => DialogStep::Close(Some(Action::SetTheme { name, keep: true })),
+                        None => DialogStep::Ignored,
                     };
                 }
                 _ => {}
             }
         }
-        if self.picker.input(input) { self.put_on() } else { Step::Ignored }
+        if self.picker.input(input) { self.put_on() } else { DialogStep::Ignored }
     }
 }
 

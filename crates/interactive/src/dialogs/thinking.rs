@@ -1,24 +1,24 @@
 //! How hard the model should think.
 
-use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
+use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 use omp_types::{Model, ThinkingLevel};
 
 use super::model::levels_of;
 use super::sheet::Sheet;
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::Action;
 
 #[derive(Debug)]
 pub struct ThinkingDialog {
     levels: Vec<ThinkingLevel>,
     current: ThinkingLevel,
-    pointer: Window,
+    pointer: ListWindow,
 }
 
 impl ThinkingDialog {
     pub fn new(model: &Model, current: ThinkingLevel) -> Self {
         let levels = levels_of(model);
-        let mut pointer = Window::default();
+        let mut pointer = ListWindow::default();
         pointer.select(levels.iter().position(|level| *level == current).unwrap_or(0));
         Self { levels, current, pointer }
     }
@@ -46,12 +46,12 @@ impl Dialog for ThinkingDialog {
         sheet.finish(&[("enter", "choose"), ("esc", "close")])
     }
 
-    fn input(&mut self, input: &Input) -> Step {
-        let Input::Key(key) = input else { return Step::Ignored };
+    fn input(&mut self, input: &Input) -> DialogStep {
+        let Input::Key(key) = input else { return DialogStep::Ignored };
         match (key.mods, key.code) {
-            _ if super::is_cancel(*key) => Step::Close(None),
+            _ if super::is_cancel(*key) => DialogStep::Close(None),
             (Mods::NONE, KeyCode::Enter) => {
-                Step::Close(self.levels.get(self.pointer.selected()).map(|level| Action::SetThinking(*level)))
+                DialogStep::Close(self.levels.get(self.pointer.selected()).map(|level| Action::SetThinking(*level)))
             }
             _ => super::picked(self.pointer.key(key, self.levels.len())),
         }

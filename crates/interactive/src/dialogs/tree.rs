@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use omp_session::{BranchPoint, EntryId, TreeFilter, TreeNode};
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token, Window};
+use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Token};
 
 use super::field::Field;
 use super::query::Query;
 use super::sheet::{Sheet, one_line};
-use super::{Dialog, Step};
+use super::{Dialog, DialogStep};
 use crate::action::{Action, Chooser, Destination};
-use crate::keymap::Context;
+use crate::keymap::KeyContext;
 
 /// Indents beyond this would leave no room for words.
 const DEEPEST: usize = 8;
@@ -36,7 +36,7 @@ pub struct TreeDialog {
     shown: Vec<usize>,
     /// Children that each node of the filtered tree has.
     children: Vec<usize>,
-    pointer: Window,
+    pointer: ListWindow,
     /// A label that is being written.
     labelling: Option<Field>,
 }
@@ -57,7 +57,7 @@ impl TreeDialog {
             folded: Vec::new(),
             shown: Vec::new(),
             children: Vec::new(),
-            pointer: Window::default(),
+            pointer: ListWindow::default(),
             labelling: None,
         };
         dialog.show();
@@ -110,7 +110,7 @@ impl TreeDialog {
         self.shown.get(self.pointer.selected()).copied()
     }
 
-    fn set_filter(&mut self, filter: usize) -> Step {
+    fn set_filter(&mut self, filter: usize) -> DialogStep {
         let before = self.pointed().map(|at| self.nodes()[at].id.clone());
         self.filter = filter;
         self.show();
@@ -119,13 +119,13 @@ impl TreeDialog {
             Some(at) => self.pointer.select(at),
             None => self.point_at_the_end(),
         }
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn go(&self) -> Step {
-        let Some(node) = self.pointed().map(|at| &self.nodes()[at]) else { return Step::Ignored };
+    fn go(&self) -> DialogStep {
+        let Some(node) = self.pointed().map(|at| &self.nodes()[at]) else { return DialogStep::Ignored };
         if self.view.leaf.as_ref() == Some(&node.id) {
-            return Step::Close(Some(Action::Tell("Already at this point.".to_owned())));
+            return DialogStep::Close(Some(Action::Tell("Already at this point.".to_owned())));
         }
         if !node.is_said_anew() {
             return goes(Some(node.id.clone()), None);
@@ -145,47 +145,47 @@ impl TreeDialog {
         self.folded.contains(&self.nodes()[at].id)
     }
 
-    fn fold_or_up(&mut self) -> Step {
-        let Some(at) = self.pointed() else { return Step::Ignored };
+    fn fold_or_up(&mut self) -> DialogStep {
+        let Some(at) = self.pointed() else { return DialogStep::Ignored };
         if self.can_fold(at) && !self.is_folded(at) {
             self.folded.push(self.nodes()[at].id.clone());
             self.show();
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         let above = self.shown[..self.pointer.selected()].iter().rposition(|at| self.can_fold(*at));
         self.pointer.select(above.unwrap_or(0));
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn unfold_or_down(&mut self) -> Step {
-        let Some(at) = self.pointed() else { return Step::Ignored };
+    fn unfold_or_down(&mut self) -> DialogStep {
+        let Some(at) = self.pointed() else { return DialogStep::Ignored };
         if self.is_folded(at) {
             let id = self.nodes()[at].id.clone();
             self.folded.retain(|folded| *folded != id);
             self.show();
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         let next = self.pointer.selected() + 1;
         let below = self.shown.iter().skip(next).position(|at| self.can_fold(*at)).map(|below| next + below);
         self.pointer.select(below.unwrap_or(self.shown.len() - 1));
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn write_label(&mut self, input: &Input) -> Step {
-        let Some(field) = &mut self.labelling else { return Step::Ignored };
+    fn write_label(&mut self, input: &Input) -> DialogStep {
+        let Some(field) = &mut self.labelling else { return DialogStep::Ignored };
         let Input::Key(key) = input else { return super::picked(field.input(input)) };
         if super::is_cancel(*key) {
             self.labelling = None;
-            return Step::Redraw;
+            return DialogStep::Redraw;
         }
         if *key != Key::plain(KeyCode::Enter) {
             return super::picked(field.input(input));
         }
         let label = Some(field.text().trim().to_owned()).filter(|label| !label.is_empty());
         self.labelling = None;
-        let Some(entry) = self.pointed().map(|at| self.nodes()[at].id.clone()) else { return Step::Redraw };
+        let Some(entry) = self.pointed().map(|at| self.nodes()[at].id.clone()) else { return DialogStep::Redraw };
         self.relabel(&entry, label.as_ref());
-        Step::Do(Action::Label { entry, label })
+        DialogStep::Do(Action::Label { entry, label })
     }
 
     /// The label is seen in every tree, and with it the node among the labelled ones.
@@ -227,8 +227,8 @@ impl TreeDialog {
     }
 }
 
-fn goes(entry: Option<EntryId>, text: Option<String>) -> Step {
-    Step::Close(Some(Action::GoTo(Destination { entry, text, chosen_in: Chooser::Tree })))
+fn goes(entry: Option<EntryId>, text: Option<String>) -> DialogStep {
+    DialogStep::Close(Some(Action::GoTo(Destination { entry, text, chosen_in: Chooser::Tree })))
 }
 
 /// Without one node; what stood below it stands on its own.
@@ -269,7 +269,7 @@ impl Dialog for TreeDialog {
         sheet.finish(&keys)
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         if self.labelling.is_some() {
             return self.write_label(input);
         }
@@ -277,7 +277,7 @@ impl Dialog for TreeDialog {
         if let Input::Key(key) = input {
             match (key.mods, key.code) {
                 (Mods::NONE, KeyCode::Escape) if !self.search.is_empty() => self.search.clear(),
-                _ if super::is_cancel(*key) => return Step::Close(None),
+                _ if super::is_cancel(*key) => return DialogStep::Close(None),
                 (Mods::NONE, KeyCode::Enter) => return self.go(),
                 (Mods::CTRL, KeyCode::Char('o')) => return self.set_filter((self.filter + 1) % filters),
                 (mods, KeyCode::Char('o' | 'O')) if mods == Mods::CTRL.with(Mods::SHIFT) => {
@@ -292,30 +292,30 @@ impl Dialog for TreeDialog {
                 (Mods::CTRL | Mods::ALT, KeyCode::Right) => return self.unfold_or_down(),
                 (Mods::NONE, KeyCode::Left) => return self.moved(KeyCode::PageUp),
                 (Mods::NONE, KeyCode::Right) => return self.moved(KeyCode::PageDown),
-                _ if self.pointer.key(key, self.shown.len()) => return Step::Redraw,
-                _ if !self.search.input(input) => return Step::Ignored,
+                _ if self.pointer.key(key, self.shown.len()) => return DialogStep::Redraw,
+                _ if !self.search.input(input) => return DialogStep::Ignored,
                 _ => {}
             }
         } else if !self.search.input(input) {
-            return Step::Ignored;
+            return DialogStep::Ignored;
         }
         self.show();
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn context(&self) -> Context {
-        Context::Tree
+    fn context(&self) -> KeyContext {
+        KeyContext::Tree
     }
 }
 
 impl TreeDialog {
-    fn start_label(&mut self) -> Step {
-        let Some(at) = self.pointed() else { return Step::Ignored };
+    fn start_label(&mut self) -> DialogStep {
+        let Some(at) = self.pointed() else { return DialogStep::Ignored };
         self.labelling = Some(Field::with(self.nodes()[at].label.as_deref().unwrap_or_default()));
-        Step::Redraw
+        DialogStep::Redraw
     }
 
-    fn moved(&mut self, code: KeyCode) -> Step {
+    fn moved(&mut self, code: KeyCode) -> DialogStep {
         super::picked(self.pointer.key(&Key::plain(code), self.shown.len()))
     }
 }

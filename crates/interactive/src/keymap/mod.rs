@@ -14,21 +14,21 @@ use crate::action::Action;
 
 /// Where a key was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
+pub enum KeyContext {
     Editor,
     List,
     Sessions,
     Tree,
 }
 
-impl Context {
+impl KeyContext {
     /// What counts there, the nearest first.
     fn areas(self) -> &'static [Area] {
         match self {
-            Context::Editor => &[Area::App, Area::Edit],
-            Context::List => &[Area::Select],
-            Context::Sessions => &[Area::Sessions, Area::Select],
-            Context::Tree => &[Area::Tree, Area::Select],
+            KeyContext::Editor => &[Area::App, Area::Edit],
+            KeyContext::List => &[Area::Select],
+            KeyContext::Sessions => &[Area::Sessions, Area::Select],
+            KeyContext::Tree => &[Area::Tree, Area::Select],
         }
     }
 }
@@ -70,7 +70,7 @@ impl Keymap {
     }
 
     /// The name of what a key means.
-    pub fn name_of(&self, context: Context, key: &Key) -> Option<&'static str> {
+    pub fn name_of(&self, context: KeyContext, key: &Key) -> Option<&'static str> {
         self.name_in(context.areas(), key)
     }
 
@@ -103,7 +103,7 @@ impl Keymap {
 
     /// The key that an editor or a list understands, as they know only the defaults. Nothing when the user has taken
     /// the key away from what it meant there.
-    pub fn for_component(&self, context: Context, key: Key) -> Option<Key> {
+    pub fn for_component(&self, context: KeyContext, key: Key) -> Option<Key> {
         let here = || (0..ROWS.len()).filter(|row| context.areas().contains(&ROWS[*row].area));
         let pressed = key.canonical();
         let bound: Vec<usize> = here().filter(|row| self.keys[*row].contains(&pressed)).collect();

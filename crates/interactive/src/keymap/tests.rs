@@ -31,20 +31,20 @@ fn every_name_of_the_table_is_a_key_and_every_row_is_named_once() {
 fn a_key_means_what_it_means_where_it_is_pressed() {
     let keymap = Keymap::defaults();
     for (context, pressed, name) in [
-        (Context::Editor, "ctrl+p", Some("app.model.cycleForward")),
-        (Context::Editor, "shift+ctrl+p", Some("app.model.cycleBackward")),
-        (Context::Sessions, "ctrl+p", Some("app.session.togglePath")),
-        (Context::Sessions, "ctrl+s", Some("app.session.toggleSort")),
-        (Context::Sessions, "ctrl+d", Some("app.session.delete")),
-        (Context::Sessions, "ctrl+r", Some("app.session.rename")),
-        (Context::Sessions, "enter", Some("tui.select.confirm")),
-        (Context::Tree, "ctrl+left", Some("app.tree.foldOrUp")),
-        (Context::Tree, "ctrl+d", None),
-        (Context::List, "ctrl+c", Some("tui.select.cancel")),
-        (Context::Editor, "ctrl+d", Some("app.exit")),
-        (Context::Editor, "ctrl+r", Some("app.history.search")),
-        (Context::Editor, "alt+b", Some("tui.editor.cursorWordLeft")),
-        (Context::Editor, "a", None),
+        (KeyContext::Editor, "ctrl+p", Some("app.model.cycleForward")),
+        (KeyContext::Editor, "shift+ctrl+p", Some("app.model.cycleBackward")),
+        (KeyContext::Sessions, "ctrl+p", Some("app.session.togglePath")),
+        (KeyContext::Sessions, "ctrl+s", Some("app.session.toggleSort")),
+        (KeyContext::Sessions, "ctrl+d", Some("app.session.delete")),
+        (KeyContext::Sessions, "ctrl+r", Some("app.session.rename")),
+        (KeyContext::Sessions, "enter", Some("tui.select.confirm")),
+        (KeyContext::Tree, "ctrl+left", Some("app.tree.foldOrUp")),
+        (KeyContext::Tree, "ctrl+d", None),
+        (KeyContext::List, "ctrl+c", Some("tui.select.cancel")),
+        (KeyContext::Editor, "ctrl+d", Some("app.exit")),
+        (KeyContext::Editor, "ctrl+r", Some("app.history.search")),
+        (KeyContext::Editor, "alt+b", Some("tui.editor.cursorWordLeft")),
+        (KeyContext::Editor, "a", None),
     ] {
         assert_eq!(keymap.name_of(context, &key(pressed)), name, "{context:?} {pressed}");
     }
@@ -169,14 +169,14 @@ fn one_key_has_one_meaning() {
 fn components_get_the_keys_they_know() {
     let keymap = check("tui.editor.undo: ctrl+/\ntui.editor.yank: null\ntui.select.up: [up, ctrl+k]\n", &[], &[]);
     for (context, pressed, expect) in [
-        (Context::Editor, "ctrl+/", Some("ctrl+-")),
-        (Context::Editor, "ctrl+-", None),
-        (Context::Editor, "ctrl+y", None),
-        (Context::Editor, "ctrl+k", Some("ctrl+k")),
-        (Context::Editor, "x", Some("x")),
-        (Context::Editor, "ctrl+right", Some("ctrl+right")),
-        (Context::List, "ctrl+k", Some("up")),
-        (Context::Tree, "up", Some("up")),
+        (KeyContext::Editor, "ctrl+/", Some("ctrl+-")),
+        (KeyContext::Editor, "ctrl+-", None),
+        (KeyContext::Editor, "ctrl+y", None),
+        (KeyContext::Editor, "ctrl+k", Some("ctrl+k")),
+        (KeyContext::Editor, "x", Some("x")),
+        (KeyContext::Editor, "ctrl+right", Some("ctrl+right")),
+        (KeyContext::List, "ctrl+k", Some("up")),
+        (KeyContext::Tree, "up", Some("up")),
     ] {
         let got = keymap.for_component(context, key(pressed));
         assert_eq!(got, expect.map(key), "{context:?} {pressed}");

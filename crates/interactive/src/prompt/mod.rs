@@ -22,7 +22,7 @@ use omp_types::ImageContent;
 use tokio::sync::mpsc;
 
 use crate::action::Action;
-use crate::keymap::{Context, Keymap};
+use crate::keymap::{KeyContext, Keymap};
 use files::FileQuery;
 
 pub use commands::CommandInfo;
@@ -246,7 +246,7 @@ impl Prompt {
     }
 
     fn edit(&mut self, key: &Key, keymap: &Keymap) -> PromptStep {
-        let Some(key) = keymap.for_component(Context::Editor, *key) else { return PromptStep::Nothing };
+        let Some(key) = keymap.for_component(KeyContext::Editor, *key) else { return PromptStep::Nothing };
         match self.editor.input(&Input::Key(key)) {
             Reaction::Taken => PromptStep::Redraw,
             Reaction::Ignored => PromptStep::Nothing,

@@ -3,9 +3,9 @@
 use omp_tui::{Input, Line, Space};
 
 use super::dialog::SetupDialog;
-use super::{Found, Next, Place, Setup, Wish};
+use super::{Next, Place, Setup, SetupFindings, Wish};
 use crate::action::{Action, Secret};
-use crate::dialogs::{Dialog, Step};
+use crate::dialogs::{Dialog, DialogStep};
 use crate::surroundings::KeyPlaces;
 
 pub struct LoginDialog {
@@ -22,7 +22,7 @@ impl LoginDialog {
                 None => return Err(format!("there is no provider `{name}` that takes a key\nhint: /login lists them")),
             },
         };
-        let found = Found { providers: places.providers, key_file: places.file, ..Found::default() };
+        let found = SetupFindings { providers: places.providers, key_file: places.file, ..SetupFindings::default() };
         Ok(Self { pages: SetupDialog::new(Setup { found, place, note: None }) })
     }
 }
@@ -32,14 +32,14 @@ impl Dialog for LoginDialog {
         self.pages.draw(space)
     }
 
-    fn input(&mut self, input: &Input) -> Step {
+    fn input(&mut self, input: &Input) -> DialogStep {
         match self.pages.input(input) {
             Next::Wish(Wish::KeepKey { provider, key }) => {
-                Step::Close(Some(Action::KeepKey { provider, key: Secret(key) }))
+                DialogStep::Close(Some(Action::KeepKey { provider, key: Secret(key) }))
             }
             // The page before the list belongs to the first run.
-            Next::Show if self.pages.setup.place != Place::Start => Step::Redraw,
-            _ => Step::Close(None),
+            Next::Show if self.pages.setup.place != Place::Start => DialogStep::Redraw,
+            _ => DialogStep::Close(None),
         }
     }
 }

@@ -23,7 +23,7 @@ const LONGEST_KEY: usize = 4096;
 /// Who does what is wished for. A problem is a sentence for the user.
 pub trait SetupHost {
     /// Looks for keys and for model servers on this machine, which takes a moment.
-    fn look(&self) -> BoxFuture<'_, Found>;
+    fn look(&self) -> BoxFuture<'_, SetupFindings>;
 
     /// Keeps a key for later runs; says where.
     fn keep_key(&self, provider: &str, key: &str) -> Result<String, String>;
@@ -33,7 +33,7 @@ pub trait SetupHost {
 
 /// What there is before anything is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SetupFindings {
     pub keys: Vec<FoundKey>,
     pub servers: Vec<FoundServer>,
     /// Providers of the user's own `models.yml` that have all they need.
@@ -107,7 +107,7 @@ struct Page {
 }
 
 struct Setup {
-    found: Found,
+    found: SetupFindings,
     place: Place,
     /// What the last wish came to.
     note: Option<String>,
@@ -124,7 +124,7 @@ enum Start {
 }
 
 impl Setup {
-    fn new(found: Found) -> Self {
+    fn new(found: SetupFindings) -> Self {
         Self { found, place: Place::Start, note: None }
     }
 

@@ -11,12 +11,12 @@ use super::*;
 #[derive(Default)]
 struct Machine {
     kept: RefCell<Vec<String>>,
-    found: Found,
+    found: SetupFindings,
     refuses: bool,
 }
 
 impl SetupHost for Machine {
-    fn look(&self) -> BoxFuture<'_, Found> {
+    fn look(&self) -> BoxFuture<'_, SetupFindings> {
         let found = self.found.clone();
         async move { found }.boxed()
     }
@@ -35,20 +35,20 @@ impl SetupHost for Machine {
     }
 }
 
-fn nothing() -> Found {
+fn nothing() -> SetupFindings {
     let provider =
         |name: &str| Provider { name: name.to_owned(), variable: format!("{}_API_KEY", name.to_uppercase()) };
-    Found {
+    SetupFindings {
         providers: ["anthropic", "openai", "google"].map(provider).to_vec(),
         themes: vec!["dark".to_owned(), "light".to_owned()],
         key_file: "~/.omp/agent/.env".to_owned(),
-        ..Found::default()
+        ..SetupFindings::default()
     }
 }
 
-fn something() -> Found {
+fn something() -> SetupFindings {
     let keys = vec![FoundKey { provider: "openai".to_owned(), variable: "OPENAI_API_KEY".to_owned() }];
-    Found { keys, servers: vec![FoundServer { name: "ollama".to_owned(), models: 1 }], ..nothing() }
+    SetupFindings { keys, servers: vec![FoundServer { name: "ollama".to_owned(), models: 1 }], ..nothing() }
 }
 
 fn screen(dialog: &SetupDialog) -> String {
@@ -257,7 +257,7 @@ async fn without_lines_the_pages_are_left() {
     let io = SetupIo { lines: &mut lines, out: Vec::new(), hide: &|_| {} };
     assert_eq!(run_setup_in_text(io, &host).await.unwrap(), SetupEnd::Left);
     let listed = vec![FoundServer { name: "mine".to_owned(), models: 2 }];
-    let host = Machine { found: Found { listed, ..nothing() }, ..Machine::default() };
+    let host = Machine { found: SetupFindings { listed, ..nothing() }, ..Machine::default() };
     let (sender, mut lines) = mpsc_of(&[]);
     drop(sender);
     let mut out = Vec::new();

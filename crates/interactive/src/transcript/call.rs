@@ -15,7 +15,7 @@ use super::gallery::{Gallery, Hung, version_of};
 const TAIL: usize = 4 * 1024;
 
 /// Draws itself from the view that its tool makes of it.
-pub struct Call {
+pub struct CallBlock {
     /// Tells it from the other calls of the session while its arguments arrive.
     id: String,
     pub name: String,
@@ -39,7 +39,7 @@ enum State {
     Ended,
 }
 
-impl Call {
+impl CallBlock {
     pub fn new(id: String, name: &str) -> Self {
         Self {
             id,
@@ -182,7 +182,7 @@ impl Call {
     }
 }
 
-impl Block for Call {
+impl Block for CallBlock {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut rows = vec![card::title(&self.view, space)];
         rows.extend(self.body(space));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use omp_pictures::{Kind, dimensions, raster};
+use omp_pictures::{PictureFormat, dimensions, raster};
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
 use omp_tui::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Line, Picture, Pixels, Space, Span, Style, Token};
@@ -256,12 +256,12 @@ impl Job {
 
 fn decoded(data: &str, way: ImageWay) -> Option<Picture> {
     let file = STANDARD.decode(data).ok()?;
-    let kind = Kind::of(&file)?;
+    let kind = PictureFormat::of(&file)?;
     // What is broken would leave a hole in the terminal, so it is decoded also where only the file is sent.
     let made = raster(&file, kind, LONGEST_SIDE).ok()?;
     let needs_pixels = match way {
         ImageWay::Text | ImageWay::Iterm2 => false,
-        ImageWay::Kitty { .. } => kind != Kind::Png,
+        ImageWay::Kitty { .. } => kind != PictureFormat::Png,
         ImageWay::Sixel => true,
     };
     let pixels = if needs_pixels { Pixels::new(made.width, made.height, made.rgba) } else { None };
@@ -275,7 +275,7 @@ fn decoded(data: &str, way: ImageWay) -> Option<Picture> {
 fn label(data: &str, mime_type: &str) -> String {
     let head = data.get(..data.len().min(HEAD) / 4 * 4).unwrap_or_default();
     let head = STANDARD.decode(head).unwrap_or_default();
-    let told = Kind::of(&head).and_then(|kind| Some((kind, dimensions(&head, kind)?)));
+    let told = PictureFormat::of(&head).and_then(|kind| Some((kind, dimensions(&head, kind)?)));
     match told {
         Some((kind, (width, height))) => format!("[image {width}x{height} {}]", kind.name()),
         None => {

@@ -10,7 +10,7 @@ use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessag
 use omp_view::CallKind;
 use serde_json::Value;
 
-use super::call::Call;
+use super::call::CallBlock;
 use super::compacted::Compacted;
 use super::fired::Fired;
 use super::gallery::Gallery;
@@ -145,7 +145,7 @@ impl Teller<'_> {
                     self.log.push(Thought::over(&thinking.thinking, self.thoughts.clone()));
                 }
                 Content::ToolCall(call) => {
-                    let mut past = Call::new(call.id.clone(), &call.name);
+                    let mut past = CallBlock::new(call.id.clone(), &call.name);
                     past.arrived(&call.name, &call.arguments, self.session);
                     match self.results.get(call.id.as_str()) {
                         Some(result) => {
@@ -161,7 +161,7 @@ impl Teller<'_> {
         }
     }
 
-    fn call(&mut self, call: Call) {
+    fn call(&mut self, call: CallBlock) {
         if self.session.call_kind(&call.name) != CallKind::Read {
             self.end_reads();
             return self.log.push(call);

@@ -8,19 +8,19 @@ use omp_tui::{Line, Space, Token};
 use omp_view::Status;
 
 use super::Block;
-use super::call::Call;
+use super::call::CallBlock;
 use super::card;
 
 /// Grows until something else is said.
 #[derive(Default)]
 pub struct Reads {
-    calls: Vec<Rc<RefCell<Call>>>,
+    calls: Vec<Rc<RefCell<CallBlock>>>,
     closed: bool,
     expanded: bool,
 }
 
 impl Reads {
-    pub fn add(&mut self, call: Rc<RefCell<Call>>) {
+    pub fn add(&mut self, call: Rc<RefCell<CallBlock>>) {
         call.borrow_mut().set_all(self.expanded);
         self.calls.push(call);
     }

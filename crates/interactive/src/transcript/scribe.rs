@@ -9,7 +9,7 @@ use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, co
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
 use omp_view::CallKind;
 
-use super::call::Call;
+use super::call::CallBlock;
 use super::compacted::Compacted;
 use super::fired::Fired;
 use super::gallery::Gallery;
@@ -57,11 +57,11 @@ pub struct Scribe {
     /// Of the answer that streams, by the index of the content.
     prose: HashMap<usize, Rc<RefCell<Prose>>>,
     thinking: HashMap<usize, Rc<RefCell<Thought>>>,
-    arriving: HashMap<usize, Rc<RefCell<Call>>>,
+    arriving: HashMap<usize, Rc<RefCell<CallBlock>>>,
     /// How many calls there were: providers may use an id again, and tell it late.
     announced: u64,
     /// Calls whose arguments are whole, by their id.
-    calls: HashMap<String, Rc<RefCell<Call>>>,
+    calls: HashMap<String, Rc<RefCell<CallBlock>>>,
     reads: Option<Rc<RefCell<Reads>>>,
     retrying: Option<Rc<RefCell<Retrying>>>,
     /// The last answer was cut by the user, and that was said.
@@ -309,9 +309,9 @@ impl Scribe {
     }
 
     /// A block for a call; files that are read share one.
-    fn announce(&mut self, log: &mut Log, name: &str) -> Rc<RefCell<Call>> {
+    fn announce(&mut self, log: &mut Log, name: &str) -> Rc<RefCell<CallBlock>> {
         self.announced += 1;
-        let call = Rc::new(RefCell::new(Call::new(format!("announced-{}", self.announced), name)));
+        let call = Rc::new(RefCell::new(CallBlock::new(format!("announced-{}", self.announced), name)));
         if self.session.call_kind(name) == CallKind::Read {
             let reads = self.reads.get_or_insert_with(|| {
                 let reads = Rc::new(RefCell::new(Reads::default()));

@@ -9,7 +9,7 @@ const SMALL: FrameLimits = FrameLimits { header_bytes: 64, message_bytes: 32 };
 
 /// Frames as short texts, and how it ended.
 fn decode(framing: Framing, limits: FrameLimits, pieces: &[&[u8]]) -> (Vec<String>, Result<(), FramingError>) {
-    let mut decoder = Decoder::new(framing, limits);
+    let mut decoder = FrameDecoder::new(framing, limits);
     let mut frames = Vec::new();
     let mut ended = Ok(());
     for piece in pieces {
@@ -17,8 +17,8 @@ fn decode(framing: Framing, limits: FrameLimits, pieces: &[&[u8]]) -> (Vec<Strin
     }
     ended = ended.and_then(|()| decoder.finish(&mut frames));
     let text = |frame| match frame {
-        Frame::Message { value, .. } => value.to_string(),
-        Frame::Noise(text) => format!("noise {text}"),
+        MessageFrame::Message { value, .. } => value.to_string(),
+        MessageFrame::Noise(text) => format!("noise {text}"),
     };
     (frames.into_iter().map(text).collect(), ended)
 }
@@ -68,7 +68,7 @@ fn content_length() {
 
 #[test]
 fn a_length_alone_takes_no_memory() {
-    let mut decoder = Decoder::new(Framing::ContentLength, FrameLimits::default());
+    let mut decoder = FrameDecoder::new(Framing::ContentLength, FrameLimits::default());
     decoder.push(b"Content-Length: 60000000\r\n\r\n", &mut Vec::new()).unwrap();
     let Cutter::ContentLength(headed) = &decoder.cutter else { panic!() };
     assert!(headed.buffer.capacity() < 1 << 20);

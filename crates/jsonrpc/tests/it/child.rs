@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use omp_exec::{ChildEnv, Containment, Spawn, SpawnError};
-use omp_jsonrpc::{Child, Death, Error, Polite, Protocol, ShutdownLimits};
+use omp_jsonrpc::{Death, Error, Polite, Protocol, ServerProcess, ShutdownLimits};
 use serde_json::{Value, json};
 
 use crate::{PATIENCE, eventually, soon};
@@ -18,8 +18,8 @@ fn spawn(script: &str) -> Spawn {
     Spawn::new("sh", env, &Containment::none()).args(["-c", script])
 }
 
-fn start(script: &str) -> Child {
-    Child::start("the server", spawn(script), Protocol::mcp(), Arc::new(())).unwrap()
+fn start(script: &str) -> ServerProcess {
+    ServerProcess::start("the server", spawn(script), Protocol::mcp(), Arc::new(())).unwrap()
 }
 
 /// Gone, or dead and waiting for somebody else to take note.
@@ -33,7 +33,7 @@ pub fn is_dead(pid: u32) -> bool {
 }
 
 /// The numbers that the script writes to standard error, when there are as many.
-async fn told(child: &Child, many: usize) -> Vec<u32> {
+async fn told(child: &ServerProcess, many: usize) -> Vec<u32> {
     let numbers = || -> Vec<u32> { child.stderr_tail().split_whitespace().map(|pid| pid.parse().unwrap()).collect() };
     eventually(|| child.stderr_tail().ends_with('\n') && numbers().len() == many).await;
     numbers()
@@ -54,14 +54,14 @@ async fn a_contained_server_answers_too() {
     let map = omp_types::AccessMap { workspace: folder.path().canonicalize().unwrap(), ..Default::default() };
     let contained = Containment::new(omp_types::Access::new(map));
     let spawn = spawn("read -r line; echo '{\"id\":1,\"result\":\"hi\"}'; read -r line").contained(&contained);
-    let child = Child::start("the server", spawn.cwd(folder.path()), Protocol::mcp(), Arc::new(())).unwrap();
+    let child = ServerProcess::start("the server", spawn.cwd(folder.path()), Protocol::mcp(), Arc::new(())).unwrap();
     assert_eq!(soon(child.peer().request("m", Value::Null)).await.unwrap(), "hi");
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_told() {
     let spawn = Spawn::new("no-such-server", ChildEnv::default(), &Containment::none());
-    let missing = Child::start("the server", spawn, Protocol::mcp(), Arc::new(())).err().unwrap();
+    let missing = ServerProcess::start("the server", spawn, Protocol::mcp(), Arc::new(())).err().unwrap();
     assert!(matches!(missing, SpawnError::NotFound { .. }));
 }
 
@@ -115,7 +115,7 @@ async fn a_server_without_output_is_of_no_use_and_ended() {
 #[tokio::test]
 async fn a_server_that_does_not_speak_the_protocol_is_ended() {
     let script = spawn("echo $$ >&2; echo Ready to serve; while :; do sleep 0.02; done");
-    let child = Child::start("the server", script, Protocol::lsp(), Arc::new(())).unwrap();
+    let child = ServerProcess::start("the server", script, Protocol::lsp(), Arc::new(())).unwrap();
     let pids = told(&child, 1).await;
     let error = soon(child.peer().request("m", Value::Null)).await.unwrap_err().to_string();
     assert!(error.contains("`Ready to serve` is no header of a message\nhint: "), "{error}");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use omp_jsonrpc::{Answer, End, Handler, Limits, Peer, Protocol, RpcError};
+use omp_jsonrpc::{ConnectionEnd, ConnectionLimits, Handler, HandlerFuture, Peer, Protocol, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -47,7 +47,7 @@ impl Drop for Running {
 }
 
 impl Handler for Worker {
-    fn request(&self, peer: &Peer, method: &str, params: Value) -> Option<Answer> {
+    fn request(&self, peer: &Peer, method: &str, params: Value) -> Option<HandlerFuture> {
         let (worker, peer) = (self.clone(), peer.clone());
         Some(match method {
             "wait" => Box::pin(async move {
@@ -110,7 +110,7 @@ async fn a_batch_is_answered_one_by_one() {
 #[tokio::test]
 async fn several_are_worked_on_at_once_and_no_more_than_allowed() {
     let worker = Worker::default();
-    let limits = Limits { incoming_at_once: 2, incoming_waiting: 3, ..Limits::default() };
+    let limits = ConnectionLimits { incoming_at_once: 2, incoming_waiting: 3, ..ConnectionLimits::default() };
     let (_connection, mut wire) = wired(Protocol::mcp().with_limits(limits), worker.clone());
     for id in 1..=6 {
         wire.say(json!({"id": id, "method": "wait", "params": id})).await;
@@ -156,7 +156,7 @@ async fn a_request_that_is_taken_back_is_dropped_and_answered_as_the_protocol_wa
         (Protocol::dap(), &dap, json!(["ack", "ack", "cancelled", "cancelled"])),
     ] {
         let worker = Worker::default();
-        let limits = Limits { incoming_at_once: 1, ..Limits::default() };
+        let limits = ConnectionLimits { incoming_at_once: 1, ..ConnectionLimits::default() };
         let (_connection, mut wire) = wired(protocol.with_limits(limits), worker.clone());
         wire.say(ask(1)).await;
         eventually(|| count(&worker.running) == 1).await;
@@ -226,7 +226,7 @@ async fn what_the_other_side_asked_for_is_dropped_when_it_has_gone() {
 async fn a_handler_may_ask_the_other_side_back() {
     struct Theirs;
     impl Handler for Theirs {
-        fn request(&self, _peer: &Peer, _method: &str, params: Value) -> Option<Answer> {
+        fn request(&self, _peer: &Peer, _method: &str, params: Value) -> Option<HandlerFuture> {
             Some(Box::pin(async move { Ok(json!([params])) }))
         }
     }
@@ -240,18 +240,18 @@ async fn a_handler_may_ask_the_other_side_back() {
 /// It asks and asks, and never reads.
 #[tokio::test]
 async fn a_flood_of_requests_ends_the_connection() {
-    let limits = Limits { outgoing: 4, ..Limits::default() };
+    let limits = ConnectionLimits { outgoing: 4, ..ConnectionLimits::default() };
     let (connection, mut wire) = wired(Protocol::mcp().with_limits(limits), ());
     while wire.try_say(json!({"id": 1, "method": "unknown"})).await {}
     let end = soon(connection.peer().ended()).await;
-    assert!(matches!(end, End::Flooded) && end.to_string().contains("hint:"), "{end}");
+    assert!(matches!(end, ConnectionEnd::Flooded) && end.to_string().contains("hint:"), "{end}");
 }
 
 /// A handler that does not keep up slows the other side down instead of filling memory.
 #[tokio::test]
 async fn notifications_wait_for_room() {
     let slow = Slow::default();
-    let limits = Limits { incoming_bytes: 10_000, ..Limits::default() };
+    let limits = ConnectionLimits { incoming_bytes: 10_000, ..ConnectionLimits::default() };
     let (_connection, mut wire) = wired(Protocol::mcp().with_limits(limits), slow.clone());
     let said = Arc::new(AtomicUsize::new(0));
     let count_said = said.clone();

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use omp_jsonrpc::{Answer, Call, Connection, Error, Handler, Limits, Peer, Protocol, RpcError};
+use omp_jsonrpc::{
+    Connection, ConnectionLimits, Error, Handler, HandlerFuture, OutgoingCall, Peer, Protocol, RpcError,
+};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
@@ -17,7 +19,7 @@ use crate::{PATIENCE, eventually, soon};
 struct Echo;
 
 impl Handler for Echo {
-    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<Answer> {
+    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<HandlerFuture> {
         match method {
             "echo" => Some(Box::pin(async { Ok(params) })),
             "fail" => {
@@ -95,7 +97,7 @@ async fn given_up(protocol: Protocol, allowed: Option<bool>, method: &str, how: 
     }
     let token = CancellationToken::new();
     let limit = if matches!(how, GiveUp::Limit) { Duration::from_millis(20) } else { PATIENCE };
-    let call = Call::new(method, json!({})).cancelled_by(token.clone()).limit(limit);
+    let call = OutgoingCall::new(method, json!({})).cancelled_by(token.clone()).limit(limit);
     let asking = peer.clone();
     let asked = tokio::spawn(async move { asking.call(call).await });
     wire.next().await.unwrap();
@@ -202,7 +204,7 @@ async fn the_end_of_the_stream_fails_every_request_with_its_reason() {
     let half = end_of(Protocol::dap(), async |mut wire| wire.write("Content-Length: 10\r\n\r\n{}").await).await;
     assert!(half.contains("ended in the middle of a message"), "{half}");
     let frames = omp_jsonrpc::FrameLimits { message_bytes: 100, ..Default::default() };
-    let small = Protocol::mcp().with_limits(Limits { frames, ..Limits::default() });
+    let small = Protocol::mcp().with_limits(ConnectionLimits { frames, ..ConnectionLimits::default() });
     let long = end_of(small, async |mut wire| wire.write(&("x".repeat(200) + "\n")).await).await;
     assert!(long.contains("a message of 200B is longer than the limit of 100B\nhint:"), "{long}");
 }
@@ -272,10 +274,10 @@ async fn progress_comes_in_order_and_before_the_answer() {
         (Protocol::lsp(), "/params/workDoneToken", lsp, "percentage"),
     ] {
         let (heard, mut notifications) = mpsc::unbounded_channel();
-        let limits = Limits { progress_reports: 3, ..Limits::default() };
+        let limits = ConnectionLimits { progress_reports: 3, ..ConnectionLimits::default() };
         let (connection, mut wire) = wired(protocol.with_limits(limits), Listener(heard));
         let peer = connection.peer().clone();
-        let (call, mut progress) = Call::new("work", json!({"a": 1})).with_progress();
+        let (call, mut progress) = OutgoingCall::new("work", json!({"a": 1})).with_progress();
         let asked = tokio::spawn(async move { peer.call(call).await });
         let request = wire.next().await.unwrap();
         assert_eq!(request["params"]["a"], 1);
@@ -302,11 +304,11 @@ async fn progress_comes_in_order_and_before_the_answer() {
 /// Counts what is taken before there is no room any more.
 #[tokio::test]
 async fn a_side_that_does_not_read_fills_no_memory() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         outgoing_bytes: 64 << 10,
         write: Duration::from_millis(100),
         request: Duration::from_millis(100),
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let (connection, mut wire) = wired(Protocol::mcp().with_limits(limits), ());
     let peer = connection.peer();
@@ -328,7 +330,7 @@ async fn a_side_that_does_not_read_fills_no_memory() {
     assert!(matches!(refused, Error::NotRead { .. }), "{refused}");
     // What waits goes on when the other side reads again, in order.
     let waiting = peer.clone();
-    let asked = tokio::spawn(async move { waiting.call(Call::new("ask", piece).limit(PATIENCE)).await });
+    let asked = tokio::spawn(async move { waiting.call(OutgoingCall::new("ask", piece).limit(PATIENCE)).await });
     for _ in 0..taken {
         assert_eq!(wire.next().await.unwrap()["method"], "piece");
     }
@@ -339,7 +341,7 @@ async fn a_side_that_does_not_read_fills_no_memory() {
 
 #[tokio::test]
 async fn whoever_waits_to_send_is_told_when_nothing_is_sent_any_more() {
-    let limits = Limits { outgoing: 1, write: PATIENCE, ..Limits::default() };
+    let limits = ConnectionLimits { outgoing: 1, write: PATIENCE, ..ConnectionLimits::default() };
     for finish in [true, false] {
         let (connection, wire) = wired(Protocol::mcp().with_limits(limits), ());
         let waiting: Vec<_> = (0..10)
@@ -370,7 +372,8 @@ async fn whoever_waits_to_send_is_told_when_nothing_is_sent_any_more() {
 #[tokio::test]
 async fn what_is_too_long_is_not_sent() {
     let frames = omp_jsonrpc::FrameLimits { message_bytes: 200, ..Default::default() };
-    let (connection, mut wire) = wired(Protocol::dap().with_limits(Limits { frames, ..Limits::default() }), ());
+    let (connection, mut wire) =
+        wired(Protocol::dap().with_limits(ConnectionLimits { frames, ..ConnectionLimits::default() }), ());
     let peer = connection.peer();
     let error = peer.request("m", json!("x".repeat(300))).await.unwrap_err().to_string();
     assert!(error.starts_with("`m` was not sent: it takes ") && error.contains("at most 200B\nhint:"), "{error}");
@@ -381,7 +384,7 @@ async fn what_is_too_long_is_not_sent() {
 /// Some servers greet people on their standard output.
 #[tokio::test]
 async fn noise_is_kept_up_to_a_cap_and_harms_nothing() {
-    let limits = Limits { noise_lines: 3, ..Limits::default() };
+    let limits = ConnectionLimits { noise_lines: 3, ..ConnectionLimits::default() };
     let (connection, mut wire) = wired(Protocol::mcp().with_limits(limits), ());
     let peer = connection.peer().clone();
     for number in 0..10 {

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use omp_exec::{ChildEnv, Containment, Spawn};
-use omp_jsonrpc::{Answer, Child, Handler, Peer};
+use omp_jsonrpc::{Handler, HandlerFuture, Peer, ServerProcess};
 use serde_json::Value;
 
 use crate::child::is_dead;
@@ -63,7 +63,7 @@ impl Client {
 }
 
 impl Handler for Client {
-    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<Answer> {
+    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<HandlerFuture> {
         let answer = (self.answer)(method, &params);
         self.asked.lock().unwrap().push((method.to_owned(), params));
         let answer = answer?;
@@ -77,7 +77,10 @@ impl Handler for Client {
 }
 
 /// Kills the server while it works on something; what the request says.
-async fn killed_meanwhile(child: &Child, asked: tokio::task::JoinHandle<Result<Value, omp_jsonrpc::Error>>) -> String {
+async fn killed_meanwhile(
+    child: &ServerProcess,
+    asked: tokio::task::JoinHandle<Result<Value, omp_jsonrpc::Error>>,
+) -> String {
     let id = child.id();
     kill(Pid::from_raw(id.try_into().unwrap()), Signal::SIGKILL).unwrap();
     let error = soon(asked).await.unwrap().unwrap_err().to_string();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use omp_jsonrpc::{Connection, Decoder, Frame, FrameLimits, Framing, Handler, Protocol, encode};
+use omp_jsonrpc::{Connection, FrameDecoder, FrameLimits, Framing, Handler, MessageFrame, Protocol, encode};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
 
@@ -12,7 +12,7 @@ use crate::soon;
 pub struct Wire {
     stream: DuplexStream,
     framing: Framing,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     read: VecDeque<Value>,
 }
 
@@ -21,7 +21,7 @@ pub fn wired(protocol: Protocol, handler: impl Handler) -> (Connection, Wire) {
     let (ours, stream) = duplex(4 << 10);
     let (reader, writer) = split(ours);
     let framing = protocol.framing;
-    let decoder = Decoder::new(framing, FrameLimits::default());
+    let decoder = FrameDecoder::new(framing, FrameLimits::default());
     let connection = Connection::open(reader, writer, protocol, Arc::new(handler));
     (connection, Wire { stream, framing, decoder, read: VecDeque::new() })
 }
@@ -48,8 +48,8 @@ impl Wire {
             let mut frames = Vec::new();
             self.decoder.push(&buffer[..read], &mut frames).unwrap();
             self.read.extend(frames.into_iter().map(|frame| match frame {
-                Frame::Message { value, .. } => value,
-                Frame::Noise(noise) => panic!("{noise}"),
+                MessageFrame::Message { value, .. } => value,
+                MessageFrame::Noise(noise) => panic!("{noise}"),
             }));
         }
         self.read.pop_front()

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use omp_http::{HttpError, HttpErrorKind, Phase};
+use omp_http::{HttpError, HttpErrorKind, TimeoutPhase};
 use omp_types::{Model, ThinkingLevel};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,10 +111,10 @@ const KINDS: &[(&str, HttpErrorKind)] = &[
     ("connect", HttpErrorKind::Connect),
     ("tls", HttpErrorKind::Tls),
     ("proxy", HttpErrorKind::Proxy),
-    ("timeout-connect", HttpErrorKind::Timeout(Phase::Connect)),
-    ("timeout-first-event", HttpErrorKind::Timeout(Phase::FirstEvent)),
-    ("timeout-idle", HttpErrorKind::Timeout(Phase::Idle)),
-    ("timeout-total", HttpErrorKind::Timeout(Phase::Total)),
+    ("timeout-connect", HttpErrorKind::Timeout(TimeoutPhase::Connect)),
+    ("timeout-first-event", HttpErrorKind::Timeout(TimeoutPhase::FirstEvent)),
+    ("timeout-idle", HttpErrorKind::Timeout(TimeoutPhase::Idle)),
+    ("timeout-total", HttpErrorKind::Timeout(TimeoutPhase::Total)),
     ("reset", HttpErrorKind::Reset),
     ("body", HttpErrorKind::Body),
     ("invalid-request", HttpErrorKind::InvalidRequest),

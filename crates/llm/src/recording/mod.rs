@@ -14,24 +14,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use omp_http::{Exchange, Headers, HttpError, Listener, Outgoing};
+use omp_http::{Exchange, ExchangeListener, Headers, HttpError, OutgoingRequest};
 use omp_types::{Env, Model, Redact, Request};
 use serde_json::Value;
 
 use file::Tape;
 use line::{About, Head, Line, Payload, RequestLine, VERSION, kind_name};
-use secrets::{REMOVED, Secrets, Sieve, clean_events, is_private_answer_header, is_secret_header, secret_in};
+use secrets::{
+    REMOVED, SecretNeedles, StreamRedactor, clean_events, is_private_answer_header, is_secret_header, secret_in,
+};
 
 use crate::registry::Registry;
 
 /// A recording that is being made.
 pub struct Recording {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTape>,
 }
 
-struct Shared {
+struct SharedTape {
     tape: Mutex<Tape>,
-    secrets: Mutex<Secrets>,
+    secrets: Mutex<SecretNeedles>,
     others: OnceLock<Arc<dyn Redact>>,
     began: Instant,
     exchanges: AtomicU64,
@@ -60,12 +62,12 @@ impl Recording {
         others: Arc<dyn Redact>,
     ) -> Result<Self, RecordingError> {
         let keys = registry.secrets();
-        let recording = Self::with_secrets(path, cwd, Secrets::collect(env, keys.iter().map(String::as_str)))?;
+        let recording = Self::with_secrets(path, cwd, SecretNeedles::collect(env, keys.iter().map(String::as_str)))?;
         recording.shared.others.get_or_init(|| others);
         Ok(recording)
     }
 
-    fn with_secrets(path: &Path, cwd: &Path, secrets: Secrets) -> Result<Self, RecordingError> {
+    fn with_secrets(path: &Path, cwd: &Path, secrets: SecretNeedles) -> Result<Self, RecordingError> {
         let mut tape = Tape::create(path).map_err(RecordingError)?;
         let head = Head {
             version: VERSION,
@@ -77,7 +79,7 @@ impl Recording {
         if let Some(problem) = tape.problem() {
             return Err(RecordingError(problem.to_owned()));
         }
-        let shared = Shared {
+        let shared = SharedTape {
             tape: Mutex::new(tape),
             secrets: Mutex::new(secrets),
             others: OnceLock::new(),
@@ -99,13 +101,13 @@ impl Recording {
 
 /// What a recording should know of a request, so that its answer can be understood without the configuration.
 pub(crate) fn about(request: &Request) -> Value {
-    let base_url = Secrets::default().clean_url(&request.model.base_url);
+    let base_url = SecretNeedles::default().clean_url(&request.model.base_url);
     let model = Model { base_url, ..(*request.model).clone() };
     serde_json::to_value(About { model, thinking: request.thinking }).unwrap_or_default()
 }
 
-impl Listener for Recording {
-    fn asked(&self, request: &Outgoing<'_>) -> Box<dyn Exchange> {
+impl ExchangeListener for Recording {
+    fn asked(&self, request: &OutgoingRequest<'_>) -> Box<dyn Exchange> {
         let mut secrets = self.shared.secrets();
         let told = request.headers.iter().filter(|(name, _)| is_secret_header(name));
         told.filter_map(|(_, value)| secret_in(value)).for_each(|value| secrets.learn(value));
@@ -122,16 +124,22 @@ impl Listener for Recording {
             body: Payload::new(secrets.clean(request.body)),
             about,
         }));
-        Box::new(Recorded { shared: self.shared.clone(), secrets, exchange, sieve: Sieve::default(), over: false })
+        Box::new(Recorded {
+            shared: self.shared.clone(),
+            secrets,
+            exchange,
+            sieve: StreamRedactor::default(),
+            over: false,
+        })
     }
 }
 
-impl Shared {
+impl SharedTape {
     fn tape(&self) -> MutexGuard<'_, Tape> {
         self.tape.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn secrets(&self) -> MutexGuard<'_, Secrets> {
+    fn secrets(&self) -> MutexGuard<'_, SecretNeedles> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -143,10 +151,10 @@ impl Shared {
 
 /// One exchange that is being recorded.
 struct Recorded {
-    shared: Arc<Shared>,
-    secrets: Secrets,
+    shared: Arc<SharedTape>,
+    secrets: SecretNeedles,
     exchange: u64,
-    sieve: Sieve,
+    sieve: StreamRedactor,
     over: bool,
 }
 
@@ -202,7 +210,7 @@ impl Drop for Recorded {
 fn clean_headers<'a>(
     headers: impl Iterator<Item = (&'a str, &'a str)>,
     is_secret: fn(&str) -> bool,
-    secrets: &Secrets,
+    secrets: &SecretNeedles,
 ) -> Vec<(String, String)> {
     let clean = |(name, value): (&str, &str)| {
         let value = if is_secret(name) { REMOVED.to_owned() } else { secrets.clean_text(value) };

@@ -15,11 +15,11 @@ const MOST: usize = 1024;
 
 /// The values that must not be kept, in every spelling they may be met in.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets {
+pub(crate) struct SecretNeedles {
     needles: Vec<Vec<u8>>,
 }
 
-impl Secrets {
+impl SecretNeedles {
     /// The keys of this run and everything in the environment whose name says that it is one.
     pub fn collect<'a>(env: &Env, keys: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets = Self::default();
@@ -106,13 +106,13 @@ impl Secrets {
 
 /// Cleans a stream whose pieces may cut a secret in two.
 #[derive(Default)]
-pub(crate) struct Sieve {
+pub(crate) struct StreamRedactor {
     /// What may be the beginning of a secret.
     held: Vec<u8>,
 }
 
-impl Sieve {
-    pub fn push(&mut self, secrets: &Secrets, bytes: &[u8]) -> Vec<u8> {
+impl StreamRedactor {
+    pub fn push(&mut self, secrets: &SecretNeedles, bytes: &[u8]) -> Vec<u8> {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
         let settled = secrets.spans(&all).into_iter().map(|(_, end)| end).max().unwrap_or(0);
@@ -183,8 +183,8 @@ mod tests {
 
     use super::*;
 
-    fn secrets(values: &[&str]) -> Secrets {
-        Secrets::collect(&Env::default(), values.iter().copied())
+    fn secrets(values: &[&str]) -> SecretNeedles {
+        SecretNeedles::collect(&Env::default(), values.iter().copied())
     }
 
     #[track_caller]
@@ -231,7 +231,7 @@ mod tests {
             ("PWD", "/tmp/me"),
             ("HTTPS_PROXY", "http://me:proxy-pass@host:1"),
         ];
-        let secrets = Secrets::collect(&pairs.into_iter().collect(), []);
+        let secrets = SecretNeedles::collect(&pairs.into_iter().collect(), []);
         let all = pairs.map(|(_, value)| value).join(" ");
         assert_eq!(
             secrets.clean_text(&all),
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn addresses_keep_what_tells_where_they_lead() {
-        let none = Secrets::default();
+        let none = SecretNeedles::default();
         for (url, expect) in [
             ("https://host/v1?alt=sse&key=abc&x=1", "https://host/v1?alt=sse&key=[removed]&x=1"),
             ("http://me:pw@host:1/a@b", "http://[removed]@host:1/a@b"),
@@ -256,7 +256,7 @@ mod tests {
         #[test]
         fn however_a_stream_is_cut_no_secret_gets_through(text in "[se]{0,8}(sesame|x|sesam){0,4}[se]{0,8}", cut in 1usize..6) {
             let secrets = secrets(&["sesame"]);
-            let mut sieve = Sieve::default();
+            let mut sieve = StreamRedactor::default();
             let mut passed: Vec<u8> = text.as_bytes().chunks(cut).flat_map(|piece| sieve.push(&secrets, piece)).collect();
             passed.extend(sieve.finish());
             prop_assert_eq!(String::from_utf8(passed).unwrap(), secrets.clean_text(&text));

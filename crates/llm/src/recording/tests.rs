@@ -8,7 +8,7 @@ use super::*;
 fn record(exchange: impl FnOnce(&Recording)) -> String {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("r.jsonl");
-    let secrets = Secrets::collect(&Env::default(), ["models-yml-key"]);
+    let secrets = SecretNeedles::collect(&Env::default(), ["models-yml-key"]);
     let recording = Recording::with_secrets(&path, Path::new("/tmp/project"), secrets).unwrap();
     exchange(&recording);
     assert_eq!(recording.problem(), None);
@@ -36,7 +36,7 @@ fn timeless(text: &str) -> String {
 fn an_exchange_is_written_line_by_line() {
     let text = record(|recording| {
         let about = json!({"model": {"id": "m", "note": "models-yml-key"}});
-        let mut exchange = recording.asked(&Outgoing {
+        let mut exchange = recording.asked(&OutgoingRequest {
             method: "POST",
             url: "https://host/v1?key=query-key",
             headers: &pairs(&[("x-api-key", "header-key"), ("Cookie", "a=b"), ("x-team", "models-yml-key")]),
@@ -63,7 +63,7 @@ fn every_end_is_told() {
     ];
     let text = record(|recording| {
         for end in ends {
-            let request = Outgoing { method: "GET", url: "http://h/", headers: &[], body: b"", about: None };
+            let request = OutgoingRequest { method: "GET", url: "http://h/", headers: &[], body: b"", about: None };
             end(&mut *recording.asked(&request));
         }
     });
@@ -75,7 +75,7 @@ fn a_file_that_cannot_be_made_is_told_with_what_to_do() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("r.jsonl");
     std::fs::write(&path, "dear").unwrap();
-    let failure = |path: &Path| match Recording::with_secrets(path, Path::new("/"), Secrets::default()) {
+    let failure = |path: &Path| match Recording::with_secrets(path, Path::new("/"), SecretNeedles::default()) {
         Ok(_) => panic!("it was made"),
         Err(error) => error.to_string(),
     };
@@ -90,6 +90,6 @@ fn the_file_is_private() {
     use std::os::unix::fs::PermissionsExt;
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("r.jsonl");
-    let recording = Recording::with_secrets(&path, Path::new("/"), Secrets::default()).unwrap();
+    let recording = Recording::with_secrets(&path, Path::new("/"), SecretNeedles::default()).unwrap();
     assert_eq!(std::fs::metadata(recording.path()).unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::{Candidate, Registry};
+use super::{ModelCandidate, Registry};
 use crate::catalog;
 
 /// The companies that name models.
@@ -49,8 +49,8 @@ impl Registry {
     }
 
     /// The models that go by this canonical id.
-    pub(crate) fn variants(&self, canonical: &str) -> Vec<Candidate<'_>> {
-        let mapped = |candidate: &Candidate<'_>| {
+    pub(crate) fn variants(&self, canonical: &str) -> Vec<ModelCandidate<'_>> {
+        let mapped = |candidate: &ModelCandidate<'_>| {
             !self.file.same_as.is_empty() && self.file.same_as.contains_key(candidate.selector().as_ref())
         };
         self.candidates()
@@ -69,7 +69,7 @@ impl Registry {
 
 fn is_official(id: &str) -> bool {
     static IDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-        OFFICIAL.iter().flat_map(|provider| catalog::entries_of(provider)).map(catalog::Entry::id).collect()
+        OFFICIAL.iter().flat_map(|provider| catalog::entries_of(provider)).map(catalog::CatalogLine::id).collect()
     });
     IDS.contains(id)
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use omp_types::{InputKind, Model};
 
-use super::{Candidate, Registry};
-use crate::resolve::{Glob, Matcher};
+use super::{ModelCandidate, Registry};
+use crate::resolve::{Matcher, ModelGlob};
 
 const HEADER: [&str; 8] = ["", "model", "context", "max out", "$/M in", "$/M out", "thinking", "images"];
 
@@ -15,7 +15,7 @@ impl Registry {
     /// are shown; with one, every known model that matches.
     pub fn list_text(&self, filter: Option<&str>) -> String {
         let filter = filter.map(str::trim).filter(|filter| !filter.is_empty());
-        let shown: Vec<Candidate<'_>> = match filter {
+        let shown: Vec<ModelCandidate<'_>> = match filter {
             None => self.available_candidates().collect(),
             Some(filter) => self.filtered(filter),
         };
@@ -39,8 +39,8 @@ impl Registry {
         text
     }
 
-    fn filtered(&self, filter: &str) -> Vec<Candidate<'_>> {
-        if let Some(glob) = Glob::new(filter) {
+    fn filtered(&self, filter: &str) -> Vec<ModelCandidate<'_>> {
+        if let Some(glob) = ModelGlob::new(filter) {
             return self.candidates().filter(|candidate| glob.matches(*candidate)).collect();
         }
         let mut matcher = Matcher::new(filter);
@@ -61,7 +61,7 @@ impl Registry {
     }
 
     /// Which keys would make more of these usable.
-    fn key_hint(&self, need: &str, of: Vec<Candidate<'_>>) -> String {
+    fn key_hint(&self, need: &str, of: Vec<ModelCandidate<'_>>) -> String {
         match self.unlocking_keys(of).as_slice() {
             [] => String::new(),
             keys => format!("hint: {need} a key, such as {}; `omp setup` takes one\n", keys.join(", ")),
@@ -69,7 +69,7 @@ impl Registry {
     }
 
     /// One line a canonical id that more than one provider offers, with those providers.
-    fn canonical_section(&self, shown: &[Candidate<'_>]) -> String {
+    fn canonical_section(&self, shown: &[ModelCandidate<'_>]) -> String {
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for candidate in shown {
             if let Some(id) = self.canonical_id(candidate.provider(), candidate.id()) {
@@ -90,7 +90,7 @@ impl Registry {
         text
     }
 
-    fn model_section(&self, shown: &[Candidate<'_>]) -> String {
+    fn model_section(&self, shown: &[ModelCandidate<'_>]) -> String {
         let mut rows: Vec<[String; 8]> = vec![HEADER.map(str::to_owned)];
         rows.extend(shown.iter().map(|candidate| {
             let available = self.candidate_obstacle(*candidate).is_none();

@@ -18,17 +18,17 @@ const LONGEST_LINE: u64 = 512 << 20;
 /// More exchanges than any session has.
 const MOST_EXCHANGES: usize = 200_000;
 
-pub(super) struct Index {
+pub(super) struct RecordingIndex {
     pub path: PathBuf,
     /// The folders of the recorded run and of this one.
     pub folders: [String; 2],
     /// Those that asked a model, in order.
-    pub exchanges: Vec<Indexed>,
+    pub exchanges: Vec<IndexedExchange>,
     /// Whether the end of the file is missing.
     pub cut_off: bool,
 }
 
-pub(super) struct Indexed {
+pub(super) struct IndexedExchange {
     pub id: u64,
     /// Where its first line begins.
     pub offset: u64,
@@ -38,9 +38,9 @@ pub(super) struct Indexed {
     pub print: u64,
 }
 
-impl Index {
+impl RecordingIndex {
     pub fn read(path: &Path, cwd: &Path) -> Result<Self, ReplayError> {
-        let mut lines = Lines::open(path, 0).map_err(|error| unreadable(path, &error))?;
+        let mut lines = RecordingLines::open(path, 0).map_err(|error| unreadable(path, &error))?;
         let head = head(path, &mut lines)?;
         let mut index = Self {
             path: path.to_owned(),
@@ -66,8 +66,8 @@ impl Index {
     }
 
     /// The request of an exchange, read again.
-    pub fn request(&self, exchange: &Indexed) -> io::Result<Option<RequestLine>> {
-        match Lines::open(&self.path, exchange.offset)?.next()? {
+    pub fn request(&self, exchange: &IndexedExchange) -> io::Result<Option<RequestLine>> {
+        match RecordingLines::open(&self.path, exchange.offset)?.next()? {
             Some(Reading::Line(Line::Request(request))) => Ok(Some(request)),
             _ => Ok(None),
         }
@@ -84,7 +84,7 @@ impl Index {
         let print = Conversation::of(&body, &self.folders).print();
         let known = self.exchanges.last().map(|last| &last.model).filter(|known| ***known == model);
         let model = known.cloned().unwrap_or_else(|| Arc::new(model));
-        self.exchanges.push(Indexed { id: request.exchange, offset, model, thinking, print });
+        self.exchanges.push(IndexedExchange { id: request.exchange, offset, model, thinking, print });
         Ok(())
     }
 }
@@ -98,7 +98,7 @@ impl Conversation {
 }
 
 /// Lines of a recording, from any place on.
-pub(super) struct Lines {
+pub(super) struct RecordingLines {
     file: BufReader<File>,
     /// Where the next line begins.
     pub offset: u64,
@@ -115,7 +115,7 @@ pub(super) enum Reading {
     CutOff,
 }
 
-impl Lines {
+impl RecordingLines {
     pub fn open(path: &Path, offset: u64) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if !file.metadata()?.is_file() {
@@ -141,7 +141,7 @@ impl Lines {
     }
 }
 
-fn head(path: &Path, lines: &mut Lines) -> Result<Head, ReplayError> {
+fn head(path: &Path, lines: &mut RecordingLines) -> Result<Head, ReplayError> {
     let shown = path.display();
     let first = lines.next().map_err(|error| unreadable(path, &error))?;
     let other = "hint: a recording is made with `--record FILE`; to go on with a session, use `--resume FILE`";

@@ -20,9 +20,9 @@ use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, Thinkin
 use crate::auth::Credential;
 use crate::providers::unsupported;
 use crate::stream::{ReadyCall, WireStream};
-use crate::wire::{Call, Wire, wire_for};
+use crate::wire::{WireApi, WireCall, wire_for};
 use conversation::Conversation;
-use index::{Index, Indexed};
+use index::{IndexedExchange, RecordingIndex};
 use player::ExchangePlayer;
 
 /// How many exchanges ahead a request is looked for.
@@ -69,13 +69,13 @@ impl std::error::Error for ReplayError {}
 /// A recording that answers requests.
 pub struct Replay {
     client: Client,
-    index: Index,
+    index: RecordingIndex,
     options: ReplayOptions,
-    progress: Mutex<Progress>,
+    progress: Mutex<ReplayProgress>,
 }
 
 #[derive(Default)]
-struct Progress {
+struct ReplayProgress {
     played: Vec<bool>,
     told: usize,
 }
@@ -83,11 +83,11 @@ struct Progress {
 impl Replay {
     /// Reads what the file holds. The client is only used to carry the recorded bytes; it connects to nothing.
     pub fn open(path: &Path, client: Client, options: ReplayOptions) -> Result<Self, ReplayError> {
-        let index = Index::read(path, &options.cwd)?;
+        let index = RecordingIndex::read(path, &options.cwd)?;
         let played = vec![false; index.exchanges.len()];
         // Silence was recorded as the failure it led to, so there is nothing to watch.
         let client = client.with_patience(Patience::new(None, None));
-        Ok(Self { client, index, options, progress: Mutex::new(Progress { played, told: 0 }) })
+        Ok(Self { client, index, options, progress: Mutex::new(ReplayProgress { played, told: 0 }) })
     }
 
     /// The model the recording begins with.
@@ -108,12 +108,12 @@ impl Replay {
             .then(|| format!("the end of the recording {shown} is missing; it is played as far as it goes"))
     }
 
-    fn first(&self) -> &Indexed {
+    fn first(&self) -> &IndexedExchange {
         // Opening a recording without exchanges fails.
         &self.index.exchanges[0]
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, ReplayProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -135,7 +135,7 @@ impl Replay {
     }
 
     /// The exchange that answers this request: the next one, or the next that says the same.
-    fn pick(&self, request: &Request) -> Result<(&Indexed, Encoded), ModelError> {
+    fn pick(&self, request: &Request) -> Result<(&IndexedExchange, Encoded), ModelError> {
         let mut progress = self.progress();
         let waiting = self.index.exchanges.iter().enumerate().filter(|(at, _)| !progress.played[*at]);
         let waiting: Vec<_> = waiting.take(LOOK_AHEAD).collect();
@@ -167,7 +167,7 @@ impl Replay {
         Ok((exchange, expected))
     }
 
-    fn difference(&self, exchange: &Indexed, now: &Conversation) -> String {
+    fn difference(&self, exchange: &IndexedExchange, now: &Conversation) -> String {
         let recorded = self.index.request(exchange).ok().flatten().and_then(|request| request.body.into_bytes().ok());
         let recorded = recorded.map(|body| Conversation::of(&body, &self.index.folders));
         let place = recorded.and_then(|recorded| recorded.difference(now));
@@ -204,8 +204,8 @@ impl Llm for Replay {
 
 /// A request as it would be sent to a recorded model.
 struct Encoded {
-    wire: &'static dyn Wire,
-    call: Call,
+    wire: &'static dyn WireApi,
+    call: WireCall,
     conversation: Conversation,
 }
 

@@ -9,7 +9,7 @@ use omp_http::{HttpError, HttpErrorKind, Played, Player};
 use tokio::time::Instant;
 
 use super::ReplayTiming;
-use super::index::{Lines, Reading};
+use super::index::{Reading, RecordingLines};
 use crate::recording::line::{Line, recorded_error};
 
 /// Pauses longer than this are not played.
@@ -25,7 +25,7 @@ pub(super) struct ExchangePlayer {
 impl Player for ExchangePlayer {
     fn answer(&self) -> Result<Played, HttpError> {
         let failed = |error: std::io::Error| replay_error(format!("cannot read {}: {error}", self.path.display()));
-        let lines = Lines::open(&self.path, self.offset).map_err(failed)?;
+        let lines = RecordingLines::open(&self.path, self.offset).map_err(failed)?;
         let mut rest = Rest { lines, id: self.id, began: Instant::now(), asked: 0.0, timing: self.timing, over: false };
         loop {
             match rest.line().map_err(failed)? {
@@ -45,7 +45,7 @@ impl Player for ExchangePlayer {
 
 /// What of the exchange has not been played yet.
 struct Rest {
-    lines: Lines,
+    lines: RecordingLines,
     id: u64,
     began: Instant,
     /// When the request was sent, in the recording's time.

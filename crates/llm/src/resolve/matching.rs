@@ -6,16 +6,16 @@ use std::cmp::Reverse;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::registry::Candidate;
+use crate::registry::ModelCandidate;
 
 /// A pattern with wildcards, such as `openai/*` or `*sonnet*`.
-pub(crate) struct Glob {
+pub(crate) struct ModelGlob {
     matcher: GlobMatcher,
     /// A pattern without a slash is about ids, one with a slash about `provider/id`.
     of_ids: bool,
 }
 
-impl Glob {
+impl ModelGlob {
     /// `None` when the text has no wildcards, or brackets that do not close.
     pub fn new(pattern: &str) -> Option<Self> {
         if !pattern.contains(['*', '?', '[', '{']) {
@@ -25,7 +25,7 @@ impl Glob {
         Some(Self { matcher: glob.compile_matcher(), of_ids: !pattern.contains('/') })
     }
 
-    pub fn matches(&self, candidate: Candidate<'_>) -> bool {
+    pub fn matches(&self, candidate: ModelCandidate<'_>) -> bool {
         if !self.of_ids {
             return self.matcher.is_match(candidate.selector().as_ref());
         }
@@ -60,16 +60,16 @@ impl Matcher {
         Self { pattern, words, buffer }
     }
 
-    pub fn matches(&mut self, candidate: Candidate<'_>) -> bool {
+    pub fn matches(&mut self, candidate: ModelCandidate<'_>) -> bool {
         self.class(candidate).is_some()
     }
 
-    pub(super) fn rank(&mut self, candidate: Candidate<'_>) -> Option<Rank> {
+    pub(super) fn rank(&mut self, candidate: ModelCandidate<'_>) -> Option<Rank> {
         let class = self.class(candidate)?;
         Some(Rank { class, order: order(candidate.id()) })
     }
 
-    fn class(&mut self, candidate: Candidate<'_>) -> Option<u8> {
+    fn class(&mut self, candidate: ModelCandidate<'_>) -> Option<u8> {
         if !self.pattern.contains(|sign: char| sign.is_alphanumeric()) {
             return None;
         }

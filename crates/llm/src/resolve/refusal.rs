@@ -6,7 +6,7 @@ use std::fmt;
 use omp_types::vars;
 
 use super::{HOW_TO_GET_A_MODEL, nearest};
-use crate::registry::{Candidate, Obstacle, Registry, without_prefix};
+use crate::registry::{ModelCandidate, Obstacle, Registry, without_prefix};
 
 /// Variables for keys that are named in one sentence.
 const MOST_KEYS: usize = 3;
@@ -125,7 +125,10 @@ impl Registry {
     }
 
     /// Variables whose keys would make models of these usable, those of the best known providers first.
-    pub(crate) fn unlocking_keys<'a>(&'a self, found: impl IntoIterator<Item = Candidate<'a>>) -> Vec<&'static str> {
+    pub(crate) fn unlocking_keys<'a>(
+        &'a self,
+        found: impl IntoIterator<Item = ModelCandidate<'a>>,
+    ) -> Vec<&'static str> {
         let mut providers: Vec<&str> = Vec::new();
         for candidate in found {
             let keyless = !providers.contains(&candidate.provider())
@@ -145,10 +148,10 @@ impl Registry {
         if let Some((provider, id)) = base.split_once('/')
             && self.knows_provider(provider)
         {
-            let ids = nearest(id, self.candidates_of(provider).map(Candidate::id), 3);
+            let ids = nearest(id, self.candidates_of(provider).map(ModelCandidate::id), 3);
             return ids.into_iter().map(|id| format!("{provider}/{id}")).collect();
         }
-        let usable = nearest(base, self.available_candidates().map(Candidate::id), 3);
+        let usable = nearest(base, self.available_candidates().map(ModelCandidate::id), 3);
         let ids = if usable.is_empty() {
             let possible = self.candidates().filter(|candidate| self.may_become_usable(*candidate));
             nearest(base, possible.map(|candidate| without_prefix(candidate.id())), 3)
@@ -159,7 +162,7 @@ impl Registry {
     }
 
     /// Whether a key or a setting is all that the model lacks.
-    fn may_become_usable(&self, candidate: Candidate<'_>) -> bool {
+    fn may_become_usable(&self, candidate: ModelCandidate<'_>) -> bool {
         !matches!(self.candidate_obstacle(candidate), Some(Obstacle::Api(_) | Obstacle::Login))
     }
 
@@ -171,7 +174,7 @@ impl Registry {
     }
 
     /// Models were found, but none that can be used. Tells of the obstacle that is easiest to remove.
-    pub(super) fn blocked(&self, pattern: &str, found: &[Candidate<'_>]) -> ResolveError {
+    pub(super) fn blocked(&self, pattern: &str, found: &[ModelCandidate<'_>]) -> ResolveError {
         let with = |wanted: fn(&Obstacle) -> bool| {
             let pairs = found.iter().filter_map(|candidate| Some((*candidate, self.candidate_obstacle(*candidate)?)));
             pairs.filter(|(_, obstacle)| wanted(obstacle)).collect::<Vec<_>>()
@@ -203,7 +206,7 @@ impl Registry {
         ResolveError::new(ResolveErrorKind::Unusable, message)
     }
 
-    fn no_key(&self, pattern: &str, found: &[Candidate<'_>]) -> ResolveError {
+    fn no_key(&self, pattern: &str, found: &[ModelCandidate<'_>]) -> ResolveError {
         let mut providers: Vec<&str> = Vec::new();
         for candidate in found {
             if !providers.contains(&candidate.provider()) {

@@ -6,7 +6,7 @@ use crate::auth::Credential;
 
 /// Servers that need something of their own. All others are taken to speak the plain API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vendor {
+pub(crate) enum ServerVendor {
     OpenAi,
     Copilot,
     OpenRouter,
@@ -25,62 +25,62 @@ pub(crate) enum Vendor {
 }
 
 /// Hosts (and all below them) by vendor.
-const HOSTS: &[(&str, Vendor)] = &[
-    ("openai.com", Vendor::OpenAi),
-    ("openai.azure.com", Vendor::OpenAi),
-    ("cognitiveservices.azure.com", Vendor::OpenAi),
-    ("githubcopilot.com", Vendor::Copilot),
-    ("openrouter.ai", Vendor::OpenRouter),
-    ("groq.com", Vendor::Groq),
-    ("cerebras.ai", Vendor::Cerebras),
-    ("mistral.ai", Vendor::Mistral),
-    ("deepseek.com", Vendor::DeepSeek),
-    ("moonshot.ai", Vendor::Moonshot),
-    ("moonshot.cn", Vendor::Moonshot),
-    ("kimi.com", Vendor::Moonshot),
-    ("x.ai", Vendor::Xai),
-    ("z.ai", Vendor::Zai),
-    ("bigmodel.cn", Vendor::Zai),
-    ("aliyuncs.com", Vendor::Qwen),
-    ("portal.qwen.ai", Vendor::Qwen),
-    ("together.xyz", Vendor::Together),
-    ("together.ai", Vendor::Together),
+const HOSTS: &[(&str, ServerVendor)] = &[
+    ("openai.com", ServerVendor::OpenAi),
+    ("openai.azure.com", ServerVendor::OpenAi),
+    ("cognitiveservices.azure.com", ServerVendor::OpenAi),
+    ("githubcopilot.com", ServerVendor::Copilot),
+    ("openrouter.ai", ServerVendor::OpenRouter),
+    ("groq.com", ServerVendor::Groq),
+    ("cerebras.ai", ServerVendor::Cerebras),
+    ("mistral.ai", ServerVendor::Mistral),
+    ("deepseek.com", ServerVendor::DeepSeek),
+    ("moonshot.ai", ServerVendor::Moonshot),
+    ("moonshot.cn", ServerVendor::Moonshot),
+    ("kimi.com", ServerVendor::Moonshot),
+    ("x.ai", ServerVendor::Xai),
+    ("z.ai", ServerVendor::Zai),
+    ("bigmodel.cn", ServerVendor::Zai),
+    ("aliyuncs.com", ServerVendor::Qwen),
+    ("portal.qwen.ai", ServerVendor::Qwen),
+    ("together.xyz", ServerVendor::Together),
+    ("together.ai", ServerVendor::Together),
 ];
 
 /// Provider names that tell the vendor when a user has put a proxy in front of it.
-const PROVIDERS: &[(&str, Vendor)] = &[
-    ("openai", Vendor::OpenAi),
-    ("github-copilot", Vendor::Copilot),
-    ("openrouter", Vendor::OpenRouter),
-    ("groq", Vendor::Groq),
-    ("cerebras", Vendor::Cerebras),
-    ("mistral", Vendor::Mistral),
-    ("deepseek", Vendor::DeepSeek),
-    ("moonshot", Vendor::Moonshot),
-    ("kimi-code", Vendor::Moonshot),
-    ("xai", Vendor::Xai),
-    ("xai-oauth", Vendor::Xai),
-    ("zai", Vendor::Zai),
-    ("zhipu-coding-plan", Vendor::Zai),
-    ("qwen-portal", Vendor::Qwen),
-    ("together", Vendor::Together),
-    ("ollama", Vendor::Local),
-    ("llama.cpp", Vendor::Local),
-    ("lm-studio", Vendor::Local),
-    ("vllm", Vendor::Local),
+const PROVIDERS: &[(&str, ServerVendor)] = &[
+    ("openai", ServerVendor::OpenAi),
+    ("github-copilot", ServerVendor::Copilot),
+    ("openrouter", ServerVendor::OpenRouter),
+    ("groq", ServerVendor::Groq),
+    ("cerebras", ServerVendor::Cerebras),
+    ("mistral", ServerVendor::Mistral),
+    ("deepseek", ServerVendor::DeepSeek),
+    ("moonshot", ServerVendor::Moonshot),
+    ("kimi-code", ServerVendor::Moonshot),
+    ("xai", ServerVendor::Xai),
+    ("xai-oauth", ServerVendor::Xai),
+    ("zai", ServerVendor::Zai),
+    ("zhipu-coding-plan", ServerVendor::Zai),
+    ("qwen-portal", ServerVendor::Qwen),
+    ("together", ServerVendor::Together),
+    ("ollama", ServerVendor::Local),
+    ("llama.cpp", ServerVendor::Local),
+    ("lm-studio", ServerVendor::Local),
+    ("vllm", ServerVendor::Local),
 ];
 
 /// The vendor by host, else by the provider's name.
-pub(crate) fn vendor(model: &Model) -> Vendor {
+pub(crate) fn vendor(model: &Model) -> ServerVendor {
     let host = host(&model.base_url).to_ascii_lowercase();
     let by_host = HOSTS.iter().find(|(known, _)| is_below(&host, known)).map(|(_, vendor)| *vendor);
     let by_name = || PROVIDERS.iter().find(|(known, _)| *known == model.provider).map(|(_, vendor)| *vendor);
-    by_host.or_else(by_name).unwrap_or(if is_local_host(&host) { Vendor::Local } else { Vendor::Other })
+    by_host.or_else(by_name).unwrap_or(if is_local_host(&host) { ServerVendor::Local } else { ServerVendor::Other })
 }
 
 /// Whether requests to this model can ask for a service tier. Servers that do not know tiers may refuse the field.
 pub fn takes_service_tier(model: &Model) -> bool {
-    matches!(model.api, Api::OpenaiCompletions | Api::OpenaiResponses) && vendor(model) == Vendor::OpenAi
+    matches!(model.api, Api::OpenaiCompletions | Api::OpenaiResponses) && vendor(model) == ServerVendor::OpenAi
 }
 
 /// The tier to send.
@@ -142,7 +142,7 @@ fn is_below(host: &str, domain: &str) -> bool {
 
 /// Whether the model's server is on this machine or in this house.
 pub(crate) fn is_local(model: &Model) -> bool {
-    vendor(model) == Vendor::Local
+    vendor(model) == ServerVendor::Local
 }
 
 pub(crate) fn is_local_host(host: &str) -> bool {
@@ -160,7 +160,7 @@ mod tests {
     use omp_types::Api;
 
     #[track_caller]
-    fn check(base_url: &str, provider: &str, expect: Vendor) {
+    fn check(base_url: &str, provider: &str, expect: ServerVendor) {
         let model =
             Model { base_url: base_url.into(), provider: provider.into(), ..sample::model(Api::OpenaiCompletions) };
         assert_eq!(vendor(&model), expect);
@@ -168,20 +168,20 @@ mod tests {
 
     #[test]
     fn vendors_are_told_by_host_then_by_name() {
-        check("https://api.openai.com/v1", "openai", Vendor::OpenAi);
-        check("https://x.openai.azure.com/openai/v1", "azure", Vendor::OpenAi);
-        check("https://openrouter.ai/api/v1", "mine", Vendor::OpenRouter);
-        check("https://my-proxy.example.com/v1", "openrouter", Vendor::OpenRouter);
-        check("https://api.x.ai/v1", "xai", Vendor::Xai);
-        check("https://fax.ai/v1", "fax", Vendor::Other);
-        check("https://notopenai.com/v1", "it", Vendor::Other);
-        check("https://user:pw@api.mistral.ai:443/v1", "m", Vendor::Mistral);
-        check("http://127.0.0.1:8080", "llama.cpp", Vendor::Local);
-        check("http://[::1]:8000/v1", "mine", Vendor::Local);
-        check("http://192.168.1.4:8000", "mine", Vendor::Local);
-        check("http://localhost:1234/v1", "mine", Vendor::Local);
-        check("", "mine", Vendor::Other);
-        check("localhost:1234", "mine", Vendor::Local);
+        check("https://api.openai.com/v1", "openai", ServerVendor::OpenAi);
+        check("https://x.openai.azure.com/openai/v1", "azure", ServerVendor::OpenAi);
+        check("https://openrouter.ai/api/v1", "mine", ServerVendor::OpenRouter);
+        check("https://my-proxy.example.com/v1", "openrouter", ServerVendor::OpenRouter);
+        check("https://api.x.ai/v1", "xai", ServerVendor::Xai);
+        check("https://fax.ai/v1", "fax", ServerVendor::Other);
+        check("https://notopenai.com/v1", "it", ServerVendor::Other);
+        check("https://user:pw@api.mistral.ai:443/v1", "m", ServerVendor::Mistral);
+        check("http://127.0.0.1:8080", "llama.cpp", ServerVendor::Local);
+        check("http://[::1]:8000/v1", "mine", ServerVendor::Local);
+        check("http://192.168.1.4:8000", "mine", ServerVendor::Local);
+        check("http://localhost:1234/v1", "mine", ServerVendor::Local);
+        check("", "mine", ServerVendor::Other);
+        check("localhost:1234", "mine", ServerVendor::Local);
     }
 
     #[test]

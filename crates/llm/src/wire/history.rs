@@ -16,7 +16,7 @@ const ONLY_IMAGES: &str = "(see the attached image)";
 
 /// A piece of an earlier answer that may be sent. A signature is present only if the model made it itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum AnswerPiece<'a> {
     Text { text: &'a str, signature: Option<&'a str> },
     Thinking { text: &'a str, signature: Option<&'a str> },
     RedactedThinking(&'a str),
@@ -25,7 +25,7 @@ pub(crate) enum Piece<'a> {
 
 /// A piece of what people and tools have put in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Input<'a> {
+pub(crate) enum InputPiece<'a> {
     Text(&'a str),
     Image(&'a ImageContent),
 }
@@ -35,7 +35,7 @@ pub(crate) fn is_own(answer: &AssistantMessage, model: &Model) -> bool {
     answer.model == model.id && answer.provider == model.provider && answer.api == model.api
 }
 
-pub(crate) fn pieces<'a>(answer: &'a AssistantMessage, model: &Model) -> impl Iterator<Item = Piece<'a>> {
+pub(crate) fn pieces<'a>(answer: &'a AssistantMessage, model: &Model) -> impl Iterator<Item = AnswerPiece<'a>> {
     let own = is_own(answer, model);
     let signature = move |signature: &'a Option<String>| signature.as_deref().filter(|text| own && !text.is_empty());
     answer.content.iter().filter_map(move |block| match block {
@@ -43,13 +43,13 @@ pub(crate) fn pieces<'a>(answer: &'a AssistantMessage, model: &Model) -> impl It
             let signature = signature(&block.text_signature);
             // Some providers sign an empty text; it has to go back all the same.
             let worth_sending = !block.text.trim().is_empty() || signature.is_some();
-            worth_sending.then_some(Piece::Text { text: &block.text, signature })
+            worth_sending.then_some(AnswerPiece::Text { text: &block.text, signature })
         }
         Content::Thinking(block) if own => {
-            Some(Piece::Thinking { text: &block.thinking, signature: signature(&block.thinking_signature) })
+            Some(AnswerPiece::Thinking { text: &block.thinking, signature: signature(&block.thinking_signature) })
         }
-        Content::RedactedThinking(block) if own => Some(Piece::RedactedThinking(&block.data)),
-        Content::ToolCall(call) => Some(Piece::Call { call, signature: signature(&call.thought_signature) }),
+        Content::RedactedThinking(block) if own => Some(AnswerPiece::RedactedThinking(&block.data)),
+        Content::ToolCall(call) => Some(AnswerPiece::Call { call, signature: signature(&call.thought_signature) }),
         Content::Thinking(_) | Content::RedactedThinking(_) | Content::Image(_) => None,
     })
 }
@@ -64,13 +64,13 @@ pub(crate) fn input_of(message: &Message) -> Option<&[Content]> {
 }
 
 /// The pieces of an input or a tool result; blank text is left out.
-pub(crate) fn inputs<'a>(content: &'a [Content], model: &Model) -> impl Iterator<Item = Input<'a>> {
+pub(crate) fn inputs<'a>(content: &'a [Content], model: &Model) -> impl Iterator<Item = InputPiece<'a>> {
     let takes_images = model.accepts(InputKind::Image);
     content.iter().filter_map(move |block| match block {
-        Content::Text(text) => (!text.text.trim().is_empty()).then_some(Input::Text(&text.text)),
-        Content::Image(_) if !takes_images => Some(Input::Text(IMAGE_NOT_READ)),
-        Content::Image(image) if image.data.starts_with("blob:") => Some(Input::Text(IMAGE_MISSING)),
-        Content::Image(image) => Some(Input::Image(image)),
+        Content::Text(text) => (!text.text.trim().is_empty()).then_some(InputPiece::Text(&text.text)),
+        Content::Image(_) if !takes_images => Some(InputPiece::Text(IMAGE_NOT_READ)),
+        Content::Image(image) if image.data.starts_with("blob:") => Some(InputPiece::Text(IMAGE_MISSING)),
+        Content::Image(image) => Some(InputPiece::Image(image)),
         Content::Thinking(_) | Content::RedactedThinking(_) | Content::ToolCall(_) => None,
     })
 }
@@ -83,8 +83,8 @@ pub(crate) fn result_text_and_images<'a>(
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for input in inputs(&result.content, model) {
         match input {
-            Input::Text(text) => texts.push(text),
-            Input::Image(image) => images.push(image),
+            InputPiece::Text(text) => texts.push(text),
+            InputPiece::Image(image) => images.push(image),
         }
     }
     let text = match texts.as_slice() {
@@ -171,10 +171,10 @@ mod tests {
 
     fn shape(answer: &AssistantMessage, model: &Model) -> String {
         let names = pieces(answer, model).map(|piece| match piece {
-            Piece::Text { text, signature } => format!("text:{text}:{}", signature.unwrap_or("-")),
-            Piece::Thinking { text, signature } => format!("thinking:{text}:{}", signature.unwrap_or("-")),
-            Piece::RedactedThinking(data) => format!("redacted:{data}"),
-            Piece::Call { call, signature } => format!("call:{}:{}", call.id, signature.unwrap_or("-")),
+            AnswerPiece::Text { text, signature } => format!("text:{text}:{}", signature.unwrap_or("-")),
+            AnswerPiece::Thinking { text, signature } => format!("thinking:{text}:{}", signature.unwrap_or("-")),
+            AnswerPiece::RedactedThinking(data) => format!("redacted:{data}"),
+            AnswerPiece::Call { call, signature } => format!("call:{}:{}", call.id, signature.unwrap_or("-")),
         });
         names.collect::<Vec<_>>().join(" ")
     }

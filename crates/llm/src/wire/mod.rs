@@ -30,16 +30,16 @@ pub(crate) use openai_responses::compact;
 
 /// A request ready to be sent: always a POST that answers with server-sent events.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct WireCall {
     pub url: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-pub(crate) trait Wire: Send + Sync {
+pub(crate) trait WireApi: Send + Sync {
     /// Writes the request. Everything that stays the same between turns comes before the messages, so that the bytes
     /// of one body are a prefix of the next.
-    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError>;
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<WireCall, ModelError>;
 
     fn decoder(&self, model: Arc<Model>) -> Box<dyn Decoder>;
 }
@@ -58,7 +58,7 @@ pub(crate) trait Decoder: Send {
 }
 
 /// The wire that serves an API, if there is one.
-pub(crate) fn wire_for(api: &Api) -> Option<&'static dyn Wire> {
+pub(crate) fn wire_for(api: &Api) -> Option<&'static dyn WireApi> {
     match api {
         Api::AnthropicMessages => Some(&anthropic_messages::AnthropicMessages),
         Api::OpenaiCompletions => Some(&openai_completions::OpenaiCompletions),

@@ -10,7 +10,7 @@ use omp_types::{
 };
 use serde_json::{Value, json};
 
-use super::{Wire, wire_for};
+use super::{WireApi, wire_for};
 use crate::auth::Credential;
 
 pub(crate) fn model(api: Api) -> Model {
@@ -167,7 +167,7 @@ pub(crate) fn decode(model: &Model, sse: &str) -> String {
 }
 
 pub(crate) fn decode_message(model: &Model, sse: &str) -> (AssistantMessage, Option<ModelError>) {
-    let wire: &dyn Wire = wire_for(&model.api).unwrap();
+    let wire: &dyn WireApi = wire_for(&model.api).unwrap();
     let mut decoder = wire.decoder(Arc::new(model.clone()));
     let mut answer = MessageBuilder::new(model);
     for event in sse.split("\n\n") {

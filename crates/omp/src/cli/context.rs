@@ -8,7 +8,7 @@ use omp_session::{Obeyed, SessionHost, TypedPrompt};
 use omp_types::{Content, Env};
 
 use crate::cli::{ModelArgs, PromptArgs, RunArgs, SessionArgs, ToolArgs};
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print_quoted, warn};
 use crate::session::host::Host;
 
@@ -45,7 +45,7 @@ pub struct ContextArgs {
     config: Vec<PathBuf>,
 }
 
-pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, Problem> {
+pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let ContextArgs { json, r#continue, resume, model, tools, prompt, cwd, config } = args;
     let no_session = !r#continue && resume.is_none();
     let session = SessionArgs { r#continue, resume, no_session, ..SessionArgs::default() };

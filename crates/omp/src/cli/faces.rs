@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::demo;
 use crate::cli::{RunArgs, ToolArgs};
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print, warn};
 use crate::session::sessions;
 
@@ -93,12 +93,12 @@ struct OutputArgs {
     json: bool,
 }
 
-pub async fn read(args: ReadArgs, env: &Env) -> Result<Exit, Problem> {
-    let call = Call { tool: Read::NAME, arguments: json!({"path": args.path}), counts: None };
+pub async fn read(args: ReadArgs, env: &Env) -> Result<Exit, FolderProblem> {
+    let call = ExampleCall { tool: Read::NAME, arguments: json!({"path": args.path}), counts: None };
     call.run(setup(env)?, args.output.json).await
 }
 
-pub async fn grep(args: GrepArgs, env: &Env) -> Result<Exit, Problem> {
+pub async fn grep(args: GrepArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let mut setup = setup(env)?;
     let context = [("search.contextBefore", args.before), ("search.contextAfter", args.after)];
     for (setting, lines) in context.map(|(setting, lines)| (setting, lines.or(args.context))) {
@@ -114,31 +114,31 @@ pub async fn grep(args: GrepArgs, env: &Env) -> Result<Exit, Problem> {
         "gitignore": !args.no_ignore,
         "skip": args.skip,
     });
-    Call { tool: Search::NAME, arguments, counts: Some("matchCount") }.run(setup, args.output.json).await
+    ExampleCall { tool: Search::NAME, arguments, counts: Some("matchCount") }.run(setup, args.output.json).await
 }
 
-pub async fn find(args: FindArgs, env: &Env) -> Result<Exit, Problem> {
+pub async fn find(args: FindArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let arguments = json!({"paths": args.globs, "hidden": !args.no_hidden, "limit": args.limit});
-    let call = Call { tool: Find::NAME, arguments, counts: Some("fileCount") };
+    let call = ExampleCall { tool: Find::NAME, arguments, counts: Some("fileCount") };
     call.run(setup(env)?, args.output.json).await
 }
 
-fn setup(env: &Env) -> Result<FolderSetup, Problem> {
+fn setup(env: &Env) -> Result<FolderSetup, FolderProblem> {
     let setup = FolderSetup::new(&RunArgs::default(), env)?;
     warn(&setup.warnings);
     Ok(setup)
 }
 
 /// A call as a model would make it.
-struct Call {
+struct ExampleCall {
     tool: &'static str,
     arguments: Value,
     /// The detail that is zero when nothing was found.
     counts: Option<&'static str>,
 }
 
-impl Call {
-    async fn run(self, mut setup: FolderSetup, as_json: bool) -> Result<Exit, Problem> {
+impl ExampleCall {
+    async fn run(self, mut setup: FolderSetup, as_json: bool) -> Result<Exit, FolderProblem> {
         // Settings decide what models are offered, not what a person types.
         setup.settings.set_runtime(&format!("{}.enabled", self.tool), true.into());
         let opened = sessions::unrecorded(&setup.cwd);

@@ -63,8 +63,8 @@ const SHORTEST: usize = 4;
 
 /// What becomes of a command line.
 #[derive(Debug)]
-enum Verdict {
-    /// It is what it was parsed as.
+enum LineVerdict {
+    /// The line means what it was parsed as.
     Meant,
     Refused(String),
     /// Another subcommand is likely. The question for somebody at a terminal, and the command line it would mean.
@@ -79,49 +79,49 @@ enum Verdict {
 pub fn check(cli: Cli, words: &[OsString]) -> Result<Cli, String> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match judge(&cli, &words) {
-        Verdict::Meant => Ok(cli),
-        Verdict::Refused(problem) => Err(problem),
-        Verdict::Slip { problem, .. } if !attended() => Err(problem),
-        Verdict::Slip { problem, meant } => match ask(&meant) {
-            Answer::Subcommand => usage_error::parse(&meant.into_iter().map(OsString::from).collect::<Vec<_>>()),
-            Answer::Message => Ok(cli),
-            Answer::Neither => Err(problem),
+        LineVerdict::Meant => Ok(cli),
+        LineVerdict::Refused(problem) => Err(problem),
+        LineVerdict::Slip { problem, .. } if !attended() => Err(problem),
+        LineVerdict::Slip { problem, meant } => match ask(&meant) {
+            WordMeaning::Subcommand => usage_error::parse(&meant.into_iter().map(OsString::from).collect::<Vec<_>>()),
+            WordMeaning::Message => Ok(cli),
+            WordMeaning::Neither => Err(problem),
         },
     }
 }
 
 /// `words` is the command line behind the program's name.
-fn judge(cli: &Cli, words: &[String]) -> Verdict {
-    let Some(first) = cli.run.messages.first() else { return Verdict::Meant };
+fn judge(cli: &Cli, words: &[String]) -> LineVerdict {
+    let Some(first) = cli.run.messages.first() else { return LineVerdict::Meant };
     if cli.command.is_some() || first.contains(char::is_whitespace) || all_meant(cli, words) {
-        return Verdict::Meant;
+        return LineVerdict::Meant;
     }
     let known = Cli::command();
     let names: Vec<&str> = known.get_subcommands().flat_map(Command::get_name_and_visible_aliases).collect();
     let as_message = message_hint(cli, words);
     if let Some((word, instead)) = RESERVED.iter().find(|(word, _)| word == first) {
-        return Verdict::Refused(format!("there is no `omp {word}`\nhint: {instead}\n{as_message}"));
+        return LineVerdict::Refused(format!("there is no `omp {word}`\nhint: {instead}\n{as_message}"));
     }
     if names.contains(&first.as_str()) || first == "help" {
-        return Verdict::Refused(format!(
+        return LineVerdict::Refused(format!(
             "`{first}` is a subcommand and has to come first\n{as_message}\nhint: for the subcommand, put its flags behind it: \
              `omp {first} --help` shows them"
         ));
     }
     // `-p` says that an answer is wanted.
     if cli.run.print {
-        return Verdict::Meant;
+        return LineVerdict::Meant;
     }
     let Some(near) = slip_of(first, cli.run.messages.get(1).map(String::as_str), &known) else {
-        return Verdict::Meant;
+        return LineVerdict::Meant;
     };
     let problem = format!("there is no `omp {first}`\nhint: did you mean `omp {near}`?\n{as_message}");
     // Flags before the word are not those of a subcommand, so nothing can be offered there.
     match words {
         [word, rest @ ..] if word == first && names.contains(&near.as_str()) => {
-            Verdict::Slip { problem, meant: std::iter::once(&near).chain(rest).cloned().collect() }
+            LineVerdict::Slip { problem, meant: std::iter::once(&near).chain(rest).cloned().collect() }
         }
-        _ => Verdict::Refused(problem),
+        _ => LineVerdict::Refused(problem),
     }
 }
 
@@ -161,7 +161,7 @@ fn slip_of(word: &str, next: Option<&str>, known: &Command) -> Option<String> {
     fits.or(very_near).map(|name| (*name).to_owned())
 }
 
-enum Answer {
+enum WordMeaning {
     Subcommand,
     Message,
     Neither,
@@ -171,14 +171,14 @@ fn attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-fn ask(meant: &[String]) -> Answer {
+fn ask(meant: &[String]) -> WordMeaning {
     let question = format!("Did you mean `omp {}`? [y = yes, m = send it to the model, n = neither] ", meant.join(" "));
     let question = omp_stdx::sanitize::strip_control(&question);
-    let Some(line) = typed_line::ask(&question) else { return Answer::Neither };
+    let Some(line) = typed_line::ask(&question) else { return WordMeaning::Neither };
     match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Answer::Subcommand,
-        "m" | "message" => Answer::Message,
-        _ => Answer::Neither,
+        "y" | "yes" => WordMeaning::Subcommand,
+        "m" | "message" => WordMeaning::Message,
+        _ => WordMeaning::Neither,
     }
 }
 
@@ -193,9 +193,9 @@ mod tests {
         let words: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
         let cli = Cli::try_parse_from(std::iter::once("omp").chain(line.iter().copied())).unwrap();
         let found = match judge(&cli, &words) {
-            Verdict::Meant => "meant".to_owned(),
-            Verdict::Refused(problem) => problem,
-            Verdict::Slip { meant, .. } => meant.join(" "),
+            LineVerdict::Meant => "meant".to_owned(),
+            LineVerdict::Refused(problem) => problem,
+            LineVerdict::Slip { meant, .. } => meant.join(" "),
         };
         match expect {
             "meant" => assert_eq!(found, "meant", "{line:?}"),

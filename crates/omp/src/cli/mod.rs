@@ -144,7 +144,7 @@ pub struct RunArgs {
 
     /// What to print
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
-    pub mode: Mode,
+    pub mode: OutputMode,
 
     /// Use plain lines of text, for screen readers: nothing is redrawn, colored or animated
     #[arg(long, conflicts_with_all = ["print", "mode"])]
@@ -328,7 +328,7 @@ pub struct ToolArgs {
 
     /// Which calls need approval; with -p nobody can be asked, so they are refused
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "auto_approve")]
-    pub approval_mode: Option<Approval>,
+    pub approval_mode: Option<ApprovalFlag>,
 
     /// Let this folder run its own hooks, servers and commands, as they are now, for this run only
     #[arg(long)]
@@ -340,7 +340,7 @@ pub struct ToolArgs {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
+pub enum OutputMode {
     /// Only the answer
     #[default]
     Text,
@@ -351,7 +351,7 @@ pub enum Mode {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Approval {
+pub enum ApprovalFlag {
     /// Everything except reading
     AlwaysAsk,
     /// Commands, but not changes to files

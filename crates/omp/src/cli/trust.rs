@@ -9,7 +9,7 @@ use omp_types::Env;
 
 use crate::cli::RunArgs;
 use crate::folder::trust;
-use crate::folder::{FolderSetup, Problem, existing_folder};
+use crate::folder::{FolderProblem, FolderSetup, existing_folder};
 use crate::output::{complain, print_quoted, warn};
 
 const EXAMPLES: &str = "\
@@ -25,11 +25,11 @@ Exit codes: 0 done, 1 not trusted, or trust.json could not be written, 2 no such
 #[command(after_help = EXAMPLES)]
 pub struct TrustArgs {
     #[command(subcommand)]
-    command: Option<TrustCommand>,
+    command: Option<TrustSubcommand>,
 }
 
 #[derive(Subcommand, Debug)]
-enum TrustCommand {
+enum TrustSubcommand {
     /// List all trusted folders
     List,
     /// Trust a folder to run what it contains now; omp asks again when that changes
@@ -40,15 +40,15 @@ enum TrustCommand {
     Explain { folder: Option<PathBuf> },
 }
 
-pub fn run(args: TrustArgs, env: &Env) -> Result<Exit, Problem> {
-    match args.command.unwrap_or(TrustCommand::Explain { folder: None }) {
-        TrustCommand::List => list(&Dirs::from_env(env)?),
-        TrustCommand::Add { folder } => {
+pub fn run(args: TrustArgs, env: &Env) -> Result<Exit, FolderProblem> {
+    match args.command.unwrap_or(TrustSubcommand::Explain { folder: None }) {
+        TrustSubcommand::List => list(&Dirs::from_env(env)?),
+        TrustSubcommand::Add { folder } => {
             trust::refuse_children(env)?;
             add(&setup(folder, env)?)
         }
-        TrustCommand::Remove { folder } => remove(folder, env),
-        TrustCommand::Explain { folder } => {
+        TrustSubcommand::Remove { folder } => remove(folder, env),
+        TrustSubcommand::Explain { folder } => {
             let setup = setup(folder, env)?;
             warn(&setup.trust_file_warning());
             print_quoted(&trust::explained(&setup))
@@ -56,12 +56,12 @@ pub fn run(args: TrustArgs, env: &Env) -> Result<Exit, Problem> {
     }
 }
 
-fn setup(folder: Option<PathBuf>, env: &Env) -> Result<FolderSetup, Problem> {
+fn setup(folder: Option<PathBuf>, env: &Env) -> Result<FolderSetup, FolderProblem> {
     let folder = existing_folder(folder.as_deref(), "name a folder that exists")?;
     FolderSetup::new(&RunArgs { cwd: Some(folder), ..RunArgs::default() }, env)
 }
 
-fn list(dirs: &Dirs) -> Result<Exit, Problem> {
+fn list(dirs: &Dirs) -> Result<Exit, FolderProblem> {
     let trust = Trust::load(&dirs.agent);
     warn(&trust.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());
     let told = trust.folders().into_iter().map(|folder| {
@@ -73,7 +73,7 @@ fn list(dirs: &Dirs) -> Result<Exit, Problem> {
     print_quoted(if told.is_empty() { "no folder is trusted\n" } else { &told })
 }
 
-fn add(setup: &FolderSetup) -> Result<Exit, Problem> {
+fn add(setup: &FolderSetup) -> Result<Exit, FolderProblem> {
     let decision = setup.trust();
     let mut stored = Trust::load(&setup.dirs.agent);
     let unusable = stored.warning().map(str::to_owned);
@@ -93,7 +93,7 @@ fn set_aside(why: &str, stored: &Trust) -> String {
 }
 
 /// A folder that is gone can be named as it was.
-fn remove(folder: Option<PathBuf>, env: &Env) -> Result<Exit, Problem> {
+fn remove(folder: Option<PathBuf>, env: &Env) -> Result<Exit, FolderProblem> {
     let dirs = Dirs::from_env(env)?;
     let mut trust = Trust::load(&dirs.agent);
     warn(&trust.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());

@@ -6,14 +6,14 @@ use clap::{Args, Subcommand};
 use omp_agent::Tool;
 use omp_config::{ItemKind, Rule, rule_in};
 use omp_headless::Exit;
-use omp_rules::{Hit, Listener, Origin, RuleSettings, Watch, bucket};
+use omp_rules::{Hit, RuleSettings, StreamListener, ViolationOrigin, Watch, bucket};
 use omp_tools::Write;
 use omp_types::{Content, Env, Message, ToolCall};
 use serde_json::Value;
 
 use crate::cli::RunArgs;
 use crate::folder::trust;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print_quoted, warn};
 
 /// Larger files are not tried.
@@ -45,14 +45,14 @@ enum TtsrCommand {
     },
 }
 
-pub fn run(args: TtsrArgs, env: &Env) -> Result<Exit, Problem> {
+pub fn run(args: TtsrArgs, env: &Env) -> Result<Exit, FolderProblem> {
     match args.command {
         TtsrCommand::List { cwd } => list(&FolderSetup::new(&RunArgs { cwd, ..RunArgs::default() }, env)?),
         TtsrCommand::Test { rule, file } => test(&FolderSetup::new(&RunArgs::default(), env)?, &rule, &file),
     }
 }
 
-fn list(setup: &FolderSetup) -> Result<Exit, Problem> {
+fn list(setup: &FolderSetup) -> Result<Exit, FolderProblem> {
     let buckets = setup.rules();
     warn(&buckets.warnings);
     let mut text = String::new();
@@ -92,7 +92,7 @@ fn described(rule: &Rule) -> String {
     text
 }
 
-fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, Problem> {
+fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, FolderProblem> {
     let rule = named(setup, rule)?;
     let buckets = bucket(std::slice::from_ref(&rule), &RuleSettings::default());
     warn(&buckets.warnings);
@@ -119,7 +119,7 @@ fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, Problem> {
 }
 
 /// A file's rule, or the one of this name.
-fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, Problem> {
+fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, FolderProblem> {
     let path = setup.cwd.join(wanted);
     if path.is_file() {
         return Ok(rule_in(&path, &read(&path)?));
@@ -130,7 +130,7 @@ fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, Problem> {
     })
 }
 
-fn read(path: &Path) -> Result<String, Problem> {
+fn read(path: &Path) -> Result<String, FolderProblem> {
     let unreadable = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > MAX_FILE {
@@ -142,7 +142,7 @@ fn read(path: &Path) -> Result<String, Problem> {
 
 /// The file as the model would write it; else as it would say or think it.
 fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
-    let mut listener = Listener::new(cwd.to_owned());
+    let mut listener = StreamListener::new(cwd.to_owned());
     let mut call = ToolCall { id: "file".to_owned(), name: Write::NAME.to_owned(), ..ToolCall::default() };
     call.arguments.insert("path".to_owned(), file.display().to_string().into());
     call.arguments.insert("content".to_owned(), text.into());
@@ -160,10 +160,10 @@ fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
 }
 
 /// Every answer in the file, on whatever branch, by the number of its line.
-fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, Problem> {
+fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, FolderProblem> {
     let mut found = Vec::new();
     let mut answers = 0;
-    let mut listener = Listener::new(cwd.to_owned());
+    let mut listener = StreamListener::new(cwd.to_owned());
     for (number, line) in text.lines().enumerate() {
         let Ok(mut entry) = serde_json::from_str::<Value>(line) else { continue };
         let Ok(Message::Assistant(answer)) = serde_json::from_value(entry["message"].take()) else { continue };
@@ -182,7 +182,12 @@ fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, Prob
     }
 }
 
-fn heard(watch: &Watch, listener: &mut Listener, index: usize, block: &Content) -> (Vec<Hit>, String, Option<String>) {
+fn heard(
+    watch: &Watch,
+    listener: &mut StreamListener,
+    index: usize,
+    block: &Content,
+) -> (Vec<Hit>, String, Option<String>) {
     let mut hits = Vec::new();
     let (mut said, mut path) = (String::new(), None);
     match block {
@@ -210,9 +215,9 @@ fn heard(watch: &Watch, listener: &mut Listener, index: usize, block: &Content) 
 /// Where a rule fires, and the lines for which it does.
 fn told(watch: &Watch, hit: &Hit, path: Option<&str>, text: &str) -> String {
     let place = match &hit.origin {
-        Origin::Text => "in what it says",
-        Origin::Thinking => "in what it thinks",
-        Origin::Tool(_) => "in the arguments of a call",
+        ViolationOrigin::Text => "in what it says",
+        ViolationOrigin::Thinking => "in what it thinks",
+        ViolationOrigin::Tool(_) => "in the arguments of a call",
     };
     let mut told = format!("{place}\n");
     let lines = watch.lines(hit.rule, path, text);

@@ -11,7 +11,7 @@ const LONGEST: usize = 1024;
 pub fn ask(question: &str) -> Option<String> {
     let keys = Keys::one_by_one();
     io::stderr().write_all(question.as_bytes()).ok()?;
-    let mut typed = Typed::default();
+    let mut typed = TypedLine::default();
     let mut byte = [0];
     loop {
         match io::stdin().lock().read(&mut byte) {
@@ -36,7 +36,7 @@ pub fn ask(question: &str) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Typed {
+struct TypedLine {
     bytes: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ enum Took {
     Left,
 }
 
-impl Typed {
+impl TypedLine {
     fn take(&mut self, byte: u8) -> Took {
         match byte {
             b'\r' | b'\n' => Took::Line,
@@ -132,7 +132,7 @@ mod tests {
             (b"y\x03", None),
             (b"\x04", None),
         ] {
-            let mut typed = Typed::default();
+            let mut typed = TypedLine::default();
             let end = keys.iter().map(|byte| typed.take(*byte)).find(|took| matches!(took, Took::Line | Took::Left));
             let line = (end == Some(Took::Line)).then(|| String::from_utf8(typed.bytes).unwrap());
             assert_eq!(line.as_deref(), expect, "{keys:?}");

@@ -32,7 +32,7 @@ pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, e
     if signs { signing(containment, dirs, env) } else { containment }
 }
 
-/// With signatures for commits of the model's commands.
+/// Adds signing of commits that contained commands make.
 #[cfg(unix)]
 fn signing(containment: Containment, dirs: &Dirs, env: &Env) -> Containment {
     let (Some(access), Ok(program)) = (containment.access().cloned(), std::env::current_exe()) else {
@@ -119,7 +119,7 @@ pub fn look_ahead(setup: &FolderSetup) {
     }
 }
 
-/// Finds something out that is needed later. Where no thread can be started, that is done when it is needed.
+/// Starts work in a thread whose result is needed later. Without a thread it is done when it is needed.
 pub fn aside(name: &str, work: impl FnOnce() + Send + 'static) {
     const STACK: usize = 512 * 1024;
     drop(std::thread::Builder::new().name(name.into()).stack_size(STACK).spawn(work));

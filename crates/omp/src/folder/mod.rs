@@ -27,18 +27,18 @@ use omp_session::{
 use omp_tools::Read;
 use omp_types::{Access, AccessMap, Env, vars};
 
-use crate::cli::{Approval, PromptArgs, RunArgs, ToolArgs};
+use crate::cli::{ApprovalFlag, PromptArgs, RunArgs, ToolArgs};
 use crate::startup;
 use prompt_parts::Ahead;
 pub use prompt_parts::AskedPrompt;
 use trust::FolderTrust;
 
 /// A sentence for the user; nothing was done.
-pub type Problem = String;
+pub type FolderProblem = String;
 
 /// Warnings about rules that are told when a session starts.
 const MOST_RULE_WARNINGS: usize = 20;
-/// Of a system prompt that a flag names by its file.
+/// Most bytes of a system prompt file that a flag names.
 const LARGEST_PROMPT_FILE: u64 = 4 << 20;
 
 /// Where sessions take place and what was configured for them. Copies share what was looked up.
@@ -66,7 +66,7 @@ pub struct FolderSetup {
 }
 
 impl FolderSetup {
-    pub fn new(args: &RunArgs, env: &Env) -> Result<Self, Problem> {
+    pub fn new(args: &RunArgs, env: &Env) -> Result<Self, FolderProblem> {
         if args.tools.trust {
             trust::refuse_children(env)?;
         }
@@ -105,13 +105,13 @@ impl FolderSetup {
         })
     }
 
-    /// The same for a session that starts at this moment: what was found out is not asked for again.
+    /// A copy for a session that starts now: trust is read again, everything else is reused.
     pub fn again(&self, args: &RunArgs) -> Self {
         // What is trusted may be another by now.
         Self { folder_trust: FolderTrust::of(&args.tools), buckets: Arc::default(), ..self.clone() }
     }
 
-    /// The same with credentials that are for this process alone.
+    /// A copy that keeps these credentials from child processes.
     pub fn keeping_back(&self, secrets: Vec<String>) -> Self {
         Self { env: self.env.clone().keeping_back(secrets), ..self.clone() }
     }
@@ -137,7 +137,7 @@ impl FolderSetup {
     }
 
     /// The settings of a folder, with what was wrong in its files.
-    pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), Problem> {
+    pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), FolderProblem> {
         let told = |error: ConfigError| error.to_string();
         let _part = startup::part("settings");
         let stored = || older_settings::stored(&dirs.agent);
@@ -152,7 +152,7 @@ impl FolderSetup {
     }
 
     /// A setup that reads nothing of the user's and writes nothing but the given folder.
-    pub fn isolated(args: &RunArgs, env: &Env, folder: &Path) -> Result<Self, Problem> {
+    pub fn isolated(args: &RunArgs, env: &Env, folder: &Path) -> Result<Self, FolderProblem> {
         let home = folder.display().to_string();
         let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
         let env: Env = kept.chain([(vars::HOME.name, home.as_str())]).collect();
@@ -165,8 +165,8 @@ impl FolderSetup {
         self.catalogue.get_or_init(|| self.places().discovered())
     }
 
-    fn places(&self) -> Discovery {
-        Discovery {
+    fn places(&self) -> FolderDiscovery {
+        FolderDiscovery {
             dirs: self.dirs.clone(),
             cwd: self.cwd.clone(),
             choices: Choices::read(&self.settings, &self.dirs.home).with_environment(&self.env, &self.dirs.home),
@@ -211,13 +211,13 @@ impl FolderSetup {
         })
     }
 
-    /// The same for the file tools.
+    /// The access map that the file tools obey.
     pub fn access(&self) -> Access {
         self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.workspace.clone())))
     }
 
     /// What the flags ask of the system prompt, with the files that they name.
-    pub fn asked_prompt(&self, args: &PromptArgs) -> Result<AskedPrompt, Problem> {
+    pub fn asked_prompt(&self, args: &PromptArgs) -> Result<AskedPrompt, FolderProblem> {
         if self.has_no_prompt() {
             return Ok(AskedPrompt::default());
         }
@@ -233,7 +233,7 @@ impl FolderSetup {
         asked: AskedPrompt,
         session: &SessionHeader,
         tools: &[Arc<dyn AnyTool>],
-    ) -> Result<SystemPrompt, Problem> {
+    ) -> Result<SystemPrompt, FolderProblem> {
         if self.has_no_prompt() {
             return Ok("".into());
         }
@@ -273,7 +273,7 @@ impl FolderSetup {
     }
 
     /// The value itself, or the content of the file it names.
-    fn text_or_file(&self, value: &str, started_in: Option<&Path>) -> Result<String, Problem> {
+    fn text_or_file(&self, value: &str, started_in: Option<&Path>) -> Result<String, FolderProblem> {
         let here = self.cwd.join(value);
         // A session that was moved, or that is of another folder, has the prompt that was named at the start.
         let there = started_in.map(|folder| folder.join(value)).filter(|path| !here.is_file() && path.is_file());
@@ -287,13 +287,13 @@ impl FolderSetup {
 }
 
 /// Where discovery looks, and for what.
-struct Discovery {
+struct FolderDiscovery {
     dirs: Dirs,
     cwd: PathBuf,
     choices: Choices,
 }
 
-impl Discovery {
+impl FolderDiscovery {
     fn discovered(&self) -> Catalogue {
         discover_chosen(&Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd }, &self.choices)
     }
@@ -305,7 +305,7 @@ fn names_a_file(value: &str) -> bool {
     is_path && !value.contains(char::is_whitespace)
 }
 
-fn no_prompt_file(value: &str, path: &Path) -> Problem {
+fn no_prompt_file(value: &str, path: &Path) -> FolderProblem {
     let why = match (path.is_dir(), path.exists()) {
         (true, _) => "is a folder",
         (_, true) => "is no plain file",
@@ -327,13 +327,13 @@ fn loosens(complaint: &Complaint) -> bool {
     complaint.layer != Layer::Project && (guards || meant.starts_with("containment"))
 }
 
-pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
+pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, FolderProblem> {
     let hint = if flag.is_some() { "give `--cwd` a folder that exists" } else { "start omp in a folder that exists" };
     existing_folder(flag, hint)
 }
 
 /// The real path of a folder that the user names, or of the current one.
-pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, Problem> {
+pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, FolderProblem> {
     let folder = match flag {
         // A folder given in full can be used even when the current one is gone.
         Some(flag) if flag.is_absolute() => flag.to_owned(),
@@ -372,9 +372,9 @@ fn closed_folder(folder: &Path) -> &Path {
 fn approval_flag(args: &ToolArgs) -> Option<&'static str> {
     match args.approval_mode {
         _ if args.auto_approve => Some("yolo"),
-        Some(Approval::AlwaysAsk) => Some("always-ask"),
-        Some(Approval::Write) => Some("write"),
-        Some(Approval::Yolo) => Some("yolo"),
+        Some(ApprovalFlag::AlwaysAsk) => Some("always-ask"),
+        Some(ApprovalFlag::Write) => Some("write"),
+        Some(ApprovalFlag::Yolo) => Some("yolo"),
         None => None,
     }
 }

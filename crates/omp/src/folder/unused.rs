@@ -11,31 +11,33 @@ use serde_json::{Value, json};
 use crate::folder::FolderSetup;
 
 /// Things of one kind.
-struct Group {
+struct UnusedGroup {
     /// One, and several of them.
     kind: [&'static str; 2],
     why: &'static str,
-    found: Vec<Found>,
+    found: Vec<UnusedItem>,
 }
 
-struct Found {
+struct UnusedItem {
     name: String,
     /// Settings are named without one.
     path: Option<PathBuf>,
 }
 
-pub struct Unused(Vec<Group>);
+pub struct Unused(Vec<UnusedGroup>);
 
 impl Unused {
     pub fn of(found: &Catalogue, settings: &Settings, agent: &Path, cwd: &Path) -> Self {
         let declared = |items: &[omp_config::Declared]| {
-            let found = items.iter().map(|it| Found { name: it.name.clone(), path: Some(it.source.path.clone()) });
+            let found = items.iter().map(|it| UnusedItem { name: it.name.clone(), path: Some(it.source.path.clone()) });
             found.collect::<Vec<_>>()
         };
         let hooks = items_of(found, &repository_root(cwd)).into_iter();
         let hooks = hooks.filter(|item| item.kind == omp_config::ItemKind::UnsupportedHook);
-        let tools = found.tools.iter().map(|it| Found { name: it.name.clone(), path: Some(it.source.path.clone()) });
-        let agents = found.agents.iter().map(|it| Found { name: it.name.clone(), path: Some(it.source.path.clone()) });
+        let tools =
+            found.tools.iter().map(|it| UnusedItem { name: it.name.clone(), path: Some(it.source.path.clone()) });
+        let agents =
+            found.agents.iter().map(|it| UnusedItem { name: it.name.clone(), path: Some(it.source.path.clone()) });
         let groups = vec![
             group(["MCP server", "MCP servers"], "servers are not started yet", declared(&found.mcp_servers)),
             group(["extension", "extensions"], "modules are not run", declared(&found.extension_modules)),
@@ -43,7 +45,7 @@ impl Unused {
             group(
                 ["hook module", "hook modules"],
                 "only hooks of the type `command` run",
-                hooks.map(|item| Found { name: item.name, path: Some(item.path) }).collect(),
+                hooks.map(|item| UnusedItem { name: item.name, path: Some(item.path) }).collect(),
             ),
             group(["agent", "agents"], "there are no sub-agents yet", agents.collect()),
             group(["ssh host", "ssh hosts"], "there is no ssh tool yet", declared(&found.ssh_hosts)),
@@ -80,17 +82,17 @@ impl Unused {
     }
 
     pub fn json(&self) -> Vec<Value> {
-        let one = |group: &Group, found: &Found| json!({"kind": group.kind[0], "name": found.name, "path": found.path, "why": group.why});
+        let one = |group: &UnusedGroup, found: &UnusedItem| json!({"kind": group.kind[0], "name": found.name, "path": found.path, "why": group.why});
         self.0.iter().flat_map(|group| group.found.iter().map(move |found| one(group, found))).collect()
     }
 }
 
-fn group(kind: [&'static str; 2], why: &'static str, found: Vec<Found>) -> Group {
-    Group { kind, why, found }
+fn group(kind: [&'static str; 2], why: &'static str, found: Vec<UnusedItem>) -> UnusedGroup {
+    UnusedGroup { kind, why, found }
 }
 
 /// Whose they are and of which kind; what they hold is not read. A database that cannot be read has said so already.
-fn credentials(agent: &Path) -> Vec<Found> {
+fn credentials(agent: &Path) -> Vec<UnusedItem> {
     let path = agent.join("agent.db");
     if !is_sqlite(&path) {
         return Vec::new();
@@ -98,16 +100,16 @@ fn credentials(agent: &Path) -> Vec<Found> {
     let rows =
         stored_texts(&path, "auth_credentials", ["provider", "credential_type"]).ok().flatten().unwrap_or_default();
     let found =
-        |[provider, kind]: [String; 2]| Found { name: format!("{provider} ({kind})"), path: Some(path.clone()) };
+        |[provider, kind]: [String; 2]| UnusedItem { name: format!("{provider} ({kind})"), path: Some(path.clone()) };
     rows.into_iter().map(found).collect()
 }
 
 /// Those of the user. What a project's file holds is none of the user's business to change.
-fn unused_settings(settings: &Settings) -> Vec<Found> {
+fn unused_settings(settings: &Settings) -> Vec<UnusedItem> {
     let known = crate::folder::settings_list::known();
     let keys = settings.origins().into_iter().filter(|(_, layer)| *layer == omp_config::Layer::Global);
     let unused = keys.filter(|(key, _)| key != "$schema" && matches!(known.find(key), Some(Named::Unused)));
-    unused.map(|(key, _)| Found { name: key, path: None }).collect()
+    unused.map(|(key, _)| UnusedItem { name: key, path: None }).collect()
 }
 
 #[cfg(test)]
@@ -116,7 +118,8 @@ mod tests {
 
     #[test]
     fn the_line_counts_and_the_list_names() {
-        let found = |names: &[&str]| names.iter().map(|name| Found { name: (*name).to_owned(), path: None }).collect();
+        let found =
+            |names: &[&str]| names.iter().map(|name| UnusedItem { name: (*name).to_owned(), path: None }).collect();
         assert_eq!(Unused(Vec::new()).line(), None);
         let unused = Unused(vec![
             group(["MCP server", "MCP servers"], "not yet", found(&["a", "b"])),

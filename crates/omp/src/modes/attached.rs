@@ -20,7 +20,7 @@ pub fn prompts(words: &[String], piped: Option<String>, setup: &FolderSetup) -> 
     omp_headless::build_prompts(words, piped, &setup.cwd, &is_command).map_err(|error| error.to_string())
 }
 
-/// The same for a talk in the terminal, where no command takes a file: it would become a part of a message.
+/// The prompts of interactive mode, where a slash command cannot be sent together with files.
 pub fn talk_prompts(words: &[String], setup: &FolderSetup) -> Result<Vec<Vec<Content>>, String> {
     match command_with_files(words) {
         Some(command) => Err(format!(

@@ -12,7 +12,7 @@ use omp_commands::{DroppedKey, KeyFile};
 use omp_config::Dirs;
 use omp_headless::Exit;
 use omp_interactive::{
-    Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text,
+    FoundKey, FoundServer, Provider, SetupEnd, SetupFindings, SetupHost, SetupIo, run_setup, run_setup_in_text,
 };
 use omp_llm::{Registry, discover};
 use omp_tui::{Terminal, TerminalOptions, Themes};
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 
 use crate::cli::{ModelArgs, RunArgs};
 use crate::folder::settings_list::SETTINGS;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::modes::plain;
 use crate::modes::run;
 use crate::output::{print, warn};
@@ -62,7 +62,7 @@ impl FirstRun {
         self.dirs.agent.join(".env")
     }
 
-    async fn ended(&self, setup: &FolderSetup, end: SetupEnd) -> Result<Option<Exit>, Problem> {
+    async fn ended(&self, setup: &FolderSetup, end: SetupEnd) -> Result<Option<Exit>, FolderProblem> {
         match end {
             SetupEnd::Demo => run::demo(&setup.env).await.map(Some),
             SetupEnd::Ready => {
@@ -83,10 +83,10 @@ impl FirstRun {
         omp_config::load_environment(pairs, None)
     }
 
-    async fn found(&self) -> Found {
+    async fn found(&self) -> SetupFindings {
         let env = self.refreshed();
         let args = RunArgs { cwd: Some(self.dirs.home.clone()), ..RunArgs::default() };
-        let Ok(setup) = FolderSetup::new(&args, &env) else { return Found::default() };
+        let Ok(setup) = FolderSetup::new(&args, &env) else { return SetupFindings::default() };
         let registry = setup.registry(&ModelArgs::default());
         let discovered = discover(&setup.client(None), &registry).await;
         let servers = by_provider(discovered.models.iter().map(|model| &*model.provider));
@@ -98,7 +98,7 @@ impl FirstRun {
                 && !keys.iter().any(|key| key.provider == *provider)
                 && !servers.iter().any(|it| it.name == *provider)
         });
-        Found {
+        SetupFindings {
             listed: by_provider(listed),
             keys,
             servers,
@@ -143,7 +143,7 @@ impl KeyFile for FirstRun {
 }
 
 impl SetupHost for FirstRun {
-    fn look(&self) -> BoxFuture<'_, Found> {
+    fn look(&self) -> BoxFuture<'_, SetupFindings> {
         self.found().boxed()
     }
 
@@ -163,7 +163,7 @@ impl SetupHost for FirstRun {
 }
 
 /// `omp setup`.
-pub async fn run(env: &Env) -> Result<Exit, Problem> {
+pub async fn run(env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(&RunArgs::default(), env)?;
     let is_screen = io::stdin().is_terminal() && io::stdout().is_terminal() && env.get(vars::TERM) != Some("dumb");
     let demo = match is_screen {
@@ -174,7 +174,7 @@ pub async fn run(env: &Env) -> Result<Exit, Problem> {
 }
 
 /// Shows the pages on the whole terminal. Something is returned when the demo was chosen, and seen.
-pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, Problem> {
+pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, FolderProblem> {
     let host = FirstRun::of(setup);
     let themes = Themes::load(&setup.dirs.agent.join("themes"));
     let named = |key: &str| setup.settings.get::<String>(key);
@@ -188,7 +188,7 @@ pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, Problem> {
 }
 
 /// Tells the pages in plain lines. Something is returned when the demo was chosen, and seen.
-pub async fn in_text(setup: &FolderSetup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, Problem> {
+pub async fn in_text(setup: &FolderSetup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, FolderProblem> {
     let host = FirstRun::of(setup);
     let io = SetupIo { lines, out: io::stdout(), hide: &hide_typing };
     let end =

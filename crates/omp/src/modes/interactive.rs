@@ -18,10 +18,10 @@ use omp_tui::{Cells, Rgb, Terminal, TerminalEnv, TerminalOptions, Theme, Themes}
 use omp_types::{Env, Setting, vars};
 use serde_json::Value;
 
-use crate::cli::{Mode, RunArgs};
+use crate::cli::{OutputMode, RunArgs};
 use crate::folder::settings_list;
 use crate::folder::unused::Unused;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::modes::attached;
 use crate::modes::first_run::FirstRun;
 use crate::modes::plain::prompt_parts;
@@ -36,11 +36,11 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// A person sits at both ends and did not ask for one answer.
 pub fn wanted(args: &RunArgs) -> bool {
-    let is_talk = !args.print && args.mode == Mode::Text;
+    let is_talk = !args.print && args.mode == OutputMode::Text;
     is_talk && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, Problem> {
+pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderProblem> {
     let limit = TimeLimit::begin(args.max_time);
     let choose_session = args.session.resume.as_deref() == Some("");
     if choose_session {
@@ -94,7 +94,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, Problem>
     said_goodbye(left)
 }
 
-fn said_goodbye(left: Left) -> Result<Exit, Problem> {
+fn said_goodbye(left: Left) -> Result<Exit, FolderProblem> {
     // A terminal that is gone shows nothing.
     if let Some(id) = left.session.as_ref().filter(|_| left.why != Leave::HungUp) {
         print(&format!("Go on with: omp --resume {id}\n"))?;
@@ -160,7 +160,7 @@ fn picture_wishes(setup: &FolderSetup) -> PictureWishes {
 /// What the application asks of this machine.
 struct House {
     themes: Themes,
-    chosen: Mutex<Chosen>,
+    chosen: Mutex<ChosenThemes>,
     saver: Saver,
     args: RunArgs,
     env: Env,
@@ -169,13 +169,13 @@ struct House {
 }
 
 /// What the user has chosen, in this run too.
-struct Chosen {
+struct ChosenThemes {
     dark: Option<String>,
     light: Option<String>,
     roles: BTreeMap<String, String>,
 }
 
-impl Chosen {
+impl ChosenThemes {
     fn keep(&mut self, key: &str, value: &Value) {
         let value = value.as_str().map(str::to_owned);
         match (key, key.strip_prefix("modelRoles.")) {
@@ -191,7 +191,7 @@ impl Chosen {
 }
 
 impl House {
-    fn chosen(&self) -> MutexGuard<'_, Chosen> {
+    fn chosen(&self) -> MutexGuard<'_, ChosenThemes> {
         self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -204,7 +204,7 @@ impl House {
     fn new(args: &RunArgs, setup: &FolderSetup, host: Arc<Host>) -> Self {
         Self {
             themes: Themes::load(&setup.dirs.agent.join("themes")),
-            chosen: Mutex::new(Chosen {
+            chosen: Mutex::new(ChosenThemes {
                 dark: setup.settings.get("theme.dark"),
                 light: setup.settings.get("theme.light"),
                 roles: setup.settings.of(omp_llm::SETTINGS).user("modelRoles"),

@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_exec::{ChildEnv, Containment, Spawn, SpawnError, Stderr};
 use omp_interactive::{Clip, Copied, Outside};
-use omp_pictures::{Kind, MAX_FILE_BYTES, PictureError, prepare};
+use omp_pictures::{MAX_FILE_BYTES, PictureError, PictureFormat, prepare};
 use omp_session::WebAddress;
 use omp_types::{Env, ImageContent, vars};
 
@@ -223,7 +223,7 @@ impl Outside for Machine {
 
 /// A program that prints what is in the clipboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reader {
+struct ClipboardReader {
     name: &'static str,
     args: &'static [&'static str],
     gives: Gives,
@@ -237,7 +237,7 @@ enum Gives {
     Text,
 }
 
-impl Reader {
+impl ClipboardReader {
     /// `None` when it printed something else than it should.
     fn clip(self, output: Vec<u8>) -> Option<Result<Clip, String>> {
         let bytes = match self.gives {
@@ -248,7 +248,7 @@ impl Reader {
             Gives::Picture => output,
             Gives::Encoded => decoded(&output)?,
         };
-        Kind::of(&bytes)?;
+        PictureFormat::of(&bytes)?;
         let told = |why| format!("the picture in the clipboard cannot be sent: {why}");
         Some(sendable(bytes).map(Clip::Image).map_err(told))
     }
@@ -267,8 +267,8 @@ const OSASCRIPT_PICTURE: &str = "osascript -e 'the clipboard as «class PNGf»' 
     sed 's/^«data PNGf//; s/»$//' | xxd -r -p | base64";
 
 /// Pictures before text: what is copied from a browser is both.
-fn readers(env: &Env) -> Vec<Reader> {
-    let reader = |name, args, gives| Reader { name, args, gives };
+fn readers(env: &Env) -> Vec<ClipboardReader> {
+    let reader = |name, args, gives| ClipboardReader { name, args, gives };
     if cfg!(target_os = "macos") {
         return vec![
             reader("pngpaste", &["-"], Gives::Picture),
@@ -336,8 +336,8 @@ fn writers(env: &Env) -> Vec<(&'static str, &'static [&'static str])> {
 }
 
 fn sendable(bytes: Vec<u8>) -> Result<ImageContent, String> {
-    let kind = Kind::of(&bytes).ok_or_else(|| PictureError::Unknown.to_string())?;
-    let picture = prepare(bytes, kind, omp_pictures::Limits::default()).map_err(|error| error.to_string())?;
+    let kind = PictureFormat::of(&bytes).ok_or_else(|| PictureError::Unknown.to_string())?;
+    let picture = prepare(bytes, kind, omp_pictures::PictureLimits::default()).map_err(|error| error.to_string())?;
     let data = base64::engine::general_purpose::STANDARD.encode(&picture.data);
     Ok(ImageContent { data, mime_type: picture.mime_type.to_owned() })
 }

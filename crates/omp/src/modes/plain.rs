@@ -9,10 +9,10 @@ use omp_session::{SessionHost, TimeLimit};
 use omp_types::{Env, vars};
 use tokio::sync::mpsc;
 
-use crate::cli::{Mode, RunArgs};
+use crate::cli::{OutputMode, RunArgs};
 use crate::folder::trust;
 use crate::folder::unused::Unused;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::modes::attached;
 use crate::modes::file_index::ProjectFiles;
 use crate::modes::first_run::{self, FirstRun};
@@ -29,13 +29,13 @@ const LONGEST_LINE: u64 = 8 << 20;
 
 /// Asked for, or the only way to talk in a terminal that can do nothing else.
 pub fn wanted(args: &RunArgs, env: &Env) -> bool {
-    let is_talk = !args.print && args.mode == Mode::Text;
+    let is_talk = !args.print && args.mode == OutputMode::Text;
     let dumb =
         || env.get(vars::TERM) == Some("dumb") && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     args.plain || (is_talk && dumb())
 }
 
-pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, Problem> {
+pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, FolderProblem> {
     let limit = TimeLimit::begin(args.max_time);
     let mut lines = lines();
     if FirstRun::of(&setup).is_due(&setup, &args.model).await {

@@ -16,10 +16,10 @@ use omp_types::{Content, Editor, Env, Model, ThinkingLevel, vars};
 use crate::cli::demo;
 use crate::cli::sessions::export;
 use crate::cli::sessions::export::ExportArgs;
-use crate::cli::{Mode, RunArgs};
+use crate::cli::{OutputMode, RunArgs};
 use crate::folder::containing;
 use crate::folder::trust;
-use crate::folder::{AskedPrompt, FolderSetup, Problem};
+use crate::folder::{AskedPrompt, FolderProblem, FolderSetup};
 use crate::modes::attached;
 use crate::modes::first_run::{self, FirstRun};
 use crate::modes::interactive;
@@ -33,7 +33,7 @@ use crate::startup;
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
 
-pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
+pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     if let Some(export) = ExportArgs::of_flag(&args) {
         return export::run(&export, &args, env);
     }
@@ -47,7 +47,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     }
     containing::look_ahead(&setup);
     setup.discover_ahead();
-    if args.mode == Mode::Rpc {
+    if args.mode == OutputMode::Rpc {
         return rpc(args, &setup).await;
     }
     if plain::wanted(&args, env) {
@@ -75,8 +75,8 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     tell_choice(asked_for.as_deref(), &opened.session.snapshot().model);
     let prompting = startup::part("print:prompts");
     let mut presenter: Box<dyn Presenter> = match mode {
-        Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
-        Mode::Text | Mode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
+        OutputMode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
+        OutputMode::Text | OutputMode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
     };
     let exit = drive_to_end(opened.into(), Some(&host), prompts, &mut *presenter, limits).await;
     drop(prompting);
@@ -86,7 +86,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
 }
 
 /// Serves a program that asks for everything by commands, so words on the command line have no meaning.
-async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, Problem> {
+async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, FolderProblem> {
     if args.messages.iter().any(|word| word.starts_with('@')) {
         return Err("@file arguments are not supported in RPC mode\nhint: name the file in a `prompt` command".into());
     }
@@ -104,7 +104,7 @@ async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, Problem> {
 }
 
 /// Serves an editor until it closes our input.
-pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
+pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(&args, env)?;
     warn(&setup.warnings);
     let host = Arc::new(Host::new(args, &setup, true));
@@ -121,7 +121,7 @@ pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
 }
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.
-pub async fn demo(env: &Env) -> Result<Exit, Problem> {
+pub async fn demo(env: &Env) -> Result<Exit, FolderProblem> {
     let failed =
         |error: std::io::Error| format!("cannot set up the demo: {error}\nhint: check that TMPDIR is writable");
     let folder = tempfile::Builder::new().prefix("omp-demo-").tempdir().map_err(failed)?;
@@ -164,12 +164,12 @@ async fn drive_to_end(
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     limits: Limits,
-) -> Result<Exit, Problem> {
+) -> Result<Exit, FolderProblem> {
     let driven = drive(driven, host, prompts, presenter, limits).await;
     Ok(driven.unwrap_or_else(|error| complain(&format!("cannot write to standard output: {error}"), Exit::Failed)))
 }
 
-fn prompts(args: &RunArgs, setup: &FolderSetup) -> Result<Vec<Vec<Content>>, Problem> {
+fn prompts(args: &RunArgs, setup: &FolderSetup) -> Result<Vec<Vec<Content>>, FolderProblem> {
     let piped = match std::io::stdin() {
         stdin if stdin.is_terminal() => None,
         // With a message there is something to do without piped text; without one the text is the message.
@@ -187,7 +187,7 @@ fn prompts(args: &RunArgs, setup: &FolderSetup) -> Result<Vec<Vec<Content>>, Pro
     attached::prompts(&args.messages, piped, setup)
 }
 
-async fn list_models(setup: &FolderSetup, args: &RunArgs, filter: &str) -> Result<Exit, Problem> {
+async fn list_models(setup: &FolderSetup, args: &RunArgs, filter: &str) -> Result<Exit, FolderProblem> {
     let mut registry = setup.registry(&args.model);
     let found = omp_llm::discover(&setup.client(None), &registry).await;
     registry.add_discovered(found.models);
@@ -201,7 +201,7 @@ fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, s
     TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style)
 }
 
-/// Of the terminal behind standard error.
+/// Width of the terminal on standard error.
 fn columns() -> Option<usize> {
     const USUAL: usize = 80;
     std::io::stderr().is_terminal().then(|| omp_tui::window_size().map_or(USUAL, |size| size.width))
@@ -211,7 +211,7 @@ fn colors(env: &Env) -> bool {
     std::io::stdout().is_terminal() && env.get(vars::NO_COLOR).is_none()
 }
 
-/// Which model a part of a name or a role stands for: nobody should learn that from a bill.
+/// Says which model a partial name or a role stands for, so that nobody learns it from a bill.
 fn tell_choice(asked_for: Option<&str>, model: &Model) {
     let Some(pattern) = asked_for.map(str::trim).filter(|pattern| !pattern.starts_with("replay")) else { return };
     let name = pattern.rsplit_once(':').filter(|(_, level)| level.parse::<ThinkingLevel>().is_ok());

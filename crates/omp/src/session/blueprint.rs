@@ -18,30 +18,30 @@ use omp_session::{
     BudgetLimits, OWN_SOURCE, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory, SessionFeature,
     SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish, queues_from_settings,
 };
-use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoBoard, UserPython};
+use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 use omp_undo::Undo;
 
 use crate::cli::{RunArgs, SessionArgs};
 use crate::folder::containing;
-use crate::folder::{AskedPrompt, FolderSetup, Problem};
+use crate::folder::{AskedPrompt, FolderProblem, FolderSetup};
 use crate::modes::first_run::FirstRun;
 use crate::output::warn;
 use crate::session::commands::{FolderOnDisk, SharedModels, of_files, skills_resource};
 use crate::session::compacting;
 use crate::session::hooking;
 use crate::session::jobs::{JobNews, watched};
-use crate::session::models::{ChosenModel, Recorded};
+use crate::session::models::{ChosenModel, RecordedChoice};
 use crate::session::nested_context::NestedContext;
 use crate::session::pages::{self, Exporter};
 use crate::session::recordings::{self, Recordings};
 use crate::session::rule_file::{self, RuleFile};
 use crate::session::secrets;
-use crate::session::sessions::{self, Opened};
+use crate::session::sessions::{self, ReadySession};
 use crate::session::set_aside_news::SetAsideNews;
 use crate::session::titles;
 use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
-use crate::session::tools::Tools;
+use crate::session::tools::SessionTools;
 use crate::session::undo;
 use crate::session::user_shell::{UserInterpreter, UserTerminal};
 
@@ -117,7 +117,7 @@ impl SharedParts {
 /// What is one session's own.
 pub struct SessionPlan {
     pub editor: Editor,
-    pub opened: Opened,
+    pub opened: ReadySession,
     pub begun: StartSource,
     /// Whether somebody is there to answer questions.
     pub attended: bool,
@@ -135,7 +135,7 @@ struct ModelLine {
     replay: Option<Arc<Replay>>,
 }
 
-/// Who answers in a session.
+/// The model of a session and the way to it.
 struct ChosenLlm {
     model: Arc<Model>,
     thinking: ThinkingLevel,
@@ -172,7 +172,7 @@ impl Blueprint {
     }
 
     /// Puts a session together and starts it.
-    pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, Problem> {
+    pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, FolderProblem> {
         let SessionPlan { editor, mut opened, begun, attended, titled, prompt, mut warnings } = plan;
         let shared = &self.shared;
         warnings.append(&mut opened.warnings);
@@ -256,7 +256,7 @@ impl Blueprint {
         })
     }
 
-    fn model_line(&self, registry: &Registry) -> Result<ModelLine, Problem> {
+    fn model_line(&self, registry: &Registry) -> Result<ModelLine, FolderProblem> {
         let (setup, recordings) = (&self.setup, &self.shared.recordings);
         let listener = recordings.listener(setup, &self.args.model, registry, &self.shared.redactor)?;
         let client = setup.client(listener);
@@ -264,15 +264,15 @@ impl Blueprint {
         Ok(ModelLine { client, replay })
     }
 
-    /// Who answers, and what must not be told to them; with what the user should know, also where nobody answers.
+    /// Chooses the model and the secrets to hide from it; returns warnings also when no model is found.
     async fn choose(
         &self,
         registry: &mut Registry,
         line: &ModelLine,
-        recorded: Recorded,
+        recorded: RecordedChoice,
         titled: bool,
         is_recorded: bool,
-    ) -> (Arc<Veil>, Result<ChosenLlm, Problem>, Vec<String>) {
+    ) -> (Arc<Veil>, Result<ChosenLlm, FolderProblem>, Vec<String>) {
         let (setup, args) = (&*self.setup, &self.args.model);
         let mut warnings = Vec::new();
         let chosen = match &line.replay {
@@ -315,10 +315,10 @@ impl Blueprint {
         &self,
         setup: &FolderSetup,
         recorder: &mut Recorder,
-        tools: &Tools,
+        tools: &SessionTools,
         model: &Model,
         prompt: AskedPrompt,
-    ) -> Result<Equipment, Problem> {
+    ) -> Result<Equipment, FolderProblem> {
         let mut warnings = containing::warnings(setup);
         let places = RulePlaces::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
         let (policy, told) = rule_file::policy(&setup.settings, places)?;
@@ -348,7 +348,7 @@ impl Blueprint {
         &self,
         setup: &FolderSetup,
         attended: bool,
-        todos: Option<TodoBoard>,
+        todos: Option<TodoList>,
         jobs: Arc<Jobs>,
         hooks: Arc<Hooks>,
     ) -> CommandParts {
@@ -391,7 +391,7 @@ impl Blueprint {
     }
 
     /// The flags of a further session. It is offered no tool that the flags keep from this run.
-    fn args_for(&self, wanted: &SubSession) -> Result<RunArgs, Problem> {
+    fn args_for(&self, wanted: &SubSession) -> Result<RunArgs, FolderProblem> {
         let mut args = self.args.clone();
         args.model.model = wanted.model.clone().or(args.model.model);
         args.model.thinking = wanted.thinking.or(args.model.thinking);
@@ -413,7 +413,7 @@ impl Blueprint {
         Ok(args)
     }
 
-    async fn make_further(&self, wanted: SubSession) -> Result<OpenSession, Problem> {
+    async fn make_further(&self, wanted: SubSession) -> Result<OpenSession, FolderProblem> {
         let args = self.args_for(&wanted)?;
         let prompt = AskedPrompt { replace: wanted.system_prompt, append: wanted.append_system_prompt };
         let begin = Wish::New { cwd: None, parent: wanted.parent };
@@ -447,7 +447,7 @@ fn note_model(recorder: &mut Recorder, resumed: bool, model: &Model, thinking: T
 }
 
 /// What omp itself takes part with in a session.
-fn own_features(setup: &FolderSetup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn SessionFeature>> {
+fn own_features(setup: &FolderSetup, tools: &SessionTools, history: &[Message]) -> Vec<Arc<dyn SessionFeature>> {
     let mut features: Vec<Arc<dyn SessionFeature>> = vec![
         Arc::new(JobNews { jobs: tools.jobs.clone() }),
         Arc::new(NestedContext::new(setup.cwd.clone(), history)),

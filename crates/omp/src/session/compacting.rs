@@ -14,7 +14,7 @@ use crate::folder::FolderSetup;
 
 /// A summary is text; an endpoint that sends more than this sends something else.
 const LONGEST_ANSWER: usize = 4 << 20;
-/// Whoever summarizes a long conversation may take a while.
+/// How long a summary of a long conversation may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Arc<Model>>>>) -> CompactionOptions {

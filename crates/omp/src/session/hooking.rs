@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_config::{Declared, Item, ItemSource, Level, Provider, Settings, TrustDecision};
-use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
+use omp_hooks::{Hook, HookSetup, HookTrust, Hooks, read};
 use omp_session::{SessionHooks, StartSource, Wish};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub fn hooks(setup: &FolderSetup) -> (Arc<Hooks>, Vec<String>) {
     let mut declared = catalogue.hooks.clone();
     declared.extend(of_overlays(&setup.settings));
     let found = read(&declared);
-    let runner = Runner {
+    let runner = HookSetup {
         env: setup.env.clone(),
         containment: setup.containment().clone(),
         trust: Arc::new(OfFolder(setup.trust())),
@@ -35,7 +35,7 @@ pub fn hooks(setup: &FolderSetup) -> (Arc<Hooks>, Vec<String>) {
     (hooks, warnings)
 }
 
-/// Whoever names a file on the command line means all that is in it, wherever it lies.
+/// Hooks of settings files named on the command line. They are trusted wherever they lie: the user named the file.
 fn of_overlays(settings: &Settings) -> Vec<Declared> {
     let mut declared = Vec::new();
     for (path, hooks) in settings.overlays("hooks") {

@@ -16,7 +16,7 @@ use omp_store::{BlobStore, LoadedSession, SessionsDir};
 use omp_types::{Editor, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
-use crate::folder::{AskedPrompt, FolderSetup, Problem, working_folder};
+use crate::folder::{AskedPrompt, FolderProblem, FolderSetup, working_folder};
 use crate::modes::first_run;
 use crate::session::blueprint::{Blueprint, SessionPlan, SharedParts};
 use crate::session::hooking;
@@ -37,7 +37,7 @@ pub struct Host {
     warnings: Mutex<Warnings>,
     /// Whether a session was made before.
     has_begun: AtomicBool,
-    /// For a session that starts at once.
+    /// The setup that was read at startup, for the first session.
     first: Mutex<Option<FolderSetup>>,
 }
 
@@ -79,7 +79,7 @@ impl Host {
 
     /// What sessions of the folder are made of. Read anew, unless this is the first session and in the folder that was just
     /// read.
-    fn blueprint(&self, folder: Option<PathBuf>) -> Result<Arc<Blueprint>, Problem> {
+    fn blueprint(&self, folder: Option<PathBuf>) -> Result<Arc<Blueprint>, FolderProblem> {
         let args = RunArgs { cwd: folder.clone().or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let setup = match first.filter(|first| first.is_fresh() && folder.is_none_or(|folder| folder == first.cwd)) {
@@ -121,7 +121,7 @@ impl Host {
     }
 
     /// What the flags ask for: the session that is named, the newest, or a new one.
-    pub fn wish(&self, setup: &FolderSetup) -> Result<Wish, Problem> {
+    pub fn wish(&self, setup: &FolderSetup) -> Result<Wish, FolderProblem> {
         sessions::wish(setup, &self.args.session)
     }
 
@@ -130,14 +130,14 @@ impl Host {
         self.attended && !self.args.session.no_title && self.shared.env.get(vars::PI_NO_TITLE).is_none()
     }
 
-    async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
+    async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, FolderProblem> {
         let _part = startup::part("session");
         let blueprint = self.blueprint(folder_of(&wish))?;
         self.start_with(&blueprint, editor, wish).await
     }
 
     /// Moves a session and goes on with it. When it cannot go on there, it is moved back.
-    async fn start_elsewhere(&self, editor: Editor, file: PathBuf, cwd: PathBuf) -> Result<OpenSession, Problem> {
+    async fn start_elsewhere(&self, editor: Editor, file: PathBuf, cwd: PathBuf) -> Result<OpenSession, FolderProblem> {
         let _part = startup::part("session");
         let blueprint = self.blueprint(Some(cwd.clone()))?;
         let moved = sessions::relocate(blueprint.setup(), &self.args.session, &file)?;
@@ -148,7 +148,12 @@ impl Host {
         }
     }
 
-    async fn start_with(&self, blueprint: &Arc<Blueprint>, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
+    async fn start_with(
+        &self,
+        blueprint: &Arc<Blueprint>,
+        editor: Editor,
+        wish: Wish,
+    ) -> Result<OpenSession, FolderProblem> {
         let setup = blueprint.setup();
         let warnings = self.tell_once([setup.warnings.clone(), setup.trust_warnings()].concat());
         let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));

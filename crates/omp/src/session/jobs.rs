@@ -9,12 +9,12 @@ use omp_tools::{EndedJob, Jobs};
 
 /// The jobs as a session watches them.
 pub fn watched(jobs: &Arc<Jobs>) -> Arc<dyn BackgroundJobs> {
-    Arc::new(Watched(jobs.clone()))
+    Arc::new(JobWatcher(jobs.clone()))
 }
 
-struct Watched(Arc<Jobs>);
+struct JobWatcher(Arc<Jobs>);
 
-impl BackgroundJobs for Watched {
+impl BackgroundJobs for JobWatcher {
     fn next_end(&self) -> BoxFuture<'_, JobEnded> {
         let ended = self.0.next_end();
         ended.map(|EndedJob { id, command, status, duration }| JobEnded { id, status, command, duration }).boxed()

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use omp_http::{Client, HttpConfig, Listener};
+use omp_http::{Client, ExchangeListener, HttpConfig};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_types::{Model, ServiceTier, ThinkingLevel};
 
 use crate::cli::ModelArgs;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::startup;
 
 /// What a resumed session says of itself.
 #[derive(Default)]
-pub struct Recorded {
+pub struct RecordedChoice {
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
 }
@@ -28,7 +28,7 @@ pub struct ChosenModel {
 
 impl FolderSetup {
     /// `listener` hears of every exchange.
-    pub fn client(&self, listener: Option<Arc<dyn Listener>>) -> Client {
+    pub fn client(&self, listener: Option<Arc<dyn ExchangeListener>>) -> Client {
         let config = HttpConfig { connect_timeout: self.watchdogs().connect(), ..HttpConfig::default() };
         Client::new(&self.env, config).heard_by(listener)
     }
@@ -77,9 +77,9 @@ impl FolderSetup {
         &self,
         registry: &mut Registry,
         args: &ModelArgs,
-        recorded: Recorded,
+        recorded: RecordedChoice,
         client: &Client,
-    ) -> Result<ChosenModel, Problem> {
+    ) -> Result<ChosenModel, FolderProblem> {
         let _part = startup::part("model");
         let choice = InitialChoice {
             model: args.model.clone(),
@@ -94,7 +94,7 @@ impl FolderSetup {
     }
 
     /// The flag, else the setting.
-    pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, Problem> {
+    pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, FolderProblem> {
         let word = args.service_tier.clone().or_else(|| self.settings.get("serviceTier"));
         let word = word.or_else(|| self.settings.get("tier.openai"));
         word.filter(|word| word != "none").map(|word| word.parse()).transpose()

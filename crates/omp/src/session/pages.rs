@@ -7,7 +7,7 @@ use std::time::Duration;
 use omp_agent::ToolSet;
 use omp_commands::PageWriter;
 use omp_config::Dirs;
-use omp_export::{ExportOptions, Told, default_path, export};
+use omp_export::{ExportOptions, SystemContext, default_path, export};
 use omp_llm::Registry;
 use omp_secrets::Veil;
 use omp_session::Session;
@@ -16,7 +16,7 @@ use omp_tools::{ToolOptions, Toolbox};
 use omp_types::{Env, Secrets, vars};
 
 use crate::cli::demo;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 
 /// The arguments of `edit` depend on its language, and a session may have seen several.
 const EDIT_LANGUAGES: [&str; 4] = ["hashline", "replace", "patch", "apply_patch"];
@@ -49,7 +49,7 @@ impl Exporter {
     }
 
     /// Writes a session that runs, with what its model was told.
-    pub fn export(&self, session: &Session, to: Option<&Path>) -> Result<PathBuf, Problem> {
+    pub fn export(&self, session: &Session, to: Option<&Path>) -> Result<PathBuf, FolderProblem> {
         let Some(file) = session.snapshot().file.clone() else {
             return Err("Cannot export in-memory session to HTML\nhint: run without --no-session".to_owned());
         };
@@ -62,7 +62,7 @@ impl Exporter {
             });
         }
         let (tools, system_prompt) = (session.tools(), session.system_prompt());
-        let told = Told { system_prompt: &system_prompt, tools: &tools };
+        let told = SystemContext { system_prompt: &system_prompt, tools: &tools };
         self.write(&file, to, Some(told), session.leaf())
     }
 
@@ -71,9 +71,9 @@ impl Exporter {
         &self,
         file: &Path,
         to: Option<&Path>,
-        told: Option<Told<'_>>,
+        told: Option<SystemContext<'_>>,
         leaf: Option<EntryId>,
-    ) -> Result<PathBuf, Problem> {
+    ) -> Result<PathBuf, FolderProblem> {
         let to = to.map_or_else(|| default_path(file, &self.cwd), |to| self.cwd.join(to));
         let mut drawing: Vec<ToolSet> = told.iter().map(|told| told.tools.clone()).collect();
         drawing.extend(EDIT_LANGUAGES.map(|language| self.tools(language)));

@@ -3,35 +3,35 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use omp_http::{Client, Listener};
+use omp_http::{Client, ExchangeListener};
 use omp_llm::{Recording, Registry, Replay, ReplayOptions, ReplayTiming};
 use omp_secrets::Veil;
 use omp_types::{Env, vars};
 
 use crate::cli::ModelArgs;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::warn;
 
 #[derive(Default)]
 pub struct Recordings {
-    open: Mutex<Open>,
+    open: Mutex<OpenRecording>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenRecording {
     recording: Option<Arc<Recording>>,
     replay: Option<Arc<Replay>>,
 }
 
 impl Recordings {
-    /// Who listens to the exchanges. The file is made by the first session.
+    /// The listener that records HTTP exchanges. The first session creates the file.
     pub fn listener(
         &self,
         setup: &FolderSetup,
         args: &ModelArgs,
         registry: &Registry,
         redactor: &Arc<Veil>,
-    ) -> Result<Option<Arc<dyn Listener>>, Problem> {
+    ) -> Result<Option<Arc<dyn ExchangeListener>>, FolderProblem> {
         let Some(path) = &args.record else { return Ok(None) };
         let mut open = self.open();
         let recording = match &open.recording {
@@ -51,7 +51,7 @@ impl Recordings {
         setup: &FolderSetup,
         args: &ModelArgs,
         client: &Client,
-    ) -> Result<Option<Arc<Replay>>, Problem> {
+    ) -> Result<Option<Arc<Replay>>, FolderProblem> {
         let Some(wish) = args.model.as_deref().and_then(wish) else { return Ok(None) };
         let mut open = self.open();
         if let Some(replay) = &open.replay {
@@ -75,7 +75,7 @@ impl Recordings {
         self.open().recording.as_ref()?.problem()
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenRecording> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -84,16 +84,16 @@ pub fn timing(env: &Env) -> ReplayTiming {
     if env.get(vars::PI_REPLAY_TIMING) == Some("real") { ReplayTiming::Real } else { ReplayTiming::Instant }
 }
 
-struct Wish {
+struct ReplayWish {
     file: PathBuf,
     strict: bool,
 }
 
 /// `replay/FILE`, or `replay-strict/FILE` to fail on any difference.
-fn wish(model: &str) -> Option<Wish> {
+fn wish(model: &str) -> Option<ReplayWish> {
     let (file, strict) = match model.strip_prefix("replay-strict/") {
         Some(file) => (file, true),
         None => (model.strip_prefix("replay/")?, false),
     };
-    Some(Wish { file: file.into(), strict })
+    Some(ReplayWish { file: file.into(), strict })
 }

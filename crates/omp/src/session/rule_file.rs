@@ -6,7 +6,7 @@ use omp_config::{ListChange, Settings, change_list};
 use omp_policy::{ApprovalRules, Policy, RuleLevel, RulePlaces, RuleProblem};
 use omp_session::RuleKeeper;
 
-use crate::folder::Problem;
+use crate::folder::FolderProblem;
 
 pub struct RuleFile(pub PathBuf);
 
@@ -25,7 +25,7 @@ impl RuleKeeper for RuleFile {
 }
 
 /// What may run, and which rules cannot be read. A rule of the user's that forbids and cannot be read is no reason to go on without it.
-pub fn policy(settings: &Settings, places: RulePlaces) -> Result<(Policy, Vec<String>), Problem> {
+pub fn policy(settings: &Settings, places: RulePlaces) -> Result<(Policy, Vec<String>), FolderProblem> {
     let (rules, problems) = ApprovalRules::from_settings(settings, places);
     if let Some(problem) = problems.iter().find(|problem| problem.loosens) {
         return Err(with_place(settings, problem));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use omp_config::{Item, ItemKind, ItemSource, Level, Provider, repository_root};
 use omp_llm::Registry;
-use omp_secrets::{Found, HidingWriter, Key, Mode, Veil, load, merge, of_env};
+use omp_secrets::{FoundSecret, HidingWriter, SecretMode, Veil, VeilKey, load, merge, of_env};
 use omp_tools::{ArtifactFile, Artifacts};
 
 use crate::folder::FolderSetup;
@@ -16,16 +16,16 @@ use crate::folder::FolderSetup;
 const GIVEN: &str = "a key of models.yml or of a flag";
 const FILE: &str = "secrets.yml";
 
-/// With what is wrong in the files. A session that is kept nowhere makes no key, but its
+/// The veil of a session, and what is wrong in the files of secrets. A session that is kept nowhere makes no key, but its
 /// placeholders are the same in every run as well: a recording of it can be played again.
 pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc<Veil>, Vec<String>) {
-    let wanted = Wanted { environment: is_environment_hidden(setup), files: is_enabled(setup) };
+    let wanted = SecretSources { environment: is_environment_hidden(setup), files: is_enabled(setup) };
     let (found, mut warnings) = found(setup, registry, wanted);
     if found.is_empty() {
         return (Arc::default(), warnings);
     }
     let agent = &setup.dirs.agent;
-    let (key, told) = if is_recorded { Key::of_agent(agent) } else { Key::without_writing(agent) };
+    let (key, told) = if is_recorded { VeilKey::of_agent(agent) } else { VeilKey::without_writing(agent) };
     warnings.extend(told);
     let (veil, told) = Veil::new(key, found);
     warnings.extend(told);
@@ -35,13 +35,13 @@ pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc
 /// Knows everything that may be a secret, whatever the settings say: for pages, dumps and logs, which others read. What
 /// is wrong with the files is told by the session.
 pub fn redactor(setup: &FolderSetup, registry: &Registry) -> Arc<Veil> {
-    let (found, _) = found(setup, registry, Wanted { environment: true, files: true });
-    Arc::new(Veil::new(Key::random(), found).0)
+    let (found, _) = found(setup, registry, SecretSources { environment: true, files: true });
+    Arc::new(Veil::new(VeilKey::random(), found).0)
 }
 
 /// A key that the user gives while sessions run.
-pub fn given(key: &str) -> Option<Found> {
-    Found::held("a key given in this run", key)
+pub fn given(key: &str) -> Option<FoundSecret> {
+    FoundSecret::held("a key given in this run", key)
 }
 
 /// The project's list, which could hide from the model what it should see, or have it read another text: the user is
@@ -52,7 +52,7 @@ pub fn project_list(setup: &FolderSetup) -> Option<Item> {
         return None;
     }
     let (listed, _) = load(&path);
-    let replaced = listed.iter().filter(|found| matches!(found.entry.mode, Mode::Replace(_))).count();
+    let replaced = listed.iter().filter(|found| matches!(found.entry.mode, SecretMode::Replace(_))).count();
     let does = format!("hides {} texts from the model, {replaced} of them for good", listed.len());
     let source = ItemSource { provider: Provider::Native, level: Level::Project, path };
     Some(Item::of_effect(ItemKind::Secrets, FILE, &source, &repository_root(&setup.cwd), vec![does]))
@@ -85,7 +85,7 @@ impl Artifacts for VeiledArtifacts {
 
 /// Where secrets are looked for, besides the credentials that omp holds.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct SecretSources {
     environment: bool,
     files: bool,
 }
@@ -102,8 +102,8 @@ fn project_file(setup: &FolderSetup) -> PathBuf {
     setup.cwd.join(".omp").join(FILE)
 }
 
-fn found(setup: &FolderSetup, registry: &Registry, wanted: Wanted) -> (Vec<Found>, Vec<String>) {
-    let held = registry.secrets().iter().filter_map(|key| Found::held(GIVEN, key)).collect();
+fn found(setup: &FolderSetup, registry: &Registry, wanted: SecretSources) -> (Vec<FoundSecret>, Vec<String>) {
+    let held = registry.secrets().iter().filter_map(|key| FoundSecret::held(GIVEN, key)).collect();
     let mut lists = vec![of_env(&setup.env, wanted.environment), held];
     let mut warnings = Vec::new();
     if wanted.files {

@@ -8,22 +8,22 @@ use std::time::SystemTime;
 use omp_compaction::BLANKED_ENTRY;
 use omp_session::{QUARANTINE_ENTRY, Recorder, Resumed, SessionListing, TitleSource, Wish};
 use omp_store::{
-    ArtifactDir, BlobStore, Breadcrumb, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo,
+    ArtifactDir, BlobStore, Breadcrumb, CopiedSession, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo,
     SessionWriter, SessionsDir,
 };
 use omp_tools::{ArtifactFile, Artifacts, HistoryResource, NoArtifacts, Resource};
 
 use crate::cli::SessionArgs;
-use crate::folder::{FolderSetup, Problem};
-use crate::session::models::Recorded;
+use crate::folder::{FolderProblem, FolderSetup};
+use crate::session::models::RecordedChoice;
 use crate::session::transcript::FileHistory;
 
 /// A session that is ready to go on.
-pub struct Opened {
+pub struct ReadySession {
     pub recorder: Recorder,
     /// What its file brings.
     pub resumed: Resumed,
-    pub recorded: Recorded,
+    pub recorded: RecordedChoice,
     pub artifacts: Arc<dyn Artifacts>,
     /// What internal addresses lead to.
     pub resources: Vec<Arc<dyn Resource>>,
@@ -34,7 +34,7 @@ pub struct Opened {
 }
 
 /// What the flags ask for.
-pub fn wish(setup: &FolderSetup, args: &SessionArgs) -> Result<Wish, Problem> {
+pub fn wish(setup: &FolderSetup, args: &SessionArgs) -> Result<Wish, FolderProblem> {
     let sessions = folder(setup, args);
     let resolve = |wanted: &str| sessions.resolve(&setup.cwd, wanted).map_err(|error| error.to_string());
     let new = Wish::New { cwd: None, parent: None };
@@ -58,7 +58,7 @@ pub fn wish(setup: &FolderSetup, args: &SessionArgs) -> Result<Wish, Problem> {
 
 /// This terminal's last session of this folder, else the folder's newest. A session whose folder was renamed to this one
 /// comes along when there is no other.
-fn newest(setup: &FolderSetup, sessions: &SessionsDir) -> Result<Option<PathBuf>, Problem> {
+fn newest(setup: &FolderSetup, sessions: &SessionsDir) -> Result<Option<PathBuf>, FolderProblem> {
     let last = breadcrumb(setup).and_then(|crumb| crumb.read());
     if let Some(last) = &last
         && last.cwd == setup.cwd
@@ -87,7 +87,7 @@ fn breadcrumb(setup: &FolderSetup) -> Option<Breadcrumb> {
 }
 
 /// An id may lead to a session of another project, which a person may want here. A path was meant as it is.
-fn resumed(setup: &FolderSetup, file: PathBuf, by_path: bool) -> Result<Wish, Problem> {
+fn resumed(setup: &FolderSetup, file: PathBuf, by_path: bool) -> Result<Wish, FolderProblem> {
     let elsewhere = other_project(folder_in(&file), &setup.cwd);
     match elsewhere {
         Some(home) if !by_path && asked_to_fork(&home)? => Ok(Wish::Fork { file, cwd: None }),
@@ -97,7 +97,7 @@ fn resumed(setup: &FolderSetup, file: PathBuf, by_path: bool) -> Result<Wish, Pr
 }
 
 /// `false` where nobody can be asked.
-fn asked_to_fork(home: &Path) -> Result<bool, Problem> {
+fn asked_to_fork(home: &Path) -> Result<bool, FolderProblem> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(false);
     }
@@ -110,7 +110,7 @@ fn asked_to_fork(home: &Path) -> Result<bool, Problem> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-pub fn open(setup: &FolderSetup, args: &SessionArgs, wish: Wish) -> Result<Opened, Problem> {
+pub fn open(setup: &FolderSetup, args: &SessionArgs, wish: Wish) -> Result<ReadySession, FolderProblem> {
     let blobs = BlobStore::new(&setup.dirs.agent);
     match wish {
         Wish::Resume { file, .. } | Wish::Move { file, .. } => resume(setup, &file, blobs),
@@ -125,7 +125,7 @@ pub fn open(setup: &FolderSetup, args: &SessionArgs, wish: Wish) -> Result<Opene
 }
 
 /// Moves a session to the folder of the setup.
-pub fn relocate(setup: &FolderSetup, args: &SessionArgs, file: &Path) -> Result<Moved, Problem> {
+pub fn relocate(setup: &FolderSetup, args: &SessionArgs, file: &Path) -> Result<Moved, FolderProblem> {
     let blobs = BlobStore::new(&setup.dirs.agent);
     let sessions = folder(setup, args);
     let cwd = SessionInfo::of_file(file).map(|info| info.cwd).unwrap_or_default();
@@ -144,7 +144,7 @@ pub struct Moved {
 
 impl Moved {
     /// Undoes the move. The problem that was the reason, with what became of the session.
-    pub fn back(self, reason: Problem) -> Problem {
+    pub fn back(self, reason: FolderProblem) -> FolderProblem {
         match self.sessions.move_back(&self.now, &self.before, &self.cwd, self.blobs) {
             Ok(()) => reason,
             Err(error) => format!("{reason}\nthe session is now {}, for: {error}", self.now.display()),
@@ -152,7 +152,7 @@ impl Moved {
     }
 }
 
-fn begin(setup: &FolderSetup, args: &SessionArgs, blobs: BlobStore, parent_session: Option<String>) -> Opened {
+fn begin(setup: &FolderSetup, args: &SessionArgs, blobs: BlobStore, parent_session: Option<String>) -> ReadySession {
     let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session };
     let writer = SessionWriter::create(&folder(setup, args).session_dir_for(&setup.cwd), blobs, new);
     fresh(setup, writer)
@@ -164,8 +164,8 @@ fn continue_copy(
     args: &SessionArgs,
     file: &Path,
     blobs: BlobStore,
-    copy: impl FnOnce(&LoadedSession, CopyTo<'_>) -> Result<Copied, CopyError>,
-) -> Result<Opened, Problem> {
+    copy: impl FnOnce(&LoadedSession, CopyTo<'_>) -> Result<CopiedSession, CopyError>,
+) -> Result<ReadySession, FolderProblem> {
     let source = LoadedSession::open(file, blobs.clone()).map_err(|error| error.to_string())?;
     let to_folder = folder(setup, args).session_dir_for(&setup.cwd);
     let to = CopyTo { folder: &to_folder, cwd: &setup.cwd, now: SystemTime::now() };
@@ -177,7 +177,7 @@ fn continue_copy(
 }
 
 /// For `--resume` without a value: the sessions of this folder, newest first.
-pub fn list(setup: &FolderSetup, args: &SessionArgs) -> Result<String, Problem> {
+pub fn list(setup: &FolderSetup, args: &SessionArgs) -> Result<String, FolderProblem> {
     let sessions = folder(setup, args).list(&setup.cwd).map_err(|error| error.to_string())?;
     if sessions.is_empty() {
         return Ok("no sessions in this folder yet\n".to_owned());
@@ -186,7 +186,7 @@ pub fn list(setup: &FolderSetup, args: &SessionArgs) -> Result<String, Problem> 
 }
 
 /// The sessions of a folder, or of all, for front ends.
-pub fn listed(sessions: &SessionsDir, cwd: Option<&Path>) -> Result<Vec<SessionListing>, Problem> {
+pub fn listed(sessions: &SessionsDir, cwd: Option<&Path>) -> Result<Vec<SessionListing>, FolderProblem> {
     let found = match cwd {
         Some(cwd) => sessions.list(cwd),
         None => sessions.list_all(),
@@ -203,7 +203,7 @@ pub fn listed(sessions: &SessionsDir, cwd: Option<&Path>) -> Result<Vec<SessionL
 }
 
 /// Gives a title to a session that nobody has open, and tells how it is written.
-pub fn rename(session: LoadedSession, title: &str) -> Result<String, Problem> {
+pub fn rename(session: LoadedSession, title: &str) -> Result<String, FolderProblem> {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if title.is_empty() {
         return Err("the title is empty\nhint: give the session a name".to_owned());
@@ -229,11 +229,11 @@ pub fn folder(setup: &FolderSetup, args: &SessionArgs) -> SessionsDir {
 }
 
 /// A session that leaves nothing behind.
-pub fn unrecorded(cwd: &Path) -> Opened {
-    Opened {
+pub fn unrecorded(cwd: &Path) -> ReadySession {
+    ReadySession {
         recorder: Recorder::nowhere(cwd),
         resumed: Resumed::default(),
-        recorded: Recorded::default(),
+        recorded: RecordedChoice::default(),
         artifacts: Arc::new(NoArtifacts),
         resources: Vec::new(),
         is_resumed: false,
@@ -241,13 +241,13 @@ pub fn unrecorded(cwd: &Path) -> Opened {
     }
 }
 
-fn fresh(setup: &FolderSetup, writer: SessionWriter) -> Opened {
+fn fresh(setup: &FolderSetup, writer: SessionWriter) -> ReadySession {
     let history = FileHistory { session: writer.path().to_owned(), agent: setup.dirs.agent.clone() };
     let artifacts = SessionArtifacts::of(writer.path());
-    Opened {
+    ReadySession {
         recorder: Recorder::to_file(writer),
         resumed: Resumed::default(),
-        recorded: Recorded::default(),
+        recorded: RecordedChoice::default(),
         artifacts: Arc::new(artifacts),
         resources: vec![Arc::new(HistoryResource(Arc::new(history)))],
         is_resumed: false,
@@ -255,7 +255,7 @@ fn fresh(setup: &FolderSetup, writer: SessionWriter) -> Opened {
     }
 }
 
-fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<Opened, Problem> {
+fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<ReadySession, FolderProblem> {
     let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
     refuse_other_project(&session, &setup.cwd)?;
     let mut context = session.context();
@@ -264,16 +264,16 @@ fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<Opened, 
     let more = (report.further > 0).then(|| format!("{}: {} more problems", path.display(), report.further));
     let problems = report.problems.iter().map(|problem| format!("{}: {problem}", path.display()));
     let warnings = problems.chain(more).collect();
-    let recorded = Recorded {
+    let recorded = RecordedChoice {
         model: context.model.take(),
         thinking: context.thinking_level.take().and_then(|it| it.parse().ok()),
     };
     let resumed = Resumed { quarantined, blanked, ..Resumed::from(context) };
-    Ok(Opened { resumed, recorded, is_resumed: true, warnings, ..fresh(setup, writer) })
+    Ok(ReadySession { resumed, recorded, is_resumed: true, warnings, ..fresh(setup, writer) })
 }
 
 /// A conversation about other files would lead the model astray here.
-fn refuse_other_project(session: &LoadedSession, cwd: &Path) -> Result<(), Problem> {
+fn refuse_other_project(session: &LoadedSession, cwd: &Path) -> Result<(), FolderProblem> {
     match other_project(Some(PathBuf::from(&session.header().cwd)), cwd) {
         Some(home) => Err(belongs_elsewhere(session.id(), &home)),
         None => Ok(()),
@@ -289,7 +289,7 @@ fn other_project(home: Option<PathBuf>, cwd: &Path) -> Option<PathBuf> {
     (!same && home.exists()).then_some(home)
 }
 
-fn belongs_elsewhere(id: &str, home: &Path) -> Problem {
+fn belongs_elsewhere(id: &str, home: &Path) -> FolderProblem {
     let home = home.display();
     format!(
         "session {id} belongs to another folder, {home}\nhint: go on there with --cwd {home}, or here with a copy: --fork {id}"

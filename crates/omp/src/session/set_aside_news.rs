@@ -25,7 +25,7 @@ impl SessionFeature for SetAsideNews {
     }
 }
 
-/// Of a call that runs its result tells it.
+/// Reports what was set aside outside of calls; a running call reports it in its result.
 async fn tell(cx: SessionCx, mut news: mpsc::Receiver<SetAside>) {
     while let Some(found) = news.recv().await {
         if !cx.is_working() && found.deed != Deed::Unwatched {

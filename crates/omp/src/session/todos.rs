@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use omp_agent::{Tool, ToolRole};
 use omp_commands::{TaskList, TaskListNote};
 use omp_session::{Reminded, Said, SessionCx, SessionFeature, ToolOutcome};
-use omp_tools::{Todo, TodoBoard, TodoEdit, TodoPhase, todo_reminders};
+use omp_tools::{Todo, TodoEdit, TodoList, TodoPhase, todo_reminders};
 use omp_types::{Message, text_of};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
 }
 
 /// The list for commands, which change it, and for front ends, which show and set it as a whole.
-pub struct SharedTodos(pub TodoBoard);
+pub struct SharedTodos(pub TodoList);
 
 impl TaskList for SharedTodos {
     fn export(&self) -> String {
@@ -60,7 +60,7 @@ impl omp_session::TodoBoard for SharedTodos {
 
 /// Tells the model of a failed change to the list, and of open tasks when it wants to stop.
 pub struct TodoReminder {
-    pub board: TodoBoard,
+    pub board: TodoList,
     /// `todo.remindersMax`; 0 where `todo.reminders` is off.
     pub max: u32,
     pub given: AtomicU32,

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, Tool, ToolRole};
 use omp_tools::{
-    Ask, AstEdit, Checkpoint, Jobs, OFF_BY_DEFAULT, Resolve, Rewind, TodoBoard, ToolOptions, Toolbox, UserShell,
+    Ask, AstEdit, Checkpoint, Jobs, OFF_BY_DEFAULT, Resolve, Rewind, SessionShell, TodoList, ToolOptions, Toolbox,
 };
 use omp_types::{Editor, Model};
 
 use crate::cli::ToolArgs;
-use crate::folder::{FolderSetup, Problem};
-use crate::session::sessions::Opened;
+use crate::folder::{FolderProblem, FolderSetup};
+use crate::session::sessions::ReadySession;
 
 /// What the model may use, with what the user shares of it.
-pub struct Tools {
+pub struct SessionTools {
     pub tools: Vec<Arc<dyn AnyTool>>,
-    pub shell: UserShell,
+    pub shell: SessionShell,
     /// `None` where the todo tool is off.
-    pub todos: Option<TodoBoard>,
+    pub todos: Option<TodoList>,
     pub jobs: Arc<Jobs>,
 }
 
@@ -28,8 +28,8 @@ impl FolderSetup {
         model: &Arc<Model>,
         attended: bool,
         editor: Editor,
-        opened: &Opened,
-    ) -> Result<Tools, Problem> {
+        opened: &ReadySession,
+    ) -> Result<SessionTools, FolderProblem> {
         let mut options = ToolOptions::read(&|key| self.settings.get(key));
         args.tools.iter().for_each(|name| options.switch_on(name));
         let uncontained = self.settings.of(omp_contain::SETTINGS).user("containment.editorTerminals");
@@ -46,14 +46,14 @@ impl FolderSetup {
             terminal: false,
             editor,
             jobs: jobs.clone(),
-            todo: TodoBoard::default(),
+            todo: TodoList::default(),
             resources: opened.resources.clone(),
             access: self.access(),
             containment: self.containment().clone(),
         };
         let todos = Some(toolbox.todo.clone());
         let (tools, shell) = toolbox.tools_and_shell();
-        let mut built = Tools { tools, shell, todos, jobs };
+        let mut built = SessionTools { tools, shell, todos, jobs };
         if args.no_tools {
             built.tools.clear();
         }
@@ -77,7 +77,7 @@ impl FolderSetup {
     }
 }
 
-fn no_tool(name: &str, names: &[String]) -> Problem {
+fn no_tool(name: &str, names: &[String]) -> FolderProblem {
     let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
     match name {
         Ask::NAME => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omp_store::{BlobStore, EntryId, LoadedSession, Told, Transcript};
+use omp_store::{BlobStore, EntryId, LoadedSession, StoredTranscript, TranscriptMessage};
 use omp_tools::History;
 use omp_types::{Content, Message, text_of};
 
@@ -50,7 +50,7 @@ impl FileHistory {
 }
 
 /// At most about `most` bytes of it.
-fn text(transcript: &Transcript<'_>, most: usize) -> String {
+fn text(transcript: &StoredTranscript<'_>, most: usize) -> String {
     let mut text = String::new();
     for start in (0..transcript.len()).step_by(PAGE) {
         for one in transcript.read(start..start + PAGE).0 {
@@ -67,7 +67,7 @@ fn text(transcript: &Transcript<'_>, most: usize) -> String {
     text
 }
 
-fn rest(transcript: &Transcript<'_>, next: &Told) -> String {
+fn rest(transcript: &StoredTranscript<'_>, next: &TranscriptMessage) -> String {
     let last = transcript.read(transcript.len().saturating_sub(1)..transcript.len()).0.pop();
     let last = last.map_or_else(|| next.id.clone(), |last| last.id);
     format!("\n\n(the rest is at history://{}..{last})", next.id)
@@ -75,7 +75,7 @@ fn rest(transcript: &Transcript<'_>, next: &Told) -> String {
 
 /// What an earlier compaction wrote stands in front of what came after it, and its newest form is told anyway: only where
 /// to read it, so that the first page is about the conversation.
-fn summary_in_brief(one: &Told) -> Option<String> {
+fn summary_in_brief(one: &TranscriptMessage) -> Option<String> {
     let Message::Custom(custom) = &one.message else { return None };
     let id = &one.id;
     let length = text_of(&custom.content).chars().count();
@@ -83,7 +83,7 @@ fn summary_in_brief(one: &Told) -> Option<String> {
         .then(|| format!("## compactionSummary [{id}]\n({length} characters: history://{id}..{id})"))
 }
 
-fn told_with_id(one: &Told) -> Option<String> {
+fn told_with_id(one: &TranscriptMessage) -> Option<String> {
     let (speaker, text) = speaker_and_text(&one.message)?;
     Some(format!("## {speaker} [{}]\n{text}", one.id))
 }

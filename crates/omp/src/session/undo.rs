@@ -18,18 +18,18 @@ use omp_secrets::Veil;
 use omp_session::{CallSeen, FilesKept, Recorder, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
-use omp_undo::{Call, Options, Stop, Undo, Wanted};
+use omp_undo::{Call, StopFlag, Undo, UndoOptions, UndoRequest};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::folder::FolderSetup;
-use background::Background;
-use left_out::Told;
-use looks::{Looks, Waited};
+use background::UndoThread;
+use left_out::UncoveredNotices;
+use looks::{UndoLooks, Waited};
 
-/// Of a workspace. More take more memory than they are worth: about 150 bytes each.
+/// Most entries of a workspace, each about 150 bytes of memory.
 const MOST_ENTRIES: u64 = 600_000;
-/// Of what the user said, for lists.
+/// Longest part of a prompt that lists of turns show.
 const LONGEST_LABEL: usize = 60;
 const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
     hint: start omp in the folder of a project; undo.enabled=false leaves this out";
@@ -45,7 +45,7 @@ pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Opt
     }
     let is_recorded = recorder.path().is_some();
     let megabytes = |key: &str| setup.settings.of(omp_undo::SETTINGS).get::<u64>(key).saturating_mul(1 << 20);
-    let options = Options {
+    let options = UndoOptions {
         store: if is_recorded { setup.dirs.agent.join("undo") } else { setup.dirs.agent.clone() },
         workspace: setup.workspace.clone(),
         session: recorder.session_id().to_owned(),
@@ -66,16 +66,16 @@ fn patience(setup: &FolderSetup) -> Duration {
     Duration::from_millis(setup.settings.of(omp_undo::SETTINGS).get("undo.patienceMs"))
 }
 
-/// The same as the session uses it.
+/// The undo store as the session feature uses it.
 pub fn kept(setup: &FolderSetup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Arc<dyn FilesKept> {
-    Arc::new(Kept {
+    Arc::new(SessionUndo {
         undo,
         jobs: jobs.clone(),
         veil,
-        told: Told::default(),
-        background: Background::default(),
+        told: UncoveredNotices::default(),
+        background: UndoThread::default(),
         hanging: Mutex::default(),
-        looks: Looks::default(),
+        looks: UndoLooks::default(),
         begun: Mutex::default(),
         patience: patience(setup),
     })
@@ -86,24 +86,24 @@ fn attributes(setup: &FolderSetup) -> Vec<PathBuf> {
     vec![setup.dirs.home.join(".config/git/attributes"), PathBuf::from("/etc/gitattributes")]
 }
 
-struct Kept {
+struct SessionUndo {
     undo: Arc<Undo>,
     jobs: Arc<Jobs>,
     /// What the user said is written down.
     veil: Arc<Veil>,
-    told: Told,
+    told: UncoveredNotices,
     /// Copies what there was no time for.
-    background: Background,
+    background: UndoThread,
     /// A look before a call that did not come back in time: whether it has since.
     hanging: Mutex<Option<Arc<AtomicBool>>>,
     /// Looks after calls.
-    looks: Looks,
+    looks: UndoLooks,
     /// Calls that have begun, with their turns.
     begun: Mutex<HashMap<String, String>>,
     patience: Duration,
 }
 
-impl Kept {
+impl SessionUndo {
     fn hangs(&self) -> bool {
         let hanging = self.hanging.lock().unwrap_or_else(PoisonError::into_inner);
         hanging.as_ref().is_some_and(|is_back| !is_back.load(Ordering::Relaxed))
@@ -112,7 +112,7 @@ impl Kept {
     /// What there is to say before the call runs.
     async fn look_before(&self, call: Call, in_background: bool) -> Result<(), String> {
         // Whoever drops this does not want the call any more.
-        let stop = StopOnDrop(Stop::default());
+        let stop = StopUndoOnDrop(StopFlag::default());
         let is_back = Arc::new(AtomicBool::new(false));
         let (wanted, mark, id, end) = (stop.0.clone(), is_back.clone(), call.id.clone(), self.looks.begin());
         let look = aside(&self.undo, move |undo| {
@@ -144,9 +144,9 @@ const SLACK: Duration = Duration::from_secs(1);
 const HANGS: &str = "the workspace does not answer in time\n\
     hint: nothing is kept until it does; undo.patienceMs says how long a command waits";
 
-struct StopOnDrop(Stop);
+struct StopUndoOnDrop(StopFlag);
 
-impl Drop for StopOnDrop {
+impl Drop for StopUndoOnDrop {
     fn drop(&mut self) {
         self.0.stop();
     }
@@ -156,7 +156,7 @@ fn unkept(problem: String) -> String {
     format!("what this call changes cannot be undone: {problem}")
 }
 
-impl FilesKept for Kept {
+impl FilesKept for SessionUndo {
     fn begin_turn<'a>(&'a self, said: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let label: String =
             self.veil.hide(said).lines().next().unwrap_or_default().chars().take(LONGEST_LABEL).collect();
@@ -243,10 +243,10 @@ impl FilesKept for Kept {
 }
 
 /// The turns that entries of the session file name.
-fn wanted(entries: &[Value]) -> Wanted {
+fn wanted(entries: &[Value]) -> UndoRequest {
     let mut ids: Vec<String> =
         entries.iter().filter_map(|entry| Some(entry.get("turn")?.as_str()?.to_owned())).collect();
     ids.sort();
     ids.dedup();
-    Wanted { ids, ..Wanted::default() }
+    UndoRequest { ids, ..UndoRequest::default() }
 }

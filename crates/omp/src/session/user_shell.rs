@@ -8,7 +8,7 @@ use omp_session::{OutputSizes, ShellRun, UserShell};
 use omp_tools::UserCommand;
 use tokio_util::sync::CancellationToken;
 
-pub struct UserTerminal(pub omp_tools::UserShell);
+pub struct UserTerminal(pub omp_tools::SessionShell);
 
 impl UserShell for UserTerminal {
     fn run<'a>(

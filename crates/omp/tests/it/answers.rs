@@ -1,6 +1,6 @@
 //! Answers that are whole but odd: refusals, unknown endings, nothing at all, calls that make no sense.
 
-use omp_testkit::{Arguments, Call, Stop, TokenCounts, Turn, Wire};
+use omp_testkit::{Call, ScriptedArguments, Stop, TokenCounts, Turn, Wire};
 use serde_json::json;
 
 use crate::harness::{Scene, outline};
@@ -60,7 +60,7 @@ async fn calls_that_cannot_be_run_are_answered() {
     ];
     for wire in Wire::ALL {
         // Google's stream has calls as objects; anything else cannot be sent.
-        let can_be_sent = |call: &Call| wire != Wire::Google || matches!(call.arguments, Arguments::Object(_));
+        let can_be_sent = |call: &Call| wire != Wire::Google || matches!(call.arguments, ScriptedArguments::Object(_));
         let calls: Vec<_> = calls.iter().filter(|(call, _)| can_be_sent(call)).collect();
         let mut turn = Turn::text("Odd.");
         turn.calls = calls.iter().map(|(call, _)| call.clone()).collect();

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use omp_testkit::{After, Call, Fault, FaultKind, Framing, Moment, Script, Split, Status, Turn, Wire};
+use omp_testkit::{After, Call, Fault, FaultKind, FaultStatus, Framing, Moment, Script, Split, Turn, Wire};
 use omp_types::Message;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -236,7 +236,7 @@ async fn refusals_are_told_at_once() {
         (Fault::status(403), &["(403)", "hint: "]),
         (Fault::status(404), &["(404)", "hint: ", "base URL"]),
         (FaultKind::ContextOverflow.into(), &["too long", "hint: start a new session"]),
-        (Status::new(429).retry_after("3600").into(), &["(429)"]),
+        (FaultStatus::new(429).retry_after("3600").into(), &["(429)"]),
     ];
     for wire in Wire::ALL {
         for (fault, words) in &rows {
@@ -263,7 +263,7 @@ async fn a_wrong_key_names_its_variable() {
 
 #[tokio::test]
 async fn a_wish_for_patience_is_granted() {
-    let busy = Status::new(429).retry_after("1");
+    let busy = FaultStatus::new(429).retry_after("1");
     let scene = Scene::new(Wire::Anthropic, work(Some(Fault::from(busy).times(1)))).await;
     scene.omp(&["-p", "do it"]).run().await.exits(0).complains(&["trying again in 1.0 s"]);
     let requests = scene.server.model_requests();

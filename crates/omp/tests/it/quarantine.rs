@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use omp_store::{BlobStore, EntryBody, NewSession, SessionWriter, SessionsDir};
-use omp_testkit::{Fault, Status, Turn, Wire};
+use omp_testkit::{Fault, FaultStatus, Turn, Wire};
 use omp_types::{Content, ImageContent, Message, UserMessage};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn refusal(wire: Wire) -> Value {
 }
 
 fn refused_once(wire: Wire, answer: &str) -> Turn {
-    let status = Status::new(400).header("content-type", "application/json").body(refusal(wire).to_string());
+    let status = FaultStatus::new(400).header("content-type", "application/json").body(refusal(wire).to_string());
     Turn::text(answer).fault(Fault::from(status).times(1))
 }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use omp_testkit::{Call, Fault, FaultKind, RecordedRequest, Script, Status, Turn, Wire};
+use omp_testkit::{Call, Fault, FaultKind, FaultStatus, RecordedRequest, Script, Turn, Wire};
 use serde_json::{Value, json};
 
 use crate::harness::{Omp, Scene};
@@ -157,7 +157,7 @@ async fn the_key_of_models_yml_beats_the_environment() {
         ("    apiKey: proxy-key\n", &["--api-key", "flag-key"], Some("Bearer flag-key"), "--api-key"),
         ("    headers: {Authorization: Bearer mine}\n", &[], Some("Bearer mine"), "the header `Authorization`"),
     ] {
-        let refusal = Turn::text("no").fault(Status::new(401).into());
+        let refusal = Turn::text("no").fault(FaultStatus::new(401).into());
         let scene = openai([refusal], fields).await;
         let ran = ask_openai(&scene, "openai/gpt-5.4-mini", flags).run().await;
         assert_ne!(ran.status.code(), Some(0), "{ran}");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use omp_testkit::{After, Call, Fault, FaultKind, Moment, PastEnd, Script, Status, Stop, Text, Turn, Wire};
+use omp_testkit::{After, Call, Fault, FaultKind, FaultStatus, Moment, PastEnd, Script, Stop, Text, Turn, Wire};
 use serde_json::{Value, json};
 
 use crate::harness::{QUICK_RETRIES, Scene};
@@ -193,7 +193,7 @@ fn rows() -> Vec<Row> {
     for (what, turns) in [
         ("an overflow that a compaction helps", helped(once(FaultKind::ContextOverflow))),
         ("an overflow whose compaction fails", before(vec![once(FaultKind::ContextOverflow), status(401)])),
-        ("a 413 that a compaction helps", helped(once(FaultKind::Status(Status::new(413))))),
+        ("a 413 that a compaction helps", helped(once(FaultKind::Status(FaultStatus::new(413))))),
         ("length that a compaction helps", helped(cut_off())),
         ("length whose compaction fails", before(vec![cut_off(), status(401)])),
     ] {

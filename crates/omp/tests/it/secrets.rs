@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omp_secrets::{Found, Key, Veil};
+use omp_secrets::{FoundSecret, Veil, VeilKey};
 use omp_testkit::prefix::assert_prefix_stable;
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
@@ -14,9 +14,9 @@ pub const ENABLED: &str = "secrets: { enabled: true }\n";
 
 /// What stands for a secret here: the key is made before omp looks for it.
 pub fn placeholder(scene: &Scene) -> String {
-    let (key, told) = Key::of_agent(&scene.workspace.agent_dir());
+    let (key, told) = VeilKey::of_agent(&scene.workspace.agent_dir());
     assert_eq!(told, None);
-    let (veil, _) = Veil::new(key, Found::held("any", SECRET).into_iter().collect());
+    let (veil, _) = Veil::new(key, FoundSecret::held("any", SECRET).into_iter().collect());
     veil.hide(SECRET).into_owned()
 }
 

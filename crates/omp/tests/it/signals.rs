@@ -48,7 +48,7 @@ async fn a_signal_in_text_mode_prints_no_half_answer() {
 
 #[tokio::test]
 async fn a_signal_ends_the_wait_for_a_retry() {
-    let busy = omp_testkit::Status::new(429).retry_after("120");
+    let busy = omp_testkit::FaultStatus::new(429).retry_after("120");
     let scene = Scene::new(Wire::Anthropic, [Turn::text("x").fault(busy.into())]).await;
     let mut running = scene.omp(&["--mode", "json", "-p", "talk"]).start();
     running.until("auto_retry_start").await;
@@ -61,7 +61,7 @@ async fn a_signal_ends_the_wait_for_a_retry() {
 
 #[tokio::test]
 async fn into_a_pipe_the_wait_for_a_retry_is_one_line() {
-    let busy = omp_testkit::Status::new(429).retry_after("2");
+    let busy = omp_testkit::FaultStatus::new(429).retry_after("2");
     let scene = Scene::new(Wire::Anthropic, [Turn::text("Here.").fault(Fault::from(busy).times(1))]).await;
     let ran = scene.omp(&["-p", "talk"]).run().await.exits(0).prints("Here.\n");
     let lines: Vec<_> = ran.stderr.lines().filter(|line| line.contains("trying again")).collect();
@@ -71,7 +71,7 @@ async fn into_a_pipe_the_wait_for_a_retry_is_one_line() {
 
 #[tokio::test]
 async fn on_a_terminal_the_wait_counts_down_in_place_and_a_key_ends_it() {
-    let busy = omp_testkit::Status::new(429).retry_after("120");
+    let busy = omp_testkit::FaultStatus::new(429).retry_after("120");
     let scene = Scene::new(Wire::Anthropic, [Turn::text("x").fault(busy.into())]).await;
     let env = omp_exec::ChildEnv::unattended(&scene.workspace.env_snapshot());
     let spawn = omp_exec::Spawn::new(env!("CARGO_BIN_EXE_omp"), env, &omp_exec::Containment::none())

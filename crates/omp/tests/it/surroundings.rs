@@ -8,7 +8,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use nix::sys::stat::Mode;
-use omp_testkit::{Status, Turn, Wire};
+use omp_testkit::{FaultStatus, Turn, Wire};
 use serde_json::json;
 
 use crate::harness::{Omp, Scene, outline};
@@ -209,7 +209,8 @@ async fn proxies_that_do_not_work_are_told() {
 #[tokio::test]
 async fn long_explanations_are_shortened() {
     let scene =
-        Scene::new(Wire::Completions, [Turn::text("x").fault(Status::new(418).body("x".repeat(1 << 20)).into())]).await;
+        Scene::new(Wire::Completions, [Turn::text("x").fault(FaultStatus::new(418).body("x".repeat(1 << 20)).into())])
+            .await;
     let ran = scene.omp(&["-p", "hi"]).run().await.exits(1).complains(&["(418)"]);
     assert!(ran.stderr.len() < 2000, "{}", ran.stderr.len());
 }

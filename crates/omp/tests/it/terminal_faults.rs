@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use omp_testkit::{Fault, Moment, PastEnd, Script, Status, Turn, Wire};
+use omp_testkit::{Fault, FaultStatus, Moment, PastEnd, Script, Turn, Wire};
 
 use crate::harness::{QUICK_RETRIES, Scene, outline};
 use crate::seat::{READY, RUNS, Seat, at_a_seat};
@@ -41,7 +41,8 @@ async fn a_start_wipes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_error_that_is_retried_is_on_the_screen() {
     let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"the moon is too bright"}}"#;
-    let scene = Scene::new(Wire::Anthropic, [Turn::text("Later.").fault(Status::new(529).body(body).into())]).await;
+    let scene =
+        Scene::new(Wire::Anthropic, [Turn::text("Later.").fault(FaultStatus::new(529).body(body).into())]).await;
     scene.workspace.write_config_yml("retry: { baseDelayMs: 40000, maxDelayMs: 50000 }\n").unwrap();
     at_a_seat(|| {
         let seat = Seat::ready(&scene, &[]);

@@ -4,7 +4,7 @@ use image::{ImageFormat, Rgb, Rgba, RgbaImage};
 
 use super::*;
 
-const SMALL: Limits = Limits { longest_side: 40, bytes: 4000, pixels: 100_000, takes_as_is: true };
+const SMALL: PictureLimits = PictureLimits { longest_side: 40, bytes: 4000, pixels: 100_000, takes_as_is: true };
 
 fn encoded(picture: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -25,10 +25,10 @@ fn plain(width: u32, height: u32) -> RgbImage {
 }
 
 #[track_caller]
-fn check(bytes: Vec<u8>, limits: Limits, want: (&str, (u32, u32), bool)) -> Picture {
-    let picture = prepare(bytes.clone(), Kind::of(&bytes).unwrap(), limits).unwrap();
+fn check(bytes: Vec<u8>, limits: PictureLimits, want: (&str, (u32, u32), bool)) -> PreparedPicture {
+    let picture = prepare(bytes.clone(), PictureFormat::of(&bytes).unwrap(), limits).unwrap();
     assert_eq!((picture.mime_type, picture.sent, picture.untouched), want);
-    assert_eq!(Kind::of(&picture.data).unwrap().mime_type(), picture.mime_type);
+    assert_eq!(PictureFormat::of(&picture.data).unwrap().mime_type(), picture.mime_type);
     assert!(picture.data.len() <= limits.bytes);
     let again = image::load_from_memory(&picture.data).unwrap();
     assert_eq!((again.width(), again.height()), picture.sent);
@@ -61,17 +61,17 @@ fn large_pictures_are_scaled() {
     check(encoded(plain(1000, 1), ImageFormat::Png), SMALL, ("image/png", (40, 1), false));
     check(encoded(plain(100, 50), ImageFormat::Gif), SMALL, ("image/png", (40, 20), false));
     check(encoded(plain(100, 50), ImageFormat::WebP), SMALL, ("image/png", (40, 20), false));
-    check(encoded(plain(3136, 10), ImageFormat::Png), Limits::default(), ("image/png", (1568, 5), false));
+    check(encoded(plain(3136, 10), ImageFormat::Png), PictureLimits::default(), ("image/png", (1568, 5), false));
 }
 
 #[test]
 fn what_is_too_many_bytes_becomes_jpeg_and_then_smaller() {
     check(encoded(noise(40, 40), ImageFormat::Png), SMALL, ("image/jpeg", (40, 40), false));
-    let tight = Limits { bytes: 800, ..SMALL };
+    let tight = PictureLimits { bytes: 800, ..SMALL };
     check(encoded(noise(40, 40), ImageFormat::Png), tight, ("image/png", (10, 10), false));
-    let impossible = Limits { bytes: 10, ..SMALL };
+    let impossible = PictureLimits { bytes: 10, ..SMALL };
     let bytes = encoded(noise(40, 40), ImageFormat::Png);
-    assert!(matches!(prepare(bytes, Kind::Png, impossible), Err(PictureError::TooLarge)));
+    assert!(matches!(prepare(bytes, PictureFormat::Png, impossible), Err(PictureError::TooLarge)));
 }
 
 #[test]
@@ -90,12 +90,12 @@ fn bombs_are_refused_by_their_dimensions() {
     bytes[20..24].copy_from_slice(&60_000_u32.to_be_bytes());
     let check_sum = crc(&bytes[12..29]).to_be_bytes();
     bytes[29..33].copy_from_slice(&check_sum);
-    let error = prepare(bytes, Kind::Png, Limits::default()).unwrap_err();
+    let error = prepare(bytes, PictureFormat::Png, PictureLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), "it has 60000 × 60000 pixels, which is more than 64 million");
 
     let mut bytes = encoded(plain(1, 1), ImageFormat::Gif);
     bytes[6..10].copy_from_slice(&[0xff; 4]);
-    let error = prepare(bytes, Kind::Gif, Limits::default()).unwrap_err();
+    let error = prepare(bytes, PictureFormat::Gif, PictureLimits::default()).unwrap_err();
     assert!(matches!(error, PictureError::TooManyPixels(65535, 65535, 64)), "{error}");
 }
 
@@ -104,14 +104,14 @@ fn broken_pictures_are_refused_wherever_they_are_cut() {
     for format in [ImageFormat::Png, ImageFormat::Gif, ImageFormat::WebP, ImageFormat::Bmp] {
         let bytes = encoded(noise(20, 20), format);
         for length in [18, 30, bytes.len() / 2] {
-            let kind = Kind::of(&bytes).unwrap();
+            let kind = PictureFormat::of(&bytes).unwrap();
             let result = prepare(bytes[..length].to_vec(), kind, SMALL);
             assert!(matches!(result, Err(PictureError::Broken(_))), "{format:?} cut to {length}: {result:?}");
         }
     }
     for length in [4, 20, 100] {
         let bytes = encoded(noise(20, 20), ImageFormat::Jpeg)[..length].to_vec();
-        assert!(matches!(prepare(bytes, Kind::Jpeg, SMALL), Err(PictureError::Broken(_))), "{length}");
+        assert!(matches!(prepare(bytes, PictureFormat::Jpeg, SMALL), Err(PictureError::Broken(_))), "{length}");
     }
 }
 

@@ -80,8 +80,9 @@ fn deny_beats_ask_beats_allow() {
 /// What the tool tells of a script, files left out.
 fn effects_of(script: &str) -> Vec<Effect> {
     let script = omp_shell::read(script);
-    let word = |word: &omp_shell::Word| if word.known { word.text.clone() } else { format!("{}\u{2026}", word.text) };
-    let run = |command: &omp_shell::Command| Effect::Run {
+    let word =
+        |word: &omp_shell::ShellWord| if word.known { word.text.clone() } else { format!("{}\u{2026}", word.text) };
+    let run = |command: &omp_shell::ShellCommand| Effect::Run {
         words: command.words.iter().map(word).collect(),
         whole: command.is_whole(),
     };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omp_rules::{Listener, RuleSettings, bucket, builtin_rules};
+use omp_rules::{RuleSettings, StreamListener, bucket, builtin_rules};
 use omp_types::ToolCall;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn broken(tool: &str, arguments: Value) -> Vec<String> {
     let Value::Object(arguments) = arguments else { panic!("no arguments") };
     let delta = Value::Object(arguments.clone()).to_string();
     let call = ToolCall { id: "1".into(), name: tool.into(), arguments, ..ToolCall::default() };
-    let mut listener = Listener::new(PathBuf::from("/tmp/project"));
+    let mut listener = StreamListener::new(PathBuf::from("/tmp/project"));
     let mut hits = listener.arguments(&buckets.ttsr, 0, &call, &delta);
     hits.extend(listener.call_ended(&buckets.ttsr, 0, &call));
     hits.iter().map(|hit| buckets.ttsr.rule(hit.rule).unwrap().name.clone()).collect()

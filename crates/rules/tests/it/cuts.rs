@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use omp_config::Rule;
-use omp_rules::{Listener, RuleSettings, Watch, bucket};
+use omp_rules::{RuleSettings, StreamListener, Watch, bucket};
 use proptest::prelude::*;
 use regex::Regex;
 
@@ -46,7 +46,7 @@ fn heard(watch: &Watch, text: &str, cuts: &[prop::sample::Index]) -> BTreeSet<us
     let mut places: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
     places.extend([0, text.len()]);
     places.sort_unstable();
-    let mut listener = Listener::new(PathBuf::new());
+    let mut listener = StreamListener::new(PathBuf::new());
     let mut told = Vec::new();
     for pair in places.windows(2) {
         told.extend(listener.text(watch, 0, &text[pair[0]..pair[1]]));
@@ -89,7 +89,7 @@ fn no_pattern_blows_up() {
         patterns.iter().map(|pattern| Rule { condition: words(&[pattern]), ..rule(pattern) }).collect();
     let watch = bucket(&rules, &RuleSettings::default()).ttsr;
     assert_eq!(watch.rules().len(), patterns.len());
-    let mut listener = Listener::new(PathBuf::new());
+    let mut listener = StreamListener::new(PathBuf::new());
     for _ in 0..25_000 {
         listener.text(&watch, 0, "aaax");
     }

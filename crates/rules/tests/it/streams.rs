@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use omp_config::Rule;
-use omp_rules::{Listener, Origin, RuleSettings, Watch, bucket};
+use omp_rules::{RuleSettings, StreamListener, ViolationOrigin, Watch, bucket};
 use omp_types::{PartialJson, ToolCall};
 
 use crate::{rule, words};
@@ -16,7 +16,7 @@ fn watch(rules: Vec<Rule>) -> std::sync::Arc<Watch> {
 
 /// Names and places of what a call breaks, its arguments arriving letter by letter; `!` when only its end made it sure.
 fn broken(watch: &Watch, tool: &str, arguments: &str) -> Vec<String> {
-    let mut listener = Listener::new(PathBuf::from("/tmp/project"));
+    let mut listener = StreamListener::new(PathBuf::from("/tmp/project"));
     let mut call = ToolCall { id: "c1".into(), name: tool.into(), ..ToolCall::default() };
     let mut partial = PartialJson::default();
     let mut found = Vec::new();
@@ -25,7 +25,7 @@ fn broken(watch: &Watch, tool: &str, arguments: &str) -> Vec<String> {
         let delta = letter.to_string();
         partial.push(&delta, &mut call.arguments);
         for hit in listener.arguments(watch, 3, &call, &delta) {
-            assert_eq!(hit.origin, Origin::Tool("c1".into()));
+            assert_eq!(hit.origin, ViolationOrigin::Tool("c1".into()));
             found.push(name(hit.rule));
         }
     }
@@ -41,7 +41,7 @@ fn watched(name: &str, condition: &str, scope: &[&str], globs: &[&str]) -> Rule 
 #[test]
 fn text_and_thinking_have_their_own_rules() {
     let watch = watch(vec![watched("t", "foo", &["text"], &[]), watched("h", "foo", &["thinking"], &[])]);
-    let mut listener = Listener::new(PathBuf::new());
+    let mut listener = StreamListener::new(PathBuf::new());
     let mut heard = Vec::new();
     for (index, piece) in [(0, "fo"), (1, "f"), (0, "o."), (1, "oo.")] {
         let hits = match index {
@@ -57,7 +57,7 @@ fn text_and_thinking_have_their_own_rules() {
 #[test]
 fn an_answer_that_begins_anew_is_heard_anew() {
     let watch = watch(vec![watched("t", "^foo", &[], &[])]);
-    let mut listener = Listener::new(PathBuf::new());
+    let mut listener = StreamListener::new(PathBuf::new());
     assert!(listener.text(&watch, 0, "fo").is_empty());
     listener.reset();
     assert!(listener.text(&watch, 0, "o!").is_empty());
@@ -69,7 +69,7 @@ fn an_answer_that_begins_anew_is_heard_anew() {
 #[test]
 fn boundaries_wait_for_what_follows() {
     let watch = watch(vec![watched("b", r"\bfoo\b", &[], &[]), watched("e", r"end$", &[], &[])]);
-    let mut listener = Listener::new(PathBuf::new());
+    let mut listener = StreamListener::new(PathBuf::new());
     assert!(listener.text(&watch, 0, "food foo").is_empty());
     assert_eq!(listener.text(&watch, 0, " ").len(), 1);
     assert!(listener.text(&watch, 0, "end").is_empty());
@@ -123,7 +123,7 @@ fn structure_is_seen_in_what_is_written() {
 #[test]
 fn more_blocks_than_anyone_sends_are_not_a_problem() {
     let watch = watch(vec![watched("t", "foo", &[], &[])]);
-    let mut listener = Listener::new(PathBuf::new());
+    let mut listener = StreamListener::new(PathBuf::new());
     let hits: usize = (0..100).map(|index| listener.text(&watch, index, "foo ").len()).sum();
     assert_eq!(hits, 16);
     listener.reset();
@@ -144,7 +144,7 @@ fn a_place_that_is_told_late_counts() {
         assert_eq!(told, expect, "{arguments}");
     }
     // Some providers tell the name of the tool behind the first arguments.
-    let mut listener = Listener::new(PathBuf::new());
+    let mut listener = StreamListener::new(PathBuf::new());
     let mut call = ToolCall { id: "c1".into(), ..ToolCall::default() };
     assert!(listener.arguments(&rules, 0, &call, "secret ").is_empty());
     call.name = "grep".into();

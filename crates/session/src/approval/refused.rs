@@ -24,7 +24,7 @@ pub struct Refused {
     pub hint: String,
 }
 
-/// Without the hint, which may be the same for many.
+/// The hint is left out, since it may be the same for many calls.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` was not run", self.tool)?;

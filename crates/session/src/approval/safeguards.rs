@@ -35,7 +35,7 @@ pub struct Kept {
 }
 
 impl Contained {
-    /// For a row that has little room.
+    /// A short form for the status bar.
     pub fn in_short(&self) -> String {
         let mode = match self.mode {
             _ if self.refused.is_some() => return "no commands".to_owned(),

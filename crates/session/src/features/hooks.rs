@@ -26,12 +26,12 @@ const MOST_HELD: u32 = 8;
 const MESSAGE_TYPE: &str = "hook";
 /// The entries that tell what hooks decided about calls.
 const DECISION_ENTRY: &str = "hook_decision";
-/// Who tells the user of it.
+/// The source that notices of hooks name.
 const SOURCE: &str = "hooks";
 /// Hooks that take longer than this are told of.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// Whoever runs hooks.
+/// Runs the hooks of a session.
 pub trait SessionHooks: Send + Sync {
     /// Tells all that want to know of it and waits for them. Dropping the future ends them.
     fn fire<'a>(&'a self, scene: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply>;
@@ -70,7 +70,7 @@ pub enum HookPoint<'a> {
     BeforeCall {
         call: &'a ToolCall,
     },
-    /// It was run.
+    /// The call has run.
     AfterCall {
         call_id: &'a str,
         tool: &'a str,
@@ -125,7 +125,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Of a session that gives way to this one.
+    /// Why the old session ends when this one is opened.
     pub fn before(wish: &Wish) -> Self {
         match wish {
             Wish::New { .. } => EndReason::Clear,
@@ -135,7 +135,7 @@ impl EndReason {
         }
     }
 
-    /// As Claude Code calls it.
+    /// The name that Claude Code uses.
     pub fn as_str(self) -> &'static str {
         match self {
             EndReason::Clear => "clear",
@@ -153,11 +153,11 @@ pub struct HookReply {
     pub notices: Vec<String>,
     /// For the model.
     pub context: Vec<String>,
-    /// It must not happen, in words for whoever wanted it.
+    /// Set when the event must not happen: the reason, for the one who asked for it.
     pub blocked: Option<String>,
     /// The run ends here, in words for the user.
     pub halted: Option<String>,
-    /// Of a call.
+    /// What the hook decides about a call.
     pub permission: Option<HookPermission>,
     /// Other arguments for a call.
     pub amended: Option<Value>,
@@ -204,7 +204,7 @@ pub(super) struct Hooks {
 struct HookTurn {
     /// Calls that were allowed to run and have not ended, with what the model is told with their results.
     running: HashMap<String, Vec<String>>,
-    /// The same for the call that is being decided about.
+    /// What the model is told with the result of the call that is being decided about.
     context: Vec<String>,
     halted: Option<String>,
     held: u32,

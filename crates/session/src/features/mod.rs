@@ -61,7 +61,7 @@ pub trait SessionFeature: Send + Sync {
         nothing()
     }
 
-    /// It is said, for the first time or, where it is to be repeated, again.
+    /// A run begins with a prompt, or a repeated prompt begins again.
     fn begin_run(&self) {}
 
     /// What of these messages is said to the model, with what besides. `Err` says why nothing is.
@@ -69,7 +69,7 @@ pub trait SessionFeature: Send + Sync {
         Box::pin(ready(Ok(said)))
     }
 
-    /// Said together with a prompt, before it.
+    /// Text that the model reads right before the prompt.
     fn news(&self) -> Option<Said> {
         None
     }
@@ -79,7 +79,7 @@ pub trait SessionFeature: Send + Sync {
         None
     }
 
-    /// Said to the model with the next request.
+    /// Text that the model reads with the next request.
     fn before_request(&self) -> Option<Said> {
         None
     }
@@ -94,7 +94,7 @@ pub trait SessionFeature: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// It is in the file. What is given back is told behind it.
+    /// The event is in the file. The event that is returned is sent after it.
     fn after_event(&self, cx: &SessionCx, event: &AgentEvent) -> Option<SessionEvent> {
         None
     }
@@ -239,7 +239,7 @@ pub type Heard = Result<Vec<Arc<Message>>, String>;
 /// What a feature says to a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Word {
-    /// It does not run; the model reads this.
+    /// Set when the call must not run: the text that the model reads instead of a result.
     pub refusal: Option<String>,
     /// What is wanted of its approval.
     pub permission: Option<HookPermission>,
@@ -288,7 +288,7 @@ impl SessionCx {
         self.control.spawn(work);
     }
 
-    /// The same, where somebody is there to answer questions.
+    /// Spawns work that asks the user; does nothing in a session without one.
     pub fn spawn_asking(&self, asking: impl Future<Output = ()> + Send + 'static) {
         if self.control.attended {
             self.control.spawn(asking);

@@ -27,7 +27,7 @@ pub trait FilesKept: Send + Sync {
     /// A call begins that may change files.
     fn before_call<'a>(&'a self, call_id: &'a str, tool: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
-    /// It has ended. Whoever aborts does not wait until all is seen that it has changed.
+    /// The call has ended. An abort stops the search for what it changed.
     fn after_call<'a>(&'a self, call_id: &'a str, abort: &'a CancellationToken) -> BoxFuture<'a, CallSeen>;
 
     fn end_turn<'a>(&'a self, abort: &'a CancellationToken) -> BoxFuture<'a, Result<(), String>>;

@@ -15,7 +15,7 @@ pub type LookAround = Arc<dyn Fn() -> Opening + Send + Sync>;
 
 pub(crate) struct Told {
     prompt: SystemPrompt,
-    /// For the model that answers now.
+    /// The system prompt for the current model.
     system: Mutex<Arc<str>>,
     look_around: Option<LookAround>,
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::plan::{PLAN, PLAN_FILE};
 use crate::secrets;
 
-/// Who a session is, for the first line of JSON mode.
+/// What identifies a session, for the first line of JSON mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionHeader {
     pub version: u64,

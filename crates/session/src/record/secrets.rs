@@ -33,7 +33,7 @@ pub(crate) fn meant(veil: &Veil, call: &ToolCall) -> Option<ToolCall> {
     Some(ToolCall { arguments, ..call.clone() })
 }
 
-/// Whoever is asked about a call is told of the secrets that it gets. One that gets a credential of omp's own is asked
+/// The question about a call names the secrets that it gets. A call that gets a credential of omp's own is asked
 /// about in every mode: nothing that a project needs is done with it, and it is what an attacker wants.
 pub(crate) fn verdict(veil: &Veil, call: &ToolCall, approval: &Approval, verdict: Verdict) -> Verdict {
     let given = veil.secrets_in(&Value::Object(call.arguments.clone()));

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use omp_agent::ToolOutput;
-use omp_stdx::escape::{Piece, pieces};
+use omp_stdx::escape::{EscapePiece, pieces};
 use omp_stdx::sanitize::{reveal_invisible, strip_control};
 use omp_types::{Content, Stripped};
 use serde_json::{Value, json};
@@ -74,8 +74,8 @@ fn strip_text<'a>(text: &'a str, stripped: &mut Stripped) -> Cow<'a, str> {
 fn note_sequences(text: &str, stripped: &mut Stripped) {
     for piece in pieces(text) {
         match piece {
-            Piece::Escape(escape) => stripped.sequence(escape),
-            Piece::Text(text) => {
+            EscapePiece::Escape(escape) => stripped.sequence(escape),
+            EscapePiece::Text(text) => {
                 let lone = text.char_indices().filter(|(_, char)| char.is_control() && !"\n\r\t".contains(*char));
                 lone.for_each(|(at, char)| stripped.sequence(&text[at..at + char.len_utf8()]));
             }

@@ -164,7 +164,7 @@ impl CompactionSession for CompactingSession {
 }
 
 impl CompactingSession {
-    /// As those who watch the session are told it.
+    /// The events that subscribers of the session get.
     fn events(&self, event: CompactionEvent) -> Vec<SessionEvent> {
         match event {
             CompactionEvent::Notice(text) => vec![SessionEvent::Notice { source: "compaction", text }],

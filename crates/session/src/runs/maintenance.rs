@@ -29,7 +29,7 @@ const GO_ON: &str = include_str!("go_on.md");
 
 /// What becomes of a prompt.
 pub(crate) enum Recovered {
-    /// It goes on, with this said.
+    /// The run goes on with these messages.
     GoOn(Vec<Arc<Message>>),
     Stays,
 }

@@ -3,7 +3,7 @@
 //! A picture that a provider refuses would stay in the conversation and spoil every later request. What cannot be
 //! prepared is left out, and both the user and the model are told.
 
-use omp_pictures::{Limits, prepare_encoded};
+use omp_pictures::{PictureLimits, prepare_encoded};
 use omp_types::{Content, ImageContent};
 
 use crate::control::Control;
@@ -37,7 +37,7 @@ fn prepare_all(content: Vec<Content>) -> (Vec<Content>, Vec<String>) {
     let prepared = content.into_iter().map(|block| {
         let Content::Image(image) = block else { return block };
         number += 1;
-        match prepare_encoded(&image.data, Limits::default()) {
+        match prepare_encoded(&image.data, PictureLimits::default()) {
             Ok(picture) => Content::Image(ImageContent { data: picture.data, mime_type: picture.mime_type.to_owned() }),
             Err(why) => {
                 notes.push(format!("picture {number} of the prompt is left out: {why}"));

@@ -10,7 +10,7 @@ use crate::prepared::{Preparations, Prompt};
 
 /// A prompt is never said more often than this, whatever was asked for.
 pub const MOST_REPEATS: u32 = 1000;
-/// Nor longer than this.
+/// A prompt is not repeated for longer than this.
 pub const LONGEST_REPEAT: Duration = Duration::from_secs(24 * 3600);
 
 /// How often, or how long, a prompt is said.

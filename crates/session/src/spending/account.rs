@@ -25,7 +25,7 @@ pub struct Account {
     /// Answers that rules took back. They are in the sums too.
     pub taken_back: Beside,
     pub breaks: BTreeMap<BreakCause, Broken>,
-    /// Of the newest request.
+    /// The estimate for the newest request.
     pub estimate: Option<Estimate>,
     /// What the session may take.
     pub limits: BudgetLimits,

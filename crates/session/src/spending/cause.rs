@@ -35,7 +35,7 @@ pub enum BreakCause {
 }
 
 impl BreakCause {
-    /// As programs know it.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Compaction => "compaction",
@@ -55,7 +55,7 @@ impl BreakCause {
         }
     }
 
-    /// As people read it.
+    /// The name for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Compaction => "the conversation was compacted",

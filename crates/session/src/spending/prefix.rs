@@ -247,7 +247,7 @@ fn splits_by_thinking(api: &Api) -> bool {
     matches!(api, Api::AnthropicMessages)
 }
 
-/// Of the serialized form, which is made nowhere.
+/// Hash of the serialized value, without storing its text.
 fn hashed(value: &(impl Serialize + ?Sized)) -> u64 {
     struct Into(DefaultHasher);
     impl io::Write for Into {

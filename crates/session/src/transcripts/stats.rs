@@ -46,7 +46,7 @@ pub struct TokenStats {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
-    /// Of the newest prompt that was answered.
+    /// Tokens of the newest request that was answered.
     pub tokens: u64,
     pub context_window: u64,
     #[serde(serialize_with = "whole_or_fraction")]

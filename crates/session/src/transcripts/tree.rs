@@ -45,8 +45,8 @@ pub(crate) fn tree(session: &LoadedSession, leaf: Option<&EntryId>) -> Vec<TreeN
     tree_of(&session.tree(leaf), TreeFilter::Said)
 }
 
-/// The same for entries that were read already, with another choice of them.
-pub(crate) fn tree_of(entries: &[omp_store::TreeNode], filter: TreeFilter) -> Vec<TreeNode> {
+/// Builds the tree from entries that were read already, with the given filter.
+pub(crate) fn tree_of(entries: &[omp_store::EntryNode], filter: TreeFilter) -> Vec<TreeNode> {
     let rows = shown(entries, filter, "");
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     let mut roots = Vec::new();

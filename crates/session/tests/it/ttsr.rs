@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_config::{ItemSource, Level, Provider, Rule};
-use omp_rules::{ContextMode, InterruptMode, Repeat, RuleSettings, bucket};
+use omp_rules::{ContextMode, InterruptMode, RuleRepeat, RuleSettings, bucket};
 use omp_session::{
     AgentEvent, Resumed, RulesFired, RunEnd, SessionEvent, SessionFeature, StandardFeatures, StreamRules,
     TTSR_INJECTION,
@@ -211,7 +211,7 @@ async fn thinking_is_watched_where_a_rule_says_so() {
 
 #[tokio::test]
 async fn after_a_gap_a_rule_fires_again() {
-    let settings = RuleSettings { repeat: Repeat::AfterGap(3), ..RuleSettings::default() };
+    let settings = RuleSettings { repeat: RuleRepeat::AfterGap(3), ..RuleSettings::default() };
     let bad = || Turn::text("foo and on and on");
     let good = || Turn::text("good");
     // Told when turn 1 is over; turns 3 and 4 begin less than three turns later, turn 5 does not.
@@ -225,7 +225,7 @@ async fn after_a_gap_a_rule_fires_again() {
 
 #[tokio::test]
 async fn a_model_that_does_not_listen_is_let_go() {
-    let settings = RuleSettings { repeat: Repeat::AfterGap(1), ..RuleSettings::default() };
+    let settings = RuleSettings { repeat: RuleRepeat::AfterGap(1), ..RuleSettings::default() };
     let bad = || Turn::text("foo for ever");
     let replies = [bad(), note("a"), bad(), note("b"), bad(), note("c"), bad(), Turn::text("good")];
     let mut stage = stage(&[rule("r", "foo")], settings, replies);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::pattern::quoted;
-use crate::{CommandPattern, Forbids, Script};
+use crate::{CommandPattern, Forbids, ShellScript};
 
 /// Where a list `{e}` is run beside `{c}`; in quotes it is `{q}`.
 const LISTS: &[&str] = &[
@@ -181,11 +181,11 @@ fn put(form: &str, command: &str, evil: &str) -> String {
     parts.collect::<Vec<_>>().join(command)
 }
 
-fn is_covered(rule: &str, script: &Script) -> bool {
+fn is_covered(rule: &str, script: &ShellScript) -> bool {
     script.is_covered_by(&[CommandPattern::parse(rule).unwrap()])
 }
 
-fn is_denied(rule: &str, script: &Script) -> bool {
+fn is_denied(rule: &str, script: &ShellScript) -> bool {
     let pattern = CommandPattern::parse(rule).unwrap();
     script.commands.iter().any(|command| pattern.forbids(&command.words) == Forbids::Yes)
 }

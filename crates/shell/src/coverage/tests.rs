@@ -1,6 +1,6 @@
 //! Rules against whole scripts.
 
-use crate::{CommandPattern, Forbids, Script};
+use crate::{CommandPattern, Forbids, ShellScript};
 
 fn patterns(rules: &[&str]) -> Vec<CommandPattern> {
     rules.iter().map(|rule| CommandPattern::parse(rule).unwrap()).collect()
@@ -114,7 +114,7 @@ fn an_allow_covers_what_it_says() {
 }
 
 /// Of all commands of a script the worst answer.
-fn forbids(rule: &str, script: &Script) -> Forbids {
+fn forbids(rule: &str, script: &ShellScript) -> Forbids {
     let pattern = CommandPattern::parse(rule).unwrap();
     let answers: Vec<Forbids> = script.commands.iter().map(|command| pattern.forbids(&command.words)).collect();
     match () {

@@ -1,17 +1,17 @@
 //! Files with which somebody could act as the user.
 
 use super::program;
-use crate::{Command, RedirectKind, Word};
+use crate::{RedirectKind, ShellCommand, ShellWord};
 
 /// Whether it uses what is in such a file, or may.
-pub(super) fn touches_credentials(command: &Command) -> bool {
+pub(super) fn touches_credentials(command: &ShellCommand) -> bool {
     let in_words = match program(command) {
         "ls" | "test" | "[" | "stat" | "chmod" | "mkdir" | "echo" | "printf" | "ssh-keygen" | "ssh" => false,
         "find" => has_any(command, &["-exec", "-execdir", "-ok", "-okdir", "-delete"]) && names_one(command),
         "git" => has_any(command, &["diff", "hash-object", "show", "grep", "apply", "add"]) && names_one(command),
         // `-i key` is what keys are for.
         "scp" | "sftp" | "rsync" => {
-            let sent = |(at, word): (usize, &Word)| {
+            let sent = |(at, word): (usize, &ShellWord)| {
                 !matches!(command.words[at].text.as_str(), "-i" | "-F") && is_credential(word)
             };
             command.words.iter().skip(1).enumerate().any(sent)
@@ -25,15 +25,15 @@ pub(super) fn touches_credentials(command: &Command) -> bool {
             .any(|redirect| redirect.kind != RedirectKind::Text && is_credential(&redirect.target))
 }
 
-fn has_any(command: &Command, words: &[&str]) -> bool {
+fn has_any(command: &ShellCommand, words: &[&str]) -> bool {
     command.words.iter().any(|word| words.contains(&word.text.as_str()))
 }
 
-fn names_one(command: &Command) -> bool {
+fn names_one(command: &ShellCommand) -> bool {
     command.words.iter().skip(1).any(is_credential)
 }
 
-fn is_credential(word: &Word) -> bool {
+fn is_credential(word: &ShellWord) -> bool {
     const FOLDERS: &[&str] = &[
         ".ssh/",
         ".gnupg/",

@@ -3,9 +3,9 @@
 use super::program;
 use crate::code::is_interpreter;
 use crate::shells::is_shell;
-use crate::{Assignment, Command, RedirectKind, Script, Word};
+use crate::{Assignment, RedirectKind, ShellCommand, ShellScript, ShellWord};
 
-fn is_fetch(command: &Command) -> bool {
+fn is_fetch(command: &ShellCommand) -> bool {
     matches!(
         program(command),
         "curl"
@@ -24,16 +24,16 @@ fn is_fetch(command: &Command) -> bool {
     )
 }
 
-pub(super) fn runs_fetched_code(script: &Script) -> bool {
+pub(super) fn runs_fetched_code(script: &ShellScript) -> bool {
     let fetches = script.commands.iter().enumerate().filter(|(_, command)| is_fetch(command));
     fetches.into_iter().any(|(at, fetch)| {
-        let is_fed = |runner: &Command| {
+        let is_fed = |runner: &ShellCommand| {
             let after = |(pipe, place): &(usize, usize)| {
                 fetch.pipes.iter().any(|(other, earlier)| other == pipe && earlier < place)
             };
             runner.pipes.iter().any(after) && runs_its_input(runner)
         };
-        let is_into = |runner: &Command| runner.inside == Some(at) && runs_its_input(runner);
+        let is_into = |runner: &ShellCommand| runner.inside == Some(at) && runs_its_input(runner);
         script.commands.iter().any(|runner| is_fed(runner) || is_into(runner))
             || is_part_of_code(script, fetch)
             || is_kept_and_run(script, fetch)
@@ -41,7 +41,7 @@ pub(super) fn runs_fetched_code(script: &Script) -> bool {
     })
 }
 
-fn runs_its_input(command: &Command) -> bool {
+fn runs_its_input(command: &ShellCommand) -> bool {
     let name = program(command);
     let operand = command.words.iter().skip(1).find(|word| !word.text.starts_with('-') || word.text == "-");
     // `-e` is a setting of shells and code for the others.
@@ -51,7 +51,7 @@ fn runs_its_input(command: &Command) -> bool {
         .iter()
         .skip(1)
         .find(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(code));
-    let is_input = |word: &Word| word.text == "-" || crate::shells::is_input(&word.text);
+    let is_input = |word: &ShellWord| word.text == "-" || crate::shells::is_input(&word.text);
     let from_input = command.words.iter().any(|word| word.text == "-s") || operand.is_none_or(is_input);
     // `xargs sh -c`: what comes in is put among the words.
     let from_words = takes_code.is_some() && is_shell(name) && command.words.iter().any(|word| !word.known);
@@ -60,12 +60,12 @@ fn runs_its_input(command: &Command) -> bool {
 }
 
 /// `x=$(curl …); eval "$x"`.
-fn is_kept_and_run(script: &Script, fetch: &Command) -> bool {
+fn is_kept_and_run(script: &ShellScript, fetch: &ShellCommand) -> bool {
     let Some(holder) = fetch.inside.and_then(|at| script.commands.get(at)) else { return false };
     let is_open = |assignment: &&Assignment| !assignment.value.known;
     let names: Vec<&str> =
         holder.assignments.iter().filter(is_open).map(|assignment| assignment.name.as_str()).collect();
-    let holds = |word: &Word| {
+    let holds = |word: &ShellWord| {
         let is_it = |name: &&str| word.text.contains(&format!("${name}")) || word.text.contains(&format!("${{{name}"));
         !word.known && names.iter().any(is_it)
     };
@@ -78,7 +78,7 @@ fn is_kept_and_run(script: &Script, fetch: &Command) -> bool {
 }
 
 /// `bash <(curl …)`, `sh -c "$(curl …)"`, `eval "$(wget …)"`, `$(curl …)`.
-fn is_part_of_code(script: &Script, fetch: &Command) -> bool {
+fn is_part_of_code(script: &ShellScript, fetch: &ShellCommand) -> bool {
     let mut outer = fetch.inside;
     for _ in 0..crate::MAX_DEPTH {
         let Some(command) = outer.and_then(|at| script.commands.get(at)) else { return false };
@@ -97,7 +97,7 @@ fn is_part_of_code(script: &Script, fetch: &Command) -> bool {
 }
 
 /// `curl -o x …; sh x`.
-fn is_saved_and_run(script: &Script, at: usize, fetch: &Command) -> bool {
+fn is_saved_and_run(script: &ShellScript, at: usize, fetch: &ShellCommand) -> bool {
     let bare = |text: &str| text.trim_start_matches("./").to_owned();
     let mut saved: Vec<String> = fetch
         .redirects
@@ -119,7 +119,7 @@ fn is_saved_and_run(script: &Script, at: usize, fetch: &Command) -> bool {
     script.commands.iter().skip(at + 1).any(|command| {
         let runs = is_interpreter(program(command)) || matches!(program(command), "source" | ".");
         let operand = command.words.iter().skip(1).find(|word| !word.text.starts_with('-'));
-        let is_saved = |word: &Word| saved.contains(&bare(&word.text));
+        let is_saved = |word: &ShellWord| saved.contains(&bare(&word.text));
         (runs && operand.is_some_and(is_saved))
             || command.words.first().is_some_and(|word| word.text.contains('/') && is_saved(word))
     })

@@ -1,27 +1,27 @@
 //! The programs and their options. One row for programs that share them.
 
-pub(super) struct Row {
+pub(super) struct OptionsRow {
     pub names: &'static [&'static str],
     pub options: &'static [&'static str],
     /// How letters are read: `-vI x` is `-v -I x`.
-    pub letters: Letters,
+    pub letters: OptionLetters,
 }
 
-pub(super) enum Letters {
+pub(super) enum OptionLetters {
     Bundled,
     /// `-wrapper` is one option, and `-Bx` is `-B x`.
     Apart,
 }
 
-const fn row(names: &'static [&'static str], options: &'static [&'static str]) -> Row {
-    Row { names, options, letters: Letters::Bundled }
+const fn row(names: &'static [&'static str], options: &'static [&'static str]) -> OptionsRow {
+    OptionsRow { names, options, letters: OptionLetters::Bundled }
 }
 
-const fn apart(names: &'static [&'static str], options: &'static [&'static str]) -> Row {
-    Row { names, options, letters: Letters::Apart }
+const fn apart(names: &'static [&'static str], options: &'static [&'static str]) -> OptionsRow {
+    OptionsRow { names, options, letters: OptionLetters::Apart }
 }
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[OptionsRow] = &[
     // Files and texts.
     row(&["sort"], &["--compress-program"]),
     row(&["install"], &["--strip-program"]),

@@ -1,7 +1,7 @@
 //! Programs that are taken to read only, and how they write or run: none of it is covered silently by a rule for the
 //! program. Either another command or a written file is told, or the script is unknown.
 
-use crate::{CommandPattern, Script};
+use crate::{CommandPattern, ShellScript};
 
 /// How each attack is written.
 const WRITE_OR_RUN: &[&str] = &[
@@ -472,7 +472,7 @@ const BY_NATURE: &[&str] = &[
     "rustc -o x a.rs",
 ];
 
-fn is_told(script: &Script) -> bool {
+fn is_told(script: &ShellScript) -> bool {
     let started = script.commands.iter().filter(|command| !command.words.is_empty()).count();
     !script.unknown.is_empty() || started > 1 || script.commands.iter().any(|command| !command.written().is_empty())
 }

@@ -1,6 +1,6 @@
 //! Ways to write the same command, for rules that forbid.
 
-use crate::Word;
+use crate::ShellWord;
 
 /// Options of git that stand before its verb and take the next word.
 const GIT_VALUES: [&str; 9] = [
@@ -16,18 +16,19 @@ const GIT_VALUES: [&str; 9] = [
 ];
 
 pub(super) struct Spelling {
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// It means the same for certain.
     pub is_sure: bool,
 }
 
 /// As it is written; with the program's bare name; without the options before the first operand; without a runner.
-pub(super) fn spellings(words: &[Word]) -> Vec<Spelling> {
-    let sure = |words: Vec<Word>| Spelling { words, is_sure: true };
+pub(super) fn spellings(words: &[ShellWord]) -> Vec<Spelling> {
+    let sure = |words: Vec<ShellWord>| Spelling { words, is_sure: true };
     let mut all = vec![sure(words.to_vec())];
     let Some((program, rest)) = words.split_first().filter(|(program, _)| program.known) else { return all };
     let name = bare(&program.text);
-    let with = |rest: &[Word]| std::iter::once(Word::known(name.as_str())).chain(rest.iter().cloned()).collect();
+    let with =
+        |rest: &[ShellWord]| std::iter::once(ShellWord::known(name.as_str())).chain(rest.iter().cloned()).collect();
     all.push(sure(with(rest)));
     let behind = after_options(rest, |option| name == "git" && GIT_VALUES.contains(&option));
     if behind > 0 {
@@ -41,7 +42,7 @@ pub(super) fn spellings(words: &[Word]) -> Vec<Spelling> {
 }
 
 /// What a runner starts: its first operand, or one behind the value of an option or what else it takes (an image, a pod).
-fn started(name: &str, words: &[Word]) -> Vec<Spelling> {
+fn started(name: &str, words: &[ShellWord]) -> Vec<Spelling> {
     const MOST: usize = 20;
     let Some(rest) = crate::runners::started(name, words) else { return Vec::new() };
     let behind = after_options(rest, |_| false);
@@ -54,7 +55,7 @@ fn started(name: &str, words: &[Word]) -> Vec<Spelling> {
     all
 }
 
-fn with_bare_name(words: &[Word]) -> Vec<Word> {
+fn with_bare_name(words: &[ShellWord]) -> Vec<ShellWord> {
     let mut words = words.to_vec();
     if let Some(program) = words.first_mut().filter(|program| program.known) {
         program.text = bare(&program.text);
@@ -63,8 +64,8 @@ fn with_bare_name(words: &[Word]) -> Vec<Word> {
 }
 
 /// The last option before `behind` may have taken the word there: where the operands begin then.
-fn behind_value(words: &[Word], behind: usize) -> Option<usize> {
-    let takes_value = |word: &Word| word.text.starts_with('-') && !word.text.contains('=') && word.text != "--";
+fn behind_value(words: &[ShellWord], behind: usize) -> Option<usize> {
+    let takes_value = |word: &ShellWord| word.text.starts_with('-') && !word.text.contains('=') && word.text != "--";
     words.get(behind.checked_sub(1)?).filter(|word| takes_value(word))?;
     let longer = (behind + 1).min(words.len());
     Some(longer + after_options(&words[longer..], |_| false))
@@ -76,7 +77,7 @@ fn bare(program: &str) -> String {
     name.strip_suffix(".exe").map_or(name.clone(), str::to_owned)
 }
 
-fn after_options(words: &[Word], takes_value: impl Fn(&str) -> bool) -> usize {
+fn after_options(words: &[ShellWord], takes_value: impl Fn(&str) -> bool) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| word.text.starts_with(['-', '+'])) {
         at += if takes_value(&word.text) { 2 } else { 1 };

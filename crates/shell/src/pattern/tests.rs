@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn words(text: &str) -> Vec<Word> {
+fn words(text: &str) -> Vec<ShellWord> {
     let word = |word: &str| match word.strip_prefix('?') {
-        Some(open) => Word::unknown(open),
-        None => Word::known(word),
+        Some(open) => ShellWord::unknown(open),
+        None => ShellWord::known(word),
     };
     text.split('|').map(word).collect()
 }
@@ -112,7 +112,7 @@ proptest::proptest! {
     #[test]
     fn a_quoted_word_means_exactly_itself(word in "[ -~é\n]{0,12}", other in "[ -~é\n]{0,12}") {
         let pattern = CommandPattern::parse(&format!("run {}", quoted(&word))).unwrap();
-        let command = |word: &str| [Word::known("run"), Word::known(word)];
+        let command = |word: &str| [ShellWord::known("run"), ShellWord::known(word)];
         proptest::prop_assert!(pattern.allows(&command(&word)));
         proptest::prop_assert_eq!(pattern.allows(&command(&other)), word == other);
     }
@@ -133,10 +133,10 @@ proptest::proptest! {
         length in 0..3_usize,
     ) {
         let pattern = CommandPattern::parse(&rule).unwrap();
-        let known: Vec<Word> = command.iter().map(Word::known).collect();
+        let known: Vec<ShellWord> = command.iter().map(ShellWord::known).collect();
         let mut before = known.clone();
         let from = open.min(known.len());
-        before.splice(from..(from + length).min(known.len()), [Word::unknown("$X")]);
+        before.splice(from..(from + length).min(known.len()), [ShellWord::unknown("$X")]);
         if pattern.forbids(&known) == Forbids::Yes {
             proptest::prop_assert!(pattern.forbids(&before) != Forbids::No, "{} / {:?}", rule, before);
         }

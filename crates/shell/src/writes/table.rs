@@ -1,8 +1,8 @@
 //! The programs whose written files are known. One row a program.
 
-use super::{Parts, Written, special};
+use super::{SortedWords, WrittenPlace, special};
 
-pub(super) struct Writer {
+pub(super) struct WritingProgram {
     pub names: &'static [&'static str],
     /// Letters and long names of options that take a value.
     pub values: &'static str,
@@ -21,20 +21,20 @@ pub(super) enum What {
     Operands(usize),
     /// The last operand, or the folder of `-t`.
     Target,
-    Other(fn(&Parts) -> Vec<Written>),
+    Other(fn(&SortedWords) -> Vec<WrittenPlace>),
 }
 
-const fn writer(names: &'static [&'static str], values: &'static str, what: What) -> Writer {
-    Writer { names, values, long_values: &[], outputs: &[], what, by_nature: true }
+const fn writer(names: &'static [&'static str], values: &'static str, what: What) -> WritingProgram {
+    WritingProgram { names, values, long_values: &[], outputs: &[], what, by_nature: true }
 }
 
-const fn with_long(mut row: Writer, long_values: &'static [&'static str]) -> Writer {
+const fn with_long(mut row: WritingProgram, long_values: &'static [&'static str]) -> WritingProgram {
     row.long_values = long_values;
     row
 }
 
 /// One that reads unless it is told to write.
-const fn by_option(mut row: Writer, outputs: &'static [&'static str]) -> Writer {
+const fn by_option(mut row: WritingProgram, outputs: &'static [&'static str]) -> WritingProgram {
     (row.outputs, row.by_nature) = (outputs, false);
     row
 }
@@ -184,11 +184,11 @@ const PIP: &[&str] = &["--target", "--dest", "--log", "--report", "--prefix", "-
 const PYTEST: &[&str] = &["--basetemp", "--junitxml", "--junit-xml", "--log-file", "--report-log"];
 const FIND: &[&str] = &["-fprintf", "-fprint", "-fprint0", "-fls"];
 
-pub(super) const WRITERS: &[Writer] = &[
+pub(super) const WRITERS: &[WritingProgram] = &[
     with_long(writer(&["cp", "gcp", "ln", "gln"], "St", What::Target), COPIES),
     with_long(writer(&["mv", "gmv"], "St", What::Other(special::moves)), COPIES),
     with_long(writer(&["install", "ginstall"], "gmoSt", What::Other(special::install)), COPIES),
-    Writer {
+    WritingProgram {
         outputs: &[
             "--log-file",
             "--backup-dir",
@@ -227,7 +227,7 @@ pub(super) const WRITERS: &[Writer] = &[
         with_long(writer(&["curl"], "AbcCdDeEFhHKmoPQrtTuUwxXyYz", What::Other(special::curl)), CURL),
         CURL_OUTPUTS,
     ),
-    Writer {
+    WritingProgram {
         outputs: &[
             "-o",
             "--output-file",
@@ -240,12 +240,12 @@ pub(super) const WRITERS: &[Writer] = &[
         ],
         ..with_long(writer(&["wget"], "aABDeiIlnoOPQRtTUwX", What::Other(special::wget)), WGET)
     },
-    Writer {
+    WritingProgram {
         outputs: &["--index-file", "-g", "--listed-incremental", "--volno-file"],
         ..with_long(writer(&["tar", "gtar", "bsdtar"], "fCTXbgHIKLNVF", What::Other(special::tar)), TAR)
     },
     writer(&["unzip"], "dPx", What::Other(special::unzip)),
-    Writer {
+    WritingProgram {
         outputs: &["-o", "--output", "-r", "--reject-file"],
         ..with_long(writer(&["patch", "gpatch"], "bBdDFgiopryYzV", What::Other(special::patch)), PATCH)
     },
@@ -283,7 +283,10 @@ pub(super) const WRITERS: &[Writer] = &[
         &["-t", "--target", "-d", "--dest", "--log", "--report", "--prefix", "--root", "--src"],
     ),
     writer(&["gcc", "g++", "cc", "c++", "clang", "clang++", "ld"], "", What::Other(special::compiler)),
-    Writer { outputs: &["-o", "--out-dir"], ..with_long(writer(&["rustc"], "oLlC", What::Nothing), &["--out-dir"]) },
+    WritingProgram {
+        outputs: &["-o", "--out-dir"],
+        ..with_long(writer(&["rustc"], "oLlC", What::Nothing), &["--out-dir"])
+    },
     with_long(
         writer(&["csplit", "gcsplit"], "bfn", What::Other(special::csplit)),
         &["--prefix", "--suffix-format", "--digits"],
@@ -294,10 +297,13 @@ pub(super) const WRITERS: &[Writer] = &[
     by_option(writer(&["cargo"], "", What::Other(special::cargo)), &[]),
     by_option(with_long(writer(&["pytest", "py.test"], "", What::Nothing), PYTEST), PYTEST),
     by_option(writer(&["go"], "", What::Other(special::go)), &[]),
-    Writer { outputs: &["-O", "--out"], ..with_long(writer(&["zip"], "bnOtx", What::Other(special::zip)), &["--out"]) },
+    WritingProgram {
+        outputs: &["-O", "--out"],
+        ..with_long(writer(&["zip"], "bnOtx", What::Other(special::zip)), &["--out"])
+    },
     writer(&["7z", "7za", "7zr", "7zz"], "", What::Other(special::seven)),
     writer(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma"], "S", What::Other(special::compressed)),
-    Writer { outputs: &["-o"], ..writer(&["zstd", "unzstd", "lz4"], "o", What::Other(special::compressed)) },
+    WritingProgram { outputs: &["-o"], ..writer(&["zstd", "unzstd", "lz4"], "o", What::Other(special::compressed)) },
     writer(&["cpio"], "EFHMIORVC", What::Other(special::cpio)),
     writer(&["sponge", "dos2unix", "unix2dos", "fallocate"], "lo", What::Operands(0)),
     writer(&["setfacl", "setfattr"], "mxnv", What::Operands(0)),

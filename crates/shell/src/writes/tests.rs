@@ -1,13 +1,13 @@
 //! One line a command: what it writes, `?` before what is not known, `a/{b}` for what a folder gets.
 
 fn told(script: &str) -> String {
-    let word = |word: &crate::Word| format!("{}{}", if word.known { "" } else { "?" }, word.text);
-    let written = |written: &super::Written| match written.inside.as_slice() {
+    let word = |word: &crate::ShellWord| format!("{}{}", if word.known { "" } else { "?" }, word.text);
+    let written = |written: &super::WrittenPlace| match written.inside.as_slice() {
         [] => word(&written.path),
         inside => format!("{}/{{{}}}", word(&written.path), inside.iter().map(word).collect::<Vec<_>>().join(",")),
     };
     let script = crate::read(script);
-    script.commands.iter().flat_map(crate::Command::written).map(|one| written(&one)).collect::<Vec<_>>().join(" ")
+    script.commands.iter().flat_map(crate::ShellCommand::written).map(|one| written(&one)).collect::<Vec<_>>().join(" ")
 }
 
 #[test]

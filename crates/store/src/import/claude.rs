@@ -12,14 +12,14 @@ use omp_types::{
 };
 use serde_json::{Map, Value};
 
-use super::draft::Draft;
-use super::source::{Source, SourceLine, number, text};
+use super::draft::ImportDraft;
+use super::source::{ImportSource, SourceLine, number, text};
 use crate::entry::{Compaction, CustomMessageEntry, EntryBody};
 
 /// Answers that Claude Code made up itself, such as an error of the service.
 const NOBODY: &str = "<synthetic>";
 
-pub(super) fn convert(source: &Source, draft: &mut Draft<'_>) {
+pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
     let mut convert = Convert { draft, ends: Vec::new(), places: HashMap::new(), answers: HashMap::new() };
     for (at, line) in source.lines.iter().enumerate() {
         convert.take(line, &source.lines[at + 1..]);
@@ -28,7 +28,7 @@ pub(super) fn convert(source: &Source, draft: &mut Draft<'_>) {
 }
 
 /// Given by the user, else made up, else the summary of this very conversation.
-fn title(source: &Source) -> Option<String> {
+fn title(source: &ImportSource) -> Option<String> {
     let last = |kind: &str, key: &str| {
         let lines = source.lines.iter().rev().filter(|line| text(&line.value, "type") == kind);
         lines.map(|line| text(&line.value, key)).find(|title| !title.is_empty()).map(str::to_owned)
@@ -43,7 +43,7 @@ fn title(source: &Source) -> Option<String> {
 }
 
 struct Convert<'a, 'b> {
-    draft: &'a mut Draft<'b>,
+    draft: &'a mut ImportDraft<'b>,
     /// The newest entry at each place of the tree: an answer with its results is one place.
     ends: Vec<String>,
     places: HashMap<String, usize>,

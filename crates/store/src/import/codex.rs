@@ -9,8 +9,8 @@ use omp_types::{
 };
 use serde_json::{Map, Value, json};
 
-use super::draft::Draft;
-use super::source::{Source, number, text};
+use super::draft::ImportDraft;
+use super::source::{ImportSource, number, text};
 use crate::entry::{Compaction, EntryBody};
 
 /// Events that say again what a response item says.
@@ -36,8 +36,8 @@ const HARNESS: [&str; 7] = [
     "# AGENTS.md instructions",
 ];
 
-pub(super) fn convert(source: &Source, draft: &mut Draft<'_>) {
-    let mut convert = Convert {
+pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
+    let mut convert = CodexConvert {
         draft,
         content: Vec::new(),
         usage: Usage::default(),
@@ -56,8 +56,8 @@ pub(super) fn convert(source: &Source, draft: &mut Draft<'_>) {
     convert.finish_answer();
 }
 
-struct Convert<'a, 'b> {
-    draft: &'a mut Draft<'b>,
+struct CodexConvert<'a, 'b> {
+    draft: &'a mut ImportDraft<'b>,
     /// Of the answer that is being put together.
     content: Vec<Content>,
     usage: Usage,
@@ -65,7 +65,7 @@ struct Convert<'a, 'b> {
     model: String,
 }
 
-impl Convert<'_, '_> {
+impl CodexConvert<'_, '_> {
     fn take(&mut self, kind: &str, payload: &Value, number: u32, line: &Value) {
         match kind {
             "session_meta" => self.first_line(payload),

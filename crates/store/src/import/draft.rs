@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Program;
 use crate::blob::BlobStore;
-use crate::entry::{Custom, EntryBody, ModelChange, Place};
+use crate::entry::{Custom, EntryBody, EntryPosition, ModelChange};
 use crate::header::{SessionHeader, VERSION};
 use crate::ids::{Ids, hash};
 use crate::platform;
@@ -26,7 +26,7 @@ pub(super) struct Name<'a> {
     pub source: &'a Path,
 }
 
-pub(super) struct Draft<'a> {
+pub(super) struct ImportDraft<'a> {
     pub cwd: Option<String>,
     pub title: Option<String>,
     pub report: Report,
@@ -44,7 +44,7 @@ pub(super) struct Draft<'a> {
     calls: HashMap<String, String>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> ImportDraft<'a> {
     pub fn new(blobs: &'a BlobStore, report: Report) -> Self {
         Self {
             cwd: None,
@@ -101,7 +101,7 @@ impl<'a> Draft<'a> {
             // The image stays in the file, where it is whole too.
             Err(_) => std::borrow::Cow::Borrowed(body),
         };
-        let place = Place { id, parent_id: parent, timestamp: &self.time };
+        let place = EntryPosition { id, parent_id: parent, timestamp: &self.time };
         let before = self.lines.len();
         if body.write_line(&mut self.lines, &place).is_err() {
             self.lines.truncate(before);
@@ -178,7 +178,7 @@ impl<'a> Draft<'a> {
         let from = json!({"program": name.program.name(), "path": name.source.to_string_lossy()});
         let mut note = Vec::new();
         let id = self.ids.unused();
-        let place = Place { id: &id, parent_id: self.leaf.as_deref(), timestamp: &self.time };
+        let place = EntryPosition { id: &id, parent_id: self.leaf.as_deref(), timestamp: &self.time };
         kept("source", &from).write_line(&mut note, &place)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(slot.to_line().as_bytes())?;

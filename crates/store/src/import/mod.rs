@@ -18,8 +18,8 @@ pub use find::{Importable, importable};
 use crate::blob::BlobStore;
 use crate::folder::SessionsDir;
 use crate::problem::Report;
-use draft::Draft;
-use source::Source;
+use draft::ImportDraft;
+use source::ImportSource;
 
 /// A program whose sessions can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Program {
 
 /// Where an import goes.
 #[derive(Clone, Debug)]
-pub struct Destination<'a> {
+pub struct ImportDestination<'a> {
     pub sessions: &'a SessionsDir,
     pub blobs: &'a BlobStore,
     /// The working folder of a session that does not name its own.
@@ -85,14 +85,17 @@ impl std::fmt::Display for Program {
 }
 
 /// Turns one session file of another program into a session of ours.
-pub fn import(program: Program, path: &Path, to: &Destination<'_>) -> Result<Imported, ImportError> {
-    let source =
-        Source::read(path).map_err(|source| ImportError::Unreadable { path: path.to_owned(), program, source })?;
+pub fn import(program: Program, path: &Path, to: &ImportDestination<'_>) -> Result<Imported, ImportError> {
+    let source = ImportSource::read(path).map_err(|source| ImportError::Unreadable {
+        path: path.to_owned(),
+        program,
+        source,
+    })?;
     let id = source::session_id(program, path, &source);
     if let Some(path) = find::imported(to.sessions, &id) {
         return Ok(Imported { path, id, title: None, messages: 0, already: true, report: Report::default() });
     }
-    let mut draft = Draft::new(to.blobs, source.report.clone());
+    let mut draft = ImportDraft::new(to.blobs, source.report.clone());
     match program {
         Program::Claude => claude::convert(&source, &mut draft),
         Program::Codex => codex::convert(&source, &mut draft),

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use omp_types::{Message, OtherMessage};
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, kept};
-use super::source::{Source, text};
+use super::draft::{ImportDraft, kept};
+use super::source::{ImportSource, text};
 use crate::entry::{EntryBody, ModelChange, OtherEntry};
 use crate::problem::Damage;
-use crate::scan::Kind;
+use crate::scan::ContextEntryKind;
 
-pub(super) fn convert(source: &Source, draft: &mut Draft<'_>) {
+pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
     let mut known: HashSet<String> = HashSet::new();
     // Files of the first version have no ids: entries by position, the header being number 0.
     let mut in_order: Vec<String> = vec![String::new()];
@@ -63,7 +63,7 @@ fn body(value: &Value, in_order: &[String]) -> EntryBody {
             let model = format!("{}/{}", text(value, "provider"), text(value, "modelId"));
             EntryBody::ModelChange(ModelChange { model, role: None, resolved_model_is_fallback: false })
         }
-        _ if Kind::named(kind) == Kind::Unknown || kind == "message" => {
+        _ if ContextEntryKind::named(kind) == ContextEntryKind::Unknown || kind == "message" => {
             kept(if kind.is_empty() { "line" } else { kind }, value)
         }
         _ => {

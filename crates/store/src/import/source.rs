@@ -13,7 +13,7 @@ use crate::problem::{Damage, Report};
 /// A source is held in memory while it is turned over; no conversation is longer than this.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
-pub(super) struct Source {
+pub(super) struct ImportSource {
     pub lines: Vec<SourceLine>,
     pub report: Report,
 }
@@ -24,7 +24,7 @@ pub(super) struct SourceLine {
     pub value: Value,
 }
 
-impl Source {
+impl ImportSource {
     /// Lines that are no JSON objects are told and left where they are.
     pub fn read(path: &Path) -> io::Result<Self> {
         let found = std::fs::metadata(path)?;
@@ -52,7 +52,7 @@ impl Source {
 }
 
 /// The source's own id where it is one that cannot be confused with another, else one made from its name.
-pub(super) fn session_id(program: Program, path: &Path, source: &Source) -> String {
+pub(super) fn session_id(program: Program, path: &Path, source: &ImportSource) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let first = |keys: &[&str]| source.lines.iter().find_map(|line| own_id(&line.value, keys));
     let own = match program {

@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-fn check(line: &str, expect: Result<(&str, &str, &str), Fault>) {
-    let show = |field: &Field<'_>| match field {
-        Field::Absent => "-".to_owned(),
-        Field::Null => "null".to_owned(),
-        Field::Text(text) => format!("={text}"),
-        Field::Other => "?".to_owned(),
+fn check(line: &str, expect: Result<(&str, &str, &str), SkimFault>) {
+    let show = |field: &SkimmedField<'_>| match field {
+        SkimmedField::Absent => "-".to_owned(),
+        SkimmedField::Null => "null".to_owned(),
+        SkimmedField::Text(text) => format!("={text}"),
+        SkimmedField::Other => "?".to_owned(),
     };
     let seen = skim(line.as_bytes()).map(|head| (show(&head.kind), show(&head.id), show(&head.parent)));
     let expect = expect.map(|(kind, id, parent)| (kind.to_owned(), id.to_owned(), parent.to_owned()));
@@ -26,15 +26,15 @@ fn heads_of_lines() {
     check(r#"{"id":7,"type":["message"],"parentId":nul}"#, Ok(("?", "?", "?")));
     check(r#"{"id":"first","id":"second"}"#, Ok(("-", "=first", "-")));
     check("{}", Ok(("-", "-", "-")));
-    check("null", Err(Fault::NotAnObject));
-    check("[1]", Err(Fault::NotAnObject));
-    check("", Err(Fault::Unfinished));
-    check(r#"{"type":"message","id":"a"#, Err(Fault::Unfinished));
-    check(r#"{"type" "message"}"#, Err(Fault::Broken));
-    check(r#"{"type":}"#, Err(Fault::Broken));
-    check(r#"{type:1}"#, Err(Fault::Broken));
-    check("\"\\", Err(Fault::NotAnObject));
-    check(r#"{"a\"#, Err(Fault::Unfinished));
+    check("null", Err(SkimFault::NotAnObject));
+    check("[1]", Err(SkimFault::NotAnObject));
+    check("", Err(SkimFault::Unfinished));
+    check(r#"{"type":"message","id":"a"#, Err(SkimFault::Unfinished));
+    check(r#"{"type" "message"}"#, Err(SkimFault::Broken));
+    check(r#"{"type":}"#, Err(SkimFault::Broken));
+    check(r#"{type:1}"#, Err(SkimFault::Broken));
+    check("\"\\", Err(SkimFault::NotAnObject));
+    check(r#"{"a\"#, Err(SkimFault::Unfinished));
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn any_object(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<
     prop::collection::vec((key, value), 0..8).prop_map(|fields| fields.into_iter().collect())
 }
 
-fn as_parsed(object: &Map<String, Value>, key: &str) -> Field<'static> {
+fn as_parsed(object: &Map<String, Value>, key: &str) -> SkimmedField<'static> {
     match object.get(key) {
-        None => Field::Absent,
-        Some(Value::Null) => Field::Null,
-        Some(Value::String(text)) => Field::Text(text.clone().into()),
-        Some(_) => Field::Other,
+        None => SkimmedField::Absent,
+        Some(Value::Null) => SkimmedField::Null,
+        Some(Value::String(text)) => SkimmedField::Text(text.clone().into()),
+        Some(_) => SkimmedField::Other,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use omp_store::{ArtifactDir, Copied, CopyError, CopyTo, EntryBody, EntryId, Label, TitleSource};
+use omp_store::{ArtifactDir, CopiedSession, CopyError, CopyTo, EntryBody, EntryId, Label, TitleSource};
 use serde_json::Value;
 
 use crate::{Place, texts, user};
@@ -50,7 +50,7 @@ fn a_fork_holds_every_entry_unchanged_under_a_new_name() {
     let before = std::fs::read(&path).unwrap();
     let source = place.open(&path);
     let folder = place.path().join("new");
-    let Copied { path: fork, id, warnings } = source.fork(to(&folder)).unwrap();
+    let CopiedSession { path: fork, id, warnings } = source.fork(to(&folder)).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(fork.parent().unwrap(), folder);
@@ -84,7 +84,7 @@ fn a_fork_keeps_what_it_does_not_understand() {
         r#"{"type":"session","id":"old","cwd":"/p"}"#,
     ] {
         let path = place.file(format!("{head}\n{rest}{{\"type\":\"mess"));
-        let Copied { path: fork, .. } = place.open(&path).fork(to(place.path())).unwrap();
+        let CopiedSession { path: fork, .. } = place.open(&path).fork(to(place.path())).unwrap();
         let copied = std::fs::read_to_string(&fork).unwrap();
         assert!(copied.ends_with(&format!("}}\n{rest}")), "{copied}");
         let header = header(&fork);

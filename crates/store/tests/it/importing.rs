@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use omp_store::import::{Destination, ImportError, Imported, Program, import, importable};
+use omp_store::import::{ImportDestination, ImportError, Imported, Program, import, importable};
 use omp_store::{Context, LoadedSession, SessionsDir};
 use omp_types::{Content, Env, Message};
 use serde_json::{Value, json};
@@ -33,7 +33,11 @@ impl Made {
 
     fn import(&self, program: Program) -> Result<Imported, ImportError> {
         let (sessions, blobs) = (self.sessions(), self.place.blobs());
-        import(program, &self.source, &Destination { sessions: &sessions, blobs: &blobs, cwd: Path::new("/fallback") })
+        import(
+            program,
+            &self.source,
+            &ImportDestination { sessions: &sessions, blobs: &blobs, cwd: Path::new("/fallback") },
+        )
     }
 
     /// Imports twice, and returns what the one session holds.

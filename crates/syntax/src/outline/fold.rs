@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 12;
 
 /// In the order of the file, outer folds before those they hold.
 pub fn find(tree: &Tree, lines: &[&str], limits: OutlineLimits) -> Vec<Fold> {
-    let mut finder = Finder { lines, limits, folds: Vec::new(), around: Vec::new(), comment: None };
+    let mut finder = FoldFinder { lines, limits, folds: Vec::new(), around: Vec::new(), comment: None };
     let mut cursor = tree.walk();
     let mut level = 0;
     loop {
@@ -42,7 +42,7 @@ pub fn find(tree: &Tree, lines: &[&str], limits: OutlineLimits) -> Vec<Fold> {
     }
 }
 
-struct Finder<'a> {
+struct FoldFinder<'a> {
     lines: &'a [&'a str],
     limits: OutlineLimits,
     folds: Vec<Fold>,
@@ -52,7 +52,7 @@ struct Finder<'a> {
     comment: Option<(usize, usize)>,
 }
 
-impl Finder<'_> {
+impl FoldFinder<'_> {
     /// `false` when the node's children need no look.
     fn visit(&mut self, node: &Node<'_>, level: usize) -> bool {
         while self.around.last().is_some_and(|(_, at)| *at >= level) {

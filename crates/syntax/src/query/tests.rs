@@ -8,7 +8,7 @@ fn language(name: &str) -> Language {
 
 /// The matched texts, joined.
 fn found(name: &str, pattern: &str, source: &str) -> String {
-    let query = Query::new(pattern, language(name), Strictness::Smart, None);
+    let query = SyntaxQuery::new(pattern, language(name), Strictness::Smart, None);
     let query = query.unwrap_or_else(|error| panic!("{name}: {error}"));
     let found = query.search(source, SearchLimits::default()).unwrap();
     assert!(query.may_match(source) || found.matches.is_empty(), "{name}: {pattern}");
@@ -98,7 +98,7 @@ fn metavariables() {
     check("f($_, $_)", "f(1, 2); f(1)", "f(1, 2)");
     check("f(1, $$$REST)", "f(1, 4); f(1, 2, 3); f(2, 1)", "f(1, 4) | f(1, 2, 3)");
     check("if ($C) { return $V }", "function a() { if (x) { return 1 } if (y) { z() } }", "if (x) { return 1 }");
-    let query = Query::new("f($A, $$$REST)", language("javascript"), Strictness::Smart, None).unwrap();
+    let query = SyntaxQuery::new("f($A, $$$REST)", language("javascript"), Strictness::Smart, None).unwrap();
     let found = query.search("\nf(a, b,\n  c)", SearchLimits::default()).unwrap();
     let first = &found.matches[0];
     assert_eq!((first.first_line, first.last_line), (2, 3));
@@ -109,7 +109,7 @@ fn metavariables() {
 #[test]
 fn strictness_and_selector() {
     let count = |pattern: &str, strictness, selector: Option<&str>, source: &str| {
-        let query = Query::new(pattern, language("javascript"), strictness, selector).unwrap();
+        let query = SyntaxQuery::new(pattern, language("javascript"), strictness, selector).unwrap();
         query.search(source, SearchLimits::default()).unwrap().matches.len()
     };
     assert_eq!(count("f(a)", Strictness::Smart, None, "f(/* x */ a)"), 1);
@@ -124,7 +124,8 @@ fn strictness_and_selector() {
 
 #[test]
 fn files_without_the_words_of_a_pattern_need_no_parsing() {
-    let query = |pattern: &str, strictness| Query::new(pattern, language("javascript"), strictness, None).unwrap();
+    let query =
+        |pattern: &str, strictness| SyntaxQuery::new(pattern, language("javascript"), strictness, None).unwrap();
     assert!(!query("foo($A)", Strictness::Smart).may_match("bar(1)"));
     assert!(query("foo($A)", Strictness::Smart).may_match("// foo"));
     assert!(query("foo($A)", Strictness::Signature).may_match("bar(1)"));
@@ -135,7 +136,7 @@ fn files_without_the_words_of_a_pattern_need_no_parsing() {
 fn bad_patterns_say_why() {
     let check = |name: &str, pattern: &str, selector: Option<&str>, expect: &str| {
         let error =
-            Query::new(pattern, language(name), Strictness::Smart, selector).err().map(|error| error.to_string());
+            SyntaxQuery::new(pattern, language(name), Strictness::Smart, selector).err().map(|error| error.to_string());
         let error = error.unwrap_or_default();
         assert!(error.starts_with(expect), "{pattern}: {error}");
     };
@@ -153,14 +154,14 @@ fn bad_patterns_say_why() {
 
 #[test]
 fn half_right_patterns_are_doubted_and_broken_files_told() {
-    let query = Query::new("function f() { let = }", language("javascript"), Strictness::Smart, None).unwrap();
+    let query = SyntaxQuery::new("function f() { let = }", language("javascript"), Strictness::Smart, None).unwrap();
     assert!(query.doubt().is_some_and(|doubt| doubt.contains("does not parse cleanly as javascript")));
     assert_eq!(found("rust", "a($X)", "fn f() { a(1); }\nfn g( { a(2); }\n").split(" [").count(), 2);
 }
 
 #[test]
 fn matches_are_limited() {
-    let query = Query::new("f($A)", language("javascript"), Strictness::Smart, None).unwrap();
+    let query = SyntaxQuery::new("f($A)", language("javascript"), Strictness::Smart, None).unwrap();
     let limits = SearchLimits { matches: 3, ..SearchLimits::default() };
     let found = query.search(&"f(1);\n".repeat(10), limits).unwrap();
     assert_eq!((found.matches.len(), found.cut), (3, true));

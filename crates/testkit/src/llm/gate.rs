@@ -8,17 +8,17 @@ use tokio::sync::Notify;
 /// Shared by the test, which opens it, and the streams, which wait at it. Closed at first.
 #[derive(Clone, Default)]
 pub struct Gate {
-    inner: Arc<Inner>,
+    inner: Arc<GateInner>,
 }
 
 #[derive(Default)]
-struct Inner {
-    state: Mutex<State>,
+struct GateInner {
+    state: Mutex<GateQueue>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct GateQueue {
     /// Events that may still pass.
     passes: usize,
     open: bool,
@@ -86,7 +86,7 @@ impl Gate {
         self.inner.changed.notify_waiters();
     }
 
-    fn change(&self, edit: impl FnOnce(&mut State)) {
+    fn change(&self, edit: impl FnOnce(&mut GateQueue)) {
         let wakers: Vec<Waker> = {
             let mut state = self.lock();
             edit(&mut state);
@@ -95,12 +95,12 @@ impl Gate {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GateQueue> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl GateQueue {
     fn take_pass(&mut self) -> bool {
         if self.open {
             return true;

@@ -2,21 +2,21 @@
 
 /// A member of an object, its value as it is written.
 #[derive(Debug, PartialEq)]
-pub struct Member<'a> {
+pub struct JsonMember<'a> {
     pub name: String,
     pub value: &'a [u8],
 }
 
 /// The members of the outermost object, in their order.
-pub fn members(body: &[u8]) -> Result<Vec<Member<'_>>, String> {
-    let mut scan = Scan { bytes: body, at: 0 };
+pub fn members(body: &[u8]) -> Result<Vec<JsonMember<'_>>, String> {
+    let mut scan = JsonScan { bytes: body, at: 0 };
     let mut found = Vec::new();
     scan.expect(b'{')?;
     while scan.peek()? != b'}' {
         let name = scan.string()?;
         let name = serde_json::from_slice(name).map_err(|error| format!("a name in the body is broken: {error}"))?;
         scan.expect(b':')?;
-        found.push(Member { name, value: scan.value()? });
+        found.push(JsonMember { name, value: scan.value()? });
         if scan.peek()? == b',' {
             scan.at += 1;
         }
@@ -26,7 +26,7 @@ pub fn members(body: &[u8]) -> Result<Vec<Member<'_>>, String> {
 
 /// The body without any `cache_control` member, and without the comma that came with it.
 pub fn without_cache_markers(body: &[u8]) -> Result<Vec<u8>, String> {
-    let mut scan = Scan { bytes: body, at: 0 };
+    let mut scan = JsonScan { bytes: body, at: 0 };
     let mut kept = Vec::with_capacity(body.len());
     while scan.at < body.len() {
         if body[scan.at] != b'"' {
@@ -49,7 +49,7 @@ pub fn without_cache_markers(body: &[u8]) -> Result<Vec<u8>, String> {
 const MARKER: &[u8] = b"\"cache_control\"";
 
 /// The comma before a removed member goes with it, or the one after when it was the first.
-fn drop_comma(scan: &mut Scan<'_>, kept: &mut Vec<u8>) {
+fn drop_comma(scan: &mut JsonScan<'_>, kept: &mut Vec<u8>) {
     while kept.last().is_some_and(u8::is_ascii_whitespace) {
         kept.pop();
     }
@@ -60,12 +60,12 @@ fn drop_comma(scan: &mut Scan<'_>, kept: &mut Vec<u8>) {
     }
 }
 
-struct Scan<'a> {
+struct JsonScan<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> JsonScan<'a> {
     /// The next byte that is not white space, without passing it.
     fn peek(&mut self) -> Result<u8, String> {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {

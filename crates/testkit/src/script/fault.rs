@@ -45,7 +45,7 @@ pub enum FaultKind {
     /// The connection is closed in good order, but too early.
     Close { at: Moment },
     /// An error status instead of an answer.
-    Status(Status),
+    Status(FaultStatus),
     /// Status 400 in the words each provider uses when the prompt is too long.
     ContextOverflow,
     /// An error reported inside a stream that began well, as each provider reports the given status there.
@@ -82,7 +82,7 @@ pub enum Moment {
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Status {
+pub struct FaultStatus {
     pub code: u16,
     /// Value of the `retry-after` header: seconds or a date.
     #[serde(default)]
@@ -126,7 +126,7 @@ impl Fault {
     }
 
     pub fn status(code: u16) -> Self {
-        Self::new(FaultKind::Status(Status { code, ..Status::default() }))
+        Self::new(FaultKind::Status(FaultStatus { code, ..FaultStatus::default() }))
     }
 
     pub fn stall(at: Moment) -> Self {
@@ -165,7 +165,7 @@ impl FaultKind {
     }
 }
 
-impl Status {
+impl FaultStatus {
     pub fn new(code: u16) -> Self {
         Self { code, ..Self::default() }
     }
@@ -186,8 +186,8 @@ impl Status {
     }
 }
 
-impl From<Status> for Fault {
-    fn from(status: Status) -> Self {
+impl From<FaultStatus> for Fault {
+    fn from(status: FaultStatus) -> Self {
         Fault::new(FaultKind::Status(status))
     }
 }

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-pub use fault::{After, Fault, FaultKind, Framing, Moment, Split, Status};
+pub use fault::{After, Fault, FaultKind, FaultStatus, Framing, Moment, Split};
 pub use text::{Generated, Text};
-pub use turn::{Arguments, Call, Stop, Thinking, TokenCounts, Turn};
+pub use turn::{Call, ScriptedArguments, Stop, Thinking, TokenCounts, Turn};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

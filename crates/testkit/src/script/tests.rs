@@ -47,7 +47,7 @@ turns:
     first.thinking = Some(Thinking { text: "hm".into(), signature: Some("s".into()) });
     let second = Turn::text(Text::Generated(Generated { tokens: 3, end: Some("END".into()) }))
         .stop(Stop::Raw("pause_turn".into()))
-        .fault(Status::new(429).retry_after("7").header("a", "b").into());
+        .fault(FaultStatus::new(429).retry_after("7").header("a", "b").into());
     let third = Turn::default().fault(Fault::reset(Moment::AfterEvents(4)));
     let fourth = Turn::default().fault(FaultKind::Html.into());
     let expect = Script::new([first, second, third, fourth])

@@ -46,13 +46,13 @@ pub struct Thinking {
 #[serde(try_from = "CallKeys")]
 pub struct Call {
     pub name: String,
-    pub arguments: Arguments,
+    pub arguments: ScriptedArguments,
     /// Made from the number of the turn and of the call when absent. Two calls may share one.
     pub id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Arguments {
+pub enum ScriptedArguments {
     Object(Map<String, Value>),
     /// Streamed piece by piece as they stand, valid or not.
     Raw(Vec<String>),
@@ -155,15 +155,15 @@ impl Turn {
 impl Call {
     pub fn new(name: &str, arguments: Value) -> Self {
         let arguments = match arguments {
-            Value::Object(map) => Arguments::Object(map),
-            other => Arguments::Raw(vec![other.to_string()]),
+            Value::Object(map) => ScriptedArguments::Object(map),
+            other => ScriptedArguments::Raw(vec![other.to_string()]),
         };
         Self { name: name.to_owned(), arguments, id: None }
     }
 
     pub fn raw<const N: usize>(name: &str, pieces: [&str; N]) -> Self {
         let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
-        Self { name: name.to_owned(), arguments: Arguments::Raw(pieces), id: None }
+        Self { name: name.to_owned(), arguments: ScriptedArguments::Raw(pieces), id: None }
     }
 
     pub fn id(mut self, id: &str) -> Self {
@@ -174,8 +174,8 @@ impl Call {
     /// The argument text in the pieces in which it is streamed.
     pub fn pieces(&self) -> Vec<String> {
         match &self.arguments {
-            Arguments::Raw(pieces) => pieces.clone(),
-            Arguments::Object(map) => {
+            ScriptedArguments::Raw(pieces) => pieces.clone(),
+            ScriptedArguments::Object(map) => {
                 let text: Vec<char> = Value::Object(map.clone()).to_string().chars().collect();
                 text.chunks(PIECE).map(|piece| piece.iter().collect()).collect()
             }
@@ -184,14 +184,14 @@ impl Call {
 
     fn cut_in_half(&mut self) {
         let text: Vec<char> = self.pieces().concat().chars().collect();
-        self.arguments = Arguments::Raw(vec![text[..text.len() / 2].iter().collect()]);
+        self.arguments = ScriptedArguments::Raw(vec![text[..text.len() / 2].iter().collect()]);
     }
 
     pub(super) fn numbered(&mut self, number: usize) {
         let text = number.to_string();
         match &mut self.arguments {
-            Arguments::Raw(pieces) => pieces.iter_mut().for_each(|piece| *piece = piece.replace("{i}", &text)),
-            Arguments::Object(map) => map.values_mut().for_each(|value| number_strings(value, &text)),
+            ScriptedArguments::Raw(pieces) => pieces.iter_mut().for_each(|piece| *piece = piece.replace("{i}", &text)),
+            ScriptedArguments::Object(map) => map.values_mut().for_each(|value| number_strings(value, &text)),
         }
         self.id = self.id.as_ref().map(|id| id.replace("{i}", &text));
     }
@@ -230,8 +230,8 @@ impl TryFrom<CallKeys> for Call {
             (Some(_), Some(_)) => {
                 return Err(format!("call of `{}` has both `arguments` and `raw`; keep one", keys.name));
             }
-            (None, Some(pieces)) => Arguments::Raw(pieces),
-            (map, None) => Arguments::Object(map.unwrap_or_default()),
+            (None, Some(pieces)) => ScriptedArguments::Raw(pieces),
+            (map, None) => ScriptedArguments::Object(map.unwrap_or_default()),
         };
         Ok(Call { name: keys.name, arguments, id: keys.id })
     }

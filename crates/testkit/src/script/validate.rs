@@ -38,9 +38,9 @@ fn repeat(turns: &mut Vec<Turn>, mut turn: Turn) {
 }
 
 /// What is wrong, and what to do about it.
-type Refusal = (String, &'static str);
+type ScriptProblem = (String, &'static str);
 
-fn check(turn: &Turn) -> Result<(), Refusal> {
+fn check(turn: &Turn) -> Result<(), ScriptProblem> {
     if turn.repeat == Some(0) {
         return Err(("`repeat: 0` plays nothing".into(), "leave the turn out, or repeat it at least once"));
     }
@@ -56,7 +56,7 @@ fn check(turn: &Turn) -> Result<(), Refusal> {
     turn.fault.as_ref().map_or(Ok(()), |fault| check_fault(&fault.kind))
 }
 
-fn check_fault(kind: &FaultKind) -> Result<(), Refusal> {
+fn check_fault(kind: &FaultKind) -> Result<(), ScriptProblem> {
     match kind {
         FaultKind::Status(status) if !(400..=599).contains(&status.code) => {
             Err((format!("status {} is not an error", status.code), "use a code from 400 to 599"))
@@ -72,7 +72,7 @@ fn check_fault(kind: &FaultKind) -> Result<(), Refusal> {
     }
 }
 
-fn check_header(name: &str, value: &str) -> Result<(), Refusal> {
+fn check_header(name: &str, value: &str) -> Result<(), ScriptProblem> {
     if name.is_empty() || name.contains([':', '\r', '\n', ' ']) || value.contains(['\r', '\n']) {
         return Err((
             format!("header `{name}` cannot be sent"),
@@ -82,7 +82,7 @@ fn check_header(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_framing(framing: &Framing) -> Result<(), Refusal> {
+fn check_framing(framing: &Framing) -> Result<(), ScriptProblem> {
     match &framing.split {
         Some(Split::Every(0)) => Err(("`split: { every: 0 }`".into(), "split every 1 byte or more")),
         Some(Split::At(offsets)) if !offsets.is_sorted() => {

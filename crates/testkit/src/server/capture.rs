@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::http1::Request;
+use super::http1::ReceivedRequest;
 use crate::wire::Wire;
 
 const FOLDER: &str = "OMP_TEST_REQUESTS";
@@ -19,12 +19,12 @@ const MAX_BODY: usize = 4 << 20;
 const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
-pub struct Capture {
+pub struct CaptureFile {
     file: Option<File>,
     bytes: usize,
 }
 
-impl Capture {
+impl CaptureFile {
     pub fn new(port: u16) -> Self {
         let file = folder().and_then(|folder| {
             let name = format!("{}-{port}.jsonl", std::process::id());
@@ -34,7 +34,7 @@ impl Capture {
     }
 
     /// Only what omp itself sends: the kit's own tests send less than a vendor wants.
-    pub fn keep(&mut self, wire: Wire, request: &Request) {
+    pub fn keep(&mut self, wire: Wire, request: &ReceivedRequest) {
         let Some(file) = &mut self.file else { return };
         let is_omp = request.header("user-agent").is_some_and(|agent| agent.starts_with("omp/"));
         if !is_omp {

@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::Shared;
-use super::http1::{Request, read_request};
+use super::SharedServer;
+use super::http1::{ReceivedRequest, read_request};
 use super::listing::listing;
-use super::plan::{Response, Step, plan};
+use super::plan::{PlannedResponse, ResponseStep, plan};
 use super::record::{RecordedRequest, RequestLog};
 use super::sender::{Ending, Sender};
 use crate::script::{FaultKind, Turn};
-use crate::strict::{self, Refusal};
-use crate::wire::{self, Context, Wire};
+use crate::strict::{self, ServiceRefusal};
+use crate::wire::{self, Wire, WireContext};
 
-pub async fn serve(mut socket: TcpStream, shared: Arc<Shared>, number: usize) {
+pub async fn serve(mut socket: TcpStream, shared: Arc<SharedServer>, number: usize) {
     // Each write must be its own segment for split frames to mean something; loopback sockets do not refuse this.
     let _ = socket.set_nodelay(true);
     shared.counts.send_modify(|counts| counts.connections += 1);
@@ -50,21 +50,25 @@ async fn refuse(socket: &mut TcpStream, error: &io::Error) {
     let _ = socket.write_all(format!("{head}{body}").as_bytes()).await;
 }
 
-struct Answer {
-    steps: Vec<Step>,
+struct PlannedAnswer {
+    steps: Vec<ResponseStep>,
     turn: Option<usize>,
     /// For the log.
     shown: String,
 }
 
-impl Answer {
+impl PlannedAnswer {
     fn whole(status: u16, body: &Value) -> Self {
-        Self { steps: vec![Step::Whole(Response::json(status, body))], turn: None, shown: format!("status {status}") }
+        Self {
+            steps: vec![ResponseStep::Whole(PlannedResponse::json(status, body))],
+            turn: None,
+            shown: format!("status {status}"),
+        }
     }
 
     /// Refused by rules that every test has to keep.
-    fn not_taken(shared: &Shared, request: &Request, wire: Wire, refusal: &Refusal) -> Self {
-        let Refusal { status, message } = refusal;
+    fn not_taken(shared: &SharedServer, request: &ReceivedRequest, wire: Wire, refusal: &ServiceRefusal) -> Self {
+        let ServiceRefusal { status, message } = refusal;
         shared.refused().push(format!("{} {}: {status} {message}", request.method, request.path));
         let mut answer = Self::whole(*status, &wire::bad_request_body(wire, message));
         answer.shown = format!("status {status}: {message}");
@@ -78,7 +82,7 @@ impl Answer {
     }
 }
 
-fn answer(shared: &Shared, request: &Request) -> Answer {
+fn answer(shared: &SharedServer, request: &ReceivedRequest) -> PlannedAnswer {
     let wire = Wire::of_path(&request.path);
     match (request.method.as_str(), wire) {
         ("POST", Some(wire)) => model_answer(shared, request, wire),
@@ -87,47 +91,49 @@ fn answer(shared: &Shared, request: &Request) -> Answer {
                 && let Some(body) = &shared.script.compact =>
         {
             match strict::check_content_type(&request.headers) {
-                Err(refusal) => Answer::not_taken(shared, request, Wire::Responses, &refusal),
-                Ok(()) => Answer::whole(200, body),
+                Err(refusal) => PlannedAnswer::not_taken(shared, request, Wire::Responses, &refusal),
+                Ok(()) => PlannedAnswer::whole(200, body),
             }
         }
-        ("GET", _) if let Some(body) = listing(&request.path, &shared.script.models) => Answer::whole(200, &body),
-        _ => Answer::whole(404, &json!({"error": {"type": "not_found_error", "message": "not found"}})),
+        ("GET", _) if let Some(body) = listing(&request.path, &shared.script.models) => {
+            PlannedAnswer::whole(200, &body)
+        }
+        _ => PlannedAnswer::whole(404, &json!({"error": {"type": "not_found_error", "message": "not found"}})),
     }
 }
 
-fn model_answer(shared: &Shared, request: &Request, wire: Wire) -> Answer {
+fn model_answer(shared: &SharedServer, request: &ReceivedRequest, wire: Wire) -> PlannedAnswer {
     let checked = strict::check_headers(wire, &request.headers);
     let has_key = || strict::check_key(wire, &request.path, &request.headers);
     if let Err(refusal) = checked.and_then(|()| if shared.script.keyless { Ok(()) } else { has_key() }) {
-        return Answer::not_taken(shared, request, wire, &refusal);
+        return PlannedAnswer::not_taken(shared, request, wire, &refusal);
     }
     let Ok(json) = serde_json::from_slice::<Value>(&request.body) else {
-        return Answer::refused(wire, "the body is not JSON");
+        return PlannedAnswer::refused(wire, "the body is not JSON");
     };
     if let Some(problem) = not_streaming(wire, &request.path, &json) {
-        return Answer::refused(wire, problem);
+        return PlannedAnswer::refused(wire, problem);
     }
     if let Some(problem) = wire::unpaired(wire, &json) {
-        return Answer::refused(wire, &problem);
+        return PlannedAnswer::refused(wire, &problem);
     }
     if let Err(refusal) = strict::check_body(wire, &json) {
-        return Answer::not_taken(shared, request, wire, &refusal);
+        return PlannedAnswer::not_taken(shared, request, wire, &refusal);
     }
     shared.capture.lock().unwrap_or_else(PoisonError::into_inner).keep(wire, request);
     let script = &shared.script;
     if let Some(text) = script.aux.as_ref().filter(|_| !wire::offers_tools(&json)) {
-        let cx = Context::new(wire, &request.path, &request.body, &json, 0);
+        let cx = WireContext::new(wire, &request.path, &request.body, &json, 0);
         let steps = plan(&Turn::text(text.as_str()), None, &script.framing, &cx);
-        return Answer { steps, turn: None, shown: "aux".to_owned() };
+        return PlannedAnswer { steps, turn: None, shown: "aux".to_owned() };
     }
     let Some(choice) = shared.progress().choose(script, wire::assistant_turns(wire, &json)) else {
         let turns = script.turns.len();
         let problem = format!("the script has no turn left: it has {turns}; hint: add one or set `past_end`");
-        return Answer::refused(wire, &problem);
+        return PlannedAnswer::refused(wire, &problem);
     };
     let turn = &script.turns[choice.turn];
-    let cx = Context::new(wire, &request.path, &request.body, &json, choice.number);
+    let cx = WireContext::new(wire, &request.path, &request.body, &json, choice.number);
     let kind = choice.fault.as_ref().map(|fault| &fault.kind);
     let steps = plan(turn, kind, turn.framing.as_ref().unwrap_or(&script.framing), &cx);
     let fault = kind.map_or_else(String::new, |kind| match kind {
@@ -135,7 +141,7 @@ fn model_answer(shared: &Shared, request: &Request, wire: Wire) -> Answer {
         other => format!(", fault {other:?}"),
     });
     let shown = format!("turn {}, attempt {}{fault}", choice.turn + 1, choice.attempt + 1);
-    Answer { steps, turn: Some(choice.turn), shown }
+    PlannedAnswer { steps, turn: Some(choice.turn), shown }
 }
 
 /// The fake services only stream, so a request that forgets to ask for it is a mistake worth seeing.
@@ -148,7 +154,7 @@ fn not_streaming(wire: Wire, path: &str, json: &Value) -> Option<&'static str> {
     }
 }
 
-fn record(shared: &Shared, request: &Request, answer: &Answer, connection: usize) {
+fn record(shared: &SharedServer, request: &ReceivedRequest, answer: &PlannedAnswer, connection: usize) {
     shared.journal().push(RecordedRequest {
         method: request.method.clone(),
         path: request.path.clone(),

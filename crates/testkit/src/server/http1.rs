@@ -9,14 +9,14 @@ use tokio::net::TcpStream;
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_BODY: usize = 256 * 1024 * 1024;
 
-pub struct Request {
+pub struct ReceivedRequest {
     pub method: String,
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Bytes,
 }
 
-impl Request {
+impl ReceivedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
     }
@@ -27,7 +27,7 @@ impl Request {
 }
 
 /// The next request, or `None` when the client has closed the connection. `buffer` keeps what belongs to a later one.
-pub async fn read_request(socket: &mut TcpStream, buffer: &mut BytesMut) -> io::Result<Option<Request>> {
+pub async fn read_request(socket: &mut TcpStream, buffer: &mut BytesMut) -> io::Result<Option<ReceivedRequest>> {
     let Some(head) = read_head(socket, buffer).await? else { return Ok(None) };
     let (method, path, headers) = parse_head(&head)?;
     if find(&headers, "expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue")) {
@@ -42,7 +42,7 @@ pub async fn read_request(socket: &mut TcpStream, buffer: &mut BytesMut) -> io::
         let length = length.map_err(|_| bad("content-length is not a number"))?;
         read_exactly(socket, buffer, length).await?
     };
-    Ok(Some(Request { method, path, headers, body }))
+    Ok(Some(ReceivedRequest { method, path, headers, body }))
 }
 
 fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
@@ -69,9 +69,9 @@ async fn read_head(socket: &mut TcpStream, buffer: &mut BytesMut) -> io::Result<
     }
 }
 
-type Head = (String, String, Vec<(String, String)>);
+type RequestHead = (String, String, Vec<(String, String)>);
 
-fn parse_head(head: &[u8]) -> io::Result<Head> {
+fn parse_head(head: &[u8]) -> io::Result<RequestHead> {
     let text = std::str::from_utf8(head).map_err(|_| bad("the head of the request is not UTF-8"))?;
     let mut lines = text.split("\r\n");
     let mut first = lines.next().unwrap_or_default().split(' ');

@@ -21,15 +21,15 @@ use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::script::Script;
-use capture::Capture;
-use progress::Progress;
+use capture::CaptureFile;
+use progress::ScriptProgress;
 use record::Journal;
 pub use record::{Counts, RecordedRequest, RequestLog};
 
 /// A running server. Dropping it closes the port and every connection.
 pub struct Server {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedServer>,
     _accepting: AbortOnDropHandle<()>,
 }
 
@@ -52,14 +52,14 @@ impl Server {
         let script = script.into().checked("in Rust").map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedServer {
             script,
             progress: Mutex::default(),
             journal: Mutex::default(),
             counts: watch::Sender::default(),
             log: options.log,
             refused: Mutex::default(),
-            capture: Mutex::new(Capture::new(address.port())),
+            capture: Mutex::new(CaptureFile::new(address.port())),
         });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
         Ok(Self { address, shared, _accepting: AbortOnDropHandle::new(accepting) })
@@ -115,18 +115,18 @@ impl Drop for Server {
 }
 
 /// What all connections share.
-struct Shared {
+struct SharedServer {
     script: Script,
-    progress: Mutex<Progress>,
+    progress: Mutex<ScriptProgress>,
     journal: Mutex<Journal>,
     counts: watch::Sender<Counts>,
     log: Option<RequestHook>,
     /// What no real service would have taken.
     refused: Mutex<Vec<String>>,
-    capture: Mutex<Capture>,
+    capture: Mutex<CaptureFile>,
 }
 
-impl Shared {
+impl SharedServer {
     fn refused(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,14 +135,14 @@ impl Shared {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+    fn progress(&self) -> std::sync::MutexGuard<'_, ScriptProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 const MAX_CONNECTIONS: usize = 512;
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<SharedServer>) {
     let mut connections = JoinSet::new();
     for number in 0.. {
         while connections.len() >= MAX_CONNECTIONS {

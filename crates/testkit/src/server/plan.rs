@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::script::{FaultKind, Framing, Moment, Split, Status, Text, Turn};
-use crate::wire::{self, Context, Frame, Frames, Wire};
+use crate::script::{FaultKind, FaultStatus, Framing, Moment, Split, Text, Turn};
+use crate::wire::{self, Frames, SseEvent, Wire, WireContext};
 
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum ResponseStep {
     /// A whole response with its length, after which the connection can be used again.
-    Whole(Response),
+    Whole(PlannedResponse),
     /// The head of a chunked event stream.
     Head(StreamHead),
     Body(Vec<u8>),
@@ -28,7 +28,7 @@ pub enum Step {
 }
 
 #[derive(Debug, PartialEq)]
-pub struct Response {
+pub struct PlannedResponse {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct StreamHead {
     pub split: Option<Split>,
 }
 
-impl Response {
+impl PlannedResponse {
     pub fn json(status: u16, body: &Value) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
@@ -52,22 +52,26 @@ impl Response {
     }
 }
 
-pub fn plan(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Context) -> Vec<Step> {
+pub fn plan(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &WireContext) -> Vec<ResponseStep> {
     match fault {
-        Some(FaultKind::Status(status)) => vec![Step::Whole(status_response(status, cx))],
-        Some(FaultKind::ContextOverflow) => vec![Step::Whole(Response::json(400, &wire::overflow_body(cx.wire)))],
-        Some(FaultKind::WholeJson) => vec![Step::Whole(Response::json(200, &wire::whole(turn, cx)))],
-        Some(FaultKind::Html) => vec![Step::Whole(Response::new(200, "text/html; charset=utf-8", PORTAL.to_owned()))],
+        Some(FaultKind::Status(status)) => vec![ResponseStep::Whole(status_response(status, cx))],
+        Some(FaultKind::ContextOverflow) => {
+            vec![ResponseStep::Whole(PlannedResponse::json(400, &wire::overflow_body(cx.wire)))]
+        }
+        Some(FaultKind::WholeJson) => vec![ResponseStep::Whole(PlannedResponse::json(200, &wire::whole(turn, cx)))],
+        Some(FaultKind::Html) => {
+            vec![ResponseStep::Whole(PlannedResponse::new(200, "text/html; charset=utf-8", PORTAL.to_owned()))]
+        }
         _ => stream(turn, fault, framing, cx),
     }
 }
 
 const PORTAL: &str = "<!doctype html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n";
 
-fn status_response(status: &Status, cx: &Context) -> Response {
+fn status_response(status: &FaultStatus, cx: &WireContext) -> PlannedResponse {
     let mut response = match &status.body {
-        Some(body) => Response::new(status.code, "text/plain", body.clone()),
-        None => Response::json(status.code, &wire::error_body(cx.wire, status.code)),
+        Some(body) => PlannedResponse::new(status.code, "text/plain", body.clone()),
+        None => PlannedResponse::json(status.code, &wire::error_body(cx.wire, status.code)),
     };
     response.headers.extend(status.retry_after.iter().map(|value| ("retry-after".to_owned(), value.clone())));
     for (name, value) in &status.headers {
@@ -77,22 +81,22 @@ fn status_response(status: &Status, cx: &Context) -> Response {
     response
 }
 
-fn stream(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Context) -> Vec<Step> {
+fn stream(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &WireContext) -> Vec<ResponseStep> {
     let events = lay_out(&spoil(turn, fault, cx), framing, cx.wire);
-    let head = Step::Head(StreamHead { wire: cx.wire, gzip: framing.gzip, split: framing.split.clone() });
+    let head = ResponseStep::Head(StreamHead { wire: cx.wire, gzip: framing.gzip, split: framing.split.clone() });
     let delay = (turn.delay_ms > 0).then(|| Duration::from_millis(turn.delay_ms));
     let (moment, interruption) = match fault {
-        Some(FaultKind::Stall { at, ms }) => (*at, Step::Stall(ms.map(Duration::from_millis))),
+        Some(FaultKind::Stall { at, ms }) => (*at, ResponseStep::Stall(ms.map(Duration::from_millis))),
         Some(FaultKind::KeepAlive { at, ms }) => {
-            (*at, Step::KeepAlive(sign_of_life(cx.wire).to_vec(), Duration::from_millis(*ms)))
+            (*at, ResponseStep::KeepAlive(sign_of_life(cx.wire).to_vec(), Duration::from_millis(*ms)))
         }
-        Some(FaultKind::Reset { at }) => (*at, Step::Reset),
-        Some(FaultKind::Close { at }) => (*at, Step::Close),
+        Some(FaultKind::Reset { at }) => (*at, ResponseStep::Reset),
+        Some(FaultKind::Close { at }) => (*at, ResponseStep::Close),
         Some(FaultKind::HugeLine { megabytes }) => {
             let body = events.into_iter().flat_map(|event| with_filler(event, *megabytes));
-            return [head].into_iter().chain(body).chain([Step::End]).collect();
+            return [head].into_iter().chain(body).chain([ResponseStep::End]).collect();
         }
-        _ => return [head].into_iter().chain(paced(events, delay)).chain([Step::End]).collect(),
+        _ => return [head].into_iter().chain(paced(events, delay)).chain([ResponseStep::End]).collect(),
     };
     let (before, rest) = cut(events, moment);
     let mut steps = Vec::new();
@@ -105,7 +109,7 @@ fn stream(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Contex
         steps.push(interruption);
         steps.extend(paced(rest, delay));
     }
-    steps.push(Step::End);
+    steps.push(ResponseStep::End);
     steps
 }
 
@@ -117,7 +121,7 @@ fn sign_of_life(wire: Wire) -> &'static [u8] {
 }
 
 /// The events as a fault that works on events leaves them.
-fn spoil(turn: &Turn, fault: Option<&FaultKind>, cx: &Context) -> Vec<Frame> {
+fn spoil(turn: &Turn, fault: Option<&FaultKind>, cx: &WireContext) -> Vec<SseEvent> {
     let mut turn = turn.under(fault);
     if matches!(fault, Some(FaultKind::HugeLine { .. })) {
         let mut chunks: Vec<String> =
@@ -147,19 +151,19 @@ fn spoil(turn: &Turn, fault: Option<&FaultKind>, cx: &Context) -> Vec<Frame> {
 /// Stands for the filler until the events are written out; no script text is likely to hold it.
 const FILLER_MARK: &str = "<<testkit filler>>";
 
-fn with_filler(event: Vec<u8>, megabytes: u32) -> Vec<Step> {
+fn with_filler(event: Vec<u8>, megabytes: u32) -> Vec<ResponseStep> {
     let text = String::from_utf8_lossy(&event);
     let mut steps = Vec::new();
     for (position, part) in text.split(FILLER_MARK).enumerate() {
         if position > 0 {
-            steps.push(Step::Fill(u64::from(megabytes) << 20));
+            steps.push(ResponseStep::Fill(u64::from(megabytes) << 20));
         }
-        steps.push(Step::Body(part.as_bytes().to_vec()));
+        steps.push(ResponseStep::Body(part.as_bytes().to_vec()));
     }
     steps
 }
 
-fn lay_out(frames: &[Frame], framing: &Framing, wire: Wire) -> Vec<Vec<u8>> {
+fn lay_out(frames: &[SseEvent], framing: &Framing, wire: Wire) -> Vec<Vec<u8>> {
     let newline = if framing.crlf || wire == Wire::Google { "\r\n" } else { "\n" };
     let mut events: Vec<String> = frames.iter().map(|frame| lay_out_event(frame, framing, newline)).collect();
     if framing.bom
@@ -175,7 +179,7 @@ fn lay_out(frames: &[Frame], framing: &Framing, wire: Wire) -> Vec<Vec<u8>> {
     events.into_iter().map(String::into_bytes).collect()
 }
 
-fn lay_out_event(frame: &Frame, framing: &Framing, newline: &str) -> String {
+fn lay_out_event(frame: &SseEvent, framing: &Framing, newline: &str) -> String {
     let mut text = String::new();
     if framing.comments {
         text.push_str(": keep-alive");
@@ -203,14 +207,16 @@ fn lay_out_event(frame: &Frame, framing: &Framing, newline: &str) -> String {
     text
 }
 
-fn paced(events: Vec<Vec<u8>>, delay: Option<Duration>) -> impl Iterator<Item = Step> {
-    events.into_iter().flat_map(move |event| [Some(Step::Body(event)), delay.map(Step::Pause)].into_iter().flatten())
+fn paced(events: Vec<Vec<u8>>, delay: Option<Duration>) -> impl Iterator<Item = ResponseStep> {
+    events
+        .into_iter()
+        .flat_map(move |event| [Some(ResponseStep::Body(event)), delay.map(ResponseStep::Pause)].into_iter().flatten())
 }
 
-type Events = Vec<Vec<u8>>;
+type EventBytes = Vec<Vec<u8>>;
 
 /// The events before and after a moment. One that lies across it is cut in two.
-fn cut(mut events: Events, moment: Moment) -> (Events, Events) {
+fn cut(mut events: EventBytes, moment: Moment) -> (EventBytes, EventBytes) {
     match moment {
         Moment::BeforeHeaders | Moment::AfterHeaders => (Vec::new(), events),
         Moment::AfterEvents(count) => {
@@ -241,8 +247,9 @@ mod tests {
     fn check_cut(moment: Moment, expect: &[&[&str]]) {
         let events = ["aaaa", "bbbb", "cc"].iter().map(|event| event.as_bytes().to_vec()).collect();
         let (before, rest) = cut(events, moment);
-        let text =
-            |events: &Events| events.iter().map(|event| String::from_utf8(event.clone()).unwrap()).collect::<Vec<_>>();
+        let text = |events: &EventBytes| {
+            events.iter().map(|event| String::from_utf8(event.clone()).unwrap()).collect::<Vec<_>>()
+        };
         assert_eq!([text(&before), text(&rest)], [expect[0], expect[1]]);
     }
 
@@ -256,9 +263,9 @@ mod tests {
 
     #[test]
     fn a_huge_line_is_never_held_in_memory() {
-        let cx = Context::new(Wire::Anthropic, "/v1/messages", b"", &Value::Null, 0);
+        let cx = WireContext::new(Wire::Anthropic, "/v1/messages", b"", &Value::Null, 0);
         let steps = plan(&Turn::text("a"), Some(&FaultKind::HugeLine { megabytes: 2000 }), &Framing::default(), &cx);
-        let fills: Vec<_> = steps.iter().filter(|step| matches!(step, Step::Fill(_))).collect();
-        assert_eq!(fills, [&Step::Fill(2000 << 20)]);
+        let fills: Vec<_> = steps.iter().filter(|step| matches!(step, ResponseStep::Fill(_))).collect();
+        assert_eq!(fills, [&ResponseStep::Fill(2000 << 20)]);
     }
 }

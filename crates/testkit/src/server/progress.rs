@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use crate::script::{Fault, PastEnd, Script, Select};
 
 #[derive(Default)]
-pub struct Progress {
+pub struct ScriptProgress {
     next: usize,
     /// Requests that each turn has had.
     attempts: HashMap<usize, u32>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct ChosenTurn {
     /// Index into the script's turns.
     pub turn: usize,
     /// Number of the turn in the conversation: grows even when the last turn is repeated, so that ids stay unique.
@@ -21,9 +21,9 @@ pub struct Choice {
     pub fault: Option<Fault>,
 }
 
-impl Progress {
+impl ScriptProgress {
     /// `None` once the script is used up.
-    pub fn choose(&mut self, script: &Script, assistant_turns: usize) -> Option<Choice> {
+    pub fn choose(&mut self, script: &Script, assistant_turns: usize) -> Option<ChosenTurn> {
         let number = match script.select {
             Select::Sequence => self.next,
             Select::AssistantCount => assistant_turns,
@@ -41,7 +41,7 @@ impl Progress {
         if !fault.as_ref().is_some_and(Fault::keeps_turn) {
             self.next += 1;
         }
-        Some(Choice { turn, number, attempt, fault })
+        Some(ChosenTurn { turn, number, attempt, fault })
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
 
     /// Plays `asked` requests and shows what they got: the turn, and `!` for a fault.
     fn check(script: &Script, asked: &[usize], expect: &str) {
-        let mut progress = Progress::default();
+        let mut progress = ScriptProgress::default();
         let shown = asked.iter().map(|assistant_turns| match progress.choose(script, *assistant_turns) {
             Some(choice) => format!("{}{}", choice.turn, if choice.fault.is_some() { "!" } else { "" }),
             None => "end".to_owned(),

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::plan::{Response, Step, StreamHead};
+use super::plan::{PlannedResponse, ResponseStep, StreamHead};
 use super::record::Counts;
 use crate::script::Split;
 use crate::wire::Wire;
@@ -26,12 +26,12 @@ pub struct Sender<'a> {
     /// Bytes that arrive while an answer is sent, kept for the next request.
     pub incoming: &'a mut BytesMut,
     pub counts: &'a tokio::sync::watch::Sender<Counts>,
-    body: Option<Body>,
+    body: Option<ChunkedBody>,
     pending: Vec<u8>,
 }
 
 /// State of a chunked body.
-struct Body {
+struct ChunkedBody {
     gzip: Option<GzEncoder<Vec<u8>>>,
     split: Option<Split>,
     /// Body bytes sent so far, compressed if they are.
@@ -52,37 +52,37 @@ impl<'a> Sender<'a> {
         Self { socket, incoming, counts, body: None, pending: Vec::new() }
     }
 
-    pub async fn send(mut self, steps: Vec<Step>) -> io::Result<Ending> {
+    pub async fn send(mut self, steps: Vec<ResponseStep>) -> io::Result<Ending> {
         for step in steps {
             match step {
-                Step::Whole(response) => self.pending.extend(whole(&response)),
-                Step::Head(head) => self.open(head),
-                Step::Body(bytes) => self.write(&bytes).await?,
-                Step::Fill(count) => self.fill(count).await?,
-                Step::Pause(time) => self.wait(Some(time)).await?,
-                Step::Stall(time) => {
+                ResponseStep::Whole(response) => self.pending.extend(whole(&response)),
+                ResponseStep::Head(head) => self.open(head),
+                ResponseStep::Body(bytes) => self.write(&bytes).await?,
+                ResponseStep::Fill(count) => self.fill(count).await?,
+                ResponseStep::Pause(time) => self.wait(Some(time)).await?,
+                ResponseStep::Stall(time) => {
                     self.flush().await?;
                     self.counts.send_modify(|counts| counts.stalls += 1);
                     self.wait(time).await?;
                 }
-                Step::KeepAlive(bytes, pause) => {
+                ResponseStep::KeepAlive(bytes, pause) => {
                     self.counts.send_modify(|counts| counts.stalls += 1);
                     loop {
                         self.write(&bytes).await?;
                         self.wait(Some(pause)).await?;
                     }
                 }
-                Step::Reset => {
+                ResponseStep::Reset => {
                     self.flush().await?;
                     self.socket.set_zero_linger()?;
                     return Ok(Ending::Finished);
                 }
-                Step::Close => {
+                ResponseStep::Close => {
                     self.flush().await?;
                     self.socket.shutdown().await?;
                     return Ok(Ending::Finished);
                 }
-                Step::End => self.end().await?,
+                ResponseStep::End => self.end().await?,
             }
         }
         self.flush().await?;
@@ -92,7 +92,7 @@ impl<'a> Sender<'a> {
     fn open(&mut self, head: StreamHead) {
         self.pending.extend(stream_head(&head));
         let gzip = head.gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
-        self.body = Some(Body { gzip, split: head.split, sent: 0 });
+        self.body = Some(ChunkedBody { gzip, split: head.split, sent: 0 });
     }
 
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -178,7 +178,7 @@ async fn hung_up(socket: &mut TcpStream, incoming: &mut BytesMut) {
     }
 }
 
-fn whole(response: &Response) -> Vec<u8> {
+fn whole(response: &PlannedResponse) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {} {}\r\n", response.status, reason(response.status));
     for (name, value) in &response.headers {
         head.push_str(&format!("{name}: {value}\r\n"));

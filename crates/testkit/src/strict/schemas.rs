@@ -2,31 +2,33 @@
 
 use serde_json::Value;
 
-use super::Refusal;
+use super::ServiceRefusal;
 
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /// An object at the top without combinations; everywhere known types, and arrays that say what they hold.
-pub fn check(schema: &Value, place: &str) -> Result<(), Refusal> {
+pub fn check(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     if schema["type"] != "object" {
-        return Err(Refusal::bad(format!("Invalid schema at {place}: schema must be of type 'object'")));
+        return Err(ServiceRefusal::bad(format!("Invalid schema at {place}: schema must be of type 'object'")));
     }
     for key in ["oneOf", "anyOf", "allOf", "enum", "not"] {
         if schema.get(key).is_some() {
             let message = format!(
                 "Invalid schema at {place}: must not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level"
             );
-            return Err(Refusal::bad(message));
+            return Err(ServiceRefusal::bad(message));
         }
     }
     walk(schema, place)
 }
 
-fn walk(schema: &Value, place: &str) -> Result<(), Refusal> {
+fn walk(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     let Some(node) = schema.as_object() else {
         return match schema {
             Value::Bool(_) => Ok(()),
-            _ => Err(Refusal::bad(format!("Invalid schema at {place}: {schema} is not of type 'object', 'boolean'"))),
+            _ => Err(ServiceRefusal::bad(format!(
+                "Invalid schema at {place}: {schema} is not of type 'object', 'boolean'"
+            ))),
         };
     };
     let types: &[Value] = match node.get("type") {
@@ -35,12 +37,12 @@ fn walk(schema: &Value, place: &str) -> Result<(), Refusal> {
         None => &[],
     };
     if let Some(wrong) = types.iter().find(|name| !name.as_str().is_some_and(|name| TYPES.contains(&name))) {
-        return Err(Refusal::bad(format!(
+        return Err(ServiceRefusal::bad(format!(
             "Invalid schema at {place}: {wrong} is not valid under any of the given schemas"
         )));
     }
     if types.iter().any(|name| name == "array") && !node.get("items").is_some_and(Value::is_object) {
-        return Err(Refusal::bad(format!("Invalid schema at {place}: array schema missing items")));
+        return Err(ServiceRefusal::bad(format!("Invalid schema at {place}: array schema missing items")));
     }
     if let Some(Value::Object(properties)) = node.get("properties") {
         for (name, child) in properties {
@@ -61,20 +63,20 @@ fn walk(schema: &Value, place: &str) -> Result<(), Refusal> {
 }
 
 /// Anthropic takes only some names of parameters.
-pub fn check_names(schema: &Value, place: &str) -> Result<(), Refusal> {
+pub fn check_names(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     for name in schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
         if !(1..=64).contains(&name.len()) || !name.bytes().all(fits) {
             let message =
                 format!("{place}.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$': {name}");
-            return Err(Refusal::bad(message));
+            return Err(ServiceRefusal::bad(message));
         }
     }
     Ok(())
 }
 
 /// Gemini knows a part of JSON Schema and refuses every other key.
-pub fn check_google(schema: &Value, place: &str) -> Result<(), Refusal> {
+pub fn check_google(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     const KNOWN: [&str; 23] = [
         "anyOf",
         "default",
@@ -100,25 +102,27 @@ pub fn check_google(schema: &Value, place: &str) -> Result<(), Refusal> {
         "type",
         "additionalProperties",
     ];
-    let Some(node) = schema.as_object() else { return Err(Refusal::bad(format!("{place}: not a schema"))) };
+    let Some(node) = schema.as_object() else { return Err(ServiceRefusal::bad(format!("{place}: not a schema"))) };
     if let Some(unknown) = node.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(Refusal::bad(format!("Invalid JSON payload received. Unknown name \"{unknown}\" at '{place}'")));
+        return Err(ServiceRefusal::bad(format!(
+            "Invalid JSON payload received. Unknown name \"{unknown}\" at '{place}'"
+        )));
     }
     match node.get("type") {
         Some(Value::String(name)) if TYPES.contains(&name.to_lowercase().as_str()) => {}
         None if node.contains_key("anyOf") => {}
-        other => return Err(Refusal::bad(format!("{place}.type: {other:?} is no type"))),
+        other => return Err(ServiceRefusal::bad(format!("{place}.type: {other:?} is no type"))),
     }
     if node.get("type").is_some_and(|name| name == "array") && !node.contains_key("items") {
-        return Err(Refusal::bad(format!("{place}.items: missing field.")));
+        return Err(ServiceRefusal::bad(format!("{place}.items: missing field.")));
     }
     if node.contains_key("enum") && node.get("type").is_some_and(|name| name != "string") {
-        return Err(Refusal::bad(format!("{place}.enum: only allowed for STRING type")));
+        return Err(ServiceRefusal::bad(format!("{place}.enum: only allowed for STRING type")));
     }
     if let Some(Value::Object(properties)) = node.get("properties") {
         for name in node.get("required").and_then(Value::as_array).into_iter().flatten() {
             if !name.as_str().is_some_and(|name| properties.contains_key(name)) {
-                return Err(Refusal::bad(format!("{place}.required: property is not defined: {name}")));
+                return Err(ServiceRefusal::bad(format!("{place}.required: property is not defined: {name}")));
             }
         }
         for (name, child) in properties {

@@ -21,7 +21,7 @@ fn good_headers(wire: Wire) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }
 
-fn of_headers(wire: Wire, headers: &[(String, String)]) -> Result<(), Refusal> {
+fn of_headers(wire: Wire, headers: &[(String, String)]) -> Result<(), ServiceRefusal> {
     check_headers(wire, headers).and_then(|()| check_key(wire, "/v1", headers))
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Context, Frame, Frames};
+use super::{Frames, SseEvent, WireContext};
 use crate::script::{Stop, Text, Thinking, Turn};
 
-pub fn frames(turn: &Turn, cx: &Context) -> Frames {
-    let mut out = Blocks { list: vec![message_start(turn, cx)], index: 0 };
+pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
+    let mut out = BlockEvents { list: vec![message_start(turn, cx)], index: 0 };
     if let Some(thinking) = &turn.thinking {
         out.thinking(thinking, cx);
     }
@@ -19,13 +19,13 @@ pub fn frames(turn: &Turn, cx: &Context) -> Frames {
     let mut list = out.list;
     let tail = list.len();
     list.push(message_delta(turn, cx));
-    list.push(Frame::typed(json!({"type": "message_stop"})));
+    list.push(SseEvent::typed(json!({"type": "message_stop"})));
     Frames { list, tail }
 }
 
-fn message_start(turn: &Turn, cx: &Context) -> Frame {
+fn message_start(turn: &Turn, cx: &WireContext) -> SseEvent {
     let usage = cx.usage(turn);
-    Frame::typed(json!({
+    SseEvent::typed(json!({
         "type": "message_start",
         "message": {
             "model": cx.model,
@@ -47,9 +47,9 @@ fn message_start(turn: &Turn, cx: &Context) -> Frame {
     }))
 }
 
-fn message_delta(turn: &Turn, cx: &Context) -> Frame {
+fn message_delta(turn: &Turn, cx: &WireContext) -> SseEvent {
     let usage = cx.usage(turn);
-    Frame::typed(json!({
+    SseEvent::typed(json!({
         "type": "message_delta",
         "delta": {"stop_reason": stop_reason(&turn.stop_word()), "stop_sequence": null},
         "usage": {
@@ -71,13 +71,13 @@ fn stop_reason(stop: &Stop) -> &str {
     }
 }
 
-struct Blocks {
-    list: Vec<Frame>,
+struct BlockEvents {
+    list: Vec<SseEvent>,
     index: usize,
 }
 
-impl Blocks {
-    fn thinking(&mut self, thinking: &Thinking, cx: &Context) {
+impl BlockEvents {
+    fn thinking(&mut self, thinking: &Thinking, cx: &WireContext) {
         self.start(json!({"type": "thinking", "thinking": "", "signature": ""}));
         for chunk in thinking.text.chunks() {
             self.delta(json!({"type": "thinking_delta", "thinking": chunk}));
@@ -107,18 +107,18 @@ impl Blocks {
     fn start(&mut self, block: Value) {
         let first = self.index == 0;
         self.list
-            .push(Frame::typed(json!({"type": "content_block_start", "index": self.index, "content_block": block})));
+            .push(SseEvent::typed(json!({"type": "content_block_start", "index": self.index, "content_block": block})));
         if first {
-            self.list.push(Frame::typed(json!({"type": "ping"})));
+            self.list.push(SseEvent::typed(json!({"type": "ping"})));
         }
     }
 
     fn delta(&mut self, delta: Value) {
-        self.list.push(Frame::typed(json!({"type": "content_block_delta", "index": self.index, "delta": delta})));
+        self.list.push(SseEvent::typed(json!({"type": "content_block_delta", "index": self.index, "delta": delta})));
     }
 
     fn stop(&mut self) {
-        self.list.push(Frame::typed(json!({"type": "content_block_stop", "index": self.index})));
+        self.list.push(SseEvent::typed(json!({"type": "content_block_stop", "index": self.index})));
         self.index += 1;
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, Frame, Frames};
+use super::{Frames, SseEvent, WireContext};
 use crate::script::{Stop, Turn};
 
-pub fn frames(turn: &Turn, cx: &Context) -> Frames {
+pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
     let mut list = vec![chunk(cx, json!({"role": "assistant", "content": "", "refusal": null}), None)];
     if let Some(thinking) = &turn.thinking {
         list.extend(thinking.text.chunks().map(|piece| chunk(cx, json!({"reasoning_content": piece}), None)));
@@ -28,21 +28,21 @@ pub fn frames(turn: &Turn, cx: &Context) -> Frames {
     if cx.include_usage {
         list.push(usage_chunk(turn, cx));
     }
-    list.push(Frame { event: None, data: "[DONE]".to_owned() });
+    list.push(SseEvent { event: None, data: "[DONE]".to_owned() });
     Frames { list, tail }
 }
 
-fn chunk(cx: &Context, delta: Value, finish_reason: Option<&str>) -> Frame {
+fn chunk(cx: &WireContext, delta: Value, finish_reason: Option<&str>) -> SseEvent {
     let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
     let mut body = head(cx);
     body.insert("choices".into(), json!([choice]));
     if cx.include_usage {
         body.insert("usage".into(), Value::Null);
     }
-    Frame::plain(Value::Object(body))
+    SseEvent::plain(Value::Object(body))
 }
 
-fn usage_chunk(turn: &Turn, cx: &Context) -> Frame {
+fn usage_chunk(turn: &Turn, cx: &WireContext) -> SseEvent {
     let usage = cx.usage(turn);
     let prompt = usage.input + usage.cache_read + usage.cache_write;
     let mut body = head(cx);
@@ -57,10 +57,10 @@ fn usage_chunk(turn: &Turn, cx: &Context) -> Frame {
             "completion_tokens_details": {"reasoning_tokens": usage.reasoning, "audio_tokens": 0},
         }),
     );
-    Frame::plain(Value::Object(body))
+    SseEvent::plain(Value::Object(body))
 }
 
-fn head(cx: &Context) -> Map<String, Value> {
+fn head(cx: &WireContext) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("id".into(), format!("chatcmpl-{}", cx.turn).into());
     body.insert("object".into(), "chat.completion.chunk".into());

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, Frame, Frames};
-use crate::script::{Arguments, Call, Stop, Thinking, Turn};
+use super::{Frames, SseEvent, WireContext};
+use crate::script::{Call, ScriptedArguments, Stop, Thinking, Turn};
 
-pub fn frames(turn: &Turn, cx: &Context) -> Frames {
+pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
     let mut parts = Vec::new();
     if let Some(thinking) = &turn.thinking {
         parts.extend(thinking.text.chunks().map(|chunk| json!({"text": chunk, "thought": true})));
@@ -23,7 +23,7 @@ pub fn frames(turn: &Turn, cx: &Context) -> Frames {
         part.insert("thoughtSignature".into(), signature(thinking, cx).into());
     }
     let usage = usage_metadata(turn, cx);
-    let mut list: Vec<Frame> = parts.into_iter().map(|part| chunk(cx, &usage, part, None)).collect();
+    let mut list: Vec<SseEvent> = parts.into_iter().map(|part| chunk(cx, &usage, part, None)).collect();
     let tail = list.len();
     list.push(chunk(cx, &usage, json!({"text": ""}), Some(finish_reason(&stop))));
     Frames { list, tail }
@@ -42,17 +42,17 @@ fn call_part(call: &Call) -> Option<Value> {
 
 fn whole_arguments(call: &Call) -> Option<Map<String, Value>> {
     match &call.arguments {
-        Arguments::Object(map) => Some(map.clone()),
-        Arguments::Raw(pieces) => serde_json::from_str(&pieces.concat()).ok(),
+        ScriptedArguments::Object(map) => Some(map.clone()),
+        ScriptedArguments::Raw(pieces) => serde_json::from_str(&pieces.concat()).ok(),
     }
 }
 
 /// The service signs the first part that follows the thinking, in base64.
-fn signature(thinking: &Thinking, cx: &Context) -> String {
+fn signature(thinking: &Thinking, cx: &WireContext) -> String {
     thinking.signature.clone().unwrap_or_else(|| format!("c2lnXz{:06}", cx.turn % 1_000_000))
 }
 
-fn chunk(cx: &Context, usage: &Value, part: Value, finish_reason: Option<&str>) -> Frame {
+fn chunk(cx: &WireContext, usage: &Value, part: Value, finish_reason: Option<&str>) -> SseEvent {
     let mut candidate = json!({"content": {"parts": [part], "role": "model"}});
     if let (Value::Object(body), Some(reason)) = (&mut candidate, finish_reason) {
         body.insert("finishReason".into(), reason.into());
@@ -60,7 +60,7 @@ fn chunk(cx: &Context, usage: &Value, part: Value, finish_reason: Option<&str>) 
     if let Value::Object(body) = &mut candidate {
         body.insert("index".into(), 0.into());
     }
-    Frame::plain(json!({
+    SseEvent::plain(json!({
         "candidates": [candidate],
         "usageMetadata": usage,
         "modelVersion": cx.model,
@@ -68,7 +68,7 @@ fn chunk(cx: &Context, usage: &Value, part: Value, finish_reason: Option<&str>) 
     }))
 }
 
-fn usage_metadata(turn: &Turn, cx: &Context) -> Value {
+fn usage_metadata(turn: &Turn, cx: &WireContext) -> Value {
     let usage = cx.usage(turn);
     let prompt = usage.input + usage.cache_read + usage.cache_write;
     let mut body = Map::new();

@@ -68,7 +68,7 @@ impl Wire {
 
 /// What an answer takes over from its request.
 #[derive(Clone, Debug)]
-pub struct Context {
+pub struct WireContext {
     pub wire: Wire,
     pub model: String,
     /// Number of the turn, from 0; ids are made of it.
@@ -78,7 +78,7 @@ pub struct Context {
     pub include_usage: bool,
 }
 
-impl Context {
+impl WireContext {
     pub fn new(wire: Wire, path: &str, body: &[u8], json: &Value, turn: usize) -> Self {
         let in_path = path.rsplit('/').next().and_then(|last| last.split(':').next());
         let model = json.get("model").and_then(Value::as_str).or(in_path).unwrap_or("unknown").to_owned();
@@ -105,12 +105,12 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// One server-sent event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
+pub struct SseEvent {
     pub event: Option<String>,
     pub data: String,
 }
 
-impl Frame {
+impl SseEvent {
     /// An event named after the `type` of its data, as Anthropic and Responses do.
     fn typed(data: Value) -> Self {
         Self { event: data.get("type").and_then(Value::as_str).map(str::to_owned), data: data.to_string() }
@@ -124,13 +124,13 @@ impl Frame {
 /// The events of an answer. Those from `tail` on come after the content and end the stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
-    pub list: Vec<Frame>,
+    pub list: Vec<SseEvent>,
     pub tail: usize,
 }
 
 pub use whole::whole;
 
-pub fn frames(turn: &Turn, cx: &Context) -> Frames {
+pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
     match cx.wire {
         Wire::Anthropic => anthropic::frames(turn, cx),
         Wire::Completions => completions::frames(turn, cx),
@@ -140,10 +140,10 @@ pub fn frames(turn: &Turn, cx: &Context) -> Frames {
 }
 
 /// The event by which a provider reports an error inside a stream; `sent` events came before it.
-pub fn error_frame(cx: &Context, code: u16, sent: usize) -> Frame {
+pub fn error_frame(cx: &WireContext, code: u16, sent: usize) -> SseEvent {
     match cx.wire {
-        Wire::Anthropic => Frame::typed(error_body(cx.wire, code)),
-        Wire::Completions | Wire::Google => Frame::plain(error_body(cx.wire, code)),
+        Wire::Anthropic => SseEvent::typed(error_body(cx.wire, code)),
+        Wire::Completions | Wire::Google => SseEvent::plain(error_body(cx.wire, code)),
         Wire::Responses => responses::failed(cx, code, sent),
     }
 }

@@ -11,27 +11,27 @@ pub fn unpaired(wire: Wire, request: &Value) -> Option<String> {
         Wire::Anthropic => {
             let (calls, results) = (ids("tool_use", "id"), ids("tool_result", "tool_use_id"));
             by_turn(items, "assistant", calls, results).map(|(at, problem)| match problem {
-                Problem::NoResult(id) => format!(
+                PairingProblem::NoResult(id) => format!(
                     "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {id}. \
                      Each `tool_use` block must have a corresponding `tool_result` block in the next message."
                 ),
-                Problem::NoCall(id) => format!(
+                PairingProblem::NoCall(id) => format!(
                     "messages.{at}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` \
                      block must have a corresponding `tool_use` block in the previous message."
                 ),
-                Problem::Twice(id) => format!("messages.{at}: each id must be used once: {id}"),
+                PairingProblem::Twice(id) => format!("messages.{at}: each id must be used once: {id}"),
             })
         }
         Wire::Completions => {
             by_turn(items, "assistant", completion_calls, completion_results).map(|(_, problem)| match problem {
-                Problem::NoResult(id) => format!(
+                PairingProblem::NoResult(id) => format!(
                     "An assistant message with 'tool_calls' must be followed by tool messages responding to each \
                      'tool_call_id'. The following tool_call_ids did not have response messages: {id}"
                 ),
-                Problem::NoCall(id) => format!(
+                PairingProblem::NoCall(id) => format!(
                     "Messages with role 'tool' must be a response to a preceeding message with 'tool_calls': {id}"
                 ),
-                Problem::Twice(id) => format!("Duplicate value for 'tool_call_id' of '{id}'"),
+                PairingProblem::Twice(id) => format!("Duplicate value for 'tool_call_id' of '{id}'"),
             })
         }
         Wire::Responses => responses(items),
@@ -39,7 +39,7 @@ pub fn unpaired(wire: Wire, request: &Value) -> Option<String> {
     }
 }
 
-enum Problem {
+enum PairingProblem {
     NoResult(String),
     NoCall(String),
     Twice(String),
@@ -51,13 +51,13 @@ fn by_turn(
     model: &str,
     calls: impl Fn(&Value) -> Vec<String>,
     results: impl Fn(&Value) -> Vec<String>,
-) -> Option<(usize, Problem)> {
+) -> Option<(usize, PairingProblem)> {
     let mut open: Vec<String> = Vec::new();
     let mut opened_at = 0;
     for (at, item) in items.iter().enumerate() {
         for id in results(item) {
             let Some(found) = open.iter().position(|call| *call == id) else {
-                return Some((at, Problem::NoCall(id)));
+                return Some((at, PairingProblem::NoCall(id)));
             };
             open.remove(found);
         }
@@ -65,14 +65,14 @@ fn by_turn(
             continue;
         }
         if let Some(id) = open.pop() {
-            return Some((opened_at, Problem::NoResult(id)));
+            return Some((opened_at, PairingProblem::NoResult(id)));
         }
         (open, opened_at) = (calls(item), at);
         if let Some(id) = repeated(&open) {
-            return Some((at, Problem::Twice(id)));
+            return Some((at, PairingProblem::Twice(id)));
         }
     }
-    open.pop().map(|id| (opened_at, Problem::NoResult(id)))
+    open.pop().map(|id| (opened_at, PairingProblem::NoResult(id)))
 }
 
 fn repeated(ids: &[String]) -> Option<String> {

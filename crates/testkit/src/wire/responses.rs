@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::errors::openai_code;
-use super::{Context, Frame, Frames};
+use super::{Frames, SseEvent, WireContext};
 use crate::script::{Call, Stop, Text, Thinking, Turn};
 
-pub fn frames(turn: &Turn, cx: &Context) -> Frames {
-    let mut out = Items { list: Vec::new(), output: Vec::new() };
+pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
+    let mut out = ItemEvents { list: Vec::new(), output: Vec::new() };
     out.push(json!({"type": "response.created", "response": response(cx, "in_progress", json!({}))}));
     out.push(json!({"type": "response.in_progress", "response": response(cx, "in_progress", json!({}))}));
     if let Some(thinking) = &turn.thinking {
@@ -27,14 +27,14 @@ pub fn frames(turn: &Turn, cx: &Context) -> Frames {
 }
 
 /// The event by which a response that began well reports an error.
-pub fn failed(cx: &Context, code: u16, sent: usize) -> Frame {
+pub fn failed(cx: &WireContext, code: u16, sent: usize) -> SseEvent {
     let (word, message) = openai_code(code);
     let error = json!({"code": word, "message": message});
     let response = response(cx, "failed", json!({"error": error}));
-    Frame::typed(json!({"type": "response.failed", "response": response, "sequence_number": sent}))
+    SseEvent::typed(json!({"type": "response.failed", "response": response, "sequence_number": sent}))
 }
 
-fn end(turn: &Turn, cx: &Context, output: Vec<Value>) -> Value {
+fn end(turn: &Turn, cx: &WireContext, output: Vec<Value>) -> Value {
     let (kind, status, details) = match turn.stop_word() {
         Stop::Stop | Stop::ToolUse => ("response.completed", "completed", Value::Null),
         Stop::Length => ("response.incomplete", "incomplete", json!({"reason": "max_output_tokens"})),
@@ -54,7 +54,7 @@ fn end(turn: &Turn, cx: &Context, output: Vec<Value>) -> Value {
     json!({"type": kind, "response": response(cx, status, changes)})
 }
 
-fn response(cx: &Context, status: &str, changes: Value) -> Value {
+fn response(cx: &WireContext, status: &str, changes: Value) -> Value {
     let mut response = json!({
         "id": format!("resp_{}", cx.turn),
         "object": "response",
@@ -74,20 +74,20 @@ fn response(cx: &Context, status: &str, changes: Value) -> Value {
     response
 }
 
-struct Items {
-    list: Vec<Frame>,
+struct ItemEvents {
+    list: Vec<SseEvent>,
     output: Vec<Value>,
 }
 
-impl Items {
+impl ItemEvents {
     fn push(&mut self, mut event: Value) {
         if let Value::Object(body) = &mut event {
             body.insert("sequence_number".into(), self.list.len().into());
         }
-        self.list.push(Frame::typed(event));
+        self.list.push(SseEvent::typed(event));
     }
 
-    fn reasoning(&mut self, thinking: &Thinking, cx: &Context) {
+    fn reasoning(&mut self, thinking: &Thinking, cx: &WireContext) {
         let (id, index) = (format!("rs_{}", cx.turn), self.output.len());
         let text: String = thinking.text.chunks().collect();
         let sealed = thinking.signature.clone().unwrap_or_else(|| format!("sealed_{}", cx.turn));
@@ -103,7 +103,7 @@ impl Items {
         self.done(json!({"id": id, "type": "reasoning", "encrypted_content": sealed, "summary": [part(&text)]}));
     }
 
-    fn message(&mut self, text: &Text, cx: &Context) {
+    fn message(&mut self, text: &Text, cx: &WireContext) {
         let (id, index) = (format!("msg_{}", cx.turn), self.output.len());
         let whole: String = text.chunks().collect();
         let part = |text: &str| json!({"type": "output_text", "annotations": [], "logprobs": [], "text": text});

@@ -39,7 +39,7 @@ fn answers_in_a_request_are_counted() {
 
 #[test]
 fn the_model_is_taken_from_the_body_or_the_path() {
-    let model = |path, json| Context::new(Wire::Google, path, b"", &json, 0).model;
+    let model = |path, json| WireContext::new(Wire::Google, path, b"", &json, 0).model;
     assert_eq!(model("/v1beta/models/gemini-x:streamGenerateContent?alt=sse", json!({})), "gemini-x");
     assert_eq!(model("/v1/messages", json!({"model": "claude-x"})), "claude-x");
 }

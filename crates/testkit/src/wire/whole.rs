@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, Wire, frames};
+use super::{Wire, WireContext, frames};
 use crate::script::Turn;
 
-pub fn whole(turn: &Turn, cx: &Context) -> Value {
-    let usage_asked = Context { include_usage: true, ..cx.clone() };
+pub fn whole(turn: &Turn, cx: &WireContext) -> Value {
+    let usage_asked = WireContext { include_usage: true, ..cx.clone() };
     let events: Vec<Value> =
         frames(turn, &usage_asked).list.iter().filter_map(|frame| serde_json::from_str(&frame.data).ok()).collect();
     match cx.wire {

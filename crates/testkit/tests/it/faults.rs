@@ -1,6 +1,6 @@
 //! Every fault, as it looks on the wire.
 
-use omp_testkit::{Fault, FaultKind, Moment, Script, Server, Status, Turn, Wire};
+use omp_testkit::{Fault, FaultKind, FaultStatus, Moment, Script, Server, Turn, Wire};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, Ending, data, path, request};
@@ -80,7 +80,7 @@ async fn error_statuses_carry_headers_and_the_providers_own_body() {
     ];
     for (code, words) in rows {
         for ((wire, pointer), word) in Wire::ALL.into_iter().zip(kinds).zip(words) {
-            let status = Status::new(code).retry_after("7").header("x-should-retry", "true");
+            let status = FaultStatus::new(code).retry_after("7").header("x-should-retry", "true");
             let answer = answer(wire, status).await;
             assert_eq!((answer.status, answer.ending), (code, Ending::Complete));
             assert_eq!(answer.header("retry-after"), Some("7"));
@@ -88,7 +88,8 @@ async fn error_statuses_carry_headers_and_the_providers_own_body() {
             assert_eq!(answer.json().pointer(pointer).and_then(Value::as_str), Some(word), "{wire:?} {code}");
         }
     }
-    let own = answer(Wire::Anthropic, Status::new(503).body("<b>down</b>").header("content-type", "text/html")).await;
+    let own =
+        answer(Wire::Anthropic, FaultStatus::new(503).body("<b>down</b>").header("content-type", "text/html")).await;
     assert_eq!((own.text().as_str(), own.header("content-type")), ("<b>down</b>", Some("text/html")));
     assert_eq!(own.headers.iter().filter(|(name, _)| name == "content-type").count(), 1);
 }

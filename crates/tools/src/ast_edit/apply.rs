@@ -5,12 +5,12 @@ use std::sync::Arc;
 use omp_agent::{ToolError, ToolOutput};
 use omp_types::Content;
 
-use super::plan::{Plan, PlannedEdit};
+use super::plan::{PlannedEdit, RewritePlan};
 use super::text;
 use crate::blocking::blocking;
 use crate::files::Files;
 
-pub async fn apply(files: Arc<Files>, plan: Plan) -> Result<ToolOutput, ToolError> {
+pub async fn apply(files: Arc<Files>, plan: RewritePlan) -> Result<ToolOutput, ToolError> {
     blocking(move || {
         refuse_changed(&files, &plan)?;
         files.commit_changes(plan.edits.iter().flat_map(|planned| planned.edit.changes()).collect())?;
@@ -22,7 +22,7 @@ pub async fn apply(files: Arc<Files>, plan: Plan) -> Result<ToolOutput, ToolErro
 }
 
 /// Names every file that is not what it was; writing would find only the first.
-fn refuse_changed(files: &Files, plan: &Plan) -> Result<(), ToolError> {
+fn refuse_changed(files: &Files, plan: &RewritePlan) -> Result<(), ToolError> {
     let is_changed = |planned: &&PlannedEdit| {
         let now = files.read_if_exists(&planned.edit.path.absolute).ok().flatten();
         let then = planned.edit.before.as_ref().map(|file| &file.bytes()[..]);

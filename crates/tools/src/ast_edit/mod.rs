@@ -16,7 +16,7 @@ use crate::ast_grep::{FileCount, TIME_LIMIT};
 use crate::details::typed_file;
 use crate::files::{Files, scan_approval, write_approval};
 use crate::pending::{PendingAction, PendingActions};
-use crate::search::scope::{Scope, run_with_stop};
+use crate::search::scope::{SearchScope, run_with_stop};
 
 /// Rewrites code by structure.
 pub struct AstEdit {
@@ -87,7 +87,8 @@ impl Tool for AstEdit {
         }
         let (files, block_generated) = (self.files.for_call(&cx.call_id), self.block_generated);
         let (plan, output) = run_with_stop(TIME_LIMIT, move |stop| {
-            let scope = Scope::parse(&params.paths, "`paths` must contain non-empty paths or globs", files.paths())?;
+            let scope =
+                SearchScope::parse(&params.paths, "`paths` must contain non-empty paths or globs", files.paths())?;
             let plan = plan::plan(&params, &scope, &files, block_generated, stop)?;
             let output = text::preview(&plan, &scope);
             Ok((plan, output))
@@ -105,7 +106,7 @@ impl Tool for AstEdit {
 }
 
 impl AstEdit {
-    fn action(&self, plan: plan::Plan) -> PendingAction {
+    fn action(&self, plan: plan::RewritePlan) -> PendingAction {
         let files = self.files.clone();
         PendingAction {
             label: text::counted(&plan),

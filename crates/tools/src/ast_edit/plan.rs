@@ -6,15 +6,15 @@ use std::sync::Arc;
 use omp_agent::ToolError;
 use omp_stdx::format;
 use omp_syntax::{Rewrite, RewriteError, Rewritten, rewrite};
-use omp_workspace::{FileEdit, ResolvedPath, Stop, TextFile, refuse_generated};
+use omp_workspace::{FileEdit, ResolvedPath, StopCheck, TextFile, refuse_generated};
 
 use super::AstEditParams;
-use crate::ast_grep::sources::{Looked, PerLanguage, Source, Sources, no_sources, timed_out};
+use crate::ast_grep::sources::{PerLanguage, SearchedFiles, SourceFile, SourceFiles, no_sources, timed_out};
 use crate::files::Files;
-use crate::search::scope::Scope;
+use crate::search::scope::SearchScope;
 
 /// A preview, with all that is needed to carry it out.
-pub struct Plan {
+pub struct RewritePlan {
     /// In the order of the paths.
     pub edits: Vec<PlannedEdit>,
     pub searched: usize,
@@ -32,7 +32,7 @@ pub struct PlannedEdit {
 /// Old and new content of all files of one preview, which are kept until it is resolved.
 const MAX_HELD: usize = 16 * 1024 * 1024;
 
-impl Plan {
+impl RewritePlan {
     pub fn replacements(&self) -> usize {
         self.edits.iter().map(|edit| edit.replacements).sum()
     }
@@ -42,12 +42,12 @@ type Rewrites = Vec<PerLanguage<Rewrite, RewriteError>>;
 
 pub fn plan(
     params: &AstEditParams,
-    scope: &Scope,
+    scope: &SearchScope,
     files: &Files,
     block_generated: bool,
-    stop: Stop<'_>,
-) -> Result<Plan, ToolError> {
-    let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
+    stop: StopCheck<'_>,
+) -> Result<RewritePlan, ToolError> {
+    let sources = SourceFiles::find(scope, params.lang.as_deref(), files, stop)?;
     let rewrites: Rewrites = params.ops.iter().map(|_| PerLanguage::new()).collect();
     let looked =
         sources.each(files, stop, |path, source| in_file(path, source, params, &rewrites, files, block_generated));
@@ -70,7 +70,7 @@ struct FilePlan {
 
 fn in_file(
     path: &Path,
-    mut source: Source,
+    mut source: SourceFile,
     params: &AstEditParams,
     rewrites: &Rewrites,
     files: &Files,
@@ -109,7 +109,7 @@ fn open_text(files: &Files, path: &Path) -> Option<String> {
 }
 
 impl FilePlan {
-    fn take(&mut self, path: ResolvedPath, source: Source, done: Rewritten) {
+    fn take(&mut self, path: ResolvedPath, source: SourceFile, done: Rewritten) {
         match (&done.before, &done.after) {
             (None, Some(error)) => self.problems.push(format!("the result would not parse at {error}")),
             (Some(error), _) => self.problems.push(format!("does not parse at {error}")),
@@ -128,11 +128,11 @@ impl FilePlan {
 
 /// Ops that are wrong in every language that was met end the call; the others are told about.
 fn assemble(
-    looked: Looked<FilePlan>,
+    looked: SearchedFiles<FilePlan>,
     rewrites: &Rewrites,
     notes: Vec<String>,
     files: &Files,
-) -> Result<Plan, ToolError> {
+) -> Result<RewritePlan, ToolError> {
     let mut problems = Vec::new();
     for (at, per_language) in rewrites.iter().enumerate() {
         let (mistakes, right_somewhere) = per_language.mistakes();
@@ -146,7 +146,7 @@ fn assemble(
     }
     problems
         .extend(looked.problems.iter().map(|(path, problem)| format!("{}: {problem}", files.paths().display(path))));
-    let mut plan = Plan { edits: Vec::new(), searched: looked.searched, cut: false, problems, notes };
+    let mut plan = RewritePlan { edits: Vec::new(), searched: looked.searched, cut: false, problems, notes };
     let mut held = 0;
     for file in looked.found {
         plan.problems.extend(file.problems.iter().map(|problem| format!("{}: {problem}", file.display)));

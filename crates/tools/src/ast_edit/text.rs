@@ -5,12 +5,12 @@ use omp_stdx::format;
 use omp_workspace::PreviewLimits;
 
 use super::AstEditDetails;
-use super::plan::{Plan, PlannedEdit};
+use super::plan::{PlannedEdit, RewritePlan};
 use crate::ast_grep::FileCount;
 use crate::ast_grep::sources::listed;
 use crate::files::{Files, header};
 use crate::output_sink::MAX_BYTES;
-use crate::search::scope::Scope;
+use crate::search::scope::SearchScope;
 
 /// Room for what is said below the diffs.
 const NOTES_BYTES: usize = 8 * 1024;
@@ -21,12 +21,12 @@ const MAX_KEPT_FILES: usize = 500;
 /// Files listed with their new tags after applying.
 const MAX_LISTED: usize = 100;
 
-pub fn counted(plan: &Plan) -> String {
+pub fn counted(plan: &RewritePlan) -> String {
     let replacements = format::plural(plan.replacements(), "replacement", "replacements");
     format!("{replacements} in {}", format::plural(plan.edits.len(), "file", "files"))
 }
 
-pub fn preview(plan: &Plan, scope: &Scope) -> Output<AstEditDetails> {
+pub fn preview(plan: &RewritePlan, scope: &SearchScope) -> Output<AstEditDetails> {
     let details = AstEditDetails { scope_path: scope.display(), ..details(plan, false) };
     let mut text = match plan.edits.is_empty() {
         true => format!("No replacements: nothing matches in {}", format::plural(plan.searched, "file", "files")),
@@ -46,7 +46,7 @@ pub fn preview(plan: &Plan, scope: &Scope) -> Output<AstEditDetails> {
 }
 
 /// Diffs of as many files as there is room for, the names of the others.
-fn diffs(plan: &Plan) -> String {
+fn diffs(plan: &RewritePlan) -> String {
     let mut text = String::new();
     let mut unseen: Vec<String> = Vec::new();
     for planned in &plan.edits {
@@ -67,7 +67,7 @@ fn diffs(plan: &Plan) -> String {
 }
 
 /// After writing: the new tags, so that `edit` can go on without another look.
-pub fn applied(plan: &Plan, files: &Files) -> (String, AstEditDetails) {
+pub fn applied(plan: &RewritePlan, files: &Files) -> (String, AstEditDetails) {
     let mut text = format!("Applied {}.", counted(plan));
     let tag = |planned: &PlannedEdit| {
         let after = planned.edit.after.as_ref()?;
@@ -86,7 +86,7 @@ pub fn applied(plan: &Plan, files: &Files) -> (String, AstEditDetails) {
     (text, details(plan, true))
 }
 
-fn details(plan: &Plan, applied: bool) -> AstEditDetails {
+fn details(plan: &RewritePlan, applied: bool) -> AstEditDetails {
     let count =
         |planned: &PlannedEdit| FileCount { path: planned.edit.path.display.clone(), count: planned.replacements };
     AstEditDetails {
@@ -102,7 +102,7 @@ fn details(plan: &Plan, applied: bool) -> AstEditDetails {
     }
 }
 
-fn kept_diff(plan: &Plan) -> String {
+fn kept_diff(plan: &RewritePlan) -> String {
     let mut kept = String::new();
     for planned in &plan.edits {
         let (diff, before, after) = planned.edit.diff();

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use omp_agent::ToolError;
-use omp_syntax::{Query, QueryError, SearchLimits};
-use omp_workspace::{Stop, Tag, TextFile};
+use omp_syntax::{QueryError, SearchLimits, SyntaxQuery};
+use omp_workspace::{StopCheck, Tag, TextFile};
 
 use super::AstGrepParams;
-use super::sources::{Looked, PerLanguage, Source, Sources, no_sources, timed_out};
+use super::sources::{PerLanguage, SearchedFiles, SourceFile, SourceFiles, no_sources, timed_out};
 use crate::files::Files;
-use crate::search::scope::Scope;
+use crate::search::scope::SearchScope;
 
 /// All matches of a call.
-pub struct Found {
+pub struct StructuralMatches {
     /// Files with matches, in the order of their paths.
     pub files: Vec<FileFound>,
     pub searched: usize,
@@ -38,16 +38,21 @@ pub struct FileFound {
 /// Matches kept of one file.
 const MAX_PER_FILE: usize = 10_000;
 
-impl Found {
+impl StructuralMatches {
     pub fn total(&self) -> usize {
         self.files.iter().map(|file| file.matches.len()).sum()
     }
 }
 
-type Queries = Vec<(String, PerLanguage<Query, QueryError>)>;
+type Queries = Vec<(String, PerLanguage<SyntaxQuery, QueryError>)>;
 
-pub fn find(params: &AstGrepParams, scope: &Scope, files: &Files, stop: Stop<'_>) -> Result<Found, ToolError> {
-    let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
+pub fn find(
+    params: &AstGrepParams,
+    scope: &SearchScope,
+    files: &Files,
+    stop: StopCheck<'_>,
+) -> Result<StructuralMatches, ToolError> {
+    let sources = SourceFiles::find(scope, params.lang.as_deref(), files, stop)?;
     let queries: Queries = params.pat.iter().map(|pattern| (pattern.clone(), PerLanguage::new())).collect();
     let looked = sources.each(files, stop, |path, source| in_file(path, &source, params, &queries));
     if stop() {
@@ -59,12 +64,12 @@ pub fn find(params: &AstGrepParams, scope: &Scope, files: &Files, stop: Stop<'_>
     assemble(looked, &queries, sources.notes, files)
 }
 
-fn in_file(path: &Path, source: &Source, params: &AstGrepParams, queries: &Queries) -> Option<FileFound> {
+fn in_file(path: &Path, source: &SourceFile, params: &AstGrepParams, queries: &Queries) -> Option<FileFound> {
     let strictness = params.strictness.map(Into::into).unwrap_or_default();
     let mut matches = Vec::new();
     let (mut cut, mut problems) = (false, Vec::new());
     for (pattern, per_language) in queries {
-        let make = || Query::new(pattern, source.language, strictness, params.sel.as_deref());
+        let make = || SyntaxQuery::new(pattern, source.language, strictness, params.sel.as_deref());
         let Some(query) = per_language.get(source.language, make) else { continue };
         if !query.may_match(&source.text) {
             continue;
@@ -87,11 +92,11 @@ fn in_file(path: &Path, source: &Source, params: &AstGrepParams, queries: &Queri
 
 /// Patterns that are wrong in every language that was met end the call; the others are told about.
 fn assemble(
-    looked: Looked<FileFound>,
+    looked: SearchedFiles<FileFound>,
     queries: &Queries,
     notes: Vec<String>,
     files: &Files,
-) -> Result<Found, ToolError> {
+) -> Result<StructuralMatches, ToolError> {
     let mut problems = Vec::new();
     for (_, per_language) in queries {
         let (mistakes, right_somewhere) = per_language.mistakes();
@@ -111,5 +116,5 @@ fn assemble(
     problems.extend(of_files);
     let cut = looked.found.iter().any(|file| file.cut);
     let with_matches = looked.found.into_iter().filter(|file| !file.matches.is_empty()).collect();
-    Ok(Found { files: with_matches, searched: looked.searched, cut, problems, notes })
+    Ok(StructuralMatches { files: with_matches, searched: looked.searched, cut, problems, notes })
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::details::typed_file;
 use crate::files::{Files, read_approval, scan_approval};
-use crate::search::scope::{Scope, run_with_stop};
+use crate::search::scope::{SearchScope, run_with_stop};
 
 /// Searches code by structure.
 pub struct AstGrep {
@@ -114,7 +114,7 @@ impl Tool for AstGrep {
         let files = self.files.for_call(&cx.call_id);
         run_with_stop(TIME_LIMIT, move |stop| {
             let typed = params.paths.clone().unwrap_or_else(|| vec![".".into()]);
-            let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
+            let scope = SearchScope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
             let found = find::find(&params, &scope, &files, stop)?;
             Ok(text::report(&found, &scope, &page, &files))
         })

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use omp_agent::ToolError;
 use omp_stdx::format;
 use omp_syntax::{Language, MAX_SOURCE};
-use omp_workspace::{Stop, binary_reason};
+use omp_workspace::{StopCheck, binary_reason};
 
 use crate::files::Files;
-use crate::search::scope::{Scope, walk_notes};
+use crate::search::scope::{SearchScope, walk_notes};
 
 /// Found by walking, in the order of their paths.
-pub(crate) struct Sources {
+pub(crate) struct SourceFiles {
     pub files: Vec<PathBuf>,
     /// The files that were named themselves rather than found in a folder.
     named: Vec<PathBuf>,
@@ -23,7 +23,7 @@ pub(crate) struct Sources {
 }
 
 /// One file's text.
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     pub language: Language,
     pub text: String,
     /// Of a file that was named: read as the editor has it. Those that were found are read from disk.
@@ -33,8 +33,13 @@ pub(crate) struct Source {
 /// More files are not looked at in one call.
 const MAX_FILES: usize = 50_000;
 
-impl Sources {
-    pub(crate) fn find(scope: &Scope, wanted: Option<&str>, files: &Files, stop: Stop<'_>) -> Result<Self, ToolError> {
+impl SourceFiles {
+    pub(crate) fn find(
+        scope: &SearchScope,
+        wanted: Option<&str>,
+        files: &Files,
+        stop: StopCheck<'_>,
+    ) -> Result<Self, ToolError> {
         let wanted = wanted.map(|name| Language::from_name(name).ok_or_else(|| unknown_language(name))).transpose()?;
         let newest = scope.walk(true, true).newest(MAX_FILES, files.scans(), stop, &|_| {});
         if newest.report.stopped {
@@ -57,7 +62,7 @@ impl Sources {
     }
 
     /// `Ok(None)`: of another language or of none.
-    pub(crate) fn load(&self, path: &Path, files: &Files) -> Result<Option<Source>, String> {
+    pub(crate) fn load(&self, path: &Path, files: &Files) -> Result<Option<SourceFile>, String> {
         let by_path = Language::from_path(path);
         let is_named = self.named.iter().any(|named| named == path);
         let candidate = match (by_path, self.wanted) {
@@ -79,7 +84,12 @@ impl Sources {
         self.told_apart(bytes, by_path, is_named)
     }
 
-    fn told_apart(&self, bytes: Vec<u8>, by_path: Option<Language>, is_named: bool) -> Result<Option<Source>, String> {
+    fn told_apart(
+        &self,
+        bytes: Vec<u8>,
+        by_path: Option<Language>,
+        is_named: bool,
+    ) -> Result<Option<SourceFile>, String> {
         let language = by_path.or_else(|| {
             let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
             Language::detect(Path::new("script"), &head)
@@ -95,16 +105,16 @@ impl Sources {
             return Err(format!("holds {reason}"));
         }
         let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8")?;
-        Ok(Some(Source { language, text, named: is_named }))
+        Ok(Some(SourceFile { language, text, named: is_named }))
     }
 
     /// Does `work` on every file of a known language, on several threads. Results come in the order of the files.
     pub(crate) fn each<T: Send>(
         &self,
         files: &Files,
-        stop: Stop<'_>,
-        work: impl Fn(&Path, Source) -> Option<T> + Sync,
-    ) -> Looked<T> {
+        stop: StopCheck<'_>,
+        work: impl Fn(&Path, SourceFile) -> Option<T> + Sync,
+    ) -> SearchedFiles<T> {
         let (next, searched) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let results = Mutex::new((Vec::new(), Vec::new()));
         let worker = || {
@@ -136,7 +146,7 @@ impl Sources {
         let (mut found, mut problems) = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort_by_key(|(at, _)| *at);
         problems.sort_by_key(|(at, _)| *at);
-        Looked {
+        SearchedFiles {
             found: found.into_iter().map(|(_, result)| result).collect(),
             problems: problems.into_iter().map(|(at, problem)| (self.files[at].clone(), problem)).collect(),
             searched: searched.into_inner(),
@@ -145,7 +155,7 @@ impl Sources {
 }
 
 /// What came of looking at all files.
-pub(crate) struct Looked<T> {
+pub(crate) struct SearchedFiles<T> {
     pub found: Vec<T>,
     /// Files that could not be looked at, with the reason.
     pub problems: Vec<(PathBuf, String)>,
@@ -184,7 +194,7 @@ impl<T, E: Clone> PerLanguage<T, E> {
 }
 
 /// Nothing in the scope can be parsed.
-pub(crate) fn no_sources(scope: &Scope) -> ToolError {
+pub(crate) fn no_sources(scope: &SearchScope) -> ToolError {
     ToolError::Reply(format!(
         "No files of a known language in {}\nhint: `lang` says how to parse a file that is named",
         scope.display()

@@ -4,12 +4,12 @@ use omp_agent::Output;
 use omp_stdx::format;
 use omp_workspace::TextFile;
 
-use super::find::{FileFound, Found};
+use super::find::{FileFound, StructuralMatches};
 use super::sources::listed;
 use super::{AstGrepDetails, FileCount, PageWanted};
 use crate::files::{Files, header};
 use crate::output_sink::MAX_BYTES;
-use crate::search::scope::Scope;
+use crate::search::scope::SearchScope;
 
 /// Lines shown of one match.
 const MAX_MATCH_LINES: usize = 40;
@@ -19,7 +19,12 @@ const NOTES_BYTES: usize = 6 * 1024;
 /// Kept in the session file.
 const MAX_KEPT_ERRORS: usize = 50;
 
-pub fn report(found: &Found, scope: &Scope, page: &PageWanted, files: &Files) -> Output<AstGrepDetails> {
+pub fn report(
+    found: &StructuralMatches,
+    scope: &SearchScope,
+    page: &PageWanted,
+    files: &Files,
+) -> Output<AstGrepDetails> {
     let shown = that_fits(found, page, files);
     let total = found.total();
     let mut text = match (total, shown.matches) {
@@ -46,7 +51,7 @@ pub fn report(found: &Found, scope: &Scope, page: &PageWanted, files: &Files) ->
 }
 
 #[derive(Default)]
-struct Shown {
+struct ShownMatches {
     text: String,
     matches: usize,
     files: Vec<FileCount>,
@@ -56,8 +61,8 @@ struct Shown {
 }
 
 /// Whole files' parts are added while there is room; the rest is for the next page.
-fn that_fits(found: &Found, page: &PageWanted, files: &Files) -> Shown {
-    let mut shown = Shown::default();
+fn that_fits(found: &StructuralMatches, page: &PageWanted, files: &Files) -> ShownMatches {
+    let mut shown = ShownMatches::default();
     let mut skip = page.skip;
     for file in &found.files {
         let room = page.limit - shown.matches;
@@ -72,7 +77,7 @@ fn that_fits(found: &Found, page: &PageWanted, files: &Files) -> Shown {
         wanted = &wanted[..wanted.len().min(room)];
         let all = wanted.len();
         let bytes_left = (MAX_BYTES - NOTES_BYTES).saturating_sub(shown.text.len());
-        let Some(part) = Part::that_fits(file, wanted, page.context, bytes_left, files, shown.matches == 0) else {
+        let Some(part) = FilePage::that_fits(file, wanted, page.context, bytes_left, files, shown.matches == 0) else {
             break;
         };
         shown.add(part, files);
@@ -83,8 +88,8 @@ fn that_fits(found: &Found, page: &PageWanted, files: &Files) -> Shown {
     shown
 }
 
-impl Shown {
-    fn add(&mut self, part: Part<'_>, files: &Files) {
+impl ShownMatches {
+    fn add(&mut self, part: FilePage<'_>, files: &Files) {
         let path = files.paths().display(&part.file.path);
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -102,7 +107,7 @@ impl Shown {
 }
 
 /// What a page shows of one file.
-struct Part<'a> {
+struct FilePage<'a> {
     file: &'a FileFound,
     text: String,
     matches: usize,
@@ -112,7 +117,7 @@ struct Part<'a> {
     lines_cut: bool,
 }
 
-impl<'a> Part<'a> {
+impl<'a> FilePage<'a> {
     /// Halves the number of matches until they fit; the first of a page always does.
     fn that_fits(
         file: &'a FileFound,
@@ -183,7 +188,7 @@ impl<'a> Part<'a> {
     }
 }
 
-fn notes(found: &Found, shown: &Shown, page: &PageWanted) -> Vec<String> {
+fn notes(found: &StructuralMatches, shown: &ShownMatches, page: &PageWanted) -> Vec<String> {
     let mut notes = Vec::new();
     let (total, end) = (found.total(), page.skip + shown.matches);
     if shown.matches > 0 && shown.matches < total {

@@ -10,7 +10,7 @@ use crate::files::Files;
 
 /// A command ready to start.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct BashJob {
     pub command: String,
     pub cwd: PathBuf,
     pub env: BTreeMap<String, String>,
@@ -20,7 +20,7 @@ pub(super) struct Job {
 const MAX_COMMAND: usize = 120 * 1024;
 
 /// `shell_folder` is where the shell stands.
-pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) -> Result<Job, ToolError> {
+pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) -> Result<BashJob, ToolError> {
     let env = params.env.unwrap_or_default();
     check(&params.command, &env)?;
     let (folder, command) = match (params.cwd, leading_cd(&params.command)) {
@@ -31,7 +31,7 @@ pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) ->
         Some(typed) => working_folder(&typed, files)?,
         None => shell_folder.to_owned(),
     };
-    Ok(Job { command, cwd, env })
+    Ok(BashJob { command, cwd, env })
 }
 
 /// Whether a shell can take it.

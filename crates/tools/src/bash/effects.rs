@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use omp_agent::{Approval, Effect, Planned, Tier};
 use omp_exec::{Containment, Rung};
-use omp_shell::{Command, Danger, Redirect, RedirectKind, Script, Severity, Stand, Word, Written};
+use omp_shell::{Danger, Redirect, RedirectKind, Severity, ShellCommand, ShellScript, ShellWord, Stand, WrittenPlace};
 use omp_types::{Access, ContainMode, NetworkMode};
 use omp_workspace::real_location;
 
@@ -28,14 +28,14 @@ impl LeftInShell {
         names.extend(defined.iter().take(room).cloned());
     }
 
-    fn is_among<'a>(&self, mut words: impl Iterator<Item = &'a Word>) -> Option<String> {
+    fn is_among<'a>(&self, mut words: impl Iterator<Item = &'a ShellWord>) -> Option<String> {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         words.find(|word| names.contains(&word.text)).map(|word| word.text.clone())
     }
 }
 
 /// What of the tool decides what a call does.
-pub(super) struct Setting<'a> {
+pub(super) struct EffectContext<'a> {
     pub files: &'a Files,
     /// Where the shell stands.
     pub shell_folder: &'a Path,
@@ -51,11 +51,11 @@ pub struct CommandPlan {
     /// Functions and aliases that it defines.
     pub(super) defined: Vec<String>,
     /// Everything that it is known to write to.
-    pub(super) writes: Vec<Target>,
+    pub(super) writes: Vec<WrittenPath>,
 }
 
-pub(super) fn plan(params: BashParams, setting: &Setting<'_>) -> Planned<CommandPlan> {
-    let Setting { files, shell_folder, left, containment, .. } = *setting;
+pub(super) fn plan(params: BashParams, setting: &EffectContext<'_>) -> Planned<CommandPlan> {
+    let EffectContext { files, shell_folder, left, containment, .. } = *setting;
     let script = omp_shell::read(&params.command);
     let critical = script.critical(|danger| is_harmless(danger, containment));
     let mut effects = commands(&script);
@@ -88,25 +88,25 @@ pub(super) fn plan(params: BashParams, setting: &Setting<'_>) -> Planned<Command
 
 /// A file that is written to, or a folder to write in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct WrittenPath {
     pub path: PathBuf,
     pub is_folder: bool,
     /// A program makes it, changes it or takes it away; else it has to be there for the shell, or was asked for.
     pub by_program: bool,
 }
 
-fn writes(redirected: &[Effect], written: &[Effect], params: &BashParams, shell: &Folder<'_>) -> Vec<Target> {
+fn writes(redirected: &[Effect], written: &[Effect], params: &BashParams, shell: &BaseFolder<'_>) -> Vec<WrittenPath> {
     let effects = redirected.iter().map(|effect| (effect, false)).chain(written.iter().map(|effect| (effect, true)));
     let known = effects.filter_map(|(effect, by_program)| match effect {
-        Effect::Write(path) => Some(Target { path: path.clone(), is_folder: false, by_program }),
+        Effect::Write(path) => Some(WrittenPath { path: path.clone(), is_folder: false, by_program }),
         _ => None,
     });
     let asked = params.write.iter().filter_map(|typed| shell.named(typed).map(|path| (path, typed)));
-    let asked = asked.map(|(path, typed)| Target { path, is_folder: typed.ends_with('/'), by_program: false });
+    let asked = asked.map(|(path, typed)| WrittenPath { path, is_folder: typed.ends_with('/'), by_program: false });
     known.chain(asked).collect()
 }
 
-fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
+fn asked_for(params: &BashParams, folder: &BaseFolder<'_>) -> Vec<Effect> {
     let effect = |typed: &String| match folder.named(typed) {
         Some(path) => Effect::Write(path),
         None => Effect::Unknown(format!("which file is written: `{typed}`")),
@@ -137,15 +137,17 @@ fn is_harmless(danger: Danger, containment: &Containment) -> bool {
 }
 
 /// All of them: what stands behind many others is judged like the first. The reader has an end of its own.
-fn commands(script: &Script) -> Vec<Effect> {
+fn commands(script: &ShellScript) -> Vec<Effect> {
     let started = script.commands.iter().filter(|command| !command.words.is_empty());
-    let run =
-        |command: &Command| Effect::Run { words: command.words.iter().map(shown).collect(), whole: command.is_whole() };
+    let run = |command: &ShellCommand| Effect::Run {
+        words: command.words.iter().map(shown).collect(),
+        whole: command.is_whole(),
+    };
     started.map(run).collect()
 }
 
 /// One that is not known says so: `X` of `xargs -I X git X` looks like any other word.
-fn shown(word: &Word) -> String {
+fn shown(word: &ShellWord) -> String {
     let shows = word.known || word.text.contains(['$', '`', '*', '?', '[', '{', '~', '(', '…']);
     if shows { word.text.clone() } else { format!("{}…", word.text) }
 }
@@ -171,40 +173,40 @@ fn is_stream(target: &str) -> bool {
 /// Where the commands of a script work.
 struct Folders<'a> {
     /// Where the shell stands all the while.
-    shell: Folder<'a>,
+    shell: BaseFolder<'a>,
     /// Where the script begins.
-    start: Folder<'a>,
+    start: BaseFolder<'a>,
     stands: Vec<Stand>,
 }
 
 impl<'a> Folders<'a> {
-    fn of(params: &BashParams, files: &'a Files, shell_folder: &Path, script: &Script) -> Self {
+    fn of(params: &BashParams, files: &'a Files, shell_folder: &Path, script: &ShellScript) -> Self {
         let own = params.cwd.as_deref().map(|cwd| files.resolve(cwd).ok().map(|path| path.absolute));
-        let begins = Folder { files, path: own.unwrap_or_else(|| Some(shell_folder.to_owned())) };
+        let begins = BaseFolder { files, path: own.unwrap_or_else(|| Some(shell_folder.to_owned())) };
         let led = leading_cd(&params.command).map(|(folder, _)| begins.step(&folder, folder.starts_with('~')));
         let is_led = led.is_some();
         let start = led.unwrap_or(begins);
-        let shell = Folder { files, path: start.path.clone().filter(|_| !script.moves(is_led)) };
+        let shell = BaseFolder { files, path: start.path.clone().filter(|_| !script.moves(is_led)) };
         Self { shell, start, stands: script.stands(is_led) }
     }
 
-    fn at(&self, steps: Option<&Vec<Word>>) -> Folder<'a> {
-        let lost = Folder { files: self.start.files, path: None };
-        let step = |folder: Folder<'a>, word: &Word| match word.known {
+    fn at(&self, steps: Option<&Vec<ShellWord>>) -> BaseFolder<'a> {
+        let lost = BaseFolder { files: self.start.files, path: None };
+        let step = |folder: BaseFolder<'a>, word: &ShellWord| match word.known {
             true => folder.step(&word.text, word.home),
-            false => Folder { path: None, ..folder },
+            false => BaseFolder { path: None, ..folder },
         };
         steps.map_or(lost, |steps| steps.iter().fold(self.start.clone(), step))
     }
 
     /// What the shell opens for the command.
-    fn redirected(&self, at: usize, command: &Command) -> Vec<Effect> {
+    fn redirected(&self, at: usize, command: &ShellCommand) -> Vec<Effect> {
         let folder = self.at(self.stands.get(at).and_then(|stand| stand.redirects.as_ref()));
         command.redirects.iter().filter_map(|redirect| folder.effect(redirect)).collect()
     }
 
     /// What it is known to write by itself.
-    fn written(&self, at: usize, command: &Command) -> Vec<Effect> {
+    fn written(&self, at: usize, command: &ShellCommand) -> Vec<Effect> {
         let folder = self.at(self.stands.get(at).and_then(|stand| stand.own.as_ref()));
         command.written().iter().flat_map(|written| folder.writes(written)).collect()
     }
@@ -212,13 +214,13 @@ impl<'a> Folders<'a> {
 
 /// Where relative targets lead.
 #[derive(Clone)]
-struct Folder<'a> {
+struct BaseFolder<'a> {
     files: &'a Files,
     /// Nothing when that cannot be told.
     path: Option<PathBuf>,
 }
 
-impl Folder<'_> {
+impl BaseFolder<'_> {
     fn step(&self, to: &str, is_home: bool) -> Self {
         let path = match is_home {
             true => self.files.resolve(to).ok().map(|path| path.absolute),
@@ -251,20 +253,20 @@ impl Folder<'_> {
         Some(self.locate(target).map_or_else(unknown, Effect::Read))
     }
 
-    fn write(&self, target: &Word) -> Effect {
+    fn write(&self, target: &ShellWord) -> Effect {
         let unknown = || Effect::Unknown(format!("which file is written: `{}`", target.text));
         self.locate(target).map_or_else(unknown, Effect::Write)
     }
 
     /// A folder gets the files, anything else is written itself.
-    fn writes(&self, written: &Written) -> Vec<Effect> {
+    fn writes(&self, written: &WrittenPlace) -> Vec<Effect> {
         if keeps_nothing(&written.path) {
             return Vec::new();
         }
         let folder = self.locate(&written.path).filter(|path| path.is_dir());
         match folder.filter(|_| !written.inside.is_empty()) {
             Some(folder) => {
-                let file = |name: &Word| Effect::Write(real(&folder.join(&name.text)));
+                let file = |name: &ShellWord| Effect::Write(real(&folder.join(&name.text)));
                 written.inside.iter().map(file).collect()
             }
             None => vec![self.write(&written.path)],
@@ -281,7 +283,7 @@ impl Folder<'_> {
         Some(real(&absolute))
     }
 
-    fn locate(&self, target: &Word) -> Option<PathBuf> {
+    fn locate(&self, target: &ShellWord) -> Option<PathBuf> {
         if !target.known {
             return None;
         }
@@ -297,8 +299,8 @@ impl Folder<'_> {
 }
 
 /// What a link of the same command line leads to is not there yet when this is asked.
-fn through_new_links(script: &Script, folders: &Folders<'_>) -> Option<Effect> {
-    let makes_links = |command: &Command| {
+fn through_new_links(script: &ShellScript, folders: &Folders<'_>) -> Option<Effect> {
+    let makes_links = |command: &ShellCommand| {
         matches!(command.program(), Some("ln" | "gln" | "link"))
             || (matches!(command.program(), Some("cp" | "gcp"))
                 && command
@@ -341,6 +343,6 @@ fn real(path: &Path) -> PathBuf {
     real_location(&walked)
 }
 
-fn keeps_nothing(target: &Word) -> bool {
+fn keeps_nothing(target: &ShellWord) -> bool {
     target.known && matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }

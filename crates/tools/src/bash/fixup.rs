@@ -13,13 +13,13 @@ const KNOWN_TO_END: &[&str] = &[
 
 /// The command to run instead, and what was taken off.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fixed {
+pub(super) struct FixedCommand {
     pub command: String,
     pub taken: String,
 }
 
 /// `None` when the command is to run as it is.
-pub(super) fn fix(command: &str) -> Option<Fixed> {
+pub(super) fn fix(command: &str) -> Option<FixedCommand> {
     let mut kept = command.trim_end();
     if kept.contains("<<") || kept.contains('\n') {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn fix(command: &str) -> Option<Fixed> {
         }
     }
     let taken = command.trim_end()[kept.len()..].trim().to_owned();
-    (!taken.is_empty() && !kept.is_empty()).then(|| Fixed { command: kept.to_owned(), taken })
+    (!taken.is_empty() && !kept.is_empty()).then(|| FixedCommand { command: kept.to_owned(), taken })
 }
 
 /// `head`, `head -20`, `tail -n 20`; not `tail -f`, `head -c 5`, `tail -n +3`.
@@ -105,7 +105,7 @@ mod tests {
 
     #[track_caller]
     fn check(command: &str, expect: Option<(&str, &str)>) {
-        let expect = expect.map(|(command, taken)| Fixed { command: command.into(), taken: taken.into() });
+        let expect = expect.map(|(command, taken)| FixedCommand { command: command.into(), taken: taken.into() });
         assert_eq!(fix(command), expect, "{command}");
     }
 

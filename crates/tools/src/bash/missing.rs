@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use omp_exec::Containment;
 use omp_types::{AccessMap, ContainMode, Touch};
 
-use super::effects::Target;
+use super::effects::WrittenPath;
 
 /// What was made for a command. Dropped, it goes again as far as it is still empty.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct MadePaths {
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
-impl Made {
+impl MadePaths {
     /// A command that has done its work may want its files empty.
     pub(super) fn keep_unless(mut self, failed: bool) {
         if !failed {
@@ -25,7 +25,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for MadePaths {
     fn drop(&mut self) {
         for file in self.files.drain(..) {
             if fs::symlink_metadata(&file).is_ok_and(|data| data.is_file() && data.len() == 0) {
@@ -42,13 +42,13 @@ impl Drop for Made {
 /// Makes what the map allows to write and no folder lets the command make by itself.
 ///
 /// Where there are namespaces, the folder around it is opened instead, unless it holds too much.
-pub(super) fn made(targets: &[Target], map: &AccessMap, containment: &Containment) -> Made {
-    let mut made = Made::default();
+pub(super) fn made(targets: &[WrittenPath], map: &AccessMap, containment: &Containment) -> MadePaths {
+    let mut made = MadePaths::default();
     // A workspace that was moved away is not made anew.
     if map.mode == ContainMode::Off || !map.workspace.is_dir() {
         return made;
     }
-    for Target { path, is_folder, .. } in targets.iter().filter(|target| !target.by_program) {
+    for WrittenPath { path, is_folder, .. } in targets.iter().filter(|target| !target.by_program) {
         let allowed = map.allows(Touch::Write, path).is_ok();
         let opened = map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root) && root.is_dir());
         let makes_it_itself = containment.opens_around(path);
@@ -68,7 +68,7 @@ pub(super) fn made(targets: &[Target], map: &AccessMap, containment: &Containmen
     made
 }
 
-fn make_folders(path: &Path, made: &mut Made) {
+fn make_folders(path: &Path, made: &mut MadePaths) {
     let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.into_iter().rev() {
         if fs::create_dir(folder).is_ok() {
@@ -92,8 +92,8 @@ mod tests {
             writable: vec![file.clone(), place.clone()],
             ..AccessMap::default()
         };
-        let target = |path: &PathBuf, is_folder| Target { path: path.clone(), is_folder, by_program: false };
-        let by_program = Target { by_program: true, ..target(&place.join("e"), false) };
+        let target = |path: &PathBuf, is_folder| WrittenPath { path: path.clone(), is_folder, by_program: false };
+        let by_program = WrittenPath { by_program: true, ..target(&place.join("e"), false) };
         let targets = [target(&file, false), target(&place, true), target(&root.join("denied"), false), by_program];
         let both = made(&targets, &map, &Containment::none());
         assert!(file.is_file() && place.is_dir() && !root.join("denied").exists() && !place.join("e").exists());

@@ -42,8 +42,8 @@ pub use network::Reached;
 use offered::OfferedBash;
 pub use options::{BashOptions, MinimizerOptions};
 pub(crate) use render::TIME_TOLD;
-use runner::{Call, Runner};
-pub use user_shell::{UserCommand, UserShell};
+use runner::{BashCall, Runner};
+pub use user_shell::{SessionShell, UserCommand};
 
 /// Runs shell commands.
 pub struct Bash {
@@ -51,7 +51,7 @@ pub struct Bash {
     jobs: Arc<Jobs>,
     /// Names of the tools the model has besides.
     offered: Vec<String>,
-    terminal: Terminal,
+    terminal: TerminalUse,
     left_in_shell: LeftInShell,
 }
 
@@ -100,7 +100,7 @@ impl BashParts {
 
 /// Whether a command may have a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Terminal {
+enum TerminalUse {
     /// `PI_NO_PTY=1`
     Forbidden,
     NobodyThere,
@@ -185,27 +185,27 @@ const ABORT_GRACE: Duration = Duration::from_secs(2);
 impl Bash {
     pub fn new(parts: BashParts) -> Self {
         let forbidden = parts.env.get(vars::PI_NO_PTY) == Some("1");
-        let terminal = if forbidden { Terminal::Forbidden } else { Terminal::NobodyThere };
+        let terminal = if forbidden { TerminalUse::Forbidden } else { TerminalUse::NobodyThere };
         let (jobs, offered) = (parts.jobs.clone(), parts.offered.clone());
         let runner = Arc::new(Runner::new(parts));
         Self { runner, jobs, offered, terminal, left_in_shell: LeftInShell::default() }
     }
 
     /// The same shell for the user's own commands.
-    pub fn user_shell(&self) -> UserShell {
-        UserShell { runner: self.runner.clone() }
+    pub fn user_shell(&self) -> SessionShell {
+        SessionShell { runner: self.runner.clone() }
     }
 
     /// The tool as it is offered: with `async` only where there are jobs, with `pty` only where somebody sits at a
     /// terminal and `PI_NO_PTY` does not forbid it.
     pub fn into_tool(mut self, attended: bool) -> Arc<dyn AnyTool> {
-        if attended && self.terminal != Terminal::Forbidden {
-            self.terminal = Terminal::OnRequest;
+        if attended && self.terminal != TerminalUse::Forbidden {
+            self.terminal = TerminalUse::OnRequest;
         }
         Arc::new(OfferedBash { bash: self })
     }
 
-    fn call(&self, plan: CommandPlan, id: &str) -> Result<Call, ToolError> {
+    fn call(&self, plan: CommandPlan, id: &str) -> Result<BashCall, ToolError> {
         let CommandPlan { params, writes, .. } = plan;
         let options = &self.runner.options;
         let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
@@ -213,7 +213,7 @@ impl Bash {
             if options.max_timeout > 0.0 { options.max_timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT) } else { MAX_TIMEOUT };
         let seconds = requested.clamp(MIN_TIMEOUT, most);
         let in_background = params.in_background.unwrap_or(false);
-        let in_terminal = params.pty == Some(true) && !in_background && self.terminal == Terminal::OnRequest;
+        let in_terminal = params.pty == Some(true) && !in_background && self.terminal == TerminalUse::OnRequest;
         if in_background && !options.jobs {
             let hint = "hint: run it without `async`; the setting `async.enabled` turns background jobs on";
             return Err(ToolError::reply(format!("Async bash execution is disabled.\n{hint}")));
@@ -235,7 +235,7 @@ impl Bash {
         let written: Vec<PathBuf> = writes.iter().map(|target| target.path.clone()).collect();
         let (in_editor, containment) = (None, Some(self.runner.containment_of(id).for_command(&typed, &written)));
         let contained = Vec::new();
-        Ok(Call {
+        Ok(BashCall {
             job,
             seconds,
             requested,
@@ -267,7 +267,7 @@ impl Bash {
     }
 
     /// Starts the call as a task of its own, so that it can become a job.
-    fn start(&self, call: Call, cx: &ToolCx) -> Running {
+    fn start(&self, call: BashCall, cx: &ToolCx) -> RunningCommand {
         let (cancel, tail) = (CancellationToken::new(), Arc::new(std::sync::Mutex::new(String::new())));
         let command = call.job.command.clone();
         let (runner, stop, progress, newest) =
@@ -282,10 +282,10 @@ impl Bash {
             };
             runner.run(call, &stop, show).await
         };
-        Running { command, cancel, tail, task: AbortOnDropHandle::new(tokio::spawn(work)) }
+        RunningCommand { command, cancel, tail, task: AbortOnDropHandle::new(tokio::spawn(work)) }
     }
 
-    fn to_background(&self, running: Running, timeout_seconds: u64) -> Result<Output<BashDetails>, ToolError> {
+    fn to_background(&self, running: RunningCommand, timeout_seconds: u64) -> Result<Output<BashDetails>, ToolError> {
         let id = self.jobs.adopt(running)?;
         let details = BashDetails { timeout_seconds, job_id: Some(id.clone()), ..BashDetails::default() };
         Ok(Output::text(
@@ -296,7 +296,7 @@ impl Bash {
 }
 
 /// A command that runs as a task.
-pub(crate) struct Running {
+pub(crate) struct RunningCommand {
     pub(crate) command: String,
     pub(crate) cancel: CancellationToken,
     /// Newest output.
@@ -313,7 +313,7 @@ impl Tool for Bash {
     const KIND: CallKind = CallKind::Execute;
 
     fn plan(&self, params: BashParams) -> Planned<CommandPlan> {
-        let setting = effects::Setting {
+        let setting = effects::EffectContext {
             files: &self.runner.files,
             shell_folder: &self.runner.session.cwd(),
             left: &self.left_in_shell,

@@ -12,7 +12,7 @@ use omp_types::SERVICES;
 use omp_view::{CallKind, View};
 use serde_json::{Value, json};
 
-use super::{Bash, Terminal};
+use super::{Bash, TerminalUse};
 
 pub(super) struct OfferedBash {
     pub(super) bash: Bash,
@@ -45,7 +45,7 @@ impl AnyTool for OfferedBash {
                     properties.insert(name.into(), json!({"type": "array", "items": items, "description": told}));
                 }
             }
-            if self.bash.terminal == Terminal::OnRequest {
+            if self.bash.terminal == TerminalUse::OnRequest {
                 properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));
             }
         }

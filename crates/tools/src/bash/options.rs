@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_exec::Limits;
+use omp_exec::ProcessLimits;
 use serde_json::Value;
 
 use super::intercept::{InterceptRule, default_rules};
@@ -84,10 +84,10 @@ impl Default for MinimizerOptions {
 
 impl BashOptions {
     /// What the tree of one command may use.
-    pub(super) fn limits(&self) -> Limits {
-        let usual = Limits::of_commands();
+    pub(super) fn limits(&self) -> ProcessLimits {
+        let usual = ProcessLimits::of_commands();
         let megabytes = |count: u64| Some(count).filter(|count| *count > 0).map(|count| count << 20);
-        Limits {
+        ProcessLimits {
             tree_processes: Some(self.max_processes),
             tree_memory: megabytes(self.max_memory).or(usual.tree_memory),
             file_bytes: megabytes(self.max_file_size),

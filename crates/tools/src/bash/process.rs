@@ -4,12 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_exec::{Child, Exit, Finished};
+use omp_exec::{Child, Finished, ProcessExit};
 use omp_types::{EditorExit, EditorTerminal};
 use tokio::time::timeout;
 
 /// Dropping it ends the command.
-pub(super) trait Process: Send {
+pub(super) trait BashProcess: Send {
     /// The next piece of output; `0` means there is no more. Dropping the future loses nothing.
     fn read(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
@@ -19,7 +19,7 @@ pub(super) trait Process: Send {
     fn finish(self) -> impl Future<Output = io::Result<Finished>> + Send;
 }
 
-impl Process for Child {
+impl BashProcess for Child {
     fn read(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
         Child::read(self, buffer)
     }
@@ -36,7 +36,7 @@ impl Process for Child {
 /// The editor shows the output as it comes; we ask for it once, when the command has ended.
 pub(super) struct InEditor {
     terminal: Arc<dyn EditorTerminal>,
-    exit: Option<Exit>,
+    exit: Option<ProcessExit>,
     output: Option<io::Cursor<String>>,
 }
 
@@ -51,7 +51,7 @@ impl InEditor {
         Self { terminal, exit: None, output: None }
     }
 
-    async fn wait(&mut self) -> io::Result<Exit> {
+    async fn wait(&mut self) -> io::Result<ProcessExit> {
         if let Some(exit) = self.exit {
             return Ok(exit);
         }
@@ -69,7 +69,7 @@ impl InEditor {
     }
 }
 
-impl Process for InEditor {
+impl BashProcess for InEditor {
     async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.wait().await?;
         io::Read::read(self.output().await?, buffer)
@@ -91,10 +91,10 @@ impl Process for InEditor {
 }
 
 /// 128 and the signal for a command that was killed.
-fn as_shells_say(exit: EditorExit) -> Exit {
+fn as_shells_say(exit: EditorExit) -> ProcessExit {
     let signal = exit.signal.as_deref().and_then(number_of);
     let code = exit.code.unwrap_or_else(|| signal.map_or(1, |signal| 128 + signal));
-    Exit { code, signal }
+    ProcessExit { code, signal }
 }
 
 /// Editors name signals (`SIGKILL`, `KILL`) or count them.

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use omp_agent::ToolError;
-use omp_exec::{Exit, Leftover, Overrun};
+use omp_exec::{Leftover, Overrun, ProcessExit};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::process::Process;
-use crate::output_sink::{OutputSink, Summary};
+use super::process::BashProcess;
+use crate::output_sink::{OutputSink, OutputSummary};
 
-pub(super) enum End {
-    Exited(Exit),
+pub(super) enum CommandEnd {
+    Exited(ProcessExit),
     TimedOut,
     /// Killed because somebody wanted it to end.
     Cancelled,
@@ -19,9 +19,9 @@ pub(super) enum End {
     Overran(Overrun),
 }
 
-pub(super) struct Finished {
-    pub end: End,
-    pub summary: Summary,
+pub(super) struct FinishedCommand {
+    pub end: CommandEnd,
+    pub summary: OutputSummary,
     pub wall_time: Duration,
     pub leftover: Option<Leftover>,
 }
@@ -39,12 +39,12 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// Dropping the future kills the command. `show` gets the newest output from time to time.
 pub(super) async fn to_the_end(
-    mut child: impl Process,
+    mut child: impl BashProcess,
     mut sink: OutputSink,
     patience: Duration,
     cancel: &CancellationToken,
     show: impl Fn(&str),
-) -> Result<Finished, ToolError> {
+) -> Result<FinishedCommand, ToolError> {
     let started = Instant::now();
     let deadline = started + patience;
     let mut buffer = vec![0; READ_BYTES];
@@ -53,8 +53,8 @@ pub(super) async fn to_the_end(
     let stopped = loop {
         tokio::select! {
             biased;
-            () = cancel.cancelled() => break Some(End::Cancelled),
-            () = sleep_until(deadline) => break Some(End::TimedOut),
+            () = cancel.cancelled() => break Some(CommandEnd::Cancelled),
+            () = sleep_until(deadline) => break Some(CommandEnd::TimedOut),
             () = sleep_until(next_progress), if unseen => {
                 show(sink.tail(PROGRESS_BYTES));
                 unseen = false;
@@ -69,27 +69,27 @@ pub(super) async fn to_the_end(
             },
         }
     };
-    let finished = |end, leftover, sink: OutputSink| Finished {
+    let finished = |end, leftover, sink: OutputSink| FinishedCommand {
         end,
         summary: sink.finish(),
         wall_time: started.elapsed(),
         leftover,
     };
     if let Some(end) = stopped {
-        let grace = if matches!(end, End::Cancelled) { ABORT_GRACE } else { STOP_GRACE };
+        let grace = if matches!(end, CommandEnd::Cancelled) { ABORT_GRACE } else { STOP_GRACE };
         child.stop(grace, |bytes| sink.push(bytes)).await;
         return Ok(finished(end, None, sink));
     }
     // A command may close its output long before it ends.
     tokio::select! {
-        () = cancel.cancelled() => Ok(finished(End::Cancelled, None, sink)),
+        () = cancel.cancelled() => Ok(finished(CommandEnd::Cancelled, None, sink)),
         done = timeout_at(deadline, child.finish()) => match done {
             Ok(done) => {
                 let done = done.map_err(lost)?;
-                let end = done.overran.map_or(End::Exited(done.exit), End::Overran);
+                let end = done.overran.map_or(CommandEnd::Exited(done.exit), CommandEnd::Overran);
                 Ok(finished(end, done.leftover, sink))
             }
-            Err(_) => Ok(finished(End::TimedOut, None, sink)),
+            Err(_) => Ok(finished(CommandEnd::TimedOut, None, sink)),
         },
     }
 }

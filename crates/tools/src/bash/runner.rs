@@ -6,23 +6,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{Output, ToolError};
-use omp_exec::{Child, Containment, Exit, Overrun, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
+use omp_exec::{Child, Containment, Overrun, ProcessExit, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
 use omp_types::{Access, EditorTerminals, Env};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asking;
-use super::command::Job;
-use super::denied::{self, Ended};
-use super::effects::Target;
+use super::command::BashJob;
+use super::denied::{self, EndedCommand};
+use super::effects::WrittenPath;
 use super::minimizer::Minimizer;
 use super::missing;
 use super::network;
 use super::process::{InEditor, KEPT_BY_EDITOR};
-use super::run::{self, End, Finished};
+use super::run::{self, CommandEnd, FinishedCommand};
 use super::{BashDetails, BashOptions, BashParts, OutputMeta, TIME_TOLD};
 use crate::artifacts::Artifacts;
 use crate::files::Files;
-use crate::output_sink::{OutputSink, SinkLimits, Summary};
+use crate::output_sink::{OutputSink, OutputSummary, SinkLimits};
 
 const ABORTED: &str = "Command aborted before it ended; it had printed nothing";
 const ABORTED_MIDWAY: &str = "Command aborted before it ended; the output above is what it had printed until then";
@@ -53,8 +53,8 @@ fn keep_from_commands(users: &ShellSession, access: &Access) {
 }
 
 /// A call whose arguments are in order.
-pub(super) struct Call {
-    pub job: Job,
+pub(super) struct BashCall {
+    pub job: BashJob,
     pub seconds: f64,
     pub requested: f64,
     /// What the model is to know besides the output.
@@ -68,7 +68,7 @@ pub(super) struct Call {
     /// Of the model's commands; what the user typed is not contained.
     pub containment: Option<Containment>,
     /// What it is known to write to.
-    pub writes: Vec<Target>,
+    pub writes: Vec<WrittenPath>,
 }
 
 impl Runner {
@@ -134,7 +134,7 @@ impl Runner {
     /// Dropping the future kills the command.
     pub(super) async fn run(
         &self,
-        mut call: Call,
+        mut call: BashCall,
         cancel: &CancellationToken,
         show: impl Fn(&str),
     ) -> Result<Output<BashDetails>, ToolError> {
@@ -155,11 +155,11 @@ impl Runner {
     /// Runs the command to its end; what is to be known besides its output is added to the notices of the call.
     pub(super) async fn execute(
         &self,
-        call: &mut Call,
+        call: &mut BashCall,
         cancel: &CancellationToken,
         show: impl Fn(&str),
-    ) -> Result<Finished, ToolError> {
-        let Call { job, notices, contained, .. } = call;
+    ) -> Result<FinishedCommand, ToolError> {
+        let BashCall { job, notices, contained, .. } = call;
         let _stale = self.files.anything_may_change();
         let (session, containment) = match call.containment.take() {
             Some(containment) => (&self.session, containment),
@@ -204,11 +204,11 @@ impl Runner {
         }
         notices.extend(containment.take_signed());
         if let Some(access) = containment.access() {
-            let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
+            let failed = !matches!(&finished.end, CommandEnd::Exited(exit) if exit.code == 0);
             missing.unwrap_or_default().keep_unless(failed);
             contained.extend(denied::set_aside(&containment.take_set_aside()));
             let (command, output, cwd) = (job.command.as_str(), finished.summary.text.as_str(), job.cwd.as_path());
-            let ended = Ended { command, output, cwd, home: self.files.paths().home(), env: &self.env, failed };
+            let ended = EndedCommand { command, output, cwd, home: self.files.paths().home(), env: &self.env, failed };
             let map = access.map();
             denied::missing_caches(&ended, &map).iter().for_each(|cache| containment.want_cache(cache));
             contained.extend(denied::told(&ended, &map, omp_stdx::rights::may_write));
@@ -229,9 +229,9 @@ impl Runner {
     }
 
     /// Aborted before there was anything to stop.
-    fn never_started(&self) -> Finished {
+    fn never_started(&self) -> FinishedCommand {
         let summary = self.sink(self.options.sink).finish();
-        Finished { end: End::Cancelled, summary, wall_time: Duration::ZERO, leftover: None }
+        FinishedCommand { end: CommandEnd::Cancelled, summary, wall_time: Duration::ZERO, leftover: None }
     }
 
     /// Why a command that was too large has ended.
@@ -282,7 +282,7 @@ impl Runner {
     }
 
     /// The output without its noise, if the raw one can be kept.
-    fn minimized(&self, summary: Summary, minimizer: &Minimizer) -> Summary {
+    fn minimized(&self, summary: OutputSummary, minimizer: &Minimizer) -> OutputSummary {
         let Some((raw, short)) = summary.captured.as_ref().and_then(|raw| Some((raw, minimizer.shorten(raw)?))) else {
             return summary;
         };
@@ -290,7 +290,7 @@ impl Runner {
         let Some(id) = spilled.or_else(|| self.keep_raw(raw)) else { return summary };
         let mut sink = self.sink(self.options.sink);
         sink.push(short.as_bytes());
-        let mut shorter = Summary { stripped: summary.stripped, ..sink.finish() };
+        let mut shorter = OutputSummary { stripped: summary.stripped, ..sink.finish() };
         if !shorter.text.ends_with('\n') {
             shorter.text.push('\n');
         }
@@ -305,7 +305,7 @@ impl Runner {
     }
 
     /// A file that was cut off.
-    fn about_file_size(&self, exit: Exit, output: &str) -> String {
+    fn about_file_size(&self, exit: ProcessExit, output: &str) -> String {
         /// `SIGXFSZ`, as a shell tells it as well.
         const TOO_LARGE: i32 = 128 + 25;
         let was_cut = exit.code == TOO_LARGE || output.contains("File size limit exceeded");
@@ -316,7 +316,13 @@ impl Runner {
         }
     }
 
-    fn report(&self, summary: Summary, end: &End, notices: &[String], mut details: BashDetails) -> Output<BashDetails> {
+    fn report(
+        &self,
+        summary: OutputSummary,
+        end: &CommandEnd,
+        notices: &[String],
+        mut details: BashDetails,
+    ) -> Output<BashDetails> {
         let output = if summary.text.is_empty() { "(no output)" } else { &summary.text };
         let mut text = output.to_owned();
         if !details.contained.is_empty() {
@@ -330,21 +336,21 @@ impl Runner {
             text.push_str(notice);
         }
         let failure = match end {
-            End::Exited(exit) if exit.code == 0 => None,
-            End::Exited(exit) => {
+            CommandEnd::Exited(exit) if exit.code == 0 => None,
+            CommandEnd::Exited(exit) => {
                 details.exit_code = Some(exit.code);
                 let signal = exit.signal.map(|signal| format!(" (killed by signal {signal})")).unwrap_or_default();
                 Some(format!("Command exited with code {}{signal}{}", exit.code, self.about_file_size(*exit, output)))
             }
-            End::TimedOut => {
+            CommandEnd::TimedOut => {
                 details.timed_out = true;
                 Some(format!("Command timed out after {} seconds", details.timeout_seconds))
             }
-            End::Cancelled => {
+            CommandEnd::Cancelled => {
                 details.aborted = true;
                 Some(if summary.text.is_empty() { ABORTED } else { ABORTED_MIDWAY }.to_owned())
             }
-            End::Overran(what) => Some(self.overran(*what)),
+            CommandEnd::Overran(what) => Some(self.overran(*what)),
         };
         details.stripped = Some(summary.stripped).filter(|stripped| !stripped.is_empty());
         details.meta = summary.truncation.map(|truncation| OutputMeta { truncation: Some(truncation) });

@@ -13,13 +13,13 @@ use omp_agent::ToolError;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::command::{self, Job};
-use super::run::End;
-use super::runner::{Call, Runner};
+use super::command::{self, BashJob};
+use super::run::CommandEnd;
+use super::runner::{BashCall, Runner};
 
 /// A handle to the shell of the session. There is one also where the model has no `bash`.
 #[derive(Clone)]
-pub struct UserShell {
+pub struct SessionShell {
     pub(super) runner: Arc<Runner>,
 }
 
@@ -48,7 +48,7 @@ pub struct UserCommand {
 /// The user can stop it; no clock does.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-impl UserShell {
+impl SessionShell {
     /// Begins to read the start files of the user's shell, for the commands to come.
     pub fn read_start_files(&self) {
         self.runner.session.read_start_files();
@@ -64,9 +64,9 @@ impl UserShell {
         command::check(command, &BTreeMap::new())?;
         let mut notices = Vec::new();
         let cwd = self.runner.shell_folder(&mut notices);
-        let job = Job { command: command.to_owned(), cwd, env: BTreeMap::new() };
+        let job = BashJob { command: command.to_owned(), cwd, env: BTreeMap::new() };
         let seconds = FOR_EVER.as_secs_f64();
-        let mut call = Call {
+        let mut call = BashCall {
             job,
             seconds,
             requested: seconds,
@@ -86,10 +86,10 @@ impl UserShell {
         }
         ended.working_dir = self.runner.standing_in();
         match finished.end {
-            End::Exited(exit) => ended.exit_code = Some(exit.code),
-            End::Cancelled => ended.cancelled = true,
-            End::TimedOut => {}
-            End::Overran(what) => ended.notices.push(self.runner.overran(what)),
+            CommandEnd::Exited(exit) => ended.exit_code = Some(exit.code),
+            CommandEnd::Cancelled => ended.cancelled = true,
+            CommandEnd::TimedOut => {}
+            CommandEnd::Overran(what) => ended.notices.push(self.runner.overran(what)),
         }
         Ok(ended)
     }

@@ -7,7 +7,7 @@ const MAX_LENGTH: usize = 10_000;
 const MAX_DEPTH: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Token {
+enum CalcToken {
     Number(f64),
     Power,
     /// `+ - * / % ( )`
@@ -34,14 +34,14 @@ pub fn evaluate(expression: &str) -> Result<f64, String> {
     Ok(value + 0.0)
 }
 
-fn tokens_of(expression: &str) -> Result<Vec<Token>, String> {
+fn tokens_of(expression: &str) -> Result<Vec<CalcToken>, String> {
     let mut tokens = Vec::new();
     let mut rest = expression.trim_start();
     while let Some(first) = rest.chars().next() {
         let (token, after) = match first {
-            '0'..='9' | '.' => number::literal(rest).map(|(value, after)| (Token::Number(value), after))?,
-            '*' if rest.starts_with("**") => (Token::Power, &rest[2..]),
-            '+' | '-' | '*' | '/' | '%' | '(' | ')' => (Token::Sign(first), &rest[1..]),
+            '0'..='9' | '.' => number::literal(rest).map(|(value, after)| (CalcToken::Number(value), after))?,
+            '*' if rest.starts_with("**") => (CalcToken::Power, &rest[2..]),
+            '+' | '-' | '*' | '/' | '%' | '(' | ')' => (CalcToken::Sign(first), &rest[1..]),
             other => return Err(format!("Invalid character \"{other}\" in expression")),
         };
         tokens.push(token);
@@ -51,17 +51,17 @@ fn tokens_of(expression: &str) -> Result<Vec<Token>, String> {
 }
 
 struct Parser<'a> {
-    tokens: &'a [Token],
+    tokens: &'a [CalcToken],
     at: usize,
     depth: usize,
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> Option<Token> {
+    fn peek(&self) -> Option<CalcToken> {
         self.tokens.get(self.at).copied()
     }
 
-    fn take(&mut self) -> Option<Token> {
+    fn take(&mut self) -> Option<CalcToken> {
         let token = self.peek();
         self.at += 1;
         token
@@ -69,7 +69,7 @@ impl Parser<'_> {
 
     fn sum(&mut self) -> Result<f64, String> {
         let mut value = self.product()?;
-        while let Some(Token::Sign(sign @ ('+' | '-'))) = self.peek() {
+        while let Some(CalcToken::Sign(sign @ ('+' | '-'))) = self.peek() {
             self.at += 1;
             let right = self.product()?;
             value = if sign == '+' { value + right } else { value - right };
@@ -79,7 +79,7 @@ impl Parser<'_> {
 
     fn product(&mut self) -> Result<f64, String> {
         let mut value = self.signed()?;
-        while let Some(Token::Sign(sign @ ('*' | '/' | '%'))) = self.peek() {
+        while let Some(CalcToken::Sign(sign @ ('*' | '/' | '%'))) = self.peek() {
             self.at += 1;
             let right = self.signed()?;
             value = match sign {
@@ -92,7 +92,7 @@ impl Parser<'_> {
     }
 
     fn signed(&mut self) -> Result<f64, String> {
-        let Some(Token::Sign(sign @ ('+' | '-'))) = self.peek() else { return self.power() };
+        let Some(CalcToken::Sign(sign @ ('+' | '-'))) = self.peek() else { return self.power() };
         self.at += 1;
         let value = self.deeper(Self::signed)?;
         Ok(if sign == '-' { -value } else { value })
@@ -101,7 +101,7 @@ impl Parser<'_> {
     /// Binds to the right, and takes a sign on its right side: `2 ** -1`.
     fn power(&mut self) -> Result<f64, String> {
         let base = self.atom()?;
-        if self.peek() != Some(Token::Power) {
+        if self.peek() != Some(CalcToken::Power) {
             return Ok(base);
         }
         self.at += 1;
@@ -111,11 +111,11 @@ impl Parser<'_> {
 
     fn atom(&mut self) -> Result<f64, String> {
         match self.take() {
-            Some(Token::Number(value)) => Ok(value),
-            Some(Token::Sign('(')) => {
+            Some(CalcToken::Number(value)) => Ok(value),
+            Some(CalcToken::Sign('(')) => {
                 let value = self.deeper(Self::sum)?;
                 match self.take() {
-                    Some(Token::Sign(')')) => Ok(value),
+                    Some(CalcToken::Sign(')')) => Ok(value),
                     _ => Err("Missing closing parenthesis".to_owned()),
                 }
             }

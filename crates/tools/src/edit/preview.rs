@@ -25,28 +25,28 @@ struct Bounds {
     /// Of a file's diff.
     lines: usize,
     /// Which of them are shown where there are more.
-    end: End,
+    end: PreviewEnd,
 }
 
-enum End {
+enum PreviewEnd {
     First,
     Last,
 }
 
 /// What arrived last is what one wants to see.
-const ARRIVING: Bounds = Bounds { input: 256 * 1024, files: 2 * 1024 * 1024, lines: 200, end: End::Last };
+const ARRIVING: Bounds = Bounds { input: 256 * 1024, files: 2 * 1024 * 1024, lines: 200, end: PreviewEnd::Last };
 /// Who is asked can see it all, as far as anybody could read it.
-const ASKED: Bounds = Bounds { input: 4 * 1024 * 1024, files: 16 * 1024 * 1024, lines: 20_000, end: End::First };
+const ASKED: Bounds = Bounds { input: 4 * 1024 * 1024, files: 16 * 1024 * 1024, lines: 20_000, end: PreviewEnd::First };
 /// Bytes that may be worked through for each question.
 const ALLOWANCE: usize = 64 * 1024;
 /// The newest preview of one tool.
 #[derive(Default)]
 pub struct Previews {
-    newest: Mutex<Newest>,
+    newest: Mutex<NewestPreview>,
 }
 
 #[derive(Default)]
-struct Newest {
+struct NewestPreview {
     /// The call it belongs to.
     call: String,
     view: Option<View>,
@@ -97,7 +97,7 @@ impl Previews {
     }
 }
 
-impl Newest {
+impl NewestPreview {
     fn forget_other_call(&mut self, call: &str) {
         if self.call != call {
             *self = Self {
@@ -211,8 +211,8 @@ fn one_file(edit: &FileEdit, is_named: bool, bounds: &Bounds) -> Block {
     let gap = |text: String| DiffLine { kind: DiffKind::Gap, line: 0, text };
     match bounds.end {
         _ if hidden == 0 => {}
-        End::Last => drop(lines.splice(..hidden, [gap(format!("{hidden} lines above"))])),
-        End::First => drop(lines.splice(bounds.lines.., [gap(format!("{hidden} more lines"))])),
+        PreviewEnd::Last => drop(lines.splice(..hidden, [gap(format!("{hidden} lines above"))])),
+        PreviewEnd::First => drop(lines.splice(bounds.lines.., [gap(format!("{hidden} more lines"))])),
     }
     Block::Diff(Diff::new(lines).of(path).named(is_named))
 }

@@ -66,10 +66,10 @@ pub fn title(paths: &[&str]) -> String {
 /// The lines of all hunks. Their lengths are counted, so that what stands between hunks is never taken for a change.
 pub fn diff_lines(unified: &str) -> Vec<DiffLine> {
     let mut lines: Vec<DiffLine> = Vec::new();
-    let mut hunk = Hunk::default();
+    let mut hunk = ShownHunk::default();
     for text in unified.lines().filter(|text| !text.starts_with('\\')) {
         if hunk.is_over() {
-            let Some(next) = Hunk::parse(text) else { continue };
+            let Some(next) = ShownHunk::parse(text) else { continue };
             if !lines.is_empty() {
                 lines.push(DiffLine { kind: DiffKind::Gap, line: next.new.at, text: String::new() });
             }
@@ -90,24 +90,24 @@ pub fn diff_lines(unified: &str) -> Vec<DiffLine> {
 }
 
 #[derive(Default)]
-struct Hunk {
-    old: Side,
-    new: Side,
+struct ShownHunk {
+    old: HunkSide,
+    new: HunkSide,
 }
 
 #[derive(Default)]
-struct Side {
+struct HunkSide {
     at: usize,
     left: usize,
 }
 
-impl Hunk {
+impl ShownHunk {
     /// `@@ -4,7 +4,8 @@`.
     fn parse(text: &str) -> Option<Self> {
         let (old, new) = text.strip_prefix("@@ -")?.strip_suffix(" @@")?.split_once(" +")?;
         let side = |range: &str| {
             let (at, left) = range.split_once(',')?;
-            Some(Side { at: at.parse().ok()?, left: left.parse().ok()? })
+            Some(HunkSide { at: at.parse().ok()?, left: left.parse().ok()? })
         };
         Some(Self { old: side(old)?, new: side(new)? })
     }
@@ -117,7 +117,7 @@ impl Hunk {
     }
 }
 
-impl Side {
+impl HunkSide {
     fn step(&mut self) -> usize {
         let at = self.at;
         self.at += 1;

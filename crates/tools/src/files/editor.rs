@@ -16,17 +16,17 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 pub struct EditorTexts {
     editor: Arc<dyn EditorFiles>,
     /// Newest last.
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<VecDeque<FetchedText>>,
 }
 
-struct Kept {
+struct FetchedText {
     path: PathBuf,
     /// Of the file on disk at that time: once it is another, the text is history.
-    stamp: Stamp,
+    stamp: EditorStamp,
     bytes: Arc<[u8]>,
 }
 
-type Stamp = Option<(u64, SystemTime)>;
+type EditorStamp = Option<(u64, SystemTime)>;
 
 impl EditorTexts {
     pub fn new(editor: Arc<dyn EditorFiles>) -> Self {
@@ -37,7 +37,7 @@ impl EditorTexts {
         let mut kept = self.kept();
         kept.retain(|known| known.path != path);
         if bytes.len() <= MAX_BYTES {
-            kept.push_back(Kept { path: path.into(), stamp: stamp(path), bytes: bytes.into() });
+            kept.push_back(FetchedText { path: path.into(), stamp: stamp(path), bytes: bytes.into() });
         }
         if kept.len() > MAX_KEPT {
             kept.pop_front();
@@ -51,7 +51,7 @@ impl EditorTexts {
         (known.stamp == stamp(path)).then(|| known.bytes.to_vec())
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+    fn kept(&self) -> MutexGuard<'_, VecDeque<FetchedText>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,7 +72,7 @@ impl fmt::Debug for EditorTexts {
     }
 }
 
-fn stamp(path: &Path) -> Stamp {
+fn stamp(path: &Path) -> EditorStamp {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?))
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::details::typed_file;
 use crate::files::{Files, scan_approval};
 use crate::output_sink::MAX_BYTES;
-use crate::search::scope::{Scope, run_with_stop, walk_notes};
+use crate::search::scope::{SearchScope, run_with_stop, walk_notes};
 
 /// Finds files by name.
 pub struct Find {
@@ -83,7 +83,8 @@ impl Tool for Find {
         let hidden = params.hidden.unwrap_or(true);
         let (files, progress) = (self.files.for_call(&cx.call_id), cx.progress.clone());
         run_with_stop(TIME_LIMIT, move |stop| {
-            let scope = Scope::parse(&params.paths, "`paths` must contain non-empty globs or paths", files.paths())?;
+            let scope =
+                SearchScope::parse(&params.paths, "`paths` must contain non-empty globs or paths", files.paths())?;
             if scope.targets.iter().any(|target| target.base.absolute == Path::new("/")) {
                 return Err(ToolError::reply("Searching from root directory '/' is not allowed"));
             }
@@ -102,7 +103,7 @@ impl Tool for Find {
     }
 }
 
-fn report(newest: &Newest, scope: &Scope, limit: usize, all: &Files) -> Output<FindDetails> {
+fn report(newest: &Newest, scope: &SearchScope, limit: usize, all: &Files) -> Output<FindDetails> {
     let mut files: Vec<String> = newest.files.iter().map(|path| all.paths().display(path)).collect();
     let list = files.join("\n");
     let fitting = to_fit(&list, usize::MAX, MAX_BYTES, Keep::Head);
@@ -139,10 +140,10 @@ struct Watcher<'a> {
     progress: Progress,
     paths: &'a PathResolver,
     count: AtomicUsize,
-    shown: Mutex<Shown>,
+    shown: Mutex<ShownPaths>,
 }
 
-struct Shown {
+struct ShownPaths {
     paths: Vec<String>,
     next: Instant,
 }
@@ -152,7 +153,7 @@ const LOOK_EVERY: usize = 256;
 
 impl<'a> Watcher<'a> {
     fn new(progress: Progress, paths: &'a PathResolver) -> Self {
-        let shown = Shown { paths: Vec::new(), next: Instant::now() + PROGRESS_EVERY };
+        let shown = ShownPaths { paths: Vec::new(), next: Instant::now() + PROGRESS_EVERY };
         Self { progress, paths, count: AtomicUsize::new(0), shown: Mutex::new(shown) }
     }
 

@@ -2,12 +2,12 @@
 
 use omp_stdx::format;
 
-use super::registry::{Jobs, Shown};
+use super::registry::{Jobs, ShownJob};
 use crate::urls::{JobLine, JobList};
 
 impl JobList for Jobs {
     fn list(&self) -> Vec<JobLine> {
-        let line = |job: Shown| JobLine { id: job.id, status: job.status.to_owned(), title: job.command };
+        let line = |job: ShownJob| JobLine { id: job.id, status: job.status.to_owned(), title: job.command };
         self.shown().into_iter().map(line).collect()
     }
 

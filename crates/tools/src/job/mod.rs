@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bash::TIME_TOLD;
 
-use registry::Shown;
+use registry::ShownJob;
 pub use registry::{EndedJob, Jobs};
 
 pub struct Job {
@@ -129,7 +129,7 @@ impl Job {
         Err(ToolError::reply(format!("There is no job {unknown}\nhint: {hint}")))
     }
 
-    async fn wait(&self, cx: &ToolCx, patience: Duration, enough: impl Fn(&[Shown]) -> bool) {
+    async fn wait(&self, cx: &ToolCx, patience: Duration, enough: impl Fn(&[ShownJob]) -> bool) {
         let wait = async {
             loop {
                 let ended = self.jobs.ended();
@@ -175,36 +175,36 @@ impl Jobs {
     }
 }
 
-fn named<'a>(jobs: &'a [Shown], ids: &'a [String]) -> impl Iterator<Item = &'a Shown> + Clone {
+fn named<'a>(jobs: &'a [ShownJob], ids: &'a [String]) -> impl Iterator<Item = &'a ShownJob> + Clone {
     jobs.iter().filter(|job| ids.contains(&job.id))
 }
 
-fn line(job: &Shown) -> String {
+fn line(job: &ShownJob) -> String {
     let command = job.command.lines().next().unwrap_or_default();
     format!("{} {} ({}): {command}", job.id, job.status, format::duration(job.for_how_long))
 }
 
-fn list(jobs: &[Shown]) -> Output<JobDetails> {
+fn list(jobs: &[ShownJob]) -> Output<JobDetails> {
     Output::text(lines_of(jobs), details(jobs.iter()))
 }
 
-fn lines_of(jobs: &[Shown]) -> String {
+fn lines_of(jobs: &[ShownJob]) -> String {
     let lines: Vec<String> = jobs.iter().map(line).collect();
     if lines.is_empty() { "There are no jobs.".to_owned() } else { lines.join("\n") }
 }
 
 /// Jobs with what they printed.
-fn full<'a>(jobs: impl Iterator<Item = &'a Shown> + Clone) -> Output<JobDetails> {
+fn full<'a>(jobs: impl Iterator<Item = &'a ShownJob> + Clone) -> Output<JobDetails> {
     let parts: Vec<String> = jobs.clone().map(with_output).collect();
     Output::text(parts.join("\n\n"), details(jobs))
 }
 
-fn with_output(job: &Shown) -> String {
+fn with_output(job: &ShownJob) -> String {
     format!("{}\n{}", line(job), job.text.trim_end())
 }
 
-fn details<'a>(jobs: impl Iterator<Item = &'a Shown>) -> JobDetails {
-    let state = |job: &Shown| JobState {
+fn details<'a>(jobs: impl Iterator<Item = &'a ShownJob>) -> JobDetails {
+    let state = |job: &ShownJob| JobState {
         id: job.id.clone(),
         status: job.status.to_owned(),
         duration_ms: u64::try_from(job.for_how_long.as_millis()).unwrap_or(u64::MAX),

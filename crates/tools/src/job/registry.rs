@@ -9,28 +9,28 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::bash::Running;
+use crate::bash::RunningCommand;
 
 /// All jobs. Dropping it kills those that run.
 pub struct Jobs {
     max_running: usize,
-    inner: Mutex<Inner>,
+    inner: Mutex<RegisteredJobs>,
     ended: Arc<Notify>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct RegisteredJobs {
     count: u64,
-    jobs: Vec<Job>,
+    jobs: Vec<RegisteredJob>,
 }
 
-struct Job {
+struct RegisteredJob {
     id: String,
     command: String,
     started: Instant,
     cancel: CancellationToken,
     tail: Arc<Mutex<String>>,
-    state: State,
+    state: JobProgress,
     /// The model knows that it has ended.
     told: bool,
     /// The user has been told so.
@@ -39,14 +39,14 @@ struct Job {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum JobProgress {
     Running,
     Ended { text: String, status: &'static str, after: Duration },
 }
 
 /// A job as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct ShownJob {
     pub id: String,
     pub command: String,
     /// `running`, `completed`, `failed`, `cancelled`
@@ -76,7 +76,7 @@ impl Jobs {
 
     /// Whether another job may start.
     pub(crate) fn check_room(&self) -> Result<(), ToolError> {
-        let running = self.lock().jobs.iter().filter(|job| job.state == State::Running).count();
+        let running = self.lock().jobs.iter().filter(|job| job.state == JobProgress::Running).count();
         if running < self.max_running {
             return Ok(());
         }
@@ -85,9 +85,9 @@ impl Jobs {
     }
 
     /// Makes a running command a job, and gives its name.
-    pub(crate) fn adopt(self: &Arc<Self>, running: Running) -> Result<String, ToolError> {
+    pub(crate) fn adopt(self: &Arc<Self>, running: RunningCommand) -> Result<String, ToolError> {
         self.check_room()?;
-        let Running { command, cancel, tail, task } = running;
+        let RunningCommand { command, cancel, tail, task } = running;
         let mut inner = self.lock();
         inner.count += 1;
         let id = format!("bash-{}", inner.count);
@@ -107,13 +107,13 @@ impl Jobs {
         };
         let task = Some(AbortOnDropHandle::new(tokio::spawn(watch)));
         let started = Instant::now();
-        inner.jobs.push(Job {
+        inner.jobs.push(RegisteredJob {
             id: id.clone(),
             command,
             started,
             cancel,
             tail,
-            state: State::Running,
+            state: JobProgress::Running,
             told: false,
             reported: false,
             _task: task,
@@ -125,7 +125,7 @@ impl Jobs {
     /// Asks a job to stop; `false` if there is none of that name that runs.
     pub(super) fn cancel(&self, id: &str) -> bool {
         let inner = self.lock();
-        let job = inner.jobs.iter().find(|job| job.id == id && job.state == State::Running);
+        let job = inner.jobs.iter().find(|job| job.id == id && job.state == JobProgress::Running);
         job.inspect(|job| job.cancel.cancel()).is_some()
     }
 
@@ -134,15 +134,15 @@ impl Jobs {
         self.ended.notified()
     }
 
-    pub(super) fn shown(&self) -> Vec<Shown> {
-        self.lock().jobs.iter().map(Job::shown).collect()
+    pub(super) fn shown(&self) -> Vec<ShownJob> {
+        self.lock().jobs.iter().map(RegisteredJob::shown).collect()
     }
 
     /// The model has been shown these jobs as they are now.
     pub(super) fn mark_told(&self, ids: impl Iterator<Item = String>) {
         let ids: Vec<String> = ids.collect();
         let mut inner = self.lock();
-        let ended = inner.jobs.iter_mut().filter(|job| job.state != State::Running);
+        let ended = inner.jobs.iter_mut().filter(|job| job.state != JobProgress::Running);
         ended.filter(|job| ids.contains(&job.id)).for_each(|job| job.told = true);
     }
 
@@ -161,16 +161,16 @@ impl Jobs {
 
     fn take_unreported(&self) -> Option<EndedJob> {
         let mut inner = self.lock();
-        let job = inner.jobs.iter_mut().find(|job| job.state != State::Running && !job.reported)?;
+        let job = inner.jobs.iter_mut().find(|job| job.state != JobProgress::Running && !job.reported)?;
         job.reported = true;
-        let Shown { id, command, status, for_how_long, .. } = job.shown();
+        let ShownJob { id, command, status, for_how_long, .. } = job.shown();
         Some(EndedJob { id, command, status, duration: for_how_long })
     }
 
     /// Jobs that have ended and that the model has not been shown, each once.
-    pub(super) fn take_untold(&self) -> Vec<Shown> {
+    pub(super) fn take_untold(&self) -> Vec<ShownJob> {
         let mut inner = self.lock();
-        let untold = inner.jobs.iter_mut().filter(|job| job.state != State::Running && !job.told);
+        let untold = inner.jobs.iter_mut().filter(|job| job.state != JobProgress::Running && !job.told);
         untold
             .map(|job| {
                 job.told = true;
@@ -183,38 +183,38 @@ impl Jobs {
         let Some(jobs) = jobs.upgrade() else { return };
         let mut inner = jobs.lock();
         if let Some(job) = inner.jobs.iter_mut().find(|job| job.id == id) {
-            job.state = State::Ended { text, status, after: job.started.elapsed() };
+            job.state = JobProgress::Ended { text, status, after: job.started.elapsed() };
         }
         drop(inner);
         jobs.ended.notify_waiters();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, RegisteredJobs> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl RegisteredJobs {
     fn forget_oldest(&mut self) {
-        let ended = self.jobs.iter().filter(|job| job.state != State::Running).count();
+        let ended = self.jobs.iter().filter(|job| job.state != JobProgress::Running).count();
         let mut surplus = ended.saturating_sub(MAX_ENDED);
         self.jobs.retain(|job| {
-            let forget = surplus > 0 && job.state != State::Running;
+            let forget = surplus > 0 && job.state != JobProgress::Running;
             surplus -= usize::from(forget);
             !forget
         });
     }
 }
 
-impl Job {
-    fn shown(&self) -> Shown {
+impl RegisteredJob {
+    fn shown(&self) -> ShownJob {
         let (status, for_how_long, text) = match &self.state {
-            State::Running => {
+            JobProgress::Running => {
                 let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 ("running", self.started.elapsed(), tail)
             }
-            State::Ended { text, status, after } => (*status, *after, text.clone()),
+            JobProgress::Ended { text, status, after } => (*status, *after, text.clone()),
         };
-        Shown { id: self.id.clone(), command: self.command.clone(), status, for_how_long, text }
+        ShownJob { id: self.id.clone(), command: self.command.clone(), status, for_how_long, text }
     }
 }

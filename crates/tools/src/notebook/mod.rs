@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::{Block, CallKind, Status, View};
-use omp_workspace::notebook::{Cell, CellKind, Notebook as Document, NotebookError};
+use omp_workspace::notebook::{Cell, CellKind, NotebookError, NotebookFile as Document};
 use omp_workspace::{EditPlan, TextFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

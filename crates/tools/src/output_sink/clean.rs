@@ -12,7 +12,7 @@ const REMEMBERED: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Cleaner {
-    state: State,
+    state: EscapeState,
     /// The beginning of a character whose rest has not come yet.
     held: Vec<u8>,
     /// A carriage return whose next character has not come yet.
@@ -23,7 +23,7 @@ pub(super) struct Cleaner {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum EscapeState {
     #[default]
     Text,
     Escape,
@@ -44,7 +44,7 @@ impl Cleaner {
         }
         while !rest.is_empty() {
             let used = match self.state {
-                State::Text => self.text(rest, out),
+                EscapeState::Text => self.text(rest, out),
                 _ => self.escape_byte(rest[0]),
             };
             rest = &rest[used..];
@@ -79,7 +79,7 @@ impl Cleaner {
         match first {
             b'\r' => self.after_return = true,
             0x1b => {
-                self.state = State::Escape;
+                self.state = EscapeState::Escape;
                 self.drop_bytes(&bytes[..1]);
             }
             _ => {
@@ -102,13 +102,13 @@ impl Cleaner {
         if let Some((at, control)) = valid.char_indices().find(|(_, char)| char.is_control()) {
             out.push_str(&valid[..at]);
             self.state = match control {
-                '\u{9b}' => State::Sequence,
-                '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => State::String(0),
-                _ => State::Text,
+                '\u{9b}' => EscapeState::Sequence,
+                '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => EscapeState::String(0),
+                _ => EscapeState::Text,
             };
             let end = at + control.len_utf8();
             self.drop_bytes(&bytes[at..end]);
-            if self.state == State::Text {
+            if self.state == EscapeState::Text {
                 self.note_escape();
             }
             return end;
@@ -130,7 +130,7 @@ impl Cleaner {
     fn escape_byte(&mut self, byte: u8) -> usize {
         let used = self.escape(byte);
         self.drop_bytes(&[byte][..used]);
-        if self.state == State::Text {
+        if self.state == EscapeState::Text {
             self.note_escape();
         }
         used
@@ -152,19 +152,19 @@ impl Cleaner {
     /// Takes one byte of an escape, or none of it if the escape turns out to be over.
     fn escape(&mut self, byte: u8) -> usize {
         let (next, used) = match (self.state, byte) {
-            (State::Escape, b'[') => (State::Sequence, 1),
-            (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => (State::String(0), 1),
-            (State::Escape, 0x20..=0x2f) => (State::Escape, 1),
-            (State::Escape, 0x30..=0x7e) => (State::Text, 1),
-            (State::Sequence, 0x20..=0x3f) => (State::Sequence, 1),
-            (State::Sequence, 0x40..=0x7e) => (State::Text, 1),
-            (State::String(_), 0x07) => (State::Text, 1),
-            (State::String(_), 0x1b) => (State::StringEscape, 1),
-            (State::String(_), b'\n' | b'\r') => (State::Text, 0),
-            (State::String(length), _) if length < MAX_STRING => (State::String(length + 1), 1),
-            (State::StringEscape, b'\\') => (State::Text, 1),
-            (State::StringEscape, _) => (State::Escape, 0),
-            _ => (State::Text, 0),
+            (EscapeState::Escape, b'[') => (EscapeState::Sequence, 1),
+            (EscapeState::Escape, b']' | b'P' | b'X' | b'^' | b'_') => (EscapeState::String(0), 1),
+            (EscapeState::Escape, 0x20..=0x2f) => (EscapeState::Escape, 1),
+            (EscapeState::Escape, 0x30..=0x7e) => (EscapeState::Text, 1),
+            (EscapeState::Sequence, 0x20..=0x3f) => (EscapeState::Sequence, 1),
+            (EscapeState::Sequence, 0x40..=0x7e) => (EscapeState::Text, 1),
+            (EscapeState::String(_), 0x07) => (EscapeState::Text, 1),
+            (EscapeState::String(_), 0x1b) => (EscapeState::StringEscape, 1),
+            (EscapeState::String(_), b'\n' | b'\r') => (EscapeState::Text, 0),
+            (EscapeState::String(length), _) if length < MAX_STRING => (EscapeState::String(length + 1), 1),
+            (EscapeState::StringEscape, b'\\') => (EscapeState::Text, 1),
+            (EscapeState::StringEscape, _) => (EscapeState::Escape, 0),
+            _ => (EscapeState::Text, 0),
         };
         self.state = next;
         used

@@ -31,7 +31,7 @@ impl Kept {
     }
 }
 
-fn sink_of<'a>(artifacts: &Arc<Kept>, chunks: impl IntoIterator<Item = &'a [u8]>) -> Summary {
+fn sink_of<'a>(artifacts: &Arc<Kept>, chunks: impl IntoIterator<Item = &'a [u8]>) -> OutputSummary {
     let mut sink = OutputSink::new(artifacts.clone(), "bash");
     chunks.into_iter().for_each(|chunk| sink.push(chunk));
     sink.finish()

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use omp_exec::{Child, ChildEnv, Containment, InputPipe, Spawn, SpawnError};
-use omp_stdx::lines::{Frame, JsonLines};
+use omp_stdx::lines::{JsonLineFrame, JsonLines};
 use omp_types::{Env, vars};
 use serde::Deserialize;
 
@@ -62,7 +62,7 @@ impl Kernel {
         }
         let mut said = Vec::new();
         self.lines.push(&self.buffer[..read], |frame| {
-            if let Frame::Text { bytes, .. } = frame {
+            if let JsonLineFrame::Text { bytes, .. } = frame {
                 said.extend(serde_json::from_slice::<Said>(bytes));
             }
         });

@@ -48,14 +48,14 @@ impl UserPython {
         show: impl Fn(&str),
     ) -> Result<UserCommand, String> {
         let mut held = self.kernel.lock().await;
-        let mut cell = Cell { sink: OutputSink::new(self.artifacts.clone(), "python"), notices: Vec::new() };
+        let mut cell = CellRun { sink: OutputSink::new(self.artifacts.clone(), "python"), notices: Vec::new() };
         let mut kernel = match held.take() {
             Some(kernel) => kernel,
             None => Kernel::start(&self.env, &self.cwd).map_err(|error| error.to_string())?,
         };
         kernel.send(code).await.map_err(lost)?;
         let end = cell.follow(&mut kernel, cancel, &show).await.map_err(lost)?;
-        if end == End::Gone {
+        if end == CellEnd::Gone {
             cell.notices.push(RESTARTED.to_owned());
         } else {
             *held = Some(kernel);
@@ -65,7 +65,7 @@ impl UserPython {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum CellEnd {
     Done {
         failed: bool,
     },
@@ -74,18 +74,18 @@ enum End {
     Gone,
 }
 
-struct Cell {
+struct CellRun {
     sink: OutputSink,
     notices: Vec<String>,
 }
 
-impl Cell {
+impl CellRun {
     async fn follow(
         &mut self,
         kernel: &mut Kernel,
         cancel: &CancellationToken,
         show: &impl Fn(&str),
-    ) -> io::Result<End> {
+    ) -> io::Result<CellEnd> {
         let mut next_progress = Instant::now();
         let mut unseen = false;
         loop {
@@ -94,7 +94,7 @@ impl Cell {
                 () = cancel.cancelled() => {
                     kernel.interrupt();
                     let ended = timeout(GRACE, self.rest(kernel)).await;
-                    return Ok(if matches!(ended, Ok(Ok(End::Done { .. }))) { End::Interrupted } else { End::Gone });
+                    return Ok(if matches!(ended, Ok(Ok(CellEnd::Done { .. }))) { CellEnd::Interrupted } else { CellEnd::Gone });
                 }
                 () = sleep_until(next_progress), if unseen => {
                     show(self.sink.tail(PROGRESS_BYTES));
@@ -109,7 +109,7 @@ impl Cell {
         }
     }
 
-    async fn rest(&mut self, kernel: &mut Kernel) -> io::Result<End> {
+    async fn rest(&mut self, kernel: &mut Kernel) -> io::Result<CellEnd> {
         loop {
             let heard = kernel.hear().await?;
             if let Some(end) = self.take(heard) {
@@ -118,27 +118,27 @@ impl Cell {
         }
     }
 
-    fn take(&mut self, heard: Option<Vec<kernel::Said>>) -> Option<End> {
-        let Some(said) = heard else { return Some(End::Gone) };
+    fn take(&mut self, heard: Option<Vec<kernel::Said>>) -> Option<CellEnd> {
+        let Some(said) = heard else { return Some(CellEnd::Gone) };
         let mut end = None;
         for said in said {
             self.sink.push(said.text.as_bytes());
-            end = end.or(said.done.then_some(End::Done { failed: said.failed }));
+            end = end.or(said.done.then_some(CellEnd::Done { failed: said.failed }));
         }
         end
     }
 
-    fn into_command(self, end: End, working_dir: PathBuf) -> UserCommand {
+    fn into_command(self, end: CellEnd, working_dir: PathBuf) -> UserCommand {
         let summary = self.sink.finish();
         let mut ended = UserCommand {
             output: summary.text,
             notices: self.notices,
             working_dir,
             exit_code: match end {
-                End::Done { failed } => Some(i32::from(failed)),
-                End::Interrupted | End::Gone => None,
+                CellEnd::Done { failed } => Some(i32::from(failed)),
+                CellEnd::Interrupted | CellEnd::Gone => None,
             },
-            cancelled: end == End::Interrupted,
+            cancelled: end == CellEnd::Interrupted,
             ..UserCommand::default()
         };
         if let Some(cut) = summary.truncation {

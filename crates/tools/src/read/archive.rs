@@ -4,13 +4,13 @@ use omp_agent::{Output, ToolError};
 use omp_stdx::format::{bytes, plural};
 use omp_stdx::sanitize::reveal_invisible;
 use omp_stdx::truncate::{Keep, by_bytes};
-use omp_workspace::archive::{Archive, ArchiveAddress, ArchiveChild, ArchiveError, ArchiveFolder, EntryKind};
+use omp_workspace::archive::{Archive, ArchiveAddress, ArchiveChild, ArchiveError, ArchiveFolder, MemberKind};
 use omp_workspace::{ResolvedPath, binary_reason};
 
-use super::content::{self, Content};
+use super::content::{self, ContentKind};
 use super::selector::{self, Selector};
 use super::text::{self, Extract};
-use super::{Details, Reader, document, image};
+use super::{Details, ReadCall, document, image};
 
 /// Entries of one folder that are shown.
 const MAX_CHILDREN: usize = 500;
@@ -19,7 +19,7 @@ const MAX_LISTING: usize = 50 * 1024;
 /// Of a name, or of what a link leads to.
 const MAX_NAME: usize = 1000;
 
-pub fn read(reader: &Reader, path: ResolvedPath, address: ArchiveAddress<'_>) -> Result<Output<Details>, ToolError> {
+pub fn read(reader: &ReadCall, path: ResolvedPath, address: ArchiveAddress<'_>) -> Result<Output<Details>, ToolError> {
     let cancel = reader.cancel.clone();
     let archive =
         Archive::new(&path.absolute, address.format).within(reader.files.reach()).unless(move || cancel.is_cancelled());
@@ -33,9 +33,9 @@ pub fn read(reader: &Reader, path: ResolvedPath, address: ArchiveAddress<'_>) ->
     };
     let head = &data[..data.len().min(8 * 1024)];
     match content::of(&shown.display, head, &selector)? {
-        Content::Picture(kind) => image::show(&shown, data, kind, &reader.options),
-        Content::Document(format) => document::show(reader, &shown, data, format, selector),
-        Content::Text => match binary_reason(head) {
+        ContentKind::Picture(kind) => image::show(&shown, data, kind, &reader.options),
+        ContentKind::Document(format) => document::show(reader, &shown, data, format, selector),
+        ContentKind::Text => match binary_reason(head) {
             Some(reason) => Err(ToolError::Reply(format!(
                 "{} holds {reason} ({}) and is not shown as text\nhint: unpack it with a shell command",
                 shown.display,
@@ -99,11 +99,11 @@ fn listing(path: &ResolvedPath, inner: &str, folder: &ArchiveFolder) -> Output<D
 fn described(child: &ArchiveChild) -> String {
     let name = plain(&child.name);
     match &child.kind {
-        EntryKind::Folder => format!("{name}/  {}  {}", plural(child.files, "file", "files"), bytes(child.size)),
-        EntryKind::File => format!("{name}  {}", bytes(child.size)),
-        EntryKind::Link(Some(target)) => format!("{name} -> {}", plain(target)),
-        EntryKind::Link(None) => format!("{name}  link"),
-        EntryKind::Other(kind) => format!("{name}  {kind}"),
+        MemberKind::Folder => format!("{name}/  {}  {}", plural(child.files, "file", "files"), bytes(child.size)),
+        MemberKind::File => format!("{name}  {}", bytes(child.size)),
+        MemberKind::Link(Some(target)) => format!("{name} -> {}", plain(target)),
+        MemberKind::Link(None) => format!("{name}  link"),
+        MemberKind::Other(kind) => format!("{name}  {kind}"),
     }
 }
 

@@ -4,32 +4,32 @@ use std::io::Read as _;
 
 use omp_agent::ToolError;
 use omp_documents::Format;
-use omp_pictures::Kind;
+use omp_pictures::PictureFormat;
 use omp_stdx::format::bytes;
 use omp_workspace::{FileError, ResolvedPath};
 
 use super::selector::Selector;
 use crate::files::Files;
 
-pub enum Content {
-    Picture(Kind),
+pub enum ContentKind {
+    Picture(PictureFormat),
     Document(Format),
     /// Or something that cannot be shown.
     Text,
 }
 
 /// A web page is source until somebody asks for its text; `:raw` shows every document as it is.
-pub fn of(name: &str, head: &[u8], selector: &Selector) -> Result<Content, ToolError> {
-    if let Some(kind) = Kind::of(head) {
-        return Ok(Content::Picture(kind));
+pub fn of(name: &str, head: &[u8], selector: &Selector) -> Result<ContentKind, ToolError> {
+    if let Some(kind) = PictureFormat::of(head) {
+        return Ok(ContentKind::Picture(kind));
     }
     match Format::of(name, head) {
-        Some(Format::Html) if selector.markdown => Ok(Content::Document(Format::Html)),
-        Some(format) if format != Format::Html && !selector.raw => Ok(Content::Document(format)),
+        Some(Format::Html) if selector.markdown => Ok(ContentKind::Document(Format::Html)),
+        Some(format) if format != Format::Html && !selector.raw => Ok(ContentKind::Document(format)),
         None if selector.markdown => Err(ToolError::Reply(format!(
             "{name} is no document, so there is nothing to make Markdown of\nhint: leave out :md"
         ))),
-        _ => Ok(Content::Text),
+        _ => Ok(ContentKind::Text),
     }
 }
 

@@ -1,25 +1,25 @@
 //! Documents, as the Markdown made of them.
 
 use omp_agent::{Output, ToolError};
-use omp_documents::{Document, Format, Limits, to_markdown};
+use omp_documents::{ConvertedDocument, DocumentLimits, Format, to_markdown};
 use omp_workspace::ResolvedPath;
 
 use super::selector::Selector;
 use super::text::{self, Extract};
-use super::{Details, Reader};
+use super::{Details, ReadCall};
 
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 pub fn show(
-    reader: &Reader,
+    reader: &ReadCall,
     path: &ResolvedPath,
     bytes: Vec<u8>,
     format: Format,
     selector: Selector,
 ) -> Result<Output<Details>, ToolError> {
     let size = bytes.len() as u64;
-    let document = to_markdown(format, bytes, Limits::default(), &|| reader.cancel.is_cancelled());
-    let Document { markdown, left_out } = document.map_err(|error| {
+    let document = to_markdown(format, bytes, DocumentLimits::default(), &|| reader.cancel.is_cancelled());
+    let ConvertedDocument { markdown, left_out } = document.map_err(|error| {
         ToolError::Reply(format!("{} cannot be read as a {}: {error}", path.display, format.name()))
     })?;
     let text = if markdown.is_empty() { "(it has no text)".into() } else { markdown };

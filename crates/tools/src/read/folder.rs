@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use omp_agent::{Output, ToolError};
-use omp_workspace::{FileError, Held, ListingLimits, ResolvedPath, list_folder};
+use omp_workspace::{FileError, ListingLimits, OpenedPath, ResolvedPath, list_folder};
 
 use super::{Details, DisplayContent};
 use crate::details::Meta;
@@ -13,7 +13,7 @@ use crate::files::Files;
 /// More would only fill the context.
 const MAX_BYTES: usize = 50 * 1024;
 
-pub fn read(files: &Files, path: &ResolvedPath, held: &Held) -> Result<Output<Details>, ToolError> {
+pub fn read(files: &Files, path: &ResolvedPath, held: &OpenedPath) -> Result<Output<Details>, ToolError> {
     let kept = files.reach().kept_below(held.real());
     let is_kept = |below: &Path| kept.iter().any(|kept| kept == below);
     let mut lines = list_folder(held.way(), ListingLimits::default(), SystemTime::now(), &is_kept)

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use omp_agent::{Output, ToolError};
-use omp_pictures::{Kind, Limits, MAX_SIDE, Picture, prepare};
+use omp_pictures::{MAX_SIDE, PictureFormat, PictureLimits, PreparedPicture, prepare};
 use omp_stdx::format::bytes;
 use omp_types::{Content, ImageContent};
 use omp_workspace::ResolvedPath;
@@ -15,7 +15,7 @@ use crate::options::ReadOptions;
 pub fn show(
     path: &ResolvedPath,
     data: Vec<u8>,
-    kind: Kind,
+    kind: PictureFormat,
     options: &ReadOptions,
 ) -> Result<Output<Details>, ToolError> {
     let size = data.len() as u64;
@@ -23,8 +23,8 @@ pub fn show(
         return Ok(named_only(path, kind, size));
     }
     let limits = match options.resize_images {
-        true => Limits::default(),
-        false => Limits { longest_side: MAX_SIDE, ..Limits::default() },
+        true => PictureLimits::default(),
+        false => PictureLimits { longest_side: MAX_SIDE, ..PictureLimits::default() },
     };
     let picture = prepare(data, kind, limits).map_err(|error| {
         ToolError::Reply(format!(
@@ -46,7 +46,7 @@ pub fn show(
 }
 
 /// For users who do not want their pictures to leave the machine.
-fn named_only(path: &ResolvedPath, kind: Kind, size: u64) -> Output<Details> {
+fn named_only(path: &ResolvedPath, kind: PictureFormat, size: u64) -> Output<Details> {
     let what = format!("{} ({}, {})", path.display, kind.mime_type(), bytes(size));
     let text = format!("{what}: Image reading is disabled.\n(the setting images.blockImages is on)");
     let mime_type = Some(kind.mime_type().into());
@@ -54,7 +54,7 @@ fn named_only(path: &ResolvedPath, kind: Kind, size: u64) -> Output<Details> {
     Output::text(text, Details { file_size: Some(size), mime_type, meta, ..Details::default() })
 }
 
-fn described(picture: &Picture, kind: Kind, size: u64) -> String {
+fn described(picture: &PreparedPicture, kind: PictureFormat, size: u64) -> String {
     let (width, height) = picture.original;
     let original = format!("{}, {}, {width} × {height} pixels", kind.mime_type(), bytes(size));
     if picture.untouched {
@@ -62,6 +62,6 @@ fn described(picture: &Picture, kind: Kind, size: u64) -> String {
     }
     let (width, height) = picture.sent;
     let sent = bytes(picture.data.len() as u64);
-    let moving = if kind == Kind::Gif { " (of an animation only the first picture)" } else { "" };
+    let moving = if kind == PictureFormat::Gif { " (of an animation only the first picture)" } else { "" };
     format!("{original}; shown as {}, {sent}, {width} × {height}{moving}; the file is unchanged", picture.mime_type)
 }

@@ -85,21 +85,21 @@ pub fn read_instead(missing: &ResolvedPath, shown: &ResolvedPath, mut output: Ou
 /// Also tells whether all of the folder was looked at.
 fn same_name(files: &Files, missing: &Path) -> (Vec<String>, bool) {
     let Some(name) = missing.file_name() else { return (Vec::new(), true) };
-    let Named { paths, looked_at_all } = named(files, name);
+    let NamesakeFiles { paths, looked_at_all } = named(files, name);
     let mut found: Vec<(usize, String)> =
         paths.iter().map(|path| (common_tail(missing, path), files.paths().display(path))).collect();
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     (found.into_iter().map(|(_, path)| path).collect(), looked_at_all)
 }
 
-struct Named {
+struct NamesakeFiles {
     paths: Vec<PathBuf>,
     looked_at_all: bool,
 }
 
 /// Files of a name, letter case and Unicode form aside.
-fn named(files: &Files, name: &OsStr) -> Named {
-    let mut found = Named { paths: Vec::new(), looked_at_all: true };
+fn named(files: &Files, name: &OsStr) -> NamesakeFiles {
+    let mut found = NamesakeFiles { paths: Vec::new(), looked_at_all: true };
     let mut folders = VecDeque::from([files.cwd().to_owned()]);
     let mut seen = 0;
     while let Some(folder) = folders.pop_front() {

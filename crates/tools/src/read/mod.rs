@@ -18,7 +18,7 @@ use crate::blocking::blocking;
 use crate::details::Meta;
 use crate::files::Files;
 use crate::options::ReadOptions;
-use crate::urls::{Opened, Router};
+use crate::urls::{OpenedUrl, Router};
 
 mod archive;
 mod conflict;
@@ -118,14 +118,14 @@ impl Tool for Read {
             return text::show(extract, found.selector, &self.options);
         }
         let urls = self.urls.clone();
-        let reader = Reader {
+        let reader = ReadCall {
             files: self.files.for_call(&cx.call_id),
             options: self.options.clone(),
             cancel: cx.cancel.clone(),
         };
         let work = move || match urls.open(&params.path).transpose()? {
-            Some(Opened::File(path, selector)) => reader.file(path, selector),
-            Some(Opened::Text { address, text, selector }) => {
+            Some(OpenedUrl::File(path, selector)) => reader.file(path, selector),
+            Some(OpenedUrl::Text { address, text, selector }) => {
                 text::show(text::Extract::plain(address, text), selector, &reader.options)
             }
             None => reader.typed(&params.path),
@@ -139,13 +139,13 @@ impl Tool for Read {
 }
 
 /// One call.
-struct Reader {
+struct ReadCall {
     files: Arc<Files>,
     options: ReadOptions,
     cancel: CancellationToken,
 }
 
-impl Reader {
+impl ReadCall {
     fn typed(&self, typed: &str) -> Result<Output<Details>, ToolError> {
         let bare = typed.trim().trim_matches(['"', '\'', '`']);
         if bare.starts_with("http://") || bare.starts_with("https://") {
@@ -198,13 +198,13 @@ impl Reader {
             return cells;
         }
         match content::of(&path.display, &content::head_of(&self.files, path)?, &selector)? {
-            content::Content::Picture(kind) => {
+            content::ContentKind::Picture(kind) => {
                 image::show(path, content::whole(&self.files, path, omp_pictures::MAX_FILE_BYTES)?, kind, &self.options)
             }
-            content::Content::Document(format) => {
+            content::ContentKind::Document(format) => {
                 document::show(self, path, content::whole(&self.files, path, document::MAX_BYTES)?, format, selector)
             }
-            content::Content::Text => text::read(self, path, selector),
+            content::ContentKind::Text => text::read(self, path, selector),
         }
     }
 }

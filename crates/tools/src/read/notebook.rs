@@ -1,12 +1,12 @@
 //! Jupyter notebooks: the text of the cells with a tag to edit against, then what the cells put out.
 
 use omp_agent::{Output, ToolError};
-use omp_workspace::notebook::{Notebook, shown_outputs};
+use omp_workspace::notebook::{NotebookFile, shown_outputs};
 use omp_workspace::{ResolvedPath, TextFile};
 
 use super::selector::Selector;
 use super::text::{self, Tagged};
-use super::{Details, Reader};
+use super::{Details, ReadCall};
 
 /// Of all outputs shown at a time.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
@@ -14,13 +14,13 @@ const NOTE: &str = "notebook: edit changes these lines; a new cell begins with '
                     '# %% [raw]' without a number; outputs stay as they are; :raw shows the JSON";
 
 /// `None` for what only has the name of a notebook.
-pub fn read(reader: &Reader, path: &ResolvedPath, selector: &Selector) -> Option<Result<Output<Details>, ToolError>> {
+pub fn read(reader: &ReadCall, path: &ResolvedPath, selector: &Selector) -> Option<Result<Output<Details>, ToolError>> {
     let is_notebook = path.absolute.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
     if !is_notebook || selector.raw {
         return None;
     }
     let bytes = reader.files.read_whole(&path.absolute).ok()?;
-    let notebook = Notebook::parse(&bytes).ok()?;
+    let notebook = NotebookFile::parse(&bytes).ok()?;
     let text = TextFile::parse(notebook.to_text().into_bytes());
     let selector = selector.clone();
     let tagged = Tagged {
@@ -34,7 +34,7 @@ pub fn read(reader: &Reader, path: &ResolvedPath, selector: &Selector) -> Option
 }
 
 /// The outputs of the cells whose first line is asked for.
-fn outputs(notebook: &Notebook, text: &TextFile, selector: &Selector) -> String {
+fn outputs(notebook: &NotebookFile, text: &TextFile, selector: &Selector) -> String {
     let markers = (1..=text.line_count()).filter(|number| is_marker(text.raw_line(number - 1)));
     let asked_for = |number: usize| {
         let within =

@@ -1,12 +1,12 @@
 //! The part of a path behind a colon: which lines, and whether as they are.
 
 /// First and last line, counted from 1; to the end of the file without a last one.
-pub type LineRange = (usize, Option<usize>);
+pub type SelectedRange = (usize, Option<usize>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     /// Ascending and apart from each other; empty for the whole file.
-    pub ranges: Vec<LineRange>,
+    pub ranges: Vec<SelectedRange>,
     /// So many lines of the end; there are no ranges then.
     pub tail: Option<usize>,
     pub raw: bool,
@@ -34,36 +34,36 @@ pub fn split(typed: &str) -> Option<(&str, Result<Selector, String>)> {
     let mut problem = None;
     while let Some((rest, part)) = path.rsplit_once(':') {
         match apply(part, &mut selector) {
-            Part::Taken => {}
-            Part::Wrong(reason) => problem = Some(reason),
-            Part::NoSelector => break,
+            SelectorPart::Taken => {}
+            SelectorPart::Wrong(reason) => problem = Some(reason),
+            SelectorPart::NoSelector => break,
         }
         path = rest;
     }
     (path.len() < typed.len() && !path.is_empty()).then(|| (path, problem.map_or(Ok(selector), Err)))
 }
 
-enum Part {
+enum SelectorPart {
     Taken,
     Wrong(String),
     NoSelector,
 }
 
-fn apply(part: &str, selector: &mut Selector) -> Part {
+fn apply(part: &str, selector: &mut Selector) -> SelectorPart {
     if part == "raw" && !selector.raw {
         selector.raw = true;
-        return Part::Taken;
+        return SelectorPart::Taken;
     }
     if part == "md" && !selector.markdown {
         selector.markdown = true;
-        return Part::Taken;
+        return SelectorPart::Taken;
     }
     if part == "conflicts" && !selector.conflicts {
         selector.conflicts = true;
-        return Part::Taken;
+        return SelectorPart::Taken;
     }
     if selector.tail.is_some() {
-        return Part::NoSelector;
+        return SelectorPart::NoSelector;
     }
     if let Some(digits) = part.strip_prefix('-').filter(|_| selector.ranges.is_empty()) {
         return tail(part, digits, selector);
@@ -73,34 +73,34 @@ fn apply(part: &str, selector: &mut Selector) -> Part {
     let looks_like_lines = bare.starts_with(|char: char| char.is_ascii_digit())
         && bare.chars().all(|char| char.is_ascii_digit() || matches!(char, '-' | '+' | ','));
     if !looks_like_lines || !selector.ranges.is_empty() {
-        return Part::NoSelector;
+        return SelectorPart::NoSelector;
     }
-    match bare.split(',').map(lines).collect::<Option<Vec<LineRange>>>() {
+    match bare.split(',').map(lines).collect::<Option<Vec<SelectedRange>>>() {
         Some(ranges) => {
             selector.ranges = in_order(ranges);
-            Part::Taken
+            SelectorPart::Taken
         }
-        None => Part::Wrong(format!(
+        None => SelectorPart::Wrong(format!(
             "\":{part}\" is not a line range\nhint: use :40 (from line 40), :40-80 or :40+20, counted from 1"
         )),
     }
 }
 
-fn tail(part: &str, digits: &str, selector: &mut Selector) -> Part {
+fn tail(part: &str, digits: &str, selector: &mut Selector) -> SelectorPart {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Part::NoSelector;
+        return SelectorPart::NoSelector;
     }
     selector.tail = digits.parse().ok().filter(|count| *count > 0);
     match selector.tail {
-        Some(_) => Part::Taken,
-        None => Part::Wrong(format!("\":{part}\" is no number of lines\nhint: :-50 shows the last 50 lines")),
+        Some(_) => SelectorPart::Taken,
+        None => SelectorPart::Wrong(format!("\":{part}\" is no number of lines\nhint: :-50 shows the last 50 lines")),
     }
 }
 
 /// Sorted, with ranges that touch made one.
-fn in_order(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
+fn in_order(mut ranges: Vec<SelectedRange>) -> Vec<SelectedRange> {
     ranges.sort_unstable_by_key(|(first, _)| *first);
-    let mut apart: Vec<LineRange> = Vec::new();
+    let mut apart: Vec<SelectedRange> = Vec::new();
     for (first, last) in ranges {
         match apart.last_mut() {
             Some((_, None)) => break,
@@ -116,7 +116,7 @@ fn in_order(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
     apart
 }
 
-fn lines(text: &str) -> Option<LineRange> {
+fn lines(text: &str) -> Option<SelectedRange> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     if let Some((first, last)) = text.split_once('-') {
         let (first, last) = (number(first)?, if last.is_empty() { None } else { Some(number(last)?) });

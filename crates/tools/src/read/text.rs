@@ -11,9 +11,9 @@ use omp_workspace::{
     FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, stream_window, window,
 };
 
-use super::selector::{LineRange, Selector};
+use super::selector::{SelectedRange, Selector};
 use super::summary::{self, Summary};
-use super::{Details, DisplayContent, Reader, conflict, tail};
+use super::{Details, DisplayContent, ReadCall, conflict, tail};
 use crate::details::Meta;
 use crate::files::header;
 use crate::options::ReadOptions;
@@ -22,7 +22,7 @@ pub const LIMITS: WindowLimits = WindowLimits { lines: 3000, bytes: 50 * 1024, l
 /// Without numbers a single long line may fill the whole window.
 const RAW_LIMITS: WindowLimits = WindowLimits { line_bytes: LIMITS.bytes, ..LIMITS };
 
-pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
+pub fn read(reader: &ReadCall, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
     let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
     let limits = limits_of(&selector, &reader.options);
     let (mut file, metadata) = reader.files.reach().open_regular(&path.absolute).map_err(shown_error)?;
@@ -38,7 +38,7 @@ pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<
         };
         let window = in_ranges(&selector, limits, stream);
         let window = window.map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
-        let shown = Shown { tagged: false, ..Shown::new(path, selector, limits, size, window) };
+        let shown = ShownText { tagged: false, ..ShownText::new(path, selector, limits, size, window) };
         return shown.output(&format!("[{}]", path.display));
     }
     let text = TextFile::parse(reader.files.read_whole(&path.absolute).map_err(shown_error)?);
@@ -50,9 +50,9 @@ pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<
         Some(summary) => (summary.selector(), LIMITS),
         None => (selector.of_total(text.line_count()), limits),
     };
-    let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
+    let out_of_memory = |(first, last): SelectedRange, limits| Ok(window(&text, first, last, limits));
     let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
-    let shown = Shown { summary, more_notes, ..Shown::new(path, selector, limits, size, window) };
+    let shown = ShownText { summary, more_notes, ..ShownText::new(path, selector, limits, size, window) };
     shown.output(&header(&path.display, tag))
 }
 
@@ -107,10 +107,10 @@ pub fn fitting(text: &str) -> &str {
 fn show_within(limits: WindowLimits, extract: Extract, selector: Selector) -> Result<Output<Details>, ToolError> {
     let text = TextFile::parse(extract.text.into_bytes());
     let selector = selector.of_total(text.line_count());
-    let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
+    let out_of_memory = |(first, last): SelectedRange, limits| Ok(window(&text, first, last, limits));
     let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
-    let shown = Shown::new(&extract.path, selector, limits, extract.size, window);
-    Shown { more_notes: extract.notes, title: extract.title, ..shown }.output("")
+    let shown = ShownText::new(&extract.path, selector, limits, extract.size, window);
+    ShownText { more_notes: extract.notes, title: extract.title, ..shown }.output("")
 }
 
 /// Text made of a file, which edits go back to.
@@ -124,21 +124,21 @@ pub struct Tagged<'a> {
     pub notes: Vec<String>,
 }
 
-pub fn show_tagged(reader: &Reader, tagged: Tagged<'_>, selector: Selector) -> Result<Output<Details>, ToolError> {
+pub fn show_tagged(reader: &ReadCall, tagged: Tagged<'_>, selector: Selector) -> Result<Output<Details>, ToolError> {
     let tag = reader.files.record(&tagged.path.absolute, &tagged.text);
     let limits = limits_of(&selector, &reader.options);
     let selector = selector.of_total(tagged.text.line_count());
-    let out_of_memory = |(first, last): LineRange, limits| Ok(window(&tagged.text, first, last, limits));
+    let out_of_memory = |(first, last): SelectedRange, limits| Ok(window(&tagged.text, first, last, limits));
     let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
-    let shown = Shown::new(tagged.path, selector, limits, tagged.size, window);
-    Shown { below: tagged.below, more_notes: tagged.notes, ..shown }.output(&header(&tagged.path.display, tag))
+    let shown = ShownText::new(tagged.path, selector, limits, tagged.size, window);
+    ShownText { below: tagged.below, more_notes: tagged.notes, ..shown }.output(&header(&tagged.path.display, tag))
 }
 
 /// All ranges of a selector, within one limit for all of them together.
 fn in_ranges(
     selector: &Selector,
     limits: WindowLimits,
-    mut window: impl FnMut(LineRange, WindowLimits) -> io::Result<LineWindow>,
+    mut window: impl FnMut(SelectedRange, WindowLimits) -> io::Result<LineWindow>,
 ) -> io::Result<LineWindow> {
     let whole = [(1, None)];
     let mut all = LineWindow::default();
@@ -176,7 +176,7 @@ fn refuse_binary(file: &mut File, path: &ResolvedPath, size: u64) -> Result<(), 
     }
 }
 
-struct Shown<'a> {
+struct ShownText<'a> {
     path: &'a ResolvedPath,
     selector: Selector,
     limits: WindowLimits,
@@ -192,7 +192,7 @@ struct Shown<'a> {
     more_notes: Vec<String>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownText<'a> {
     fn new(path: &'a ResolvedPath, selector: Selector, limits: WindowLimits, size: u64, window: LineWindow) -> Self {
         Self {
             path,

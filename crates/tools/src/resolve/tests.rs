@@ -5,17 +5,17 @@ use omp_types::Content;
 use serde_json::json;
 
 use super::*;
-use crate::pending::{PendingAction, Step};
+use crate::pending::{PendingAction, PendingStep};
 use crate::scratch::Scratch;
 
-fn step(word: &'static str) -> Step {
+fn step(word: &'static str) -> PendingStep {
     Box::new(move |reason, _call| {
         let text = format!("{word}: {reason}");
         Box::pin(async move { Ok(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() }) })
     })
 }
 
-fn action(label: &str, reject: Option<Step>) -> PendingAction {
+fn action(label: &str, reject: Option<PendingStep>) -> PendingAction {
     let approval = Approval { reason: Some(format!("because of {label}")), ..Tier::Write.into() };
     PendingAction { label: label.into(), source: "test".into(), approval, apply: step("applied"), reject }
 }

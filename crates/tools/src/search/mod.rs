@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
 use omp_view::{CallKind, View};
-use omp_workspace::{Found, Pattern};
+use omp_workspace::{MatchedFiles, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +18,13 @@ use crate::details::typed_file;
 use crate::files::{Files, read_approval, scan_approval};
 use crate::options::SearchOptions;
 pub(crate) use policy::scan_policy;
-use scope::{Scope, run_with_stop};
-use text::Context;
+use scope::{SearchScope, run_with_stop};
+use text::LinesAround;
 
 /// Searches file contents.
 pub struct Search {
     files: Arc<Files>,
-    context: Context,
+    context: LinesAround,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -72,12 +72,12 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 impl Search {
     pub fn new(files: Arc<Files>) -> Self {
-        Self { files, context: Context::of(&SearchOptions::default()) }
+        Self { files, context: LinesAround::of(&SearchOptions::default()) }
     }
 
     #[must_use]
     pub fn with_options(self, options: &SearchOptions) -> Self {
-        Self { context: Context::of(options), ..self }
+        Self { context: LinesAround::of(options), ..self }
     }
 }
 
@@ -110,8 +110,8 @@ impl Tool for Search {
         let gitignore = params.gitignore.unwrap_or(true);
         let (files, context) = (self.files.for_call(&cx.call_id), self.context);
         run_with_stop(TIME_LIMIT, move |stop| {
-            let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
-            let found = Found::count(&pattern, &scope.walk(true, gitignore), files.scans(), stop);
+            let scope = SearchScope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
+            let found = MatchedFiles::count(&pattern, &scope.walk(true, gitignore), files.scans(), stop);
             if found.report.stopped {
                 return Err(timed_out());
             }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use omp_agent::ToolError;
 use omp_stdx::format;
-use omp_workspace::{FileKind, PathResolver, Stop, Target, Walk, WalkReport, kind_of};
+use omp_workspace::{FileKind, PathResolver, PathTarget, StopCheck, Walk, WalkReport, kind_of};
 
 use crate::files::Files;
 
 /// The targets of one call.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope {
-    pub targets: Vec<Target>,
+pub(crate) struct SearchScope {
+    pub targets: Vec<PathTarget>,
     /// As typed.
     pub missing: Vec<String>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Scope {
 /// Paths in one call; each costs a look at every file.
 const MAX_TARGETS: usize = 200;
 
-impl Scope {
+impl SearchScope {
     /// Missing paths are an error only when nothing else is left; `empty` is what is said of empty ones.
     pub(crate) fn parse(typed: &[String], empty: &str, paths: &PathResolver) -> Result<Self, ToolError> {
         if typed.is_empty() || typed.iter().any(|path| path.trim().is_empty()) {
@@ -34,7 +34,7 @@ impl Scope {
         }
         let mut scope = Self { targets: Vec::new(), missing: Vec::new() };
         for path in typed {
-            let target = Target::parse(path, paths).map_err(ToolError::reply)?;
+            let target = PathTarget::parse(path, paths).map_err(ToolError::reply)?;
             match std::fs::metadata(&target.base.absolute).as_ref().map(kind_of) {
                 Ok(FileKind::Special(kind)) => {
                     return Err(ToolError::Reply(format!("{} is {kind}, not a file or a folder", target.base.display)));
@@ -59,7 +59,7 @@ impl Scope {
 
     /// What is searched, in a few words.
     pub(crate) fn display(&self) -> String {
-        let show = |target: &Target| match &target.glob {
+        let show = |target: &PathTarget| match &target.glob {
             None => target.base.display.clone(),
             Some(glob) if target.base.display == "." => glob.as_str().to_owned(),
             Some(glob) => format!("{}/{}", target.base.display, glob.as_str()),
@@ -93,7 +93,7 @@ pub(crate) fn walk_notes(report: &WalkReport, files: &Files) -> Vec<String> {
 /// Runs blocking work that ends early when `limit` has passed or when the returned future is dropped.
 pub(crate) async fn run_with_stop<T: Send + 'static>(
     limit: Duration,
-    work: impl FnOnce(Stop<'_>) -> Result<T, ToolError> + Send + 'static,
+    work: impl FnOnce(StopCheck<'_>) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let stopped = StopOnDrop(Arc::new(AtomicBool::new(false)));
     let flag = stopped.0.clone();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use omp_agent::{AnyTool, ToolOutput};
 use omp_types::Content;
-use omp_workspace::{Snapshot, TextFile};
+use omp_workspace::{FileSnapshot, TextFile};
 use serde_json::{Value, json};
 
 use super::*;
@@ -56,7 +56,7 @@ async fn shown_lines_are_remembered() {
         .await
         .unwrap();
     let path = files.resolve("a.txt").unwrap().absolute;
-    let Some(Snapshot::Lines(lines)) = files.snapshot(&path, TextFile::parse(content.as_bytes()).tag()) else {
+    let Some(FileSnapshot::Lines(lines)) = files.snapshot(&path, TextFile::parse(content.as_bytes()).tag()) else {
         panic!()
     };
     assert_eq!(
@@ -144,7 +144,7 @@ async fn details_and_view_agree() {
 #[tokio::test]
 async fn work_is_told_to_stop_when_nobody_waits_for_it() {
     let (ended, end) = tokio::sync::oneshot::channel();
-    let work = move |stop: omp_workspace::Stop<'_>| {
+    let work = move |stop: omp_workspace::StopCheck<'_>| {
         while !stop() {
             std::thread::yield_now();
         }

@@ -3,9 +3,9 @@
 use omp_agent::Output;
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, by_bytes};
-use omp_workspace::{FileHits, Found, Page, PageRequest, Pattern, Stop};
+use omp_workspace::{FileHits, MatchPage, MatchedFiles, PageRequest, Pattern, StopCheck};
 
-use super::scope::{Scope, walk_notes};
+use super::scope::{SearchScope, walk_notes};
 use super::{FileMatches, SearchDetails};
 use crate::files::{Files, header};
 use crate::options::SearchOptions;
@@ -21,12 +21,12 @@ const NOTES_BYTES: usize = 2 * 1024;
 
 /// Lines shown around a match.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Context {
+pub(super) struct LinesAround {
     before: usize,
     after: usize,
 }
 
-impl Context {
+impl LinesAround {
     pub(super) fn of(options: &SearchOptions) -> Self {
         let lines = |wanted: f64| wanted.clamp(0.0, MAX_CONTEXT) as usize;
         Self { before: lines(options.context_before), after: lines(options.context_after) }
@@ -34,12 +34,12 @@ impl Context {
 }
 
 pub(super) fn report(
-    found: &Found,
+    found: &MatchedFiles,
     pattern: &Pattern,
-    scope: &Scope,
-    (skip, context): (u64, Context),
+    scope: &SearchScope,
+    (skip, context): (u64, LinesAround),
     files: &Files,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
 ) -> Output<SearchDetails> {
     let (page, body) = page_that_fits(found, pattern, (skip, context), files, stop);
     let details = details(&page, found, scope, files);
@@ -58,12 +58,12 @@ pub(super) fn report(
 
 /// Pages of long lines get fewer matches, so that `skip` still counts right.
 fn page_that_fits(
-    found: &Found,
+    found: &MatchedFiles,
     pattern: &Pattern,
-    (skip, context): (u64, Context),
+    (skip, context): (u64, LinesAround),
     files: &Files,
-    stop: Stop<'_>,
-) -> (Page, String) {
+    stop: StopCheck<'_>,
+) -> (MatchPage, String) {
     let mut limit = PAGE;
     loop {
         let request =
@@ -106,7 +106,14 @@ fn remember(file: &FileHits, files: &Files) {
     }
 }
 
-fn notes(page: &Page, found: &Found, pattern: &Pattern, scope: &Scope, skip: u64, files: &Files) -> Vec<String> {
+fn notes(
+    page: &MatchPage,
+    found: &MatchedFiles,
+    pattern: &Pattern,
+    scope: &SearchScope,
+    skip: u64,
+    files: &Files,
+) -> Vec<String> {
     let mut notes = Vec::new();
     let (total, end) = (found.total_matches(), skip + page.shown);
     if page.shown > 0 && page.shown < total {
@@ -123,11 +130,11 @@ fn notes(page: &Page, found: &Found, pattern: &Pattern, scope: &Scope, skip: u64
     notes
 }
 
-fn lines_truncated(page: &Page) -> bool {
+fn lines_truncated(page: &MatchPage) -> bool {
     page.files.iter().flat_map(|file| &file.lines).any(|line| line.altered && line.text.ends_with('…'))
 }
 
-fn details(page: &Page, found: &Found, scope: &Scope, files: &Files) -> SearchDetails {
+fn details(page: &MatchPage, found: &MatchedFiles, scope: &SearchScope, files: &Files) -> SearchDetails {
     let shown_of = |file: &FileHits| FileMatches { path: files.paths().display(&file.path), count: file.matches };
     SearchDetails {
         scope_path: scope.display(),

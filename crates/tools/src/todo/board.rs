@@ -8,7 +8,7 @@ use super::{Op, from_markdown, to_markdown};
 
 /// A cheap handle to the one todo list of a session.
 #[derive(Clone, Debug, Default)]
-pub struct TodoBoard {
+pub struct TodoList {
     phases: Arc<Mutex<Vec<Phase>>>,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Applied {
     pub errors: Vec<String>,
 }
 
-impl TodoBoard {
+impl TodoList {
     pub fn phases(&self) -> Vec<Phase> {
         self.lock().clone()
     }

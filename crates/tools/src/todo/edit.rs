@@ -23,7 +23,7 @@ const DEFAULT_PHASE: &str = "Todos";
 /// Candidates named in an error.
 const MAX_NAMED: usize = 5;
 
-enum Target {
+enum TodoTarget {
     Task(String),
     Phase(String),
 }
@@ -55,7 +55,7 @@ impl TodoEdit {
                 Ok((Op { phase: Some(phase), items: Some(vec![task]), ..Op::new(OpKind::Append) }, done))
             }
             TodoEdit::Start(text) => match find(text, phases, true)? {
-                Target::Task(task) | Target::Phase(task) => {
+                TodoTarget::Task(task) | TodoTarget::Phase(task) => {
                     let done = format!("started \"{task}\"");
                     Ok((Op { task: Some(task), ..Op::new(OpKind::Start) }, done))
                 }
@@ -71,9 +71,9 @@ fn usage() -> String {
     "hint: append [<phase>] <task>, start <task>, done|drop|rm [<task or phase>]".to_owned()
 }
 
-fn append(words: &[Word], phases: &[Phase]) -> Result<TodoEdit, String> {
-    let joined = |words: &[Word]| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    let is_phase = |word: &Word| word.quoted || phases.iter().any(|phase| same(&phase.name, &word.text));
+fn append(words: &[TodoWord], phases: &[Phase]) -> Result<TodoEdit, String> {
+    let joined = |words: &[TodoWord]| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    let is_phase = |word: &TodoWord| word.quoted || phases.iter().any(|phase| same(&phase.name, &word.text));
     match words {
         [] => Err("append needs a task\nhint: /todo append [<phase>] <task>".to_owned()),
         [phase, task @ ..] if !task.is_empty() && is_phase(phase) => {
@@ -97,11 +97,11 @@ fn aimed(kind: OpKind, done: &str, target: Option<&str>, phases: &[Phase]) -> Re
     let op = Op::new(kind);
     Ok(match target.map(|text| find(text, phases, false)).transpose()? {
         None => (op, format!("{done} everything")),
-        Some(Target::Task(task)) => {
+        Some(TodoTarget::Task(task)) => {
             let done = format!("{done} \"{task}\"");
             (Op { task: Some(task), ..op }, done)
         }
-        Some(Target::Phase(phase)) => {
+        Some(TodoTarget::Phase(phase)) => {
             let done = format!("{done} all of {phase}");
             (Op { phase: Some(phase), ..op }, done)
         }
@@ -109,7 +109,7 @@ fn aimed(kind: OpKind, done: &str, target: Option<&str>, phases: &[Phase]) -> Re
 }
 
 /// The one task or phase that `text` means: to the letter, else but for case, else by its beginning, else by a part.
-fn find(text: &str, phases: &[Phase], only_tasks: bool) -> Result<Target, String> {
+fn find(text: &str, phases: &[Phase], only_tasks: bool) -> Result<TodoTarget, String> {
     let wanted = one_line(text).to_lowercase();
     let tasks: Vec<&str> = phases.iter().flat_map(|phase| &phase.tasks).map(|task| task.content.as_str()).collect();
     let names: Vec<&str> =
@@ -125,8 +125,8 @@ fn find(text: &str, phases: &[Phase], only_tasks: bool) -> Result<Target, String
         let (tasks, names): (Vec<String>, Vec<String>) = (matching(&tasks), matching(&names));
         match (&tasks[..], &names[..]) {
             ([], []) => {}
-            ([task], _) => return Ok(Target::Task(task.clone())),
-            ([], [name]) => return Ok(Target::Phase(name.clone())),
+            ([task], _) => return Ok(TodoTarget::Task(task.clone())),
+            ([], [name]) => return Ok(TodoTarget::Phase(name.clone())),
             (many, _) if !many.is_empty() => return Err(unclear(text, many)),
             (_, many) => return Err(unclear(text, many)),
         }
@@ -146,13 +146,13 @@ fn same(one: &str, other: &str) -> bool {
     one.to_lowercase() == one_line(other).to_lowercase()
 }
 
-struct Word {
+struct TodoWord {
     text: String,
     quoted: bool,
 }
 
 /// Words, and what stands between quotes as one. A quote inside a word is a character like any other.
-fn words_of(line: &str) -> Result<Vec<Word>, String> {
+fn words_of(line: &str) -> Result<Vec<TodoWord>, String> {
     let mut words = Vec::new();
     let mut rest = line.trim();
     while let Some(first) = rest.chars().next() {
@@ -167,7 +167,7 @@ fn words_of(line: &str) -> Result<Vec<Word>, String> {
                 (text, false, after)
             }
         };
-        words.push(Word { text: text.to_owned(), quoted });
+        words.push(TodoWord { text: text.to_owned(), quoted });
         rest = after.trim_start();
     }
     Ok(words)

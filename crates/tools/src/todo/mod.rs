@@ -14,13 +14,13 @@ mod render;
 mod summary;
 
 use board::Applied;
-pub use board::TodoBoard;
+pub use board::TodoList;
 pub use edit::TodoEdit;
 pub use list::{Phase, Status, Task};
 pub use markdown::{from_markdown, to_markdown};
 
 pub struct Todo {
-    board: TodoBoard,
+    board: TodoList,
     storage: Storage,
 }
 
@@ -92,11 +92,11 @@ pub struct Completed {
 
 impl Todo {
     pub fn new(storage: Storage) -> Self {
-        Self::on(TodoBoard::default(), storage)
+        Self::on(TodoList::default(), storage)
     }
 
     /// On a board that others see and change as well.
-    pub fn on(board: TodoBoard, storage: Storage) -> Self {
+    pub fn on(board: TodoList, storage: Storage) -> Self {
         Self { board, storage }
     }
 }

@@ -199,7 +199,7 @@ fn what_the_user_asks_of_the_board() {
         ("rm Build", "Build: ; Ship it: release notes"),
         ("rm", "Build: ; Ship it: "),
     ] {
-        let board = TodoBoard::default();
+        let board = TodoList::default();
         board.import(LIST).unwrap();
         let edit = TodoEdit::parse(line, &board.phases()).unwrap();
         board.edit(&edit).unwrap();
@@ -235,7 +235,7 @@ fn what_the_user_marks() {
             "# Build\n- [x] parser\n- [x] printer\n- [x] print tests\n\n# Ship it\n- [x] release notes\n",
         ),
     ] {
-        let board = TodoBoard::default();
+        let board = TodoList::default();
         board.import(LIST).unwrap();
         assert_eq!(board.edit(&TodoEdit::parse(line, &board.phases()).unwrap()).unwrap(), said);
         assert_eq!(board.export(), want, "{line}");
@@ -244,7 +244,7 @@ fn what_the_user_marks() {
 
 #[test]
 fn what_the_board_refuses() {
-    let board = TodoBoard::default();
+    let board = TodoList::default();
     board.import(LIST).unwrap();
     for (line, want) in [
         ("", "hint: append [<phase>] <task>, start <task>, done|drop|rm [<task or phase>]"),
@@ -276,7 +276,7 @@ fn what_the_board_refuses() {
 
 #[test]
 fn one_board_for_the_model_and_the_user() {
-    let board = TodoBoard::default();
+    let board = TodoList::default();
     let tool = Todo::on(board.clone(), Storage::Memory);
     let list = json!([{"phase": " Two\nwords ", "items": ["a  task", "b"]}]);
     assert!(!call(&tool, json!([{"op": "init", "list": list}])).2);
@@ -290,7 +290,7 @@ fn one_board_for_the_model_and_the_user() {
 
 #[test]
 fn what_the_model_is_told() {
-    let board = TodoBoard::default();
+    let board = TodoList::default();
     assert_eq!(remind::of_open_tasks(&board.phases(), 1, 3), None);
     let emptied = remind::after_user_edit("removed everything", &board.phases());
     assert!(emptied.contains("(removed everything). It is empty now. Do not make a new one"), "{emptied}");
@@ -325,7 +325,7 @@ mod round_trip {
     proptest! {
         #[test]
         fn a_list_that_is_taken_over_survives_markdown(phases in lists()) {
-            let board = TodoBoard::default();
+            let board = TodoList::default();
             if board.set(phases).is_ok() {
                 let kept = board.phases();
                 let again = from_markdown(&board.export()).unwrap();

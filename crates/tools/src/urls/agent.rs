@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_workspace::ResolvedPath;
 
-use super::{Found, Resource, joined};
+use super::{Resource, UrlContent, joined};
 use crate::artifacts::Artifacts;
 
 pub struct AgentResource(pub Arc<dyn Artifacts>);
@@ -14,7 +14,7 @@ impl Resource for AgentResource {
         "agent"
     }
 
-    fn read(&self, id: &str) -> Result<Found, String> {
+    fn read(&self, id: &str) -> Result<UrlContent, String> {
         if !is_plain_name(id) {
             return Err(format!("agent:// ID must be a plain name, got: {id}"));
         }
@@ -26,7 +26,7 @@ impl Resource for AgentResource {
         // A link could lead anywhere; the outputs themselves are regular files.
         if std::fs::symlink_metadata(&absolute).is_ok_and(|metadata| metadata.is_file()) {
             let path = ResolvedPath { absolute, display: format!("agent://{id}") };
-            return Ok(Found::File { path, editable: false });
+            return Ok(UrlContent::File { path, editable: false });
         }
         let names = self.list()?;
         let available = if names.is_empty() { "none".to_owned() } else { joined(&names) };

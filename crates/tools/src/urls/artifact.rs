@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_workspace::ResolvedPath;
 
-use super::{Found, Resource, joined};
+use super::{Resource, UrlContent, joined};
 use crate::artifacts::Artifacts;
 
 pub struct ArtifactResource(pub Arc<dyn Artifacts>);
@@ -14,12 +14,12 @@ impl Resource for ArtifactResource {
         "artifact"
     }
 
-    fn read(&self, id: &str) -> Result<Found, String> {
+    fn read(&self, id: &str) -> Result<UrlContent, String> {
         let number: u64 = id.parse().map_err(|_| format!("artifact:// ID must be numeric, got: {id}"))?;
         let kept = self.0.list().map_err(|error| error.to_string())?;
         if let Some((_, file)) = kept.iter().find(|(known, _)| *known == number) {
             let path = ResolvedPath { absolute: file.clone(), display: format!("artifact://{number}") };
-            return Ok(Found::File { path, editable: false });
+            return Ok(UrlContent::File { path, editable: false });
         }
         Err(match self.0.folder() {
             _ if !kept.is_empty() => {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Found, Resource};
+use super::{Resource, UrlContent};
 
 /// Gives the conversation. Implemented by those who keep the session.
 pub trait History: Send + Sync {
@@ -22,13 +22,13 @@ impl Resource for HistoryResource {
         "history"
     }
 
-    fn read(&self, address: &str) -> Result<Found, String> {
+    fn read(&self, address: &str) -> Result<UrlContent, String> {
         let address = address.trim_matches('/');
         if address.is_empty() {
-            return self.0.transcript().map(Found::Text);
+            return self.0.transcript().map(UrlContent::Text);
         }
         let (first, last) = address.split_once("..").unwrap_or((address, address));
-        let found = self.0.span(first, last).map(Found::Text);
+        let found = self.0.span(first, last).map(UrlContent::Text);
         found.map_err(|why| {
             format!("history://{address} does not exist: {why}\nhint: history:// is the whole conversation")
         })

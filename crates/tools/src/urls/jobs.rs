@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Found, Resource, joined};
+use super::{Resource, UrlContent, joined};
 
 /// Knows the background jobs of the session. Implemented by whoever runs them.
 pub trait JobList: Send + Sync {
@@ -29,8 +29,8 @@ impl Resource for JobsResource {
         "jobs"
     }
 
-    fn read(&self, id: &str) -> Result<Found, String> {
-        self.0.show(id).map(Found::Text).ok_or_else(|| {
+    fn read(&self, id: &str) -> Result<UrlContent, String> {
+        self.0.show(id).map(UrlContent::Text).ok_or_else(|| {
             let ids: Vec<String> = self.0.list().into_iter().map(|job| job.id).collect();
             let available = if ids.is_empty() { "none".to_owned() } else { joined(&ids) };
             format!("Not found: {id}\nAvailable: {available}")

@@ -10,7 +10,7 @@ const MAX_STEPS: usize = 64;
 const MAX_KEYS: usize = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum QueryStep {
     Key(String),
     /// From the end when negative.
     Index(i64),
@@ -27,11 +27,11 @@ pub fn query_of(query: &str) -> Result<String, String> {
 }
 
 /// `findings/0/path`
-pub fn from_path(path: &str) -> Vec<Step> {
-    path.split('/').filter(|part| !part.is_empty()).map(|part| Step::Part(decoded(part))).collect()
+pub fn from_path(path: &str) -> Vec<QueryStep> {
+    path.split('/').filter(|part| !part.is_empty()).map(|part| QueryStep::Part(decoded(part))).collect()
 }
 
-pub fn parse(query: &str) -> Result<Vec<Step>, String> {
+pub fn parse(query: &str) -> Result<Vec<QueryStep>, String> {
     let mut steps = Vec::new();
     let mut rest = query.trim();
     while !rest.is_empty() {
@@ -64,7 +64,7 @@ pub fn parse(query: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-fn bracket<'a>(after: &'a str, query: &str) -> Result<(Step, &'a str), String> {
+fn bracket<'a>(after: &'a str, query: &str) -> Result<(QueryStep, &'a str), String> {
     let missing = || format!("Invalid query: missing ] in {query}");
     if let Some(quote) = after.chars().next().filter(|char| matches!(char, '"' | '\'')) {
         let (step, left) = quoted_key(&after[1..], quote, query)?;
@@ -72,32 +72,32 @@ fn bracket<'a>(after: &'a str, query: &str) -> Result<(Step, &'a str), String> {
     }
     let (inner, left) = after.split_once(']').ok_or_else(missing)?;
     let step = match inner.trim() {
-        "" => Step::Each,
-        number => Step::Index(number.parse().map_err(|_| unexpected(inner, query))?),
+        "" => QueryStep::Each,
+        number => QueryStep::Index(number.parse().map_err(|_| unexpected(inner, query))?),
     };
     Ok((step, left))
 }
 
-fn quoted_key<'a>(after: &'a str, quote: char, query: &str) -> Result<(Step, &'a str), String> {
+fn quoted_key<'a>(after: &'a str, quote: char, query: &str) -> Result<(QueryStep, &'a str), String> {
     let mut key = String::new();
     let mut chars = after.char_indices();
     while let Some((at, char)) = chars.next() {
         match char {
             '\\' => key.extend(chars.next().map(|(_, char)| char)),
-            end if end == quote => return Ok((Step::Key(key), &after[at + 1..])),
+            end if end == quote => return Ok((QueryStep::Key(key), &after[at + 1..])),
             other => key.push(other),
         }
     }
     Err(format!("Invalid query: missing {quote} in {query}"))
 }
 
-fn plain_key<'a>(text: &'a str, query: &str) -> Result<(Step, &'a str), String> {
+fn plain_key<'a>(text: &'a str, query: &str) -> Result<(QueryStep, &'a str), String> {
     let fits = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | '$' | '@');
     let end = text.find(|char| !fits(char)).unwrap_or(text.len());
     if end == 0 {
         return Err(unexpected(text, query));
     }
-    Ok((Step::Key(text[..end].to_owned()), &text[end..]))
+    Ok((QueryStep::Key(text[..end].to_owned()), &text[end..]))
 }
 
 fn unexpected(rest: &str, query: &str) -> String {
@@ -108,13 +108,13 @@ fn unexpected(rest: &str, query: &str) -> String {
 }
 
 /// What the steps lead to: one result as it reads best, several one a line.
-pub fn extract(text: &str, steps: &[Step], name: &str) -> Result<String, String> {
+pub fn extract(text: &str, steps: &[QueryStep], name: &str) -> Result<String, String> {
     let root: Value =
         serde_json::from_str(text).map_err(|error| format!("Output {name} is not valid JSON: {error}"))?;
     let mut found = vec![&root];
     let mut many = false;
     for step in steps {
-        many |= *step == Step::Each;
+        many |= *step == QueryStep::Each;
         let mut next = Vec::new();
         for value in found {
             apply(step, value, many, &mut next)?;
@@ -138,19 +138,19 @@ pub fn extract(text: &str, steps: &[Step], name: &str) -> Result<String, String>
 }
 
 /// Where one thing was asked for, its absence is an error; among many it is `null`, so that places stay comparable.
-fn apply<'a>(step: &Step, value: &'a Value, many: bool, next: &mut Vec<&'a Value>) -> Result<(), String> {
+fn apply<'a>(step: &QueryStep, value: &'a Value, many: bool, next: &mut Vec<&'a Value>) -> Result<(), String> {
     let found = match (step, value) {
-        (Step::Each, Value::Array(items)) => {
+        (QueryStep::Each, Value::Array(items)) => {
             next.extend(items);
             return Ok(());
         }
-        (Step::Each, Value::Object(fields)) => {
+        (QueryStep::Each, Value::Object(fields)) => {
             next.extend(fields.values());
             return Ok(());
         }
-        (Step::Key(key) | Step::Part(key), Value::Object(fields)) => fields.get(key),
-        (Step::Index(index), Value::Array(items)) => item(items, *index),
-        (Step::Part(index), Value::Array(items)) => index.parse().ok().and_then(|index| item(items, index)),
+        (QueryStep::Key(key) | QueryStep::Part(key), Value::Object(fields)) => fields.get(key),
+        (QueryStep::Index(index), Value::Array(items)) => item(items, *index),
+        (QueryStep::Part(index), Value::Array(items)) => index.parse().ok().and_then(|index| item(items, index)),
         _ => None,
     };
     match found {
@@ -167,11 +167,11 @@ fn item(items: &[Value], index: i64) -> Option<&Value> {
     items.get(place)
 }
 
-fn absent(step: &Step, value: &Value) -> String {
+fn absent(step: &QueryStep, value: &Value) -> String {
     let step = match step {
-        Step::Key(key) | Step::Part(key) => format!("\"{key}\""),
-        Step::Index(index) => format!("[{index}]"),
-        Step::Each => "[]".to_owned(),
+        QueryStep::Key(key) | QueryStep::Part(key) => format!("\"{key}\""),
+        QueryStep::Index(index) => format!("[{index}]"),
+        QueryStep::Each => "[]".to_owned(),
     };
     let there = match value {
         Value::Object(fields) => {

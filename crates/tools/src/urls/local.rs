@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use omp_workspace::{ResolvedPath, real_location};
 
-use super::{Found, Resource, joined};
+use super::{Resource, UrlContent, joined};
 use crate::artifacts::Artifacts;
 
 const SCHEME: &str = "local://";
@@ -46,14 +46,14 @@ impl Resource for LocalResource {
         "local"
     }
 
-    fn read(&self, address: &str) -> Result<Found, String> {
+    fn read(&self, address: &str) -> Result<UrlContent, String> {
         let path = locate(folder_of(&*self.0).as_deref(), address)?;
         if path.absolute.exists() {
-            return Ok(Found::File { path, editable: true });
+            return Ok(UrlContent::File { path, editable: true });
         }
         let names = self.list()?;
         match names.len() {
-            0 if address.is_empty() => Ok(Found::Text("nothing is kept under local:// yet".to_owned())),
+            0 if address.is_empty() => Ok(UrlContent::Text("nothing is kept under local:// yet".to_owned())),
             0 => Err(format!("Local file not found: {}\nhint: nothing is kept under local:// yet", path.display)),
             _ => Err(format!("Local file not found: {}\nhint: there are: {}", path.display, joined(&names))),
         }

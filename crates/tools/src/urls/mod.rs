@@ -33,7 +33,7 @@ pub trait Resource: Send + Sync {
     fn scheme(&self) -> &'static str;
 
     /// The content of an address, given without scheme, query and line selector. Errors are told to the model.
-    fn read(&self, address: &str) -> Result<Found, String>;
+    fn read(&self, address: &str) -> Result<UrlContent, String>;
 
     /// Addresses that can be read, without the scheme.
     fn list(&self) -> Result<Vec<String>, String>;
@@ -49,7 +49,7 @@ pub trait Resource: Send + Sync {
     }
 }
 
-pub enum Found {
+pub enum UrlContent {
     File {
         path: ResolvedPath,
         /// Shown with line tags.
@@ -59,7 +59,7 @@ pub enum Found {
 }
 
 /// An address that was opened, with the lines it asks for.
-pub enum Opened {
+pub enum OpenedUrl {
     File(ResolvedPath, Selector),
     Text { address: String, text: String, selector: Selector },
 }
@@ -92,7 +92,7 @@ impl Router {
     }
 
     /// Opens what was typed; `None` when it is no internal address.
-    pub fn open(&self, typed: &str) -> Option<Result<Opened, ToolError>> {
+    pub fn open(&self, typed: &str) -> Option<Result<OpenedUrl, ToolError>> {
         let typed = unquoted(typed);
         let typed = typed.strip_prefix('@').unwrap_or(typed);
         let (scheme, rest) = typed.split_once("://")?;
@@ -123,7 +123,7 @@ fn unquoted(typed: &str) -> &str {
     ['"', '\'', '`'].into_iter().find_map(inside).unwrap_or(bare)
 }
 
-fn open(resource: &dyn Resource, rest: &str) -> Result<Opened, String> {
+fn open(resource: &dyn Resource, rest: &str) -> Result<OpenedUrl, String> {
     let scheme = resource.scheme();
     let (address, query) = match rest.split_once('?') {
         Some((address, query)) => (address, Some(json::query_of(query)?)),
@@ -151,27 +151,29 @@ fn open(resource: &dyn Resource, rest: &str) -> Result<Opened, String> {
     };
     let shown = format!("{scheme}://{rest}");
     if name.is_empty() && !resource.root_is_content() {
-        return Ok(Opened::Text { text: listing(resource)?, address: shown, selector });
+        return Ok(OpenedUrl::Text { text: listing(resource)?, address: shown, selector });
     }
     let found = resource.read(name)?;
     let Some(steps) = steps else { return Ok(as_it_is(found, format!("{scheme}://{name}"), selector)) };
     let text = json::extract(&whole_text(found)?, &steps, name)?;
-    Ok(Opened::Text { address: shown, text, selector })
+    Ok(OpenedUrl::Text { address: shown, text, selector })
 }
 
-fn as_it_is(found: Found, address: String, selector: Selector) -> Opened {
+fn as_it_is(found: UrlContent, address: String, selector: Selector) -> OpenedUrl {
     match found {
         // Line tags are for editing, and an output is not edited.
-        Found::File { path, editable } => Opened::File(path, Selector { raw: selector.raw || !editable, ..selector }),
-        Found::Text(text) => Opened::Text { address, text, selector },
+        UrlContent::File { path, editable } => {
+            OpenedUrl::File(path, Selector { raw: selector.raw || !editable, ..selector })
+        }
+        UrlContent::Text(text) => OpenedUrl::Text { address, text, selector },
     }
 }
 
 /// The whole content, for those who look into it.
-fn whole_text(found: Found) -> Result<String, String> {
+fn whole_text(found: UrlContent) -> Result<String, String> {
     match found {
-        Found::Text(text) => Ok(text),
-        Found::File { path, .. } => {
+        UrlContent::Text(text) => Ok(text),
+        UrlContent::File { path, .. } => {
             let bytes = read_whole(&path.absolute).map_err(|error| error.shown_as(&path.display).to_string())?;
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         }

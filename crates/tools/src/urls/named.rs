@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use omp_workspace::{ResolvedPath, real_location};
 
-use super::{Found, Resource, joined};
+use super::{Resource, UrlContent, joined};
 
 /// Texts under one scheme, each with a name: `rule://`.
 pub struct TextsResource {
@@ -32,9 +32,11 @@ impl Resource for TextsResource {
         self.scheme
     }
 
-    fn read(&self, name: &str) -> Result<Found, String> {
+    fn read(&self, name: &str) -> Result<UrlContent, String> {
         let found = self.texts.iter().find(|(known, _)| known == name);
-        found.map(|(_, text)| Found::Text(text.clone())).ok_or_else(|| unknown(self.scheme, name, &names(&self.texts)))
+        found
+            .map(|(_, text)| UrlContent::Text(text.clone()))
+            .ok_or_else(|| unknown(self.scheme, name, &names(&self.texts)))
     }
 
     fn list(&self) -> Result<Vec<String>, String> {
@@ -47,7 +49,7 @@ impl Resource for FoldersResource {
         self.scheme
     }
 
-    fn read(&self, address: &str) -> Result<Found, String> {
+    fn read(&self, address: &str) -> Result<UrlContent, String> {
         let (name, file) = address.split_once('/').unwrap_or((address, ""));
         let Some(known) = self.folders.iter().find(|known| known.name == name) else {
             return Err(unknown(self.scheme, name, &self.list()?));
@@ -63,7 +65,7 @@ impl Resource for FoldersResource {
         if !absolute.exists() {
             return Err(format!("File not found: {display}"));
         }
-        Ok(Found::File { path: ResolvedPath { absolute, display }, editable: false })
+        Ok(UrlContent::File { path: ResolvedPath { absolute, display }, editable: false })
     }
 
     fn list(&self) -> Result<Vec<String>, String> {

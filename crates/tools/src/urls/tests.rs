@@ -242,7 +242,7 @@ fn a_session_without_files_says_so() {
 
 #[test]
 fn queries() {
-    use json::Step::{Each, Index, Key};
+    use json::QueryStep::{Each, Index, Key};
     let key = |key: &str| Key(key.to_owned());
     for (query, want) in [
         (".", Ok(vec![])),

@@ -72,7 +72,7 @@ fn all(files: &Files, content: &str, raw: &str) -> Result<Output<Details>, ToolE
             by_file.entry(&conflict.path).or_default().push((conflict, content));
         }
     }
-    let mut report = Report::default();
+    let mut report = ConflictReport::default();
     for (path, picks) in by_file {
         let display = &picks[0].0.display;
         match resolve_in_file(files, path, &picks) {
@@ -113,7 +113,7 @@ fn resolve_in_file(files: &Files, path: &Path, picks: &[(&Conflict, &str)]) -> R
 }
 
 #[derive(Default)]
-struct Report {
+struct ConflictReport {
     /// Path, count, header.
     resolved: Vec<(String, usize, String)>,
     /// Path, count, why.
@@ -121,7 +121,7 @@ struct Report {
     left: Vec<u32>,
 }
 
-impl Report {
+impl ConflictReport {
     fn output(self) -> Result<Output<Details>, ToolError> {
         let mut lines = Vec::new();
         if !self.resolved.is_empty() {

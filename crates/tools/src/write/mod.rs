@@ -20,7 +20,7 @@ mod database;
 mod file;
 mod target;
 
-use target::Target;
+use target::WriteTarget;
 
 pub struct Write {
     pub files: Arc<Files>,
@@ -64,14 +64,14 @@ impl Tool for Write {
     const KIND: CallKind = CallKind::Edit;
 
     fn plan(&self, params: Params) -> Planned<Params> {
-        let approval = match Target::of(&self.files, &params.path) {
-            Ok(Target::Conflict(uri)) => {
+        let approval = match WriteTarget::of(&self.files, &params.path) {
+            Ok(WriteTarget::Conflict(uri)) => {
                 let paths = conflict::paths(&self.files, &uri);
                 write_approval(&self.files, paths.iter().map(String::as_str))
             }
-            Ok(Target::Archive { typed, .. } | Target::Database { typed, .. } | Target::File { typed }) => {
-                write_approval(&self.files, [typed])
-            }
+            Ok(
+                WriteTarget::Archive { typed, .. } | WriteTarget::Database { typed, .. } | WriteTarget::File { typed },
+            ) => write_approval(&self.files, [typed]),
             Err(_) => Tier::Write.into(),
         };
         Planned::new(approval, params)
@@ -93,9 +93,9 @@ impl Tool for Write {
 
     /// What is lost of a file that is there; a new one is its content.
     fn outlook(&self, params: &Params) -> Option<View> {
-        match Target::of(&self.files, &params.path).ok()? {
-            Target::File { typed } => file::outlook(&self.files, typed, &strip_prefixes(&params.content)),
-            Target::Conflict(_) | Target::Archive { .. } | Target::Database { .. } => None,
+        match WriteTarget::of(&self.files, &params.path).ok()? {
+            WriteTarget::File { typed } => file::outlook(&self.files, typed, &strip_prefixes(&params.content)),
+            WriteTarget::Conflict(_) | WriteTarget::Archive { .. } | WriteTarget::Database { .. } => None,
         }
     }
 
@@ -138,14 +138,14 @@ fn kind_of_write(details: &Details) -> &'static str {
 fn write(files: &Files, params: &Params, block_generated: bool) -> Result<Output<Details>, ToolError> {
     let content = strip_prefixes(&params.content);
     let mut stripped = content.len() != params.content.len();
-    let output = match Target::of(files, &params.path)? {
-        Target::Conflict(uri) => {
+    let output = match WriteTarget::of(files, &params.path)? {
+        WriteTarget::Conflict(uri) => {
             stripped &= !conflict::takes_raw(&uri, &params.content);
             conflict::write(files, &uri, &content, &params.content)?
         }
-        Target::Archive { typed, inner, format } => archive::write(files, typed, inner, format, &content)?,
-        Target::Database { typed, rows } => database::write(files, typed, &rows, &content)?,
-        Target::File { typed } => file::write(files, typed, &content, block_generated)?,
+        WriteTarget::Archive { typed, inner, format } => archive::write(files, typed, inner, format, &content)?,
+        WriteTarget::Database { typed, rows } => database::write(files, typed, &rows, &content)?,
+        WriteTarget::File { typed } => file::write(files, typed, &content, block_generated)?,
     };
     let note = "Note: the content carried a [path#TAG] header or LINE: prefixes from a read; they were removed.";
     Ok(if stripped { with_note(output, note) } else { output })

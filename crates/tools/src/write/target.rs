@@ -9,7 +9,7 @@ use omp_workspace::{known_schemes, scheme_of};
 use crate::files::Files;
 
 /// Paths are as typed.
-pub enum Target<'a> {
+pub enum WriteTarget<'a> {
     Conflict(ConflictUri),
     Archive {
         typed: &'a str,
@@ -26,31 +26,31 @@ pub enum Target<'a> {
     },
 }
 
-impl<'a> Target<'a> {
+impl<'a> WriteTarget<'a> {
     /// Archives come before databases, what exists before what could be made, and a file before any part of another.
     pub fn of(files: &Files, typed: &'a str) -> Result<Self, ToolError> {
         if let Some(uri) = ConflictUri::parse(typed) {
-            return uri.map(Target::Conflict).map_err(ToolError::reply);
+            return uri.map(WriteTarget::Conflict).map_err(ToolError::reply);
         }
         refuse_unknown_scheme(typed)?;
         let is_file = |path: &str| files.resolve(path).is_ok_and(|path| path.absolute.is_file());
         let is_database = |path: &str| files.resolve(path).is_ok_and(|path| is_sqlite(&path.absolute));
         let exists = is_file(typed);
         if exists && ArchiveFormat::of_name(typed).is_none() && !is_database(typed) {
-            return Ok(Target::File { typed });
+            return Ok(WriteTarget::File { typed });
         }
         let whole = || ArchiveFormat::of_name(typed).map(|format| (typed, "", format));
         let archive = locate_archive(typed, &is_file).or_else(|| new_archive_address(typed));
         if let Some((typed, inner, format)) = archive.map(|it| (it.archive, it.inner, it.format)).or_else(whole) {
-            return Ok(Target::Archive { typed, inner, format });
+            return Ok(WriteTarget::Archive { typed, inner, format });
         }
         let missing = || new_database_address(typed).filter(|it| !is_file(it.database));
         match locate_database(typed, &is_database).or_else(missing) {
             Some(DatabaseAddress { database, rows, query }) => {
                 let rows = query.map_or_else(|| rows.to_owned(), |query| format!("{rows}?{query}"));
-                Ok(Target::Database { typed: database, rows })
+                Ok(WriteTarget::Database { typed: database, rows })
             }
-            None => Ok(Target::File { typed }),
+            None => Ok(WriteTarget::File { typed }),
         }
     }
 }

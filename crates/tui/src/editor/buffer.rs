@@ -8,13 +8,13 @@ use std::ops::Range;
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::fragment::{Fragment, Marker};
-use super::layout::Layout;
+use super::layout::EditorLayout;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buffer {
     content: Fragment,
     cursor: usize,
-    layout: Layout,
+    layout: EditorLayout,
     /// Counts the changes.
     version: u64,
 }
@@ -47,7 +47,7 @@ impl Buffer {
     }
 
     /// As of the last [`Buffer::fit`].
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &EditorLayout {
         &self.layout
     }
 

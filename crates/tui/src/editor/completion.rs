@@ -7,7 +7,7 @@ use omp_stdx::display_width;
 use crate::component::Space;
 use crate::input::{Key, KeyCode};
 use crate::line::Line;
-use crate::widgets::{ListRow, Window};
+use crate::widgets::{ListRow, ListWindow};
 
 const MOST_ROWS: usize = 8;
 
@@ -23,7 +23,7 @@ pub struct Completion {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Completions {
     list: Vec<Completion>,
-    window: Window,
+    window: ListWindow,
     label_width: usize,
     /// The text has changed since: what is shown may not fit any more.
     expired: bool,
@@ -31,7 +31,7 @@ pub(super) struct Completions {
 
 /// What a key does to the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum CompletionKey {
     Ignored,
     Moved,
     Accept {
@@ -68,22 +68,22 @@ impl Completions {
         selected
     }
 
-    pub fn key(&mut self, key: &Key) -> Answer {
+    pub fn key(&mut self, key: &Key) -> CompletionKey {
         if self.list.is_empty() || !key.mods.is_empty() || (self.expired && key.code != KeyCode::Escape) {
-            return Answer::Ignored;
+            return CompletionKey::Ignored;
         }
         match key.code {
-            KeyCode::Tab => Answer::Accept { or_ignore: false },
-            KeyCode::Enter => Answer::Accept { or_ignore: true },
+            KeyCode::Tab => CompletionKey::Accept { or_ignore: false },
+            KeyCode::Enter => CompletionKey::Accept { or_ignore: true },
             KeyCode::Escape => {
                 self.close();
-                Answer::Moved
+                CompletionKey::Moved
             }
             KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
                 self.window.key(key, self.list.len());
-                Answer::Moved
+                CompletionKey::Moved
             }
-            _ => Answer::Ignored,
+            _ => CompletionKey::Ignored,
         }
     }
 

@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use super::buffer::Buffer;
 use super::fragment::Fragment;
-use super::keys::Command;
-use super::kill_ring::{KillRing, Side};
-use super::undo::{Kind, Undo};
+use super::keys::EditingCommand;
+use super::kill_ring::{CutSide, KillRing};
+use super::undo::{EditorChangeKind, UndoStack};
 use super::words::{word_left, word_right};
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct EditorDraft {
     buffer: Buffer,
-    undo: Undo,
+    undo: UndoStack,
     kills: KillRing,
     last: Last,
     /// The column that moves up and down aim at.
@@ -38,7 +38,7 @@ pub(crate) enum Did {
     Changed,
 }
 
-impl Draft {
+impl EditorDraft {
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -57,7 +57,7 @@ impl Draft {
         if range.is_empty() && fragment.text.is_empty() {
             return;
         }
-        self.change(range, fragment, Kind::Other);
+        self.change(range, fragment, EditorChangeKind::Other);
         self.undo.close();
     }
 
@@ -70,7 +70,7 @@ impl Draft {
     pub fn clear(&mut self) -> Fragment {
         let taken = self.buffer.content().clone();
         let kills = std::mem::take(&mut self.kills);
-        *self = Draft { kills, buffer: self.buffer.emptied(), ..Draft::default() };
+        *self = EditorDraft { kills, buffer: self.buffer.emptied(), ..EditorDraft::default() };
         taken
     }
 
@@ -81,39 +81,42 @@ impl Draft {
         if self.buffer.cursor() == before { Did::Nothing } else { Did::Moved }
     }
 
-    pub fn apply(&mut self, command: Command) -> Did {
+    pub fn apply(&mut self, command: EditingCommand) -> Did {
         let at = self.buffer.cursor();
         match command {
-            Command::Type(char) if char.is_control() => Did::Nothing,
-            Command::Type(char) => {
-                self.change(at..at, Fragment::plain(char), Kind::Typed);
+            EditingCommand::Type(char) if char.is_control() => Did::Nothing,
+            EditingCommand::Type(char) => {
+                self.change(at..at, Fragment::plain(char), EditorChangeKind::Typed);
                 Did::Changed
             }
-            Command::Newline => {
+            EditingCommand::Newline => {
                 self.insert(Fragment::plain("\n"));
                 Did::Changed
             }
-            Command::Left => self.move_to(self.buffer.previous(at)),
-            Command::Right => self.move_to(self.buffer.next(at)),
-            Command::WordLeft => self.move_to(word_left(&self.buffer, at)),
-            Command::WordRight => self.move_to(word_right(&self.buffer, at)),
-            Command::LineStart => self.move_to(self.buffer.line_start(at)),
-            Command::LineEnd => self.move_to(self.buffer.line_end(at)),
-            Command::TextStart => self.move_to(0),
-            Command::TextEnd => self.move_to(self.buffer.text().len()),
-            Command::Up => self.move_rows(-1),
-            Command::Down => self.move_rows(1),
-            Command::PageUp | Command::PageDown | Command::JumpForward | Command::JumpBackward => Did::Nothing,
-            Command::EraseLeft => self.erase(self.buffer.previous(at)..at),
-            Command::EraseRight => self.erase(at..self.buffer.next(at)),
-            Command::KillWordLeft => self.kill(word_left(&self.buffer, at)..at, Side::Before),
-            Command::KillWordRight => self.kill(at..word_right(&self.buffer, at), Side::After),
-            Command::KillToLineStart => self.kill(self.to_line_start(at), Side::Before),
-            Command::KillToLineEnd => self.kill(self.to_line_end(at), Side::After),
-            Command::Yank => self.yank(),
-            Command::YankPop => self.yank_pop(),
-            Command::Undo => self.step(Undo::undo),
-            Command::Redo => self.step(Undo::redo),
+            EditingCommand::Left => self.move_to(self.buffer.previous(at)),
+            EditingCommand::Right => self.move_to(self.buffer.next(at)),
+            EditingCommand::WordLeft => self.move_to(word_left(&self.buffer, at)),
+            EditingCommand::WordRight => self.move_to(word_right(&self.buffer, at)),
+            EditingCommand::LineStart => self.move_to(self.buffer.line_start(at)),
+            EditingCommand::LineEnd => self.move_to(self.buffer.line_end(at)),
+            EditingCommand::TextStart => self.move_to(0),
+            EditingCommand::TextEnd => self.move_to(self.buffer.text().len()),
+            EditingCommand::Up => self.move_rows(-1),
+            EditingCommand::Down => self.move_rows(1),
+            EditingCommand::PageUp
+            | EditingCommand::PageDown
+            | EditingCommand::JumpForward
+            | EditingCommand::JumpBackward => Did::Nothing,
+            EditingCommand::EraseLeft => self.erase(self.buffer.previous(at)..at),
+            EditingCommand::EraseRight => self.erase(at..self.buffer.next(at)),
+            EditingCommand::KillWordLeft => self.kill(word_left(&self.buffer, at)..at, CutSide::Before),
+            EditingCommand::KillWordRight => self.kill(at..word_right(&self.buffer, at), CutSide::After),
+            EditingCommand::KillToLineStart => self.kill(self.to_line_start(at), CutSide::Before),
+            EditingCommand::KillToLineEnd => self.kill(self.to_line_end(at), CutSide::After),
+            EditingCommand::Yank => self.yank(),
+            EditingCommand::YankPop => self.yank_pop(),
+            EditingCommand::Undo => self.step(UndoStack::undo),
+            EditingCommand::Redo => self.step(UndoStack::redo),
         }
     }
 
@@ -139,7 +142,7 @@ impl Draft {
         Did::Moved
     }
 
-    fn change(&mut self, range: Range<usize>, with: Fragment, kind: Kind) -> Fragment {
+    fn change(&mut self, range: Range<usize>, with: Fragment, kind: EditorChangeKind) -> Fragment {
         self.last = Last::Other;
         self.goal = None;
         self.undo.change(&mut self.buffer, range, with, kind)
@@ -156,16 +159,16 @@ impl Draft {
         if range.is_empty() {
             return Did::Nothing;
         }
-        self.change(range, Fragment::default(), Kind::Erased);
+        self.change(range, Fragment::default(), EditorChangeKind::Erased);
         Did::Changed
     }
 
-    fn kill(&mut self, range: Range<usize>, side: Side) -> Did {
+    fn kill(&mut self, range: Range<usize>, side: CutSide) -> Did {
         if range.is_empty() {
             return Did::Nothing;
         }
         let joins = self.last == Last::Kill;
-        let cut = self.change(range, Fragment::default(), Kind::Other);
+        let cut = self.change(range, Fragment::default(), EditorChangeKind::Other);
         self.kills.add(cut, side, joins);
         self.last = Last::Kill;
         Did::Changed
@@ -202,7 +205,7 @@ impl Draft {
         Did::Changed
     }
 
-    fn step(&mut self, step: fn(&mut Undo, &mut Buffer) -> bool) -> Did {
+    fn step(&mut self, step: fn(&mut UndoStack, &mut Buffer) -> bool) -> Did {
         self.last = Last::Other;
         self.goal = None;
         if step(&mut self.undo, &mut self.buffer) { Did::Changed } else { Did::Nothing }

@@ -3,8 +3,8 @@
 use omp_stdx::display_width;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::draft::Draft;
-use super::layout::{Row, cells};
+use super::draft::EditorDraft;
+use super::layout::{EditorRow, cells};
 use crate::component::Space;
 use crate::line::Line;
 use crate::style::Style;
@@ -14,14 +14,14 @@ use crate::widgets::{column, one_line};
 const LEAST_ROWS: usize = 3;
 
 #[derive(Clone, Debug)]
-pub(super) struct Look {
+pub(super) struct EditorLook {
     pub prompt: String,
     pub prompt_token: Token,
     pub placeholder: String,
     pub max_rows: Option<usize>,
 }
 
-impl Default for Look {
+impl Default for EditorLook {
     fn default() -> Self {
         Self { prompt: "> ".to_owned(), prompt_token: Token::Accent, placeholder: String::new(), max_rows: None }
     }
@@ -29,12 +29,12 @@ impl Default for Look {
 
 /// The part of the text that was shown last.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct View {
+pub(super) struct ShownRows {
     top: usize,
     rows: usize,
 }
 
-impl View {
+impl ShownRows {
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -48,7 +48,7 @@ impl View {
     }
 }
 
-pub(super) fn draw(draft: &mut Draft, look: &Look, view: &mut View, space: &Space<'_>) -> Vec<Line> {
+pub(super) fn draw(draft: &mut EditorDraft, look: &EditorLook, view: &mut ShownRows, space: &Space<'_>) -> Vec<Line> {
     let sign = display_width::width(&look.prompt);
     let gutter = if space.width >= sign + 2 { sign } else { 0 };
     // One column is the cursor's, behind a full row.
@@ -79,7 +79,7 @@ pub(super) fn draw(draft: &mut Draft, look: &Look, view: &mut View, space: &Spac
 }
 
 /// The prompt before the first row; arrows where rows are hidden above or below.
-fn push_gutter(line: &mut Line, row: usize, view: &View, all_rows: usize, look: &Look, theme: &Theme) {
+fn push_gutter(line: &mut Line, row: usize, view: &ShownRows, all_rows: usize, look: &EditorLook, theme: &Theme) {
     let width = display_width::width(&look.prompt);
     let hidden_above = row == view.top && row > 0;
     let hidden_below = row + 1 == view.top + view.rows && row + 1 < all_rows;
@@ -93,7 +93,7 @@ fn push_gutter(line: &mut Line, row: usize, view: &View, all_rows: usize, look: 
     line.push(column(sign, width), theme.fg(token));
 }
 
-fn push_row(line: &mut Line, draft: &Draft, row: &Row, theme: &Theme) {
+fn push_row(line: &mut Line, draft: &EditorDraft, row: &EditorRow, theme: &Theme) {
     let mut at = row.range.start;
     let markers = draft.buffer().markers();
     let first = markers.partition_point(|marker| marker.range.end <= at);
@@ -106,7 +106,7 @@ fn push_row(line: &mut Line, draft: &Draft, row: &Row, theme: &Theme) {
     push_text(line, draft, at..row.range.end, Style::PLAIN);
 }
 
-fn push_text(line: &mut Line, draft: &Draft, range: std::ops::Range<usize>, style: Style) {
+fn push_text(line: &mut Line, draft: &EditorDraft, range: std::ops::Range<usize>, style: Style) {
     let text = &draft.buffer().text()[range];
     if text.is_empty() {
         return;

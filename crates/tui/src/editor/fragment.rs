@@ -9,11 +9,11 @@ use std::sync::Arc;
 pub(crate) struct Marker {
     /// In bytes of the text it is in.
     pub range: Range<usize>,
-    pub means: Meaning,
+    pub means: MarkerMeaning,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum MarkerMeaning {
     /// Text that is too long to be shown.
     Paste(Arc<str>),
     /// Something that the application holds under this number.
@@ -32,7 +32,7 @@ impl Fragment {
         Self { text: text.into(), markers: Vec::new() }
     }
 
-    pub fn marker(label: String, means: Meaning) -> Self {
+    pub fn marker(label: String, means: MarkerMeaning) -> Self {
         Self { markers: vec![Marker { range: 0..label.len(), means }], text: label }
     }
 
@@ -47,7 +47,7 @@ impl Fragment {
         let mut whole = String::with_capacity(self.text.len());
         let mut done = 0;
         for marker in &self.markers {
-            let Meaning::Paste(content) = &marker.means else { continue };
+            let MarkerMeaning::Paste(content) = &marker.means else { continue };
             whole.push_str(&self.text[done..marker.range.start]);
             whole.push_str(content);
             done = marker.range.end;
@@ -69,8 +69,8 @@ impl Marker {
 
     fn weight(&self) -> usize {
         match &self.means {
-            Meaning::Paste(content) => content.len() + 64,
-            Meaning::Attachment(_) => 64,
+            MarkerMeaning::Paste(content) => content.len() + 64,
+            MarkerMeaning::Attachment(_) => 64,
         }
     }
 }
@@ -82,9 +82,9 @@ mod tests {
     #[test]
     fn pastes_are_put_back_and_attachments_stay() {
         let mut all = Fragment::plain("see ");
-        all.append(&Fragment::marker("[paste #1 +2 lines]".into(), Meaning::Paste("a\nb".into())));
+        all.append(&Fragment::marker("[paste #1 +2 lines]".into(), MarkerMeaning::Paste("a\nb".into())));
         all.append(&Fragment::plain(" and "));
-        all.append(&Fragment::marker("[image #1]".into(), Meaning::Attachment(7)));
+        all.append(&Fragment::marker("[image #1]".into(), MarkerMeaning::Attachment(7)));
         assert_eq!(all.expanded(), "see a\nb and [image #1]");
         assert_eq!(all.markers[1].range, 28..38);
     }

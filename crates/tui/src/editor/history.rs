@@ -6,14 +6,14 @@ const MOST: usize = 1000;
 const MOST_BYTES: usize = 8 << 20;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct EditorHistory {
     /// The newest last.
     entries: Vec<String>,
     /// Which one is shown, and what was being written before.
     shown: Option<(usize, Fragment)>,
 }
 
-impl History {
+impl EditorHistory {
     pub fn new(entries: impl IntoIterator<Item = String>) -> Self {
         let mut history = Self { entries: entries.into_iter().collect(), shown: None };
         history.forget_the_oldest();
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn walks_back_and_forth_and_keeps_the_draft() {
-        let mut history = History::new(["one", "two"].map(str::to_owned));
+        let mut history = EditorHistory::new(["one", "two"].map(str::to_owned));
         history.push("two");
         history.push("  ");
         let draft = Fragment::plain("draft");
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn is_bounded() {
-        let mut history = History::new((0..MOST + 5).map(|number| number.to_string()));
+        let mut history = EditorHistory::new((0..MOST + 5).map(|number| number.to_string()));
         assert_eq!((history.entries.len(), history.entries[0].as_str()), (MOST, "5"));
         history.push(&"x".repeat(MOST_BYTES));
         assert_eq!(history.entries.len(), 1);

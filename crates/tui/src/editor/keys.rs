@@ -3,7 +3,7 @@
 use crate::input::{Key, KeyCode, Mods};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum EditingCommand {
     Type(char),
     Newline,
     Left,
@@ -34,9 +34,9 @@ pub(crate) enum Command {
 }
 
 /// The command of a key. Enter, tab, escape and everything that is not for writing has none.
-pub(crate) fn command(key: &Key) -> Option<Command> {
+pub(crate) fn command(key: &Key) -> Option<EditingCommand> {
     if let Some(char) = key.typed() {
-        return Some(Command::Type(char));
+        return Some(EditingCommand::Type(char));
     }
     let Key { code, mods } = key.canonical();
     match code {
@@ -45,62 +45,62 @@ pub(crate) fn command(key: &Key) -> Option<Command> {
     }
 }
 
-fn chord(char: char, mods: Mods) -> Option<Command> {
+fn chord(char: char, mods: Mods) -> Option<EditingCommand> {
     let redo = Mods::CTRL.with(Mods::SHIFT);
     Some(match (mods, char) {
-        (Mods::CTRL, 'a') => Command::LineStart,
-        (Mods::CTRL, 'e') => Command::LineEnd,
-        (Mods::CTRL, 'b') => Command::Left,
-        (Mods::CTRL, 'f') => Command::Right,
-        (Mods::CTRL, 'j') => Command::Newline,
-        (Mods::CTRL, 'd') => Command::EraseRight,
-        (Mods::CTRL, 'h') => Command::EraseLeft,
-        (Mods::CTRL, 'k') => Command::KillToLineEnd,
-        (Mods::CTRL, 'u') => Command::KillToLineStart,
-        (Mods::CTRL, 'w') => Command::KillWordLeft,
-        (Mods::CTRL, 'y') => Command::Yank,
-        (Mods::CTRL, '-' | '_' | '/') => Command::Undo,
-        (Mods::CTRL, ']') => Command::JumpForward,
-        (mods, ']') if mods == Mods::CTRL.with(Mods::ALT) => Command::JumpBackward,
-        (Mods::SUPER, 'z') => Command::Undo,
-        (Mods::ALT, 'b') => Command::WordLeft,
-        (Mods::ALT, 'f') => Command::WordRight,
-        (Mods::ALT, 'd') => Command::KillWordRight,
-        (Mods::ALT, 'y') => Command::YankPop,
-        (Mods::ALT, '<') => Command::TextStart,
-        (Mods::ALT, '>') => Command::TextEnd,
-        (Mods::ALT, '_') => Command::Redo,
-        (mods, 'z' | '-') if mods == redo || mods == Mods::SUPER.with(Mods::SHIFT) => Command::Redo,
-        (mods, 'd') if mods == Mods::SUPER.with(Mods::ALT) => Command::KillWordRight,
+        (Mods::CTRL, 'a') => EditingCommand::LineStart,
+        (Mods::CTRL, 'e') => EditingCommand::LineEnd,
+        (Mods::CTRL, 'b') => EditingCommand::Left,
+        (Mods::CTRL, 'f') => EditingCommand::Right,
+        (Mods::CTRL, 'j') => EditingCommand::Newline,
+        (Mods::CTRL, 'd') => EditingCommand::EraseRight,
+        (Mods::CTRL, 'h') => EditingCommand::EraseLeft,
+        (Mods::CTRL, 'k') => EditingCommand::KillToLineEnd,
+        (Mods::CTRL, 'u') => EditingCommand::KillToLineStart,
+        (Mods::CTRL, 'w') => EditingCommand::KillWordLeft,
+        (Mods::CTRL, 'y') => EditingCommand::Yank,
+        (Mods::CTRL, '-' | '_' | '/') => EditingCommand::Undo,
+        (Mods::CTRL, ']') => EditingCommand::JumpForward,
+        (mods, ']') if mods == Mods::CTRL.with(Mods::ALT) => EditingCommand::JumpBackward,
+        (Mods::SUPER, 'z') => EditingCommand::Undo,
+        (Mods::ALT, 'b') => EditingCommand::WordLeft,
+        (Mods::ALT, 'f') => EditingCommand::WordRight,
+        (Mods::ALT, 'd') => EditingCommand::KillWordRight,
+        (Mods::ALT, 'y') => EditingCommand::YankPop,
+        (Mods::ALT, '<') => EditingCommand::TextStart,
+        (Mods::ALT, '>') => EditingCommand::TextEnd,
+        (Mods::ALT, '_') => EditingCommand::Redo,
+        (mods, 'z' | '-') if mods == redo || mods == Mods::SUPER.with(Mods::SHIFT) => EditingCommand::Redo,
+        (mods, 'd') if mods == Mods::SUPER.with(Mods::ALT) => EditingCommand::KillWordRight,
         _ => return None,
     })
 }
 
-fn named(code: KeyCode, mods: Mods) -> Option<Command> {
+fn named(code: KeyCode, mods: Mods) -> Option<EditingCommand> {
     let by_word = mods.has(Mods::CTRL) || mods.has(Mods::ALT);
     // Shift would select, which there is not: the cursor moves all the same.
     let bare = mods.without(Mods::SHIFT).is_empty();
     Some(match code {
-        KeyCode::Enter if mods == Mods::SHIFT || mods == Mods::ALT => Command::Newline,
-        KeyCode::Left if by_word => Command::WordLeft,
-        KeyCode::Right if by_word => Command::WordRight,
-        KeyCode::Backspace if by_word => Command::KillWordLeft,
-        KeyCode::Delete if by_word => Command::KillWordRight,
-        KeyCode::Home if mods == Mods::CTRL => Command::TextStart,
-        KeyCode::End if mods == Mods::CTRL => Command::TextEnd,
-        KeyCode::Left if mods.has(Mods::SUPER) => Command::LineStart,
-        KeyCode::Right if mods.has(Mods::SUPER) => Command::LineEnd,
+        KeyCode::Enter if mods == Mods::SHIFT || mods == Mods::ALT => EditingCommand::Newline,
+        KeyCode::Left if by_word => EditingCommand::WordLeft,
+        KeyCode::Right if by_word => EditingCommand::WordRight,
+        KeyCode::Backspace if by_word => EditingCommand::KillWordLeft,
+        KeyCode::Delete if by_word => EditingCommand::KillWordRight,
+        KeyCode::Home if mods == Mods::CTRL => EditingCommand::TextStart,
+        KeyCode::End if mods == Mods::CTRL => EditingCommand::TextEnd,
+        KeyCode::Left if mods.has(Mods::SUPER) => EditingCommand::LineStart,
+        KeyCode::Right if mods.has(Mods::SUPER) => EditingCommand::LineEnd,
         _ if !bare => return None,
-        KeyCode::Left => Command::Left,
-        KeyCode::Right => Command::Right,
-        KeyCode::Up => Command::Up,
-        KeyCode::Down => Command::Down,
-        KeyCode::Home => Command::LineStart,
-        KeyCode::End => Command::LineEnd,
-        KeyCode::PageUp => Command::PageUp,
-        KeyCode::PageDown => Command::PageDown,
-        KeyCode::Backspace => Command::EraseLeft,
-        KeyCode::Delete => Command::EraseRight,
+        KeyCode::Left => EditingCommand::Left,
+        KeyCode::Right => EditingCommand::Right,
+        KeyCode::Up => EditingCommand::Up,
+        KeyCode::Down => EditingCommand::Down,
+        KeyCode::Home => EditingCommand::LineStart,
+        KeyCode::End => EditingCommand::LineEnd,
+        KeyCode::PageUp => EditingCommand::PageUp,
+        KeyCode::PageDown => EditingCommand::PageDown,
+        KeyCode::Backspace => EditingCommand::EraseLeft,
+        KeyCode::Delete => EditingCommand::EraseRight,
         _ => return None,
     })
 }

@@ -15,22 +15,22 @@ pub(crate) struct KillRing {
 
 /// Where a cut was, seen from the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum CutSide {
     Before,
     After,
 }
 
 impl KillRing {
     /// `joins` says that it directly follows another cut, with which it becomes one.
-    pub fn add(&mut self, cut: Fragment, side: Side, joins: bool) {
+    pub fn add(&mut self, cut: Fragment, side: CutSide, joins: bool) {
         if cut.text.is_empty() {
             return;
         }
         let joined = if joins { self.cuts.pop_front() } else { None };
         let whole = match (joined, side) {
             (None, _) => cut,
-            (Some(newest), Side::Before) => joined_to(cut, &newest),
-            (Some(newest), Side::After) => joined_to(newest, &cut),
+            (Some(newest), CutSide::Before) => joined_to(cut, &newest),
+            (Some(newest), CutSide::After) => joined_to(newest, &cut),
         };
         self.cuts.push_front(whole);
         self.cuts.truncate(MOST);

@@ -10,7 +10,7 @@ const TAB: usize = 4;
 const UNTIL_DRAWN: usize = 79;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct EditorLayout {
     width: usize,
     /// At least one, in order.
     lines: Vec<LineRows>,
@@ -26,25 +26,25 @@ struct LineRows {
     /// Where its rows begin after the first one, counted from `start`. Nothing until it is laid out.
     breaks: Option<Vec<usize>>,
     /// What changed since it was: keys that come in a burst are laid out together.
-    changed: Option<Edit>,
+    changed: Option<LineEdit>,
 }
 
 /// A row on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct EditorRow {
     /// In bytes of the text, without the line break.
     pub range: Range<usize>,
     /// Whether the text goes on in the next row without a line break.
     pub goes_on: bool,
 }
 
-impl Default for Layout {
+impl Default for EditorLayout {
     fn default() -> Self {
         Self { width: UNTIL_DRAWN, lines: vec![LineRows::default()], text_len: 0 }
     }
 }
 
-impl Layout {
+impl EditorLayout {
     pub fn width(&self) -> usize {
         self.width
     }
@@ -82,7 +82,7 @@ impl Layout {
         let inserted = &text[range.start..range.start + new_len];
         if first == last && !inserted.contains('\n') {
             let line = &mut self.lines[first];
-            let edit = Edit { range: range.start - start..range.end - start, new_len };
+            let edit = LineEdit { range: range.start - start..range.end - start, new_len };
             line.changed = Some(line.changed.take().map_or(edit.clone(), |before| before.then(&edit)));
             return;
         }
@@ -102,7 +102,7 @@ impl Layout {
         line.first_row + line.breaks.as_ref().map_or(0, |breaks| breaks.partition_point(|start| *start <= within))
     }
 
-    pub fn row(&self, row: usize) -> Row {
+    pub fn row(&self, row: usize) -> EditorRow {
         let index = self.lines.partition_point(|line| line.first_row <= row).saturating_sub(1);
         let line = &self.lines[index];
         let line_end = self.lines.get(index + 1).map_or(self.text_len, |next| next.start - 1);
@@ -110,7 +110,7 @@ impl Layout {
         let within = (row - line.first_row).min(breaks.len());
         let start = within.checked_sub(1).map_or(line.start, |before| line.start + breaks[before]);
         let end = breaks.get(within).map(|next| line.start + next);
-        Row { range: start..end.unwrap_or(line_end), goes_on: end.is_some() }
+        EditorRow { range: start..end.unwrap_or(line_end), goes_on: end.is_some() }
     }
 
     /// The column of a cursor in its row.
@@ -121,7 +121,7 @@ impl Layout {
 
     /// Where a cursor stands that aims at a column of a row.
     pub fn at_column(&self, text: &str, row: usize, column: usize) -> usize {
-        let Row { range, goes_on } = self.row(row);
+        let EditorRow { range, goes_on } = self.row(row);
         let (mut at, mut used) = (range.start, 0);
         for grapheme in text[range.clone()].graphemes(true) {
             used += cells(grapheme, self.width);
@@ -166,20 +166,20 @@ const ROWS_BEFORE: usize = 3;
 
 /// A change within a line.
 #[derive(Clone, Debug)]
-struct Edit {
+struct LineEdit {
     /// As it was before, in bytes of the line.
     range: Range<usize>,
     new_len: usize,
 }
 
-impl Edit {
+impl LineEdit {
     /// Both as one, with what stands between them.
-    fn then(self, next: &Edit) -> Edit {
+    fn then(self, next: &LineEdit) -> LineEdit {
         let end = self.range.start + self.new_len;
         let behind = next.range.end.saturating_sub(end);
         let start = self.range.start.min(next.range.start);
         let kept_len = next.range.end.max(end) - start;
-        Edit { range: start..self.range.end + behind, new_len: kept_len - next.range.len() + next.new_len }
+        LineEdit { range: start..self.range.end + behind, new_len: kept_len - next.range.len() + next.new_len }
     }
 
     /// The breaks of a line from those before the change: only the rows around it are wrapped again, up to where a row
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, width: usize) -> Vec<&str> {
-        let mut layout = Layout::default();
+        let mut layout = EditorLayout::default();
         layout.edited(text, 0..0, text.len());
         layout.fit(text, width);
         (0..layout.row_count()).map(|row| &text[layout.row(row).range]).collect()
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn an_edit_lays_out_only_its_line() {
         let mut text = "one two\nthree four\nfive six".to_owned();
-        let mut layout = Layout::default();
+        let mut layout = EditorLayout::default();
         layout.edited(&text, 0..0, text.len());
         layout.fit(&text, 5);
         text.replace_range(8..13, "3\n3");
@@ -311,7 +311,7 @@ mod tests {
         fn a_changed_line_wraps_as_if_it_were_new(
             text in PIECES, edits in prop::collection::vec((PIECES, 0usize..60, 0usize..12), 1..4), width in 1usize..12,
         ) {
-            let mut layout = Layout::default();
+            let mut layout = EditorLayout::default();
             layout.edited(&text, 0..0, text.len());
             layout.fit(&text, width);
             let mut changed = text;

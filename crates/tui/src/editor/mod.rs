@@ -22,30 +22,30 @@ mod tests;
 
 pub use completion::Completion;
 
-pub(crate) use draft::{Did, Draft};
+pub(crate) use draft::{Did, EditorDraft};
 pub(crate) use fragment::Fragment;
-pub(crate) use keys::{Command, command};
+pub(crate) use keys::{EditingCommand, command};
 
 use crate::component::{Component, Reaction, Space};
 use crate::input::Input;
 use crate::line::Line;
 use crate::theme::Token;
 use completion::Completions;
-use fragment::Meaning;
-use history::History;
-use kill_ring::Side;
+use fragment::MarkerMeaning;
+use history::EditorHistory;
+use kill_ring::CutSide;
 
 #[derive(Clone, Debug, Default)]
 pub struct Editor {
-    draft: Draft,
-    history: History,
+    draft: EditorDraft,
+    history: EditorHistory,
     /// The key before called something back from the history.
     walked: bool,
     /// The next character is one to go to.
-    jump: Option<Side>,
+    jump: Option<CutSide>,
     completions: Completions,
-    look: draw::Look,
-    view: draw::View,
+    look: draw::EditorLook,
+    view: draw::ShownRows,
     /// How many long texts were pasted into this message.
     pastes: usize,
 }
@@ -119,7 +119,7 @@ impl Editor {
     pub fn insert_attachment(&mut self, label: &str, payload: u64) {
         let label = paste::clean(label).replace(['\n', '\t'], " ");
         if !label.is_empty() {
-            self.insert_fragment(Fragment::marker(label, Meaning::Attachment(payload)));
+            self.insert_fragment(Fragment::marker(label, MarkerMeaning::Attachment(payload)));
         }
     }
 
@@ -127,8 +127,8 @@ impl Editor {
     pub fn attachments(&self) -> Vec<Attachment> {
         let content = self.draft.buffer().content();
         let attachment = |marker: &fragment::Marker| match marker.means {
-            Meaning::Paste(_) => None,
-            Meaning::Attachment(payload) => {
+            MarkerMeaning::Paste(_) => None,
+            MarkerMeaning::Attachment(payload) => {
                 Some(Attachment { label: content.text[marker.range.clone()].to_owned(), payload })
             }
         };
@@ -140,7 +140,7 @@ impl Editor {
         self.history.leave();
         self.completions.close();
         self.pastes = 0;
-        self.view = draw::View::default();
+        self.view = draw::ShownRows::default();
         self.draft.clear().expanded()
     }
 
@@ -157,7 +157,7 @@ impl Editor {
 
     /// What was sent before, the newest last.
     pub fn set_history(&mut self, entries: Vec<String>) {
-        self.history = History::new(entries);
+        self.history = EditorHistory::new(entries);
     }
 
     /// One more entry of the history.

@@ -2,7 +2,7 @@
 
 use omp_stdx::sanitize::strip_control;
 
-use super::fragment::{Fragment, Meaning};
+use super::fragment::{Fragment, MarkerMeaning};
 
 const MOST_LINES: usize = 10;
 const MOST_CHARS: usize = 1000;
@@ -30,7 +30,7 @@ pub(crate) fn marker(mut text: String, number: usize) -> Fragment {
         false => format!("{} chars", text.chars().count()),
     };
     let cut = if is_cut { ", cut at 16 MB" } else { "" };
-    Fragment::marker(format!("[paste #{number} {size}{cut}]"), Meaning::Paste(text.into()))
+    Fragment::marker(format!("[paste #{number} {size}{cut}]"), MarkerMeaning::Paste(text.into()))
 }
 
 fn line_count(text: &str) -> usize {

@@ -1,19 +1,19 @@
 //! What the editor does when keys are pressed: the list of completions comes first, then moving and writing; up and down
 //! go on into the history where the text ends.
 
-use super::completion::Answer;
-use super::kill_ring::Side;
-use super::{Command, Did, Editor, Fragment, command};
+use super::completion::CompletionKey;
+use super::kill_ring::CutSide;
+use super::{Did, EditingCommand, Editor, Fragment, command};
 use crate::component::Reaction;
 use crate::input::Key;
 
 impl Editor {
     pub(super) fn key(&mut self, key: &Key) -> Reaction {
         match self.completions.key(key) {
-            Answer::Ignored => {}
-            Answer::Moved => return Reaction::Taken,
+            CompletionKey::Ignored => {}
+            CompletionKey::Moved => return Reaction::Taken,
             // Nothing to complete any more: Enter is then what it is without a list.
-            Answer::Accept { or_ignore } => {
+            CompletionKey::Accept { or_ignore } => {
                 let changed = self.accept_completion();
                 return if changed || !or_ignore { Reaction::Taken } else { Reaction::Ignored };
             }
@@ -21,30 +21,32 @@ impl Editor {
         let Some(command) = command(key) else { return Reaction::Ignored };
         let walked = std::mem::take(&mut self.walked);
         match (self.jump.take(), command) {
-            (Some(side), Command::Type(char)) => return self.jump_to(char, side),
-            (_, Command::JumpForward) => self.jump = Some(Side::After),
-            (_, Command::JumpBackward) => self.jump = Some(Side::Before),
+            (Some(side), EditingCommand::Type(char)) => return self.jump_to(char, side),
+            (_, EditingCommand::JumpForward) => self.jump = Some(CutSide::After),
+            (_, EditingCommand::JumpBackward) => self.jump = Some(CutSide::Before),
             _ => return self.obey(command, walked),
         }
         Reaction::Taken
     }
 
-    fn obey(&mut self, command: Command, walked: bool) -> Reaction {
+    fn obey(&mut self, command: EditingCommand, walked: bool) -> Reaction {
         match command {
-            Command::Up if walked => self.older(),
-            Command::Down if walked => self.newer(),
-            Command::Up | Command::Down | Command::PageUp | Command::PageDown => self.vertical(command),
+            EditingCommand::Up if walked => self.older(),
+            EditingCommand::Down if walked => self.newer(),
+            EditingCommand::Up | EditingCommand::Down | EditingCommand::PageUp | EditingCommand::PageDown => {
+                self.vertical(command)
+            }
             _ => self.write(command),
         }
     }
 
     /// To the nearest of these characters on a side of the cursor.
-    fn jump_to(&mut self, char: char, side: Side) -> Reaction {
+    fn jump_to(&mut self, char: char, side: CutSide) -> Reaction {
         let (text, at) = (self.text(), self.cursor());
         let next = self.draft.buffer().next(at);
         let found = match side {
-            Side::Before => text[..at].rfind(char),
-            Side::After => text[next..].find(char).map(|behind| next + behind),
+            CutSide::Before => text[..at].rfind(char),
+            CutSide::After => text[next..].find(char).map(|behind| next + behind),
         };
         if let Some(to) = found {
             self.draft.move_to(to);
@@ -53,7 +55,7 @@ impl Editor {
         Reaction::Taken
     }
 
-    fn write(&mut self, command: Command) -> Reaction {
+    fn write(&mut self, command: EditingCommand) -> Reaction {
         let nothing_there = self.is_empty();
         match self.draft.apply(command) {
             Did::Changed => self.changed(),
@@ -64,12 +66,12 @@ impl Editor {
         Reaction::Taken
     }
 
-    fn vertical(&mut self, command: Command) -> Reaction {
+    fn vertical(&mut self, command: EditingCommand) -> Reaction {
         let page = self.view.rows().saturating_sub(1).max(1) as isize;
         let rows = match command {
-            Command::Up => -1,
-            Command::Down => 1,
-            Command::PageUp => -page,
+            EditingCommand::Up => -1,
+            EditingCommand::Down => 1,
+            EditingCommand::PageUp => -page,
             _ => page,
         };
         if self.draft.move_rows(rows) == Did::Moved {
@@ -77,10 +79,10 @@ impl Editor {
             return Reaction::Taken;
         }
         match command {
-            Command::Up if self.older() == Reaction::Taken => Reaction::Taken,
-            Command::Down if self.newer() == Reaction::Taken => Reaction::Taken,
-            Command::Up => self.moved(0),
-            Command::Down => self.moved(self.text().len()),
+            EditingCommand::Up if self.older() == Reaction::Taken => Reaction::Taken,
+            EditingCommand::Down if self.newer() == Reaction::Taken => Reaction::Taken,
+            EditingCommand::Up => self.moved(0),
+            EditingCommand::Down => self.moved(self.text().len()),
             _ => Reaction::Ignored,
         }
     }

@@ -10,42 +10,42 @@ const MOST_BYTES: usize = 16 << 20;
 
 /// What kind of change it was: changes of one kind that follow each other may be one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EditorChangeKind {
     Typed,
     Erased,
     Other,
 }
 
 #[derive(Clone, Debug)]
-struct Change {
+struct EditorChange {
     at: usize,
     removed: Fragment,
     inserted: Fragment,
     cursor_before: usize,
-    kind: Kind,
+    kind: EditorChangeKind,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Undo {
-    done: VecDeque<Change>,
-    undone: Vec<Change>,
+pub(crate) struct UndoStack {
+    done: VecDeque<EditorChange>,
+    undone: Vec<EditorChange>,
     bytes: usize,
     /// The next change begins a step of its own.
     closed: bool,
 }
 
-impl Undo {
+impl UndoStack {
     /// Changes the buffer so that it can be undone.
     pub fn change(
         &mut self,
         buffer: &mut Buffer,
         range: std::ops::Range<usize>,
         with: Fragment,
-        kind: Kind,
+        kind: EditorChangeKind,
     ) -> Fragment {
         let cursor_before = buffer.cursor();
         let removed = buffer.replace(range.clone(), &with);
-        let change = Change { at: range.start, removed: removed.clone(), inserted: with, cursor_before, kind };
+        let change = EditorChange { at: range.start, removed: removed.clone(), inserted: with, cursor_before, kind };
         self.undone.clear();
         self.bytes += change.weight();
         let joined = !self.closed && self.done.back_mut().is_some_and(|last| last.join(&change));
@@ -89,24 +89,24 @@ impl Undo {
     }
 }
 
-impl Change {
+impl EditorChange {
     fn weight(&self) -> usize {
         self.removed.weight() + self.inserted.weight()
     }
 
     /// Takes a change that follows into this one, when they are one to the person who made them.
-    fn join(&mut self, next: &Change) -> bool {
+    fn join(&mut self, next: &EditorChange) -> bool {
         if self.kind != next.kind {
             return false;
         }
         match self.kind {
-            Kind::Typed => self.join_typed(next),
-            Kind::Erased => self.join_erased(next),
-            Kind::Other => false,
+            EditorChangeKind::Typed => self.join_typed(next),
+            EditorChangeKind::Erased => self.join_erased(next),
+            EditorChangeKind::Other => false,
         }
     }
 
-    fn join_typed(&mut self, next: &Change) -> bool {
+    fn join_typed(&mut self, next: &EditorChange) -> bool {
         let follows = next.at == self.at + self.inserted.text.len() && next.removed.text.is_empty();
         let starts_word =
             self.inserted.text.ends_with(char::is_whitespace) && !next.inserted.text.starts_with(char::is_whitespace);
@@ -117,7 +117,7 @@ impl Change {
         true
     }
 
-    fn join_erased(&mut self, next: &Change) -> bool {
+    fn join_erased(&mut self, next: &EditorChange) -> bool {
         if !(self.inserted.text.is_empty() && next.inserted.text.is_empty()) {
             return false;
         }

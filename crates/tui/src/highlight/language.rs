@@ -2,7 +2,7 @@
 
 /// How a language is told apart from the others.
 #[derive(Debug)]
-pub struct Language {
+pub struct HighlightLanguage {
     /// Names and file extensions.
     pub(super) names: &'static str,
     pub line_comments: &'static [&'static str],
@@ -12,7 +12,7 @@ pub struct Language {
     pub(super) types: &'static str,
     /// What belongs to a word besides letters, digits and `_`.
     pub word_chars: &'static str,
-    pub mode: Mode,
+    pub mode: HighlightMode,
     pub(super) quirks: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct Quote {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum HighlightMode {
     Code,
     /// Tags between text.
     Markup,
@@ -69,7 +69,7 @@ impl Quirks {
     pub const COMMENT_AT_START: u32 = 1 << 13;
 }
 
-impl Language {
+impl HighlightLanguage {
     pub fn has(&self, quirk: u32) -> bool {
         self.quirks & quirk != 0
     }
@@ -105,7 +105,7 @@ fn contains_word(words: &[u8], word: &[u8]) -> bool {
     false
 }
 
-pub fn find(name: &str) -> Option<&'static Language> {
+pub fn find(name: &str) -> Option<&'static HighlightLanguage> {
     let name = name.trim();
     // `rust,ignore`, `{.python}`, `src/main.rs`, `js title="x"`.
     let name = name.trim_start_matches(['{', '.']);

@@ -1,6 +1,6 @@
 //! The languages that are known.
 
-use super::language::{Language, Mode, Quirks, Quote};
+use super::language::{HighlightLanguage, HighlightMode, Quirks, Quote};
 
 const fn quote(mark: &'static str) -> Quote {
     Quote { open: mark, close: mark, escapes: true, lines: false }
@@ -31,7 +31,7 @@ const SLASHES: &[&str] = &["//"];
 const HASH: &[&str] = &["#"];
 const STARS: &[(&str, &str)] = &[("/*", "*/")];
 
-const CODE: Language = Language {
+const CODE: HighlightLanguage = HighlightLanguage {
     names: "",
     line_comments: SLASHES,
     block_comments: STARS,
@@ -39,7 +39,7 @@ const CODE: Language = Language {
     keywords: "",
     types: "",
     word_chars: "",
-    mode: Mode::Code,
+    mode: HighlightMode::Code,
     quirks: 0,
 };
 
@@ -62,8 +62,8 @@ const CPP_WORDS: &str = "alignas alignof and auto break case catch class co_awai
 
 const CAPITALS: u32 = Quirks::CAPITAL_TYPES;
 
-pub static LANGUAGES: &[Language] = &[
-    Language {
+pub static LANGUAGES: &[HighlightLanguage] = &[
+    HighlightLanguage {
         names: "rust rs",
         strings: &[lines("\"")],
         keywords: "as async await break const continue crate dyn else enum extern false fn for if impl in let \
@@ -73,8 +73,8 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::LIFETIMES | Quirks::RAW_HASHES | Quirks::BANG_WORDS | CAPITALS,
         ..CODE
     },
-    Language { names: "c h", keywords: C_WORDS, types: C_TYPES, word_chars: "#", quirks: 0, ..CODE },
-    Language {
+    HighlightLanguage { names: "c h", keywords: C_WORDS, types: C_TYPES, word_chars: "#", quirks: 0, ..CODE },
+    HighlightLanguage {
         names: "cpp c++ cc cxx hpp hh hxx cuda cu ino",
         keywords: CPP_WORDS,
         types: C_TYPES,
@@ -82,7 +82,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::RAW_PARENS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "cs csharp c#",
         strings: CSHARP,
         keywords: "abstract as async await base break case catch checked class const continue default \
@@ -96,7 +96,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "java",
         strings: TRIPLE,
         keywords: "abstract assert break case catch class const continue default do else enum extends false \
@@ -107,7 +107,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "kotlin kt kts",
         strings: TRIPLE,
         keywords: "abstract actual annotation as break by catch class companion const constructor continue \
@@ -118,7 +118,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "swift",
         strings: TRIPLE,
         keywords: "actor as associatedtype async await break case catch class continue convenience default \
@@ -131,7 +131,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "go golang",
         strings: GO,
         keywords: "break case chan const continue default defer else fallthrough false for func go goto if \
@@ -140,7 +140,7 @@ pub static LANGUAGES: &[Language] = &[
             int8 rune string uint uint16 uint32 uint64 uint8 uintptr",
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "js javascript mjs cjs jsx node",
         strings: SCRIPT,
         keywords: SCRIPT_WORDS,
@@ -148,7 +148,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "ts typescript mts cts tsx",
         strings: SCRIPT,
         keywords: SCRIPT_WORDS,
@@ -157,7 +157,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "python py pyi python3 py3 ipython",
         line_comments: HASH,
         block_comments: &[],
@@ -169,7 +169,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "ruby rb rake gemspec",
         line_comments: HASH,
         block_comments: &[("=begin", "=end")],
@@ -181,7 +181,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::HERE | Quirks::BANG_WORDS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "php php8",
         line_comments: &["//", "#"],
         strings: BOTH_OVER_LINES,
@@ -194,7 +194,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::HERE | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "perl pl pm",
         line_comments: HASH,
         block_comments: &[("=pod", "=cut"), ("=head", "=cut")],
@@ -204,7 +204,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::HERE,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "lua luau",
         line_comments: &["--"],
         block_comments: &[("--[[", "]]")],
@@ -213,7 +213,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::LONG_BRACKETS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "bash sh shell zsh ksh fish console shellsession shell-session",
         line_comments: HASH,
         block_comments: &[],
@@ -225,7 +225,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::HERE | Quirks::COMMANDS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "powershell ps1 psm1 pwsh",
         line_comments: HASH,
         block_comments: &[("<#", "#>")],
@@ -238,7 +238,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::COMMANDS | Quirks::IGNORE_CASE,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "sql mysql postgres postgresql psql sqlite plsql tsql",
         line_comments: &["--"],
         strings: SQL,
@@ -254,8 +254,12 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::IGNORE_CASE,
         ..CODE
     },
-    Language { names: "html htm xml xhtml svg vue svelte xsl xslt plist rss astro", mode: Mode::Markup, ..CODE },
-    Language {
+    HighlightLanguage {
+        names: "html htm xml xhtml svg vue svelte xsl xslt plist rss astro",
+        mode: HighlightMode::Markup,
+        ..CODE
+    },
+    HighlightLanguage {
         names: "css scss less sass",
         line_comments: SLASHES,
         strings: BOTH,
@@ -265,43 +269,43 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::KEYS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "json jsonc json5 jsonl ndjson webmanifest",
         strings: BOTH,
         keywords: "false null true",
         quirks: Quirks::KEYS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "yaml yml",
         line_comments: HASH,
         block_comments: &[],
         keywords: "false no null off on true yes ~",
         word_chars: "-./",
-        mode: Mode::Keys(':'),
+        mode: HighlightMode::Keys(':'),
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "toml",
         line_comments: HASH,
         block_comments: &[],
         strings: TOML,
         keywords: "false inf nan true",
-        mode: Mode::Keys('='),
+        mode: HighlightMode::Keys('='),
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "ini cfg conf properties env dotenv editorconfig gitconfig",
         line_comments: &["#", ";"],
         block_comments: &[],
         keywords: "false no off on true yes",
         word_chars: "-./",
-        mode: Mode::Keys('='),
+        mode: HighlightMode::Keys('='),
         ..CODE
     },
-    Language { names: "markdown md mdx", mode: Mode::Markdown, ..CODE },
-    Language { names: "diff patch", mode: Mode::Diff, ..CODE },
-    Language {
+    HighlightLanguage { names: "markdown md mdx", mode: HighlightMode::Markdown, ..CODE },
+    HighlightLanguage { names: "diff patch", mode: HighlightMode::Diff, ..CODE },
+    HighlightLanguage {
         names: "dockerfile docker containerfile",
         line_comments: HASH,
         block_comments: &[],
@@ -311,7 +315,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::IGNORE_CASE,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "makefile make mk gnumakefile",
         line_comments: HASH,
         block_comments: &[],
@@ -321,7 +325,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::KEYS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "haskell hs",
         line_comments: &["--"],
         block_comments: &[("{-", "-}")],
@@ -332,7 +336,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "elixir ex exs",
         line_comments: HASH,
         block_comments: &[],
@@ -343,7 +347,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | Quirks::BANG_WORDS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "erlang erl hrl",
         line_comments: &["%"],
         block_comments: &[],
@@ -352,7 +356,7 @@ pub static LANGUAGES: &[Language] = &[
             -include -spec -type",
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "scala sc sbt",
         strings: TRIPLE,
         keywords: "abstract case catch class def do else enum export extends extension false final finally \
@@ -362,7 +366,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "dart",
         strings: PYTHON,
         keywords: "abstract as assert async await base break case catch class const continue covariant \
@@ -374,7 +378,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "zig zon",
         block_comments: &[],
         keywords: "align allowzero and anyframe anytype asm async await break callconv catch comptime const \
@@ -386,7 +390,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::SIGILS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "nim nims",
         line_comments: HASH,
         block_comments: &[("#[", "]#")],
@@ -400,7 +404,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "r rscript",
         line_comments: HASH,
         block_comments: &[],
@@ -409,7 +413,7 @@ pub static LANGUAGES: &[Language] = &[
         word_chars: ".",
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "julia jl",
         line_comments: HASH,
         block_comments: &[("#=", "=#")],
@@ -420,7 +424,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::SIGILS | Quirks::BANG_WORDS | CAPITALS,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "clojure clj cljs cljc edn",
         line_comments: &[";"],
         block_comments: &[],
@@ -432,7 +436,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::LISP,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "lisp el elisp emacs-lisp scheme scm racket rkt cl common-lisp",
         line_comments: &[";"],
         block_comments: &[("#|", "|#")],
@@ -444,7 +448,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::LISP,
         ..CODE
     },
-    Language {
+    HighlightLanguage {
         names: "vim viml vimscript",
         line_comments: &["\""],
         block_comments: &[],

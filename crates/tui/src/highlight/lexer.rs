@@ -1,12 +1,12 @@
 //! One line of source text into pieces with a meaning.
 
-use super::language::{Language, Mode, Quirks, Quote};
+use super::language::{HighlightLanguage, HighlightMode, Quirks, Quote};
 use super::lines;
 use crate::theme::Token;
 
 /// What is open at the end of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum OpenConstruct {
     #[default]
     Code,
     /// Inside of the block comment with this number, so many deep.
@@ -24,21 +24,21 @@ pub enum State {
 pub type Emit<'e> = &'e mut dyn FnMut(&str, Option<Token>);
 
 /// Emits every byte of the line once, in order.
-pub fn lex(language: &'static Language, state: &mut State, line: &str, emit: Emit<'_>) {
+pub fn lex(language: &'static HighlightLanguage, state: &mut OpenConstruct, line: &str, emit: Emit<'_>) {
     match language.mode {
-        Mode::Diff => lines::diff(line, emit),
-        Mode::Markdown => lines::markdown(line, state, emit),
-        Mode::Markup => lines::markup(line, state, emit),
-        Mode::Keys(separator) if *state == State::Code => {
+        HighlightMode::Diff => lines::diff(line, emit),
+        HighlightMode::Markdown => lines::markdown(line, state, emit),
+        HighlightMode::Markup => lines::markup(line, state, emit),
+        HighlightMode::Keys(separator) if *state == OpenConstruct::Code => {
             let value = lines::key(line, separator, emit);
             Lexer::run(language, state, value, emit);
         }
-        Mode::Keys(_) | Mode::Code => Lexer::run(language, state, line, emit),
+        HighlightMode::Keys(_) | HighlightMode::Code => Lexer::run(language, state, line, emit),
     }
 }
 
 struct Lexer<'a, 'e> {
-    language: &'static Language,
+    language: &'static HighlightLanguage,
     line: &'a str,
     at: usize,
     /// A here-document begins after this line.
@@ -49,14 +49,14 @@ struct Lexer<'a, 'e> {
 }
 
 impl<'a> Lexer<'a, '_> {
-    fn run(language: &'static Language, state: &mut State, line: &'a str, emit: Emit<'_>) {
+    fn run(language: &'static HighlightLanguage, state: &mut OpenConstruct, line: &'a str, emit: Emit<'_>) {
         let mut lexer = Lexer { language, line, at: 0, here: None, command: true, emit };
         lexer.resume(state);
         while lexer.at < line.len() {
             lexer.token(state);
         }
-        if let (State::Code, Some(end)) = (&*state, lexer.here.take()) {
-            *state = State::Here(end);
+        if let (OpenConstruct::Code, Some(end)) = (&*state, lexer.here.take()) {
+            *state = OpenConstruct::Here(end);
         }
     }
 
@@ -70,22 +70,22 @@ impl<'a> Lexer<'a, '_> {
     }
 
     /// Goes on with what an earlier line has opened.
-    fn resume(&mut self, state: &mut State) {
+    fn resume(&mut self, state: &mut OpenConstruct) {
         match std::mem::take(state) {
-            State::Comment(rule, depth) => self.comment(rule, depth, 0, state),
-            State::Quoted(rule) => self.quoted(rule, 0, state),
-            State::Raw(close) => self.raw(&close, 0, state),
-            State::Here(end) => {
+            OpenConstruct::Comment(rule, depth) => self.comment(rule, depth, 0, state),
+            OpenConstruct::Quoted(rule) => self.quoted(rule, 0, state),
+            OpenConstruct::Raw(close) => self.raw(&close, 0, state),
+            OpenConstruct::Here(end) => {
                 let ended = self.line.trim() == end;
                 let token = if ended { Token::SyntaxOperator } else { Token::SyntaxString };
                 self.take(self.line.len(), Some(token));
-                *state = if ended { State::Code } else { State::Here(end) };
+                *state = if ended { OpenConstruct::Code } else { OpenConstruct::Here(end) };
             }
-            State::Code | State::Tag => {}
+            OpenConstruct::Code | OpenConstruct::Tag => {}
         }
     }
 
-    fn token(&mut self, state: &mut State) {
+    fn token(&mut self, state: &mut OpenConstruct) {
         let rest = self.rest();
         let Some(first) = rest.chars().next() else { return };
         let spaces = rest.bytes().take_while(|byte| *byte == b' ').count();
@@ -107,7 +107,7 @@ impl<'a> Lexer<'a, '_> {
     }
 
     /// Comments and strings.
-    fn opens(&mut self, state: &mut State) -> bool {
+    fn opens(&mut self, state: &mut OpenConstruct) -> bool {
         let language = self.language;
         let rest = self.rest();
         let at_start = self.line[..self.at].trim().is_empty();
@@ -142,7 +142,7 @@ impl<'a> Lexer<'a, '_> {
     }
 
     /// From `skip` bytes on up to the end of the comment, or of the line.
-    fn comment(&mut self, rule: usize, depth: usize, skip: usize, state: &mut State) {
+    fn comment(&mut self, rule: usize, depth: usize, skip: usize, state: &mut OpenConstruct) {
         let (open, close) = self.language.block_comments[rule];
         let rest = self.rest();
         let (mut depth, mut at) = (depth, skip);
@@ -160,11 +160,11 @@ impl<'a> Lexer<'a, '_> {
         }
         self.take(at, Some(Token::SyntaxComment));
         if depth > 0 {
-            *state = State::Comment(rule, depth);
+            *state = OpenConstruct::Comment(rule, depth);
         }
     }
 
-    fn quoted(&mut self, rule: usize, skip: usize, state: &mut State) {
+    fn quoted(&mut self, rule: usize, skip: usize, state: &mut OpenConstruct) {
         let quote = &self.language.strings[rule];
         let rest = self.rest();
         let end = closing(rest, skip, quote);
@@ -173,17 +173,17 @@ impl<'a> Lexer<'a, '_> {
         self.take(length, Some(if names { Token::SyntaxVariable } else { Token::SyntaxString }));
         let goes_on = quote.lines || (quote.escapes && rest.ends_with('\\'));
         if end.is_none() && goes_on {
-            *state = State::Quoted(rule);
+            *state = OpenConstruct::Quoted(rule);
         }
     }
 
-    fn raw(&mut self, close: &str, skip: usize, state: &mut State) {
+    fn raw(&mut self, close: &str, skip: usize, state: &mut OpenConstruct) {
         let rest = self.rest();
         match rest[skip..].find(close) {
             Some(at) => self.take(skip + at + close.len(), Some(Token::SyntaxString)),
             None => {
                 self.take(rest.len(), Some(Token::SyntaxString));
-                *state = State::Raw(close.to_owned());
+                *state = OpenConstruct::Raw(close.to_owned());
             }
         }
     }
@@ -293,7 +293,7 @@ fn closing(text: &str, skip: usize, quote: &Quote) -> Option<usize> {
 }
 
 /// How long the opening of a raw string is, and what closes it: `r#"`, `R"x(`, `[==[`.
-fn raw_string(language: &Language, rest: &str) -> Option<(usize, String)> {
+fn raw_string(language: &HighlightLanguage, rest: &str) -> Option<(usize, String)> {
     let count = |text: &str, byte: u8| text.bytes().take_while(|other| *other == byte).count();
     if language.has(Quirks::RAW_HASHES) {
         let prefix = ["br", "cr", "r", ""].into_iter().find(|prefix| rest.starts_with(prefix))?;

@@ -1,6 +1,6 @@
 //! Languages whose lines say what they are: diffs, Markdown, markup, and files of keys and values.
 
-use super::lexer::{Emit, State};
+use super::lexer::{Emit, OpenConstruct};
 use crate::theme::Token;
 
 pub fn diff(line: &str, emit: Emit<'_>) {
@@ -14,20 +14,20 @@ pub fn diff(line: &str, emit: Emit<'_>) {
     emit(line, Some(token));
 }
 
-pub fn markdown(line: &str, state: &mut State, emit: Emit<'_>) {
+pub fn markdown(line: &str, state: &mut OpenConstruct, emit: Emit<'_>) {
     let body = line.trim_start();
     let indent = &line[..line.len() - body.len()];
     let fence = ["```", "~~~"].into_iter().find(|fence| body.starts_with(fence));
-    if let State::Raw(open) = &*state {
+    if let OpenConstruct::Raw(open) = &*state {
         let closes = body.trim_end().starts_with(open.as_str());
         emit(line, Some(Token::SyntaxString));
         if closes {
-            *state = State::Code;
+            *state = OpenConstruct::Code;
         }
         return;
     }
     if let Some(fence) = fence {
-        *state = State::Raw(fence.to_owned());
+        *state = OpenConstruct::Raw(fence.to_owned());
         return emit(line, Some(Token::SyntaxString));
     }
     if body.starts_with('#') {
@@ -44,20 +44,20 @@ pub fn markdown(line: &str, state: &mut State, emit: Emit<'_>) {
     }
 }
 
-pub fn markup(line: &str, state: &mut State, emit: Emit<'_>) {
+pub fn markup(line: &str, state: &mut OpenConstruct, emit: Emit<'_>) {
     let mut rest = line;
     while !rest.is_empty() {
         let taken = match state {
-            State::Comment(..) => {
+            OpenConstruct::Comment(..) => {
                 let end = rest.find("-->").map(|at| at + 3);
                 emit(&rest[..end.unwrap_or(rest.len())], Some(Token::SyntaxComment));
-                *state = if end.is_some() { State::Code } else { State::Comment(0, 1) };
+                *state = if end.is_some() { OpenConstruct::Code } else { OpenConstruct::Comment(0, 1) };
                 end.unwrap_or(rest.len())
             }
-            State::Tag => inside_tag(rest, state, emit),
+            OpenConstruct::Tag => inside_tag(rest, state, emit),
             _ if rest.starts_with("<!--") => {
                 emit("<!--", Some(Token::SyntaxComment));
-                *state = State::Comment(0, 1);
+                *state = OpenConstruct::Comment(0, 1);
                 4
             }
             _ => outside_tag(rest, state, emit),
@@ -66,14 +66,14 @@ pub fn markup(line: &str, state: &mut State, emit: Emit<'_>) {
     }
 }
 
-fn outside_tag(rest: &str, state: &mut State, emit: Emit<'_>) -> usize {
+fn outside_tag(rest: &str, state: &mut OpenConstruct, emit: Emit<'_>) -> usize {
     let after = rest.strip_prefix('<').map(|body| body.trim_start_matches(['/', '?', '!']));
     if let Some(name) = after.filter(|name| name.starts_with(char::is_alphabetic)) {
         let open = rest.len() - name.len();
         let length = name.find(|char: char| !(char.is_alphanumeric() || "-_:.".contains(char))).unwrap_or(name.len());
         emit(&rest[..open], Some(Token::SyntaxPunctuation));
         emit(&name[..length], Some(Token::SyntaxKeyword));
-        *state = State::Tag;
+        *state = OpenConstruct::Tag;
         return open + length;
     }
     let end = rest.char_indices().skip(1).find(|(_, char)| *char == '<').map_or(rest.len(), |(at, _)| at);
@@ -81,7 +81,7 @@ fn outside_tag(rest: &str, state: &mut State, emit: Emit<'_>) -> usize {
     end
 }
 
-fn inside_tag(rest: &str, state: &mut State, emit: Emit<'_>) -> usize {
+fn inside_tag(rest: &str, state: &mut OpenConstruct, emit: Emit<'_>) -> usize {
     let first = rest.chars().next().unwrap_or(' ');
     let (length, token) = match first {
         ' ' => (1, None),
@@ -94,7 +94,7 @@ fn inside_tag(rest: &str, state: &mut State, emit: Emit<'_>) -> usize {
         other => (other.len_utf8(), Some(Token::SyntaxPunctuation)),
     };
     if first == '>' {
-        *state = State::Code;
+        *state = OpenConstruct::Code;
     }
     emit(&rest[..length], token);
     length

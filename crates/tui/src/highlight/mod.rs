@@ -8,7 +8,7 @@ mod languages;
 mod lexer;
 mod lines;
 
-use lexer::State;
+use lexer::OpenConstruct;
 
 use crate::line::Line;
 use crate::style::Style;
@@ -26,8 +26,8 @@ pub fn highlight(code: &str, language: Option<&str>, theme: &Theme) -> Vec<Line>
 /// Goes through a text line by line and remembers what is open at the end of each.
 #[derive(Clone, Debug)]
 pub struct Highlighter {
-    language: Option<&'static language::Language>,
-    state: State,
+    language: Option<&'static language::HighlightLanguage>,
+    state: OpenConstruct,
 }
 
 /// A line longer than this is data, not something to read: it stays plain.
@@ -36,7 +36,7 @@ const LONGEST_LINE: usize = 4096;
 impl Highlighter {
     /// `language` is a name or a file extension, in any case.
     pub fn new(language: Option<&str>) -> Self {
-        Self { language: language.and_then(language::find), state: State::Code }
+        Self { language: language.and_then(language::find), state: OpenConstruct::Code }
     }
 
     /// The next line, without its line break. Control characters must be gone.

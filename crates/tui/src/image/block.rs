@@ -20,24 +20,24 @@ pub struct ImageBlock {
     picture: Arc<Picture>,
     /// Columns left free before it.
     indent: usize,
-    state: State,
+    state: DrawnImage,
 }
 
-enum State {
+enum DrawnImage {
     New,
     /// It was never more than a line of text.
     Text,
-    Shown(Shown),
+    Shown(ShownImage),
 }
 
-struct Shown {
+struct ShownImage {
     id: u32,
     rows: usize,
     /// The bytes that show it at one size, made once.
-    made: Option<Made>,
+    made: Option<EncodedImage>,
 }
 
-struct Made {
+struct EncodedImage {
     cells: Cells,
     cell: CellSize,
     escape: Arc<str>,
@@ -49,7 +49,7 @@ impl ImageBlock {
     }
 
     pub fn indented(picture: Arc<Picture>, indent: usize) -> Self {
-        Self { picture, indent, state: State::New }
+        Self { picture, indent, state: DrawnImage::New }
     }
 
     /// The rows. What the terminal needs besides is collected in the budget.
@@ -63,11 +63,11 @@ impl ImageBlock {
     }
 
     fn rows(&mut self, space: &Space<'_>, budget: &mut ImageBudget) -> Vec<Line> {
-        if matches!(self.state, State::New) {
+        if matches!(self.state, DrawnImage::New) {
             self.state = first_state(&self.picture, space, budget);
         }
         let label = Line::styled(self.picture.label(), space.theme.fg(Token::Muted));
-        let State::Shown(shown) = &mut self.state else { return vec![label] };
+        let DrawnImage::Shown(shown) = &mut self.state else { return vec![label] };
         let label = Line { escape: Some(Arc::from("")), ..label };
         if !budget.is_live(shown.id) {
             // It does not come back, so what it was made of can go.
@@ -96,18 +96,18 @@ impl ImageBlock {
     }
 }
 
-fn first_state(picture: &Picture, space: &Space<'_>, budget: &mut ImageBudget) -> State {
+fn first_state(picture: &Picture, space: &Space<'_>, budget: &mut ImageBudget) -> DrawnImage {
     let way = budget.way();
     let below = rows_below(way);
     let rows = budget.most_rows(space.height / SHARE_OF_HEIGHT);
     if rows < 2 || space.width == 0 || !can_show(picture, way) {
-        return State::Text;
+        return DrawnImage::Text;
     }
     let most = Cells { columns: budget.most_columns(space.width), rows: rows - below };
     let cells = fit((picture.width, picture.height), budget.cell(), most);
     match budget.admit() {
-        Some(id) => State::Shown(Shown { id, rows: cells.rows + below, made: None }),
-        None => State::Text,
+        Some(id) => DrawnImage::Shown(ShownImage { id, rows: cells.rows + below, made: None }),
+        None => DrawnImage::Text,
     }
 }
 
@@ -125,7 +125,7 @@ fn can_show(picture: &Picture, way: ImageWay) -> bool {
     }
 }
 
-impl Shown {
+impl ShownImage {
     fn characters(&self, picture: &Picture, cells: Cells, budget: &mut ImageBudget) -> Vec<Line> {
         budget.send(self.id, picture, Some(cells));
         kitty::placeholder_rows(self.id, cells)
@@ -146,7 +146,7 @@ impl Shown {
         let cell = budget.cell();
         let made = self.made.take().filter(|made| (made.cells, made.cell) == (cells, cell));
         let escape = made.map_or_else(|| self.upwards(picture, (cells, indent), budget), |made| made.escape);
-        self.made = Some(Made { cells, cell, escape: Arc::clone(&escape) });
+        self.made = Some(EncodedImage { cells, cell, escape: Arc::clone(&escape) });
         let mut rows = vec![Line::new(); cells.rows];
         rows.push(Line { escape: Some(escape), ..label });
         rows

@@ -18,14 +18,14 @@ pub struct ImageBudget {
     cell: CellSize,
     cap: usize,
     largest: Cells,
-    live: VecDeque<Live>,
+    live: VecDeque<LiveImage>,
     next: u32,
     pending: Vec<u8>,
     version: u64,
 }
 
 #[derive(Debug)]
-struct Live {
+struct LiveImage {
     id: u32,
     sent: bool,
     placed: Option<Cells>,
@@ -109,7 +109,7 @@ impl ImageBudget {
         // Numbers live in the 24 bits of a colour, and 0 is none.
         self.next = (self.next + 1) & 0xff_ffff;
         self.next = self.next.max(1);
-        self.live.push_back(Live { id, sent: false, placed: None });
+        self.live.push_back(LiveImage { id, sent: false, placed: None });
         Some(id)
     }
 

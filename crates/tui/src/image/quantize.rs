@@ -74,14 +74,14 @@ fn gather(colors: &[Option<[u8; 3]>], step: u8) -> Vec<Bin> {
 }
 
 /// Bins that become one colour.
-struct Group {
+struct ColorGroup {
     bins: Vec<Bin>,
     /// The channel in which they differ most, and by how much.
     channel: usize,
     spread: u8,
 }
 
-impl Group {
+impl ColorGroup {
     fn new(bins: Vec<Bin>) -> Self {
         let spread = |channel: usize| {
             let values = bins.iter().map(|bin| bin.color[channel]);
@@ -93,7 +93,7 @@ impl Group {
     }
 
     /// So that half of the pixels lie on each side. Neither side is empty, as there are at least two bins.
-    fn halves(mut self) -> [Group; 2] {
+    fn halves(mut self) -> [ColorGroup; 2] {
         self.bins.sort_by_key(|bin| bin.color[self.channel]);
         let total: u64 = self.bins.iter().map(|bin| bin.count).sum();
         let mut below = 0;
@@ -102,7 +102,7 @@ impl Group {
             below * 2 >= total
         });
         let upper = self.bins.split_off((half.unwrap_or(0) + 1).clamp(1, self.bins.len() - 1));
-        [Group::new(self.bins), Group::new(upper)]
+        [ColorGroup::new(self.bins), ColorGroup::new(upper)]
     }
 
     fn mean(&self) -> [u8; 3] {
@@ -115,8 +115,8 @@ impl Group {
 }
 
 /// Cuts the group that differs most, until there are enough or none can be cut.
-fn cut(bins: Vec<Bin>) -> Vec<Group> {
-    let mut groups = if bins.is_empty() { vec![] } else { vec![Group::new(bins)] };
+fn cut(bins: Vec<Bin>) -> Vec<ColorGroup> {
+    let mut groups = if bins.is_empty() { vec![] } else { vec![ColorGroup::new(bins)] };
     while groups.len() < MOST_COLORS {
         let widest = groups.iter().enumerate().max_by_key(|(_, group)| group.spread);
         let Some(at) = widest.filter(|(_, group)| group.spread > 0).map(|(at, _)| at) else { break };

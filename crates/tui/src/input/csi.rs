@@ -1,7 +1,7 @@
 //! One whole `CSI` sequence: what it says.
 
 use super::keys;
-use super::reply::{self, Reply};
+use super::reply::{self, TerminalReply};
 use super::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Csi {
     Input(Input),
     /// Text of an input method, or of a key that types more than one character.
     Text(Vec<Key>),
-    Reply(Reply),
+    Reply(TerminalReply),
     PasteBegins,
     /// Three bytes follow.
     OldMouse,
@@ -19,9 +19,9 @@ pub enum Csi {
 
 /// What stands between `CSI` and its last byte.
 #[derive(Clone, Copy)]
-pub struct Params<'a>(&'a [u8]);
+pub struct CsiParams<'a>(&'a [u8]);
 
-impl<'a> Params<'a> {
+impl<'a> CsiParams<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -49,12 +49,14 @@ impl<'a> Params<'a> {
 pub fn read(body: &[u8], end: u8) -> Csi {
     match body.first() {
         Some(b'?' | b'>' | b'=') => reply::private(body, end).map_or(Csi::Nothing, Csi::Reply),
-        Some(b'<') => mouse(Params::new(&body[1..]), end).map_or(Csi::Nothing, |mouse| Csi::Input(Input::Mouse(mouse))),
-        _ => public(Params::new(body), body.is_empty(), end),
+        Some(b'<') => {
+            mouse(CsiParams::new(&body[1..]), end).map_or(Csi::Nothing, |mouse| Csi::Input(Input::Mouse(mouse)))
+        }
+        _ => public(CsiParams::new(body), body.is_empty(), end),
     }
 }
 
-fn public(params: Params<'_>, empty: bool, end: u8) -> Csi {
+fn public(params: CsiParams<'_>, empty: bool, end: u8) -> Csi {
     match end {
         b'I' if empty => Csi::Input(Input::Focus(true)),
         b'O' if empty => Csi::Input(Input::Focus(false)),
@@ -76,7 +78,7 @@ fn public(params: Params<'_>, empty: bool, end: u8) -> Csi {
     }
 }
 
-fn tilde(params: Params<'_>) -> Csi {
+fn tilde(params: CsiParams<'_>) -> Csi {
     match params.get(0) {
         Some(200) => Csi::PasteBegins,
         // modifyOtherKeys: CSI 27 ; modifiers ; code ~
@@ -86,21 +88,21 @@ fn tilde(params: Params<'_>) -> Csi {
     }
 }
 
-fn rxvt(params: Params<'_>, mods: Mods) -> Csi {
+fn rxvt(params: CsiParams<'_>, mods: Mods) -> Csi {
     let code = params.get(0).and_then(keys::tilde);
     code.map_or(Csi::Nothing, |code| Csi::Input(Input::Key(Key::new(code, mods))))
 }
 
-fn key(code: KeyCode, params: Params<'_>, always: Mods) -> Csi {
-    match Held::read(params, 1) {
+fn key(code: KeyCode, params: CsiParams<'_>, always: Mods) -> Csi {
+    match HeldKeys::read(params, 1) {
         Some(held) => Csi::Input(Input::Key(Key::new(code, held.mods.with(always)))),
         None => Csi::Nothing,
     }
 }
 
 /// A key by its code point, in the form of Kitty or of modifyOtherKeys.
-fn unicode(params: Params<'_>, code: Option<u32>, kitty: bool) -> Csi {
-    let Some(held) = Held::read(params, 1) else { return Csi::Nothing };
+fn unicode(params: CsiParams<'_>, code: Option<u32>, kitty: bool) -> Csi {
+    let Some(held) = HeldKeys::read(params, 1) else { return Csi::Nothing };
     let types = held.mods == held.mods.without(Mods::CTRL.with(Mods::ALT).with(Mods::SUPER));
     if kitty && types {
         let text: Vec<Key> =
@@ -118,8 +120,8 @@ fn typed(char: char) -> Key {
     keys::character(char, Mods::NONE)
 }
 
-fn by_code_point(code: u32, shifted: Option<u32>, base: Option<u32>, held: Held) -> Option<Key> {
-    let Held { mods, caps_lock } = held;
+fn by_code_point(code: u32, shifted: Option<u32>, base: Option<u32>, held: HeldKeys) -> Option<Key> {
+    let HeldKeys { mods, caps_lock } = held;
     if let Some(named) = keys::kitty(code) {
         return Some(Key::new(named, mods));
     }
@@ -143,14 +145,14 @@ fn by_code_point(code: u32, shifted: Option<u32>, base: Option<u32>, held: Held)
 }
 
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldKeys {
     mods: Mods,
     caps_lock: bool,
 }
 
-impl Held {
+impl HeldKeys {
     /// `None` when the key was let go.
-    fn read(params: Params<'_>, at: usize) -> Option<Self> {
+    fn read(params: CsiParams<'_>, at: usize) -> Option<Self> {
         const RELEASE: u32 = 3;
         if params.sub(at, 1) == Some(RELEASE) {
             return None;
@@ -171,7 +173,7 @@ impl Held {
 }
 
 /// win32-input-mode: `CSI key ; scan ; character ; down ; state ; repeat _`.
-fn windows(params: Params<'_>) -> Csi {
+fn windows(params: CsiParams<'_>) -> Csi {
     if params.get(3) != Some(1) {
         return Csi::Nothing;
     }
@@ -195,7 +197,7 @@ fn windows(params: Params<'_>) -> Csi {
 }
 
 /// SGR: `CSI < button ; column ; row M`, or `m` when it was let go.
-fn mouse(params: Params<'_>, end: u8) -> Option<Mouse> {
+fn mouse(params: CsiParams<'_>, end: u8) -> Option<Mouse> {
     let cell = |at| params.get(at).map(|from_one| u16::try_from(from_one.saturating_sub(1)).unwrap_or(u16::MAX));
     match end {
         b'M' | b'm' => mouse_event(params.get(0)?, cell(1)?, cell(2)?, end == b'm'),

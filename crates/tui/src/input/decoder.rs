@@ -1,14 +1,14 @@
 //! Bytes in, keys and replies out, whatever the reads split them into.
 //!
 //! The bytes alone decide, but for one thing: an escape that stays alone is the escape key, and a sequence that nobody
-//! ends is given up. The decoder never waits itself: it tells until when ([`Decoder::pending_deadline`]), and the caller
-//! says when that has passed ([`Decoder::expire`]). So a sequence that is never ended cannot eat later keys.
+//! ends is given up. The decoder never waits itself: it tells until when ([`InputDecoder::pending_deadline`]), and the caller
+//! says when that has passed ([`InputDecoder::expire`]). So a sequence that is never ended cannot eat later keys.
 
 use std::time::{Duration, Instant};
 
 use super::csi::{self, Csi};
 use super::paste::Paste;
-use super::reply::{self, Reply};
+use super::reply::{self, TerminalReply};
 use super::{Input, Key, KeyCode, Mods, keys};
 
 /// An escape that is alone for so long is the key.
@@ -29,12 +29,12 @@ const MOST_STRING: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decoded {
     Input(Input),
-    Reply(Reply),
+    Reply(TerminalReply),
 }
 
 #[derive(Debug, Default)]
-pub struct Decoder {
-    state: State,
+pub struct InputDecoder {
+    state: SequenceState,
     /// What the sequence has so far, without its introducer.
     body: Vec<u8>,
     /// A second escape stood before the sequence: rxvt's alt.
@@ -46,7 +46,7 @@ pub struct Decoder {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum SequenceState {
     #[default]
     Ground,
     /// A character of more than one byte.
@@ -57,9 +57,9 @@ enum State {
     Escape,
     Csi,
     Ss3,
-    Text(Kind),
+    Text(TextSequence),
     /// An escape inside of a text: the first half of its end.
-    TextEscape(Kind),
+    TextEscape(TextSequence),
     /// Three bytes of an old mouse report.
     OldMouse,
     Paste,
@@ -67,18 +67,18 @@ enum State {
 
 /// The sequences that hold text up to `ST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TextSequence {
     Osc,
     Dcs,
     Apc,
 }
 
-impl Kind {
+impl TextSequence {
     fn introducer(self) -> u8 {
         match self {
-            Kind::Osc => b']',
-            Kind::Dcs => b'P',
-            Kind::Apc => b'_',
+            TextSequence::Osc => b']',
+            TextSequence::Dcs => b'P',
+            TextSequence::Apc => b'_',
         }
     }
 
@@ -88,10 +88,10 @@ impl Kind {
             return false;
         }
         match (self, body) {
-            (Kind::Osc, []) => byte.is_ascii_digit(),
-            (Kind::Dcs, []) => byte.is_ascii_digit() || matches!(byte, b'>' | b'!' | b'$' | b'+' | b'='),
-            (Kind::Apc, []) => byte == b'G',
-            (Kind::Osc, [b'1', b'0'..=b'2', b';', ..]) => {
+            (TextSequence::Osc, []) => byte.is_ascii_digit(),
+            (TextSequence::Dcs, []) => byte.is_ascii_digit() || matches!(byte, b'>' | b'!' | b'$' | b'+' | b'='),
+            (TextSequence::Apc, []) => byte == b'G',
+            (TextSequence::Osc, [b'1', b'0'..=b'2', b';', ..]) => {
                 byte.is_ascii_hexdigit() || matches!(byte, b'r' | b'g' | b':' | b'/' | b'#' | b'?')
             }
             _ => true,
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-impl Decoder {
+impl InputDecoder {
     /// Replies to questions are on their way: sequences may pause for longer until then.
     pub fn expect_replies(&mut self, until: Option<Instant>) {
         self.replies_until = until;
@@ -110,13 +110,13 @@ impl Decoder {
         let (began, last) = (self.began?, self.last?);
         let slow = self.replies_until.is_some_and(|until| last < until);
         let wait = match self.state {
-            State::Ground => return None,
-            State::Paste => return Some(last + QUIET_PASTE),
-            State::Escape if slow => SLOW_ESCAPE,
-            State::Escape => LONE_ESCAPE,
+            SequenceState::Ground => return None,
+            SequenceState::Paste => return Some(last + QUIET_PASTE),
+            SequenceState::Escape if slow => SLOW_ESCAPE,
+            SequenceState::Escape => LONE_ESCAPE,
             _ if slow => SLOW_REPLY,
             // Still alt and a character, as far as anybody can tell.
-            State::Csi | State::Ss3 | State::Text(_) if self.body.is_empty() => LONE_ESCAPE,
+            SequenceState::Csi | SequenceState::Ss3 | SequenceState::Text(_) if self.body.is_empty() => LONE_ESCAPE,
             _ => UNFINISHED,
         };
         Some((last + wait).min(began + LONGEST))
@@ -133,7 +133,7 @@ impl Decoder {
         self.last = Some(now);
         let mut at = 0;
         while at < bytes.len() {
-            if self.state == State::Paste {
+            if self.state == SequenceState::Paste {
                 let (taken, ended) = self.paste.take(&bytes[at..]);
                 at += taken;
                 if ended {
@@ -148,21 +148,21 @@ impl Decoder {
 
     fn step(&mut self, byte: u8, out: &mut Vec<Decoded>) {
         match self.state {
-            State::Ground | State::Paste => self.ground(byte, Mods::NONE, out),
-            State::Utf8 { needed, mods } => self.utf8(byte, needed, mods, out),
-            State::Escape => self.escape(byte, out),
-            State::Csi => self.csi(byte, out),
-            State::Ss3 => self.ss3(byte, out),
-            State::Text(kind) => self.text(kind, byte, out),
-            State::TextEscape(kind) => self.text_escape(kind, byte, out),
-            State::OldMouse => self.old_mouse(byte, out),
+            SequenceState::Ground | SequenceState::Paste => self.ground(byte, Mods::NONE, out),
+            SequenceState::Utf8 { needed, mods } => self.utf8(byte, needed, mods, out),
+            SequenceState::Escape => self.escape(byte, out),
+            SequenceState::Csi => self.csi(byte, out),
+            SequenceState::Ss3 => self.ss3(byte, out),
+            SequenceState::Text(kind) => self.text(kind, byte, out),
+            SequenceState::TextEscape(kind) => self.text_escape(kind, byte, out),
+            SequenceState::OldMouse => self.old_mouse(byte, out),
         }
     }
 
     fn ground(&mut self, byte: u8, mods: Mods, out: &mut Vec<Decoded>) {
-        self.state = State::Ground;
+        self.state = SequenceState::Ground;
         let needed = match byte {
-            0x1b => return self.begin(State::Escape),
+            0x1b => return self.begin(SequenceState::Escape),
             0xc2..=0xdf => 2,
             0xe0..=0xef => 3,
             0xf0..=0xf4 => 4,
@@ -175,11 +175,11 @@ impl Decoder {
                 return push(out, key);
             }
         };
-        self.begin(State::Utf8 { needed, mods });
+        self.begin(SequenceState::Utf8 { needed, mods });
         self.body.push(byte);
     }
 
-    fn begin(&mut self, state: State) {
+    fn begin(&mut self, state: SequenceState) {
         self.state = state;
         self.body.clear();
         self.twice = false;
@@ -193,7 +193,7 @@ impl Decoder {
             Ok(text) => {
                 let typed = text.chars().next().filter(|char| !char.is_control());
                 out.extend(typed.map(|char| Decoded::Input(Input::Key(keys::character(char, mods)))));
-                self.state = State::Ground;
+                self.state = SequenceState::Ground;
             }
             // Nothing wrong yet, only short.
             Err(error) if error.error_len().is_none() && self.body.len() < needed => {}
@@ -207,11 +207,11 @@ impl Decoder {
 
     fn escape(&mut self, byte: u8, out: &mut Vec<Decoded>) {
         self.state = match byte {
-            b'[' => State::Csi,
-            b'O' => State::Ss3,
-            b']' => State::Text(Kind::Osc),
-            b'P' => State::Text(Kind::Dcs),
-            b'_' => State::Text(Kind::Apc),
+            b'[' => SequenceState::Csi,
+            b'O' => SequenceState::Ss3,
+            b']' => SequenceState::Text(TextSequence::Osc),
+            b'P' => SequenceState::Text(TextSequence::Dcs),
+            b'_' => SequenceState::Text(TextSequence::Apc),
             0x1b if !self.twice => {
                 self.twice = true;
                 return;
@@ -253,7 +253,7 @@ impl Decoder {
     }
 
     fn emit(&mut self, csi: Csi, out: &mut Vec<Decoded>) {
-        self.state = State::Ground;
+        self.state = SequenceState::Ground;
         let twice = std::mem::take(&mut self.twice);
         if let (true, Csi::Input(Input::Key(key))) = (twice, &csi) {
             return push(out, Key::new(key.code, key.mods.with(Mods::ALT)));
@@ -265,8 +265,8 @@ impl Decoder {
             Csi::Input(input) => out.push(Decoded::Input(input)),
             Csi::Text(keys) => out.extend(keys.into_iter().map(|key| Decoded::Input(Input::Key(key)))),
             Csi::Reply(reply) => out.push(Decoded::Reply(reply)),
-            Csi::PasteBegins => self.state = State::Paste,
-            Csi::OldMouse => self.begin(State::OldMouse),
+            Csi::PasteBegins => self.state = SequenceState::Paste,
+            Csi::OldMouse => self.begin(SequenceState::OldMouse),
             Csi::Nothing => {}
         }
     }
@@ -289,29 +289,29 @@ impl Decoder {
         }
     }
 
-    fn text(&mut self, kind: Kind, byte: u8, out: &mut Vec<Decoded>) {
+    fn text(&mut self, kind: TextSequence, byte: u8, out: &mut Vec<Decoded>) {
         match byte {
-            0x1b if !self.body.is_empty() => self.state = State::TextEscape(kind),
+            0x1b if !self.body.is_empty() => self.state = SequenceState::TextEscape(kind),
             0x07 if !self.body.is_empty() => self.end_text(kind, out),
             _ if self.body.len() < MOST_STRING && kind.goes_on(&self.body, byte) => self.body.push(byte),
             _ => self.give_up_for(byte, out),
         }
     }
 
-    fn text_escape(&mut self, kind: Kind, byte: u8, out: &mut Vec<Decoded>) {
+    fn text_escape(&mut self, kind: TextSequence, byte: u8, out: &mut Vec<Decoded>) {
         if byte == b'\\' {
             return self.end_text(kind, out);
         }
         // The text was never ended: it is dropped, and what comes now counts.
-        self.begin(State::Escape);
+        self.begin(SequenceState::Escape);
         self.escape(byte, out);
     }
 
-    fn end_text(&mut self, kind: Kind, out: &mut Vec<Decoded>) {
+    fn end_text(&mut self, kind: TextSequence, out: &mut Vec<Decoded>) {
         let reply = match kind {
-            Kind::Osc => reply::osc(&self.body),
-            Kind::Dcs => reply::dcs(&self.body),
-            Kind::Apc => reply::apc(&self.body),
+            TextSequence::Osc => reply::osc(&self.body),
+            TextSequence::Dcs => reply::dcs(&self.body),
+            TextSequence::Apc => reply::apc(&self.body),
         };
         self.emit(reply.map_or(Csi::Nothing, Csi::Reply), out);
     }
@@ -324,13 +324,13 @@ impl Decoder {
         if let [button, column, row] = self.body[..] {
             let cell = |byte: u8| u16::from(byte.saturating_sub(33));
             let event = csi::mouse_event(u32::from(button - 32), cell(column), cell(row), false);
-            self.state = State::Ground;
+            self.state = SequenceState::Ground;
             out.extend(event.map(|mouse| Decoded::Input(Input::Mouse(mouse))));
         }
     }
 
     fn end_paste(&mut self, out: &mut Vec<Decoded>) {
-        self.state = State::Ground;
+        self.state = SequenceState::Ground;
         let text = self.paste.finish();
         if !text.is_empty() {
             out.push(Decoded::Input(Input::Paste(text)));
@@ -349,12 +349,12 @@ impl Decoder {
         let alt = |byte: u8| keys::character(char::from(byte), Mods::ALT);
         let state = std::mem::take(&mut self.state);
         let key = match state {
-            State::Paste => return self.end_paste(out),
-            State::Escape | State::TextEscape(_) => Some(Key::plain(KeyCode::Escape)),
-            State::Csi if alone => Some(alt(b'[')),
-            State::Ss3 if alone => Some(alt(b'O')),
-            State::Text(kind) if alone => Some(alt(kind.introducer())),
-            State::Utf8 { mods, .. } => Some(keys::character(char::REPLACEMENT_CHARACTER, mods)),
+            SequenceState::Paste => return self.end_paste(out),
+            SequenceState::Escape | SequenceState::TextEscape(_) => Some(Key::plain(KeyCode::Escape)),
+            SequenceState::Csi if alone => Some(alt(b'[')),
+            SequenceState::Ss3 if alone => Some(alt(b'O')),
+            SequenceState::Text(kind) if alone => Some(alt(kind.introducer())),
+            SequenceState::Utf8 { mods, .. } => Some(keys::character(char::REPLACEMENT_CHARACTER, mods)),
             _ => None,
         };
         self.escape_before(out);

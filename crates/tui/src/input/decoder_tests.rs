@@ -23,13 +23,13 @@ fn show(decoded: &[Decoded]) -> String {
 /// All in one read.
 fn decode(bytes: &[u8]) -> Vec<Decoded> {
     let mut out = Vec::new();
-    Decoder::default().feed(bytes, Instant::now(), &mut out);
+    InputDecoder::default().feed(bytes, Instant::now(), &mut out);
     out
 }
 
 /// Byte by byte, and then nothing comes any more.
 fn decode_slowly(bytes: &[u8]) -> Vec<Decoded> {
-    let (mut decoder, mut out, now) = (Decoder::default(), Vec::new(), Instant::now());
+    let (mut decoder, mut out, now) = (InputDecoder::default(), Vec::new(), Instant::now());
     for byte in bytes {
         decoder.feed(&[*byte], now, &mut out);
     }
@@ -44,7 +44,7 @@ fn check(rows: &[(&[u8], &str)]) {
     for (bytes, expected) in rows {
         let shown = String::from_utf8_lossy(bytes).escape_debug().to_string();
         assert_eq!(show(&decode_slowly(bytes)), *expected, "{shown} byte by byte");
-        let (mut decoder, mut out, now) = (Decoder::default(), Vec::new(), Instant::now());
+        let (mut decoder, mut out, now) = (InputDecoder::default(), Vec::new(), Instant::now());
         decoder.feed(bytes, now, &mut out);
         decoder.expire(now + Duration::from_secs(2), &mut out);
         assert_eq!(show(&out), *expected, "{shown} at once");
@@ -230,7 +230,7 @@ fn a_sequence_waits_no_longer_than_it_must() {
     let start = Instant::now();
     let millis = Duration::from_millis;
     let deadline = |bytes: &[u8], expects: bool| {
-        let mut decoder = Decoder::default();
+        let mut decoder = InputDecoder::default();
         decoder.expect_replies(expects.then_some(start + millis(1)));
         decoder.feed(bytes, start, &mut Vec::new());
         decoder.pending_deadline().map(|deadline| deadline - start)
@@ -247,7 +247,7 @@ fn a_sequence_waits_no_longer_than_it_must() {
 
 #[test]
 fn keys_cannot_keep_a_sequence_open() {
-    let (mut decoder, mut out, start) = (Decoder::default(), Vec::new(), Instant::now());
+    let (mut decoder, mut out, start) = (InputDecoder::default(), Vec::new(), Instant::now());
     decoder.expect_replies(Some(start + Duration::from_secs(9)));
     decoder.feed(b"\x1b]0;", start, &mut out);
     // Somebody holds a key down: thirty times in a second.
@@ -262,7 +262,7 @@ fn keys_cannot_keep_a_sequence_open() {
 
 #[test]
 fn after_a_pause_what_comes_is_new() {
-    let (mut decoder, mut out, start) = (Decoder::default(), Vec::new(), Instant::now());
+    let (mut decoder, mut out, start) = (InputDecoder::default(), Vec::new(), Instant::now());
     decoder.feed(b"\x1b", start, &mut out);
     decoder.expire(start + Duration::from_millis(49), &mut out);
     assert_eq!(show(&out), "");
@@ -280,7 +280,7 @@ fn much_garbage_takes_little_time() {
     let starts: Vec<u8> = b"\x1b]1".iter().copied().chain(std::iter::repeat_n(b'7', 200_000)).collect();
     for bytes in [garbage, esc, pasted, starts] {
         let (now, effort) = (Instant::now(), Effort::begin());
-        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        let (mut decoder, mut out) = (InputDecoder::default(), Vec::new());
         for read in bytes.chunks(1021) {
             decoder.feed(read, now, &mut out);
         }
@@ -292,7 +292,7 @@ fn much_garbage_takes_little_time() {
 #[test]
 fn a_million_random_bytes_leave_the_keyboard_working() {
     for seed in 1..4 {
-        let (mut decoder, mut out, now) = (Decoder::default(), Vec::new(), Instant::now());
+        let (mut decoder, mut out, now) = (InputDecoder::default(), Vec::new(), Instant::now());
         let bytes: Vec<u8> = random_bytes(seed).take(1_000_000).collect();
         for read in bytes.chunks(4096) {
             out.clear();
@@ -360,7 +360,7 @@ fn terminal_bytes() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn any_split_gives_the_same(bytes in terminal_bytes(), cuts in proptest::collection::vec(0usize..400, 0..20)) {
-        let (mut decoder, mut out, now) = (Decoder::default(), Vec::new(), Instant::now());
+        let (mut decoder, mut out, now) = (InputDecoder::default(), Vec::new(), Instant::now());
         let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut < bytes.len()).collect();
         cuts.sort_unstable();
         let mut from = 0;

@@ -1,10 +1,10 @@
 //! What the terminal itself says: answers to questions, and news that were asked for.
 
-use super::csi::Params;
+use super::csi::CsiParams;
 use crate::theme::Rgb;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum TerminalReply {
     /// The Kitty keyboard protocol is spoken, with these flags at the moment.
     KittyKeyboard(u32),
     /// DA1, the answer that every terminal gives: the sentinel behind a question.
@@ -28,22 +28,22 @@ pub enum Reply {
 }
 
 /// `CSI ? …`, `CSI > …` and `CSI = …`.
-pub fn private(body: &[u8], end: u8) -> Option<Reply> {
+pub fn private(body: &[u8], end: u8) -> Option<TerminalReply> {
     let rest = body.strip_prefix(b"?")?;
     if let Some(mode) = rest.strip_suffix(b"$") {
-        let params = Params::new(mode);
-        return (end == b'y').then_some(Reply::Mode { mode: params.get(0)?, state: params.get(1)? });
+        let params = CsiParams::new(mode);
+        return (end == b'y').then_some(TerminalReply::Mode { mode: params.get(0)?, state: params.get(1)? });
     }
-    let params = Params::new(rest);
+    let params = CsiParams::new(rest);
     match end {
-        b'u' => params.get(0).map(Reply::KittyKeyboard),
+        b'u' => params.get(0).map(TerminalReply::KittyKeyboard),
         b'c' => {
             let all = (0..).map_while(|at| params.get(at)).take(32);
-            Some(Reply::Attributes(all.filter_map(|number| u16::try_from(number).ok()).collect()))
+            Some(TerminalReply::Attributes(all.filter_map(|number| u16::try_from(number).ok()).collect()))
         }
         b'n' if params.get(0) == Some(997) => match params.get(1)? {
-            1 => Some(Reply::Appearance { dark: true }),
-            2 => Some(Reply::Appearance { dark: false }),
+            1 => Some(TerminalReply::Appearance { dark: true }),
+            2 => Some(TerminalReply::Appearance { dark: false }),
             _ => None,
         },
         _ => None,
@@ -51,40 +51,40 @@ pub fn private(body: &[u8], end: u8) -> Option<Reply> {
 }
 
 /// `CSI … t`: sizes.
-pub fn window(params: Params<'_>) -> Option<Reply> {
+pub fn window(params: CsiParams<'_>) -> Option<TerminalReply> {
     let (first, second) = (params.get(1)?, params.get(2)?);
     match params.get(0)? {
-        48 if first > 0 && second > 0 => Some(Reply::Size { width: second as usize, height: first as usize }),
-        6 if first > 0 && second > 0 => Some(Reply::CellPixels { width: second, height: first }),
+        48 if first > 0 && second > 0 => Some(TerminalReply::Size { width: second as usize, height: first as usize }),
+        6 if first > 0 && second > 0 => Some(TerminalReply::CellPixels { width: second, height: first }),
         _ => None,
     }
 }
 
-pub fn osc(body: &[u8]) -> Option<Reply> {
+pub fn osc(body: &[u8]) -> Option<TerminalReply> {
     let text = std::str::from_utf8(body).ok()?;
     let (number, rest) = text.split_once(';')?;
     match number {
-        "11" => color(rest).map(Reply::Background),
+        "11" => color(rest).map(TerminalReply::Background),
         // OSC 99 ; i=… : p=? ; what it can do
         "99" => {
             let (metadata, payload) = rest.split_once(';')?;
             let is_answer = metadata.split(':').any(|one| one == "p=?");
-            is_answer.then(|| Reply::Notifications(payload.to_owned()))
+            is_answer.then(|| TerminalReply::Notifications(payload.to_owned()))
         }
         _ => None,
     }
 }
 
-pub fn dcs(body: &[u8]) -> Option<Reply> {
+pub fn dcs(body: &[u8]) -> Option<TerminalReply> {
     let version = body.strip_prefix(b">|")?;
     let text = String::from_utf8_lossy(version);
-    Some(Reply::Version(text.chars().filter(|char| !char.is_control()).collect()))
+    Some(TerminalReply::Version(text.chars().filter(|char| !char.is_control()).collect()))
 }
 
-pub fn apc(body: &[u8]) -> Option<Reply> {
+pub fn apc(body: &[u8]) -> Option<TerminalReply> {
     let answer = body.strip_prefix(b"G")?;
     let at = answer.iter().position(|byte| *byte == b';')?;
-    Some(Reply::Graphics { supported: &answer[at + 1..] == b"OK" })
+    Some(TerminalReply::Graphics { supported: &answer[at + 1..] == b"OK" })
 }
 
 /// `rgb:RRRR/GGGG/BBBB`, with one to four digits each, or `rgba:`, or `#RRGGBB`.

@@ -1,7 +1,7 @@
 //! Code blocks: indented a little, highlighted line by line, long lines split so that nothing is lost.
 
 use super::source::{first_line, is_unsafe};
-use super::writer::Look;
+use super::writer::MarkdownLook;
 use crate::highlight::Highlighter;
 use crate::line::{Line, Span};
 use crate::style::Style;
@@ -26,13 +26,13 @@ impl CodeRows {
     }
 
     /// The name of the language, when there is one.
-    pub fn heading(&self, look: Look<'_>) -> Option<Line> {
+    pub fn heading(&self, look: MarkdownLook<'_>) -> Option<Line> {
         let style = look.theme.fg(Token::MdCodeBlockBorder);
         let heading = || crate::text::clip(Line::styled(format!("── {}", self.label), style), look.width);
         (!self.label.is_empty()).then(heading)
     }
 
-    pub fn line(&mut self, text: &str, look: Look<'_>) -> Vec<Line> {
+    pub fn line(&mut self, text: &str, look: MarkdownLook<'_>) -> Vec<Line> {
         let clean: String;
         let text = if text.contains(is_unsafe) {
             clean = text.chars().filter(|char| !is_unsafe(*char)).collect();
@@ -71,7 +71,7 @@ impl Fence {
         Self { mark, length, indent: line.len() - body.len(), rows }
     }
 
-    pub fn heading(&self, look: Look<'_>) -> Option<Line> {
+    pub fn heading(&self, look: MarkdownLook<'_>) -> Option<Line> {
         self.rows.heading(look)
     }
 
@@ -87,7 +87,7 @@ impl Fence {
         line.len() - body.len() <= 3 && !body.is_empty() && body.chars().all(|char| char == self.mark)
     }
 
-    pub fn line(&mut self, line: &str, look: Look<'_>) -> Vec<Line> {
+    pub fn line(&mut self, line: &str, look: MarkdownLook<'_>) -> Vec<Line> {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let spaces = line.bytes().take(self.indent).take_while(|byte| *byte == b' ').count();
         self.rows.line(&line[spaces..], look)
@@ -95,7 +95,7 @@ impl Fence {
 }
 
 /// A whole block at once.
-pub fn draw_fence(text: &str, look: Look<'_>) -> Vec<Line> {
+pub fn draw_fence(text: &str, look: MarkdownLook<'_>) -> Vec<Line> {
     let opening = first_line(text);
     let mut fence = Fence::open(opening);
     let mut rows: Vec<Line> = fence.heading(look).into_iter().collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 
 use super::source::is_unsafe;
-use super::writer::Look;
+use super::writer::MarkdownLook;
 use crate::line::Line;
 use crate::math;
 use crate::style::{Attrs, Style};
@@ -15,7 +15,7 @@ use crate::theme::Token;
 const LONGEST_LINK: usize = 2083;
 
 pub struct Inline<'a> {
-    look: Look<'a>,
+    look: MarkdownLook<'a>,
     /// Closed when empty; hard breaks begin a new line.
     lines: Vec<Line>,
     styles: Vec<Style>,
@@ -31,7 +31,7 @@ struct Link {
 }
 
 impl<'a> Inline<'a> {
-    pub fn new(look: Look<'a>) -> Self {
+    pub fn new(look: MarkdownLook<'a>) -> Self {
         Self { look, lines: Vec::new(), styles: Vec::new(), links: Vec::new(), pending: String::new() }
     }
 

@@ -7,7 +7,7 @@ use crate::theme::{Theme, Token};
 const BAR: &str = "│ ";
 
 pub struct Container {
-    kind: Kind,
+    kind: ContainerKind,
     /// What the first row begins with; the others are indented as far.
     mark: String,
     columns: usize,
@@ -18,7 +18,7 @@ pub struct Container {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ContainerKind {
     Quote,
     Item,
     Footnote,
@@ -26,21 +26,21 @@ enum Kind {
 
 impl Container {
     pub fn quote() -> Self {
-        Self::new(Kind::Quote, BAR.to_owned())
+        Self::new(ContainerKind::Quote, BAR.to_owned())
     }
 
     pub fn item(number: Option<u64>) -> Self {
-        Self::new(Kind::Item, number.map_or_else(|| "• ".to_owned(), |number| format!("{number}. ")))
+        Self::new(ContainerKind::Item, number.map_or_else(|| "• ".to_owned(), |number| format!("{number}. ")))
     }
 
     pub fn footnote(label: &str) -> Self {
         let label: String = label.chars().filter(|char| !char.is_control()).take(30).collect();
-        Self::new(Kind::Footnote, format!("[{label}] "))
+        Self::new(ContainerKind::Footnote, format!("[{label}] "))
     }
 
-    fn new(kind: Kind, mark: String) -> Self {
+    fn new(kind: ContainerKind, mark: String) -> Self {
         let columns = omp_stdx::display_width::width(&mark);
-        Self { kind, mark, columns, unmarked: kind != Kind::Quote, filled: false }
+        Self { kind, mark, columns, unmarked: kind != ContainerKind::Quote, filled: false }
     }
 }
 
@@ -55,7 +55,7 @@ impl Containers {
         if self.width() + container.columns > limit {
             container.columns = 0;
             container.mark = match container.kind {
-                Kind::Quote => String::new(),
+                ContainerKind::Quote => String::new(),
                 _ => container.mark,
             };
         }
@@ -71,7 +71,7 @@ impl Containers {
     }
 
     pub fn is_quote(&self) -> bool {
-        self.0.iter().any(|container| container.kind == Kind::Quote)
+        self.0.iter().any(|container| container.kind == ContainerKind::Quote)
     }
 
     /// Notes that a block begins in the innermost one; says whether it has one before it.
@@ -81,7 +81,7 @@ impl Containers {
 
     /// A check box instead of the bullet, or behind the number.
     pub fn set_task(&mut self, done: bool) {
-        let Some(item) = self.0.last_mut().filter(|container| container.kind == Kind::Item) else { return };
+        let Some(item) = self.0.last_mut().filter(|container| container.kind == ContainerKind::Item) else { return };
         let bullets = item.mark.starts_with('•');
         let check = if done { "☑ " } else { "☐ " };
         let mark = if bullets { check.to_owned() } else { format!("{}{check}", item.mark) };
@@ -98,10 +98,10 @@ impl Containers {
         let mut whole = Line::default();
         for container in &mut self.0 {
             let (token, mark) = match container.kind {
-                Kind::Quote => (Token::MdQuoteBorder, container.mark.as_str()),
+                ContainerKind::Quote => (Token::MdQuoteBorder, container.mark.as_str()),
                 _ => (Token::MdListBullet, container.mark.as_str()),
             };
-            let marked = container.kind == Kind::Quote || std::mem::take(&mut container.unmarked);
+            let marked = container.kind == ContainerKind::Quote || std::mem::take(&mut container.unmarked);
             if marked && container.columns > 0 {
                 append(&mut whole, mark, theme.fg(token), None);
             } else {

@@ -16,9 +16,9 @@ mod writer;
 
 use code::Fence;
 use definitions::Definitions;
-use scan::{Resume, Scan, Unit, UnitKind, scan};
-use source::Source;
-use writer::{Look, Writer};
+use scan::{MarkdownScan, Resume, Unit, UnitKind, scan};
+use source::MarkdownSource;
+use writer::{MarkdownLook, MarkdownWriter};
 
 use crate::component::Space;
 use crate::line::Line;
@@ -26,7 +26,7 @@ use crate::line::Line;
 /// Text that mostly grows.
 #[derive(Default)]
 pub struct Markdown {
-    source: Source,
+    source: MarkdownSource,
     show_urls: bool,
     finished: bool,
     layout: Layout,
@@ -57,9 +57,9 @@ impl Markdown {
     /// The whole text so far. Costs little when it begins with the text of the last time.
     pub fn set(&mut self, text: &str) {
         match self.source.set(text) {
-            source::Change::None => {}
-            source::Change::Grown => (self.layout.fresh, self.finished) = (false, false),
-            source::Change::Other => (self.layout, self.finished) = (Layout::default(), false),
+            source::SourceChange::None => {}
+            source::SourceChange::Grown => (self.layout.fresh, self.finished) = (false, false),
+            source::SourceChange::Other => (self.layout, self.finished) = (Layout::default(), false),
         }
     }
 
@@ -83,7 +83,7 @@ impl Markdown {
             self.layout = Layout { key: Some(key), ..Layout::default() };
         }
         if !self.layout.fresh {
-            let look = Look { width: space.width.max(1), theme: space.theme, show_urls: self.show_urls };
+            let look = MarkdownLook { width: space.width.max(1), theme: space.theme, show_urls: self.show_urls };
             self.layout.lines.truncate(self.layout.settled);
             self.layout.advance(&self.source.text, look);
             self.layout.draw_open(&self.source.text, look, self.finished);
@@ -100,7 +100,7 @@ impl Markdown {
 
 impl Layout {
     /// Draws for good what is closed by the lines that are complete.
-    fn advance(&mut self, text: &str, look: Look<'_>) {
+    fn advance(&mut self, text: &str, look: MarkdownLook<'_>) {
         let complete = text.rfind('\n').map_or(0, |at| at + 1);
         loop {
             if self.fence.is_some() && !self.advance_fence(&text[..complete], look) {
@@ -129,7 +129,7 @@ impl Layout {
     }
 
     /// Begins the code block at `done`.
-    fn open_fence(&mut self, text: &str, look: Look<'_>) {
+    fn open_fence(&mut self, text: &str, look: MarkdownLook<'_>) {
         let line = source::first_line(&text[self.done..]);
         self.gap_before(text, self.done, UnitKind::Fence);
         let fence = Fence::open(line);
@@ -140,7 +140,7 @@ impl Layout {
     }
 
     /// Draws the complete lines of the code block; says whether it was closed.
-    fn advance_fence(&mut self, complete: &str, look: Look<'_>) -> bool {
+    fn advance_fence(&mut self, complete: &str, look: MarkdownLook<'_>) -> bool {
         let Some(fence) = &mut self.fence else { return true };
         while self.done < complete.len() {
             let line = source::first_line(&complete[self.done..]);
@@ -155,7 +155,7 @@ impl Layout {
     }
 
     /// What may still change, behind the settled rows.
-    fn draw_open(&mut self, text: &str, look: Look<'_>, finished: bool) {
+    fn draw_open(&mut self, text: &str, look: MarkdownLook<'_>, finished: bool) {
         let rest = &text[self.done..];
         if let Some(fence) = &self.fence {
             // What may become the end of the block is not shown as code for a moment.
@@ -173,7 +173,7 @@ impl Layout {
         self.definitions.truncate(known);
     }
 
-    fn draw_unit(&mut self, text: &str, base: usize, unit: &Unit, found: &Scan<'_>, look: Look<'_>) {
+    fn draw_unit(&mut self, text: &str, base: usize, unit: &Unit, found: &MarkdownScan<'_>, look: MarkdownLook<'_>) {
         let start = base + unit.start;
         let slice = &text[start..base + unit.end];
         if unit.kind != UnitKind::Definition {
@@ -183,7 +183,8 @@ impl Layout {
             return self.lines.extend(code::draw_fence(slice, look));
         }
         if !found.apart {
-            return Writer::new(text, base, look, &mut self.lines).unit(&found.events[unit.events.clone()], unit.kind);
+            return MarkdownWriter::new(text, base, look, &mut self.lines)
+                .unit(&found.events[unit.events.clone()], unit.kind);
         }
         let prepared = source::with_math(slice);
         let parsed = scan::parse(&prepared, &self.definitions);
@@ -191,7 +192,7 @@ impl Layout {
             UnitKind::Item { .. } => parsed.events.get(1..parsed.events.len().saturating_sub(1)).unwrap_or_default(),
             _ => &parsed.events,
         };
-        Writer::new(text, start, look, &mut self.lines).unit(events, unit.kind);
+        MarkdownWriter::new(text, start, look, &mut self.lines).unit(events, unit.kind);
         self.definitions.extend(parsed.definitions);
     }
 

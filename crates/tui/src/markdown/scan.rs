@@ -9,7 +9,7 @@ use super::source::{has_math, is_behind_blank_line, line_start};
 
 pub type Events<'a> = Vec<(Event<'a>, Range<usize>)>;
 
-pub struct Scan<'a> {
+pub struct MarkdownScan<'a> {
     pub events: Events<'a>,
     pub units: Vec<Unit>,
     /// Units must be parsed one by one: there are definitions that only later units may see, or formulas to prepare.
@@ -54,7 +54,7 @@ impl Unit {
     }
 }
 
-impl Scan<'_> {
+impl MarkdownScan<'_> {
     /// The first unit that more text may change: the last one, and before it definitions that it may turn out to belong
     /// to.
     pub fn first_open(&self, text: &str) -> Option<usize> {
@@ -69,7 +69,7 @@ impl Scan<'_> {
     }
 }
 
-pub fn scan<'a>(text: &'a str, resume: Option<Resume>, definitions: &Definitions) -> Scan<'a> {
+pub fn scan<'a>(text: &'a str, resume: Option<Resume>, definitions: &Definitions) -> MarkdownScan<'a> {
     let parsed = parse(text, definitions);
     let mut units = Vec::new();
     let mut resume = resume;
@@ -101,7 +101,7 @@ pub fn scan<'a>(text: &'a str, resume: Option<Resume>, definitions: &Definitions
         }
     }
     units.sort_by_key(|unit| unit.start);
-    Scan { events: parsed.events, units, apart }
+    MarkdownScan { events: parsed.events, units, apart }
 }
 
 /// Footnotes may begin several on one line: nothing can be cut between them.

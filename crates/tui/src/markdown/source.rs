@@ -6,7 +6,7 @@ const LONGEST_FORMULA: usize = 2000;
 
 /// What is parsed, free of control characters.
 #[derive(Default)]
-pub struct Source {
+pub struct MarkdownSource {
     pub text: String,
     /// As it was given, when cleaning has changed something.
     given: Option<String>,
@@ -14,25 +14,25 @@ pub struct Source {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum SourceChange {
     None,
     Grown,
     Other,
 }
 
-impl Source {
-    pub fn set(&mut self, text: &str) -> Change {
+impl MarkdownSource {
+    pub fn set(&mut self, text: &str) -> SourceChange {
         let before = self.given.as_deref().unwrap_or(&self.text);
         let Some(more) = text.strip_prefix(before) else {
-            *self = Source::default();
+            *self = MarkdownSource::default();
             self.push(text);
-            return Change::Other;
+            return SourceChange::Other;
         };
         if more.is_empty() {
-            return Change::None;
+            return SourceChange::None;
         }
         self.push(more);
-        Change::Grown
+        SourceChange::Grown
     }
 
     fn push(&mut self, more: &str) {

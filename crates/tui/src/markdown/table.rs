@@ -13,15 +13,15 @@ const CROSSING: &str = "─┼─";
 const NARROWEST: usize = 6;
 
 /// Lines of a cell, before wrapping.
-type Cell = Vec<Line>;
+type CellLines = Vec<Line>;
 
-pub struct Table {
+pub struct MarkdownTable {
     alignments: Vec<Alignment>,
     /// The head is the first.
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<CellLines>>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub fn new(alignments: Vec<Alignment>) -> Self {
         Self { alignments, rows: Vec::new() }
     }
@@ -34,7 +34,7 @@ impl Table {
         self.rows.len() == 1
     }
 
-    pub fn cell(&mut self, cell: Cell) {
+    pub fn cell(&mut self, cell: CellLines) {
         if let Some(row) = self.rows.last_mut() {
             row.push(cell);
         }
@@ -105,7 +105,7 @@ impl Table {
         out
     }
 
-    fn grid_row(&self, row: &[Cell], widths: &[usize], border: Style) -> Vec<Line> {
+    fn grid_row(&self, row: &[CellLines], widths: &[usize], border: Style) -> Vec<Line> {
         let wrap_cell = |(column, width): (usize, &usize)| -> Vec<Line> {
             row.get(column).into_iter().flatten().flat_map(|line| wrap(line, *width)).collect()
         };

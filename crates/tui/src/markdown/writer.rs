@@ -9,7 +9,7 @@ use super::inline::Inline;
 use super::list::{Container, Containers};
 use super::scan::UnitKind;
 use super::source::is_behind_blank_line;
-use super::table::{Table, cells};
+use super::table::{MarkdownTable, cells};
 use crate::line::Line;
 use crate::style::{Attrs, Style};
 use crate::text::{wrap, wrap_text};
@@ -17,30 +17,30 @@ use crate::theme::{Theme, Token};
 
 /// What rows are drawn for.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct MarkdownLook<'a> {
     pub width: usize,
     pub theme: &'a Theme,
     pub show_urls: bool,
 }
 
-pub struct Writer<'a> {
+pub struct MarkdownWriter<'a> {
     /// The whole text, and where in it the events count from.
     text: &'a str,
     base: usize,
-    look: Look<'a>,
+    look: MarkdownLook<'a>,
     out: &'a mut Vec<Line>,
     containers: Containers,
     /// Numbers of the next items, for each list around.
     lists: Vec<Option<u64>>,
     inline: Inline<'a>,
-    table: Option<Table>,
+    table: Option<MarkdownTable>,
     /// Text that is taken as it is: of a code block, or of HTML.
     verbatim: Option<String>,
     info: String,
 }
 
-impl<'a> Writer<'a> {
-    pub fn new(text: &'a str, base: usize, look: Look<'a>, out: &'a mut Vec<Line>) -> Self {
+impl<'a> MarkdownWriter<'a> {
+    pub fn new(text: &'a str, base: usize, look: MarkdownLook<'a>, out: &'a mut Vec<Line>) -> Self {
         Self {
             text,
             base,
@@ -139,7 +139,7 @@ impl<'a> Writer<'a> {
             }
             Tag::Table(alignments) => {
                 self.begin(at);
-                self.table = Some(Table::new(alignments.clone()));
+                self.table = Some(MarkdownTable::new(alignments.clone()));
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
                 }
             }
             Tag::TableCell => {
-                let head = self.table.as_ref().is_some_and(Table::is_in_head);
+                let head = self.table.as_ref().is_some_and(MarkdownTable::is_in_head);
                 self.inline.open(if head { Style::PLAIN.bold() } else { Style::PLAIN });
             }
             inline => {
@@ -202,7 +202,7 @@ impl<'a> Writer<'a> {
     /// The parser leaves out cells for which the head has no column; here they are shown nevertheless.
     fn end_row(&mut self, range: &Range<usize>) {
         let row = self.text.get(self.base + range.start..self.base + range.end).unwrap_or_default();
-        let Some(known) = self.table.as_ref().map(Table::columns) else { return };
+        let Some(known) = self.table.as_ref().map(MarkdownTable::columns) else { return };
         for text in cells(row).into_iter().skip(known.max(1)) {
             self.inline.open(Style::PLAIN);
             self.inline.text(&text.replace("\\|", "|"));
@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
     }
 
     fn code(&mut self, code: &str) {
-        let look = Look { width: self.room(), ..self.look };
+        let look = MarkdownLook { width: self.room(), ..self.look };
         let mut code_rows = CodeRows::new(&self.info);
         let mut rows: Vec<Line> = code_rows.heading(look).into_iter().collect();
         let text = code.strip_suffix('\n').unwrap_or(code);

@@ -11,18 +11,18 @@ const DEEPEST: usize = 24;
 
 /// The formula without its dollar signs. Line breaks stand where the formula has `\\`.
 pub fn to_unicode(tex: &str) -> String {
-    let mut reader = Reader { rest: tex, depth: 0 };
+    let mut reader = MathReader { rest: tex, depth: 0 };
     let out = reader.sequence(None);
     let lines: Vec<String> = out.split('\n').map(squeeze).filter(|line| !line.is_empty()).collect();
     lines.join("\n")
 }
 
-struct Reader<'a> {
+struct MathReader<'a> {
     rest: &'a str,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MathReader<'a> {
     /// Up to the closing brace, or the end.
     fn sequence(&mut self, close: Option<char>) -> String {
         let mut out = String::new();

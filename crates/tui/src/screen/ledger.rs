@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use super::origin::{Place, Stream};
+use super::origin::{Stream, TextPosition};
 use crate::frame::Rows;
 use crate::line::Line;
 
@@ -16,7 +16,7 @@ const SAMPLES: usize = 8;
 
 /// Which rows are shown and which enter the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct RowPlan {
     /// The first row of the window.
     pub top: usize,
     /// The rows that enter the scrollback now.
@@ -24,7 +24,7 @@ pub struct Plan {
 }
 
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct RowLedger {
     committed: usize,
     /// What the last committed rows said.
     remembered: Vec<Remembered>,
@@ -35,16 +35,16 @@ struct Remembered {
     /// Of a picture there is none.
     fingerprint: Option<u64>,
     /// How much text there is up to the end of the row.
-    place: Place,
+    place: TextPosition,
 }
 
-impl Ledger {
+impl RowLedger {
     pub fn committed(&self) -> usize {
         self.committed
     }
 
     /// `settled` rows never change again. Frozen, as under an overlay, nothing enters the scrollback.
-    pub fn plan(&mut self, len: usize, settled: usize, height: usize, frozen: bool) -> Plan {
+    pub fn plan(&mut self, len: usize, settled: usize, height: usize, frozen: bool) -> RowPlan {
         let settled = settled.min(len);
         let end = len.saturating_sub(height);
         if len <= self.committed {
@@ -53,10 +53,10 @@ impl Ledger {
         }
         let top = end.max(self.committed);
         let to = if frozen { self.committed } else { self.committed.max(settled.min(top)) };
-        Plan { top, commit: self.committed..to }
+        RowPlan { top, commit: self.committed..to }
     }
 
-    pub fn commit(&mut self, rows: &dyn Rows, plan: &Plan) {
+    pub fn commit(&mut self, rows: &dyn Rows, plan: &RowPlan) {
         for at in plan.commit.clone() {
             self.remember(rows.row(at));
         }
@@ -79,14 +79,14 @@ impl Ledger {
         if self.committed == 0 {
             return;
         }
-        let places: Vec<Place> = self.remembered.iter().map(|row| row.place).collect();
+        let places: Vec<TextPosition> = self.remembered.iter().map(|row| row.place).collect();
         let covered = Stream::of(rows).covered_by(&places);
-        *self = Ledger::default();
+        *self = RowLedger::default();
         (0..covered).for_each(|at| self.remember(rows.row(at)));
     }
 
     fn remember(&mut self, line: &Line) {
-        let before = self.remembered.last().map_or(Place::default(), |row| row.place);
+        let before = self.remembered.last().map_or(TextPosition::default(), |row| row.place);
         self.remembered.push(Remembered { fingerprint: fingerprint(line), place: before.after(line) });
         self.committed += 1;
     }

@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use crate::frame::{Frame, Rows};
 use crate::line::Line;
-use ledger::{Ledger, Plan};
-use model::Window;
-use paint::{Erase, Leave, Paint};
+use ledger::{RowLedger, RowPlan};
+use model::ScreenWindow;
+use paint::{Erase, LeavingRows, Paint};
 pub use painted::Painted;
 pub use profile::{ColorDepth, Profile};
 use recent::Recent;
@@ -50,8 +50,8 @@ pub struct Renderer {
     painted: Size,
     /// The rows have been laid out for another width since.
     rewrapped: bool,
-    ledger: Ledger,
-    window: Window,
+    ledger: RowLedger,
+    window: ScreenWindow,
     gesture: Option<Gesture>,
     /// Rows of the last frame that never change again and were shown as they are.
     settled: usize,
@@ -70,8 +70,8 @@ impl Renderer {
             size,
             painted: size,
             rewrapped: false,
-            ledger: Ledger::default(),
-            window: Window::default(),
+            ledger: RowLedger::default(),
+            window: ScreenWindow::default(),
             gesture: Some(Gesture::Begin),
             settled: 0,
             recent: Recent::default(),
@@ -129,7 +129,7 @@ impl Renderer {
 
     /// The next frame belongs to another conversation, or shows the same one in another way.
     pub fn replace(&mut self) {
-        self.ledger = Ledger::default();
+        self.ledger = RowLedger::default();
         self.recent.clear();
         self.certain = None;
         if self.gesture != Some(Gesture::Begin) {
@@ -139,7 +139,7 @@ impl Renderer {
 
     /// Something else has written to the terminal, such as an editor; the next frame begins where the cursor is now.
     pub fn begin_again(&mut self) {
-        self.window = Window::default();
+        self.window = ScreenWindow::default();
         self.gesture = Some(Gesture::Begin);
     }
 
@@ -148,7 +148,7 @@ impl Renderer {
         self.follow_resize();
         let gesture = self.gesture.take();
         if gesture == Some(Gesture::Replace) {
-            self.ledger = Ledger::default();
+            self.ledger = RowLedger::default();
         }
         if std::mem::take(&mut self.rewrapped) {
             self.ledger.realign(frame.rows);
@@ -229,15 +229,15 @@ impl Renderer {
     }
 
     /// How the rows that are shown no longer leave the window, `None` when it must be written as a whole.
-    fn leave(&self, all: &dyn Rows, plan: &Plan) -> Option<Leave> {
+    fn leave(&self, all: &dyn Rows, plan: &RowPlan) -> Option<LeavingRows> {
         let from = self.window.top;
         let leaving = plan.top.checked_sub(from).filter(|leaving| *leaving <= self.window.rows.len())?;
         if plan.commit.is_empty() {
-            return Some(Leave::Hidden(leaving));
+            return Some(LeavingRows::Hidden(leaving));
         }
         // Into the scrollback goes exactly what is committed, as it stands there.
         let untouched = || (0..leaving).all(|at| self.window.rows[at].looks_like(all.row(from + at)));
-        (plan.commit == (from..plan.top) && untouched()).then_some(Leave::Scrolled(leaving))
+        (plan.commit == (from..plan.top) && untouched()).then_some(LeavingRows::Scrolled(leaving))
     }
 
     fn rewrite(&mut self, frame: &Frame<'_>, erase: Erase, out: &mut Vec<u8>, how: &'static str) -> &'static str {
@@ -246,7 +246,7 @@ impl Renderer {
         how
     }
 
-    fn rewrite_as(&mut self, frame: &Frame<'_>, plan: &Plan, erase: Erase, out: &mut Vec<u8>) {
+    fn rewrite_as(&mut self, frame: &Frame<'_>, plan: &RowPlan, erase: Erase, out: &mut Vec<u8>) {
         let covered = self.covered(frame, plan);
         let rows = visible(frame, plan, &covered);
         self.ledger.commit(frame.rows, plan);
@@ -257,12 +257,12 @@ impl Renderer {
         paint.finish();
     }
 
-    fn plan(&mut self, frame: &Frame<'_>) -> Plan {
+    fn plan(&mut self, frame: &Frame<'_>) -> RowPlan {
         self.ledger.plan(frame.rows.len(), frame.settled, self.size.height, frame.overlay.is_some())
     }
 
     /// The rows of the window with the overlay over them, when there is one.
-    fn covered(&self, frame: &Frame<'_>, plan: &Plan) -> Option<Vec<Line>> {
+    fn covered(&self, frame: &Frame<'_>, plan: &RowPlan) -> Option<Vec<Line>> {
         let overlay = frame.overlay.as_ref()?;
         let mut rows: Vec<Line> = (plan.top..frame.rows.len()).map(|at| frame.rows.row(at).clone()).collect();
         model::lay_over(&mut rows, overlay, self.size);
@@ -270,7 +270,7 @@ impl Renderer {
     }
 }
 
-fn visible<'a>(frame: &Frame<'a>, plan: &Plan, covered: &'a Option<Vec<Line>>) -> Vec<&'a Line> {
+fn visible<'a>(frame: &Frame<'a>, plan: &RowPlan, covered: &'a Option<Vec<Line>>) -> Vec<&'a Line> {
     static EMPTY: Line = Line { spans: Vec::new(), fill: None, cursor: None, escape: None };
     let mut rows: Vec<&Line> = match covered {
         Some(rows) => rows.iter().collect(),

@@ -10,7 +10,7 @@ use crate::style::Style;
 
 /// Rows and columns here count from the first row of the window, wherever on the screen that is.
 #[derive(Debug, Default)]
-pub struct Window {
+pub struct ScreenWindow {
     /// The row of the frame that is its first.
     pub top: usize,
     pub rows: Vec<Line>,
@@ -24,7 +24,7 @@ pub struct Window {
     pub painted: bool,
 }
 
-impl Window {
+impl ScreenWindow {
     /// A terminal that gets lower keeps the row of the cursor and pushes the ones at the top into the scrollback. Gives
     /// how many of ours; what is below the cursor may be cut off, and is painted again.
     pub fn resized(&mut self, from: Size, to: Size) -> usize {

@@ -15,25 +15,25 @@ const STEPS: usize = 24;
 
 /// How much text there is up to a place, and which.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     letters: usize,
     sum: u64,
 }
 
-impl Place {
-    pub fn after(self, line: &Line) -> Place {
-        letters(line).fold(self, Place::with)
+impl TextPosition {
+    pub fn after(self, line: &Line) -> TextPosition {
+        letters(line).fold(self, TextPosition::with)
     }
 
-    fn with(self, letter: char) -> Place {
-        Place {
+    fn with(self, letter: char) -> TextPosition {
+        TextPosition {
             letters: self.letters + 1,
             sum: self.sum.wrapping_mul(BASE).wrapping_add(u64::from(u32::from(letter)) + 1),
         }
     }
 
     /// The sum of the text from another place to this one.
-    fn since(self, start: Place) -> u64 {
+    fn since(self, start: TextPosition) -> u64 {
         self.sum.wrapping_sub(start.sum.wrapping_mul(power(self.letters - start.letters)))
     }
 }
@@ -58,14 +58,14 @@ fn power(mut exponent: usize) -> u64 {
 /// All the text of a frame.
 pub struct Stream {
     /// After each letter, beginning with none.
-    places: Vec<Place>,
+    places: Vec<TextPosition>,
     /// The letters up to the end of each row.
     ends: Vec<usize>,
 }
 
 impl Stream {
     pub fn of(rows: &dyn Rows) -> Self {
-        let mut place = Place::default();
+        let mut place = TextPosition::default();
         let (mut places, mut ends) = (vec![place], Vec::with_capacity(rows.len()));
         for at in 0..rows.len() {
             for letter in letters(rows.row(at)) {
@@ -79,7 +79,7 @@ impl Stream {
 
     /// How many rows say nothing but what rows with these places at their ends have said. When it cannot be found out,
     /// none: rather twice than never.
-    pub fn covered_by(&self, old: &[Place]) -> usize {
+    pub fn covered_by(&self, old: &[TextPosition]) -> usize {
         let Some(last) = old.len().checked_sub(1) else { return 0 };
         let near = last.saturating_sub(STEPS)..=last;
         let far = (1..).map(|step| STEPS << step).take_while(|back| *back <= last).map(|back| last - back);
@@ -92,10 +92,10 @@ impl Stream {
     }
 
     /// After how many letters of the frame the text stands that ended the old row.
-    fn find(&self, old: &[Place], row: usize, context: usize) -> Option<usize> {
+    fn find(&self, old: &[TextPosition], row: usize, context: usize) -> Option<usize> {
         let end = old[row];
         let start = old[..row].iter().rposition(|place| end.letters - place.letters >= context);
-        let start = start.map_or(Place::default(), |at| old[at]);
+        let start = start.map_or(TextPosition::default(), |at| old[at]);
         let length = end.letters.checked_sub(start.letters).filter(|length| *length > 0)?;
         let (wanted, power) = (end.since(start), power(length));
         let found = |at: &usize| {
@@ -125,8 +125,8 @@ mod tests {
     #[track_caller]
     fn check(old: &[&str], new: &[&str], expect: usize) {
         let lines = |rows: &[&str]| rows.iter().map(|row| Line::from((*row).to_owned())).collect::<Vec<_>>();
-        let mut place = Place::default();
-        let places: Vec<Place> = lines(old)
+        let mut place = TextPosition::default();
+        let places: Vec<TextPosition> = lines(old)
             .iter()
             .map(|line| {
                 place = place.after(line);

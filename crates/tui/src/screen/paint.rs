@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::model::Window;
+use super::model::ScreenWindow;
 use super::profile::Profile;
 use super::row;
 use crate::line::Line;
@@ -20,7 +20,7 @@ pub enum Erase {
 
 /// Where the first rows of the window go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
+pub enum LeavingRows {
     /// Into the scrollback.
     Scrolled(usize),
     /// Out of sight, until they are settled.
@@ -30,7 +30,7 @@ pub enum Leave {
 pub struct Paint<'a> {
     profile: &'a Profile,
     width: usize,
-    window: &'a mut Window,
+    window: &'a mut ScreenWindow,
     out: &'a mut Vec<u8>,
     /// Where the bytes of this frame begin.
     start: usize,
@@ -39,7 +39,7 @@ pub struct Paint<'a> {
 }
 
 impl<'a> Paint<'a> {
-    pub fn new(profile: &'a Profile, width: usize, window: &'a mut Window, out: &'a mut Vec<u8>) -> Self {
+    pub fn new(profile: &'a Profile, width: usize, window: &'a mut ScreenWindow, out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
         if profile.synchronized {
             out.extend_from_slice(b"\x1b[?2026h");
@@ -99,14 +99,14 @@ impl<'a> Paint<'a> {
     }
 
     /// Turns the window into another one after its first rows have left it at the top.
-    pub fn change_to(&mut self, leave: Leave, rows: &[&Line]) {
+    pub fn change_to(&mut self, leave: LeavingRows, rows: &[&Line]) {
         match leave {
-            Leave::Scrolled(leaving) => {
+            LeavingRows::Scrolled(leaving) => {
                 self.extend(self.window.rows.len() - leaving, rows.len());
                 self.window.rows.drain(..leaving);
                 self.window.cursor_row = self.window.cursor_row.saturating_sub(leaving);
             }
-            Leave::Hidden(leaving) => {
+            LeavingRows::Hidden(leaving) => {
                 self.hide(leaving);
                 self.extend(self.window.rows.len(), rows.len());
             }

@@ -26,7 +26,7 @@ pub use announce::Notification;
 pub use capabilities::{Capabilities, ImageProtocol, Multiplexer, NotifyBy, TerminalId};
 pub use env::TerminalEnv;
 pub use probe::Capability;
-use shared::{Phase, Shared};
+use shared::{SharedTerminal, TerminalPhase};
 pub use system::window_size;
 
 use crate::image::{CellSize, ImageWay};
@@ -68,7 +68,7 @@ pub enum Signal {
 }
 
 pub struct Terminal {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTerminal>,
     events: UnboundedReceiver<TermEvent>,
     reader: Option<JoinHandle<()>>,
     signals: system::Signals,
@@ -86,7 +86,7 @@ impl Terminal {
     fn open_on(tty: system::Tty, options: TerminalOptions) -> io::Result<Terminal> {
         let (sender, events) = unbounded_channel();
         let (waker, wake) = system::waker()?;
-        let shared = Arc::new(Shared::new(tty, waker, sender, &options.env));
+        let shared = Arc::new(SharedTerminal::new(tty, waker, sender, &options.env));
         restore_in_a_panic(&shared);
         let signals = system::Signals::listen(&shared)?;
         shared.begin(&options)?;
@@ -95,7 +95,7 @@ impl Terminal {
         let reader = match reader.spawn(move || system::read(&reading, &wake)) {
             Ok(reader) => reader,
             Err(error) => {
-                shared.leave(Phase::Ended);
+                shared.leave(TerminalPhase::Ended);
                 return Err(error);
             }
         };
@@ -151,11 +151,11 @@ impl Terminal {
     /// Hands the terminal to another program, such as an editor. No key is read until [`Self::resume`].
     pub fn pause(&mut self) {
         self.shared.wait_for_answers();
-        self.shared.leave(Phase::Paused);
+        self.shared.leave(TerminalPhase::Paused);
     }
 
     pub fn resume(&mut self) -> io::Result<()> {
-        self.shared.enter(Phase::Paused)
+        self.shared.enter(TerminalPhase::Paused)
     }
 
     /// Hands the terminal back to the shell and stops the job, as ctrl+z does elsewhere. Returns at once; when it goes on
@@ -197,7 +197,7 @@ const READER: &str = "terminal";
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.shared.wait_for_answers();
-        self.shared.leave(Phase::Ended);
+        self.shared.leave(TerminalPhase::Ended);
         self.signals.forget();
         self.shared.stop_reader();
         if let Some(reader) = self.reader.take() {
@@ -210,14 +210,14 @@ impl Drop for Terminal {
 /// The message of a panic has to be readable, so the terminal is handed back before it is printed. Only a panic of the
 /// thread that opened the terminal, or of its reader, is the end: others are somebody's business who goes on, and their
 /// messages must not get into the picture.
-fn restore_in_a_panic(shared: &Arc<Shared>) {
+fn restore_in_a_panic(shared: &Arc<SharedTerminal>) {
     let shared = Arc::downgrade(shared);
     let owner = std::thread::current().id();
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(shared) = shared.upgrade() {
             let thread = std::thread::current();
-            if thread.id() != owner && thread.name() != Some(READER) && shared.phase() == Phase::Active {
+            if thread.id() != owner && thread.name() != Some(READER) && shared.phase() == TerminalPhase::Active {
                 return;
             }
             shared.leave_in_a_hurry();

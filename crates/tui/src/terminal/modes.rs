@@ -2,7 +2,7 @@
 
 /// One thing that is switched on, and must be off when the terminal is handed back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum TerminalMode {
     BracketedPaste,
     Focus,
     /// SGR reports of buttons, drags and the wheel.
@@ -18,30 +18,30 @@ pub enum Mode {
     Title,
 }
 
-impl Mode {
+impl TerminalMode {
     fn enter(self) -> String {
         match self {
-            Mode::KittyKeyboard(flags) => format!("\x1b[>{flags}u"),
-            Mode::BracketedPaste => "\x1b[?2004h".to_owned(),
-            Mode::Focus => "\x1b[?1004h".to_owned(),
-            Mode::Mouse => "\x1b[?1002h\x1b[?1006h".to_owned(),
-            Mode::ModifyOtherKeys => "\x1b[>4;2m".to_owned(),
-            Mode::Appearance => "\x1b[?2031h".to_owned(),
-            Mode::InBandSize => "\x1b[?2048h".to_owned(),
-            Mode::Title => "\x1b[22;0t".to_owned(),
+            TerminalMode::KittyKeyboard(flags) => format!("\x1b[>{flags}u"),
+            TerminalMode::BracketedPaste => "\x1b[?2004h".to_owned(),
+            TerminalMode::Focus => "\x1b[?1004h".to_owned(),
+            TerminalMode::Mouse => "\x1b[?1002h\x1b[?1006h".to_owned(),
+            TerminalMode::ModifyOtherKeys => "\x1b[>4;2m".to_owned(),
+            TerminalMode::Appearance => "\x1b[?2031h".to_owned(),
+            TerminalMode::InBandSize => "\x1b[?2048h".to_owned(),
+            TerminalMode::Title => "\x1b[22;0t".to_owned(),
         }
     }
 
     fn leave(self) -> &'static str {
         match self {
-            Mode::KittyKeyboard(_) => "\x1b[<u",
-            Mode::BracketedPaste => "\x1b[?2004l",
-            Mode::Focus => "\x1b[?1004l",
-            Mode::Mouse => "\x1b[?1006l\x1b[?1002l",
-            Mode::ModifyOtherKeys => "\x1b[>4;0m",
-            Mode::Appearance => "\x1b[?2031l",
-            Mode::InBandSize => "\x1b[?2048l",
-            Mode::Title => "\x1b[23;0t",
+            TerminalMode::KittyKeyboard(_) => "\x1b[<u",
+            TerminalMode::BracketedPaste => "\x1b[?2004l",
+            TerminalMode::Focus => "\x1b[?1004l",
+            TerminalMode::Mouse => "\x1b[?1006l\x1b[?1002l",
+            TerminalMode::ModifyOtherKeys => "\x1b[>4;0m",
+            TerminalMode::Appearance => "\x1b[?2031l",
+            TerminalMode::InBandSize => "\x1b[?2048l",
+            TerminalMode::Title => "\x1b[23;0t",
         }
     }
 }
@@ -55,19 +55,19 @@ pub const AFTER_A_FRAME: &str = "\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h";
 
 #[derive(Debug, Default)]
 pub struct Modes {
-    on: Vec<Mode>,
+    on: Vec<TerminalMode>,
 }
 
 impl Modes {
     /// Also switches it on, unless it is.
-    pub fn push(&mut self, mode: Mode, out: &mut Vec<u8>) {
+    pub fn push(&mut self, mode: TerminalMode, out: &mut Vec<u8>) {
         if !self.on.contains(&mode) {
             out.extend_from_slice(mode.enter().as_bytes());
             self.on.push(mode);
         }
     }
 
-    pub fn remove(&mut self, mode: Mode, out: &mut Vec<u8>) {
+    pub fn remove(&mut self, mode: TerminalMode, out: &mut Vec<u8>) {
         if let Some(at) = self.on.iter().position(|one| *one == mode) {
             out.extend_from_slice(mode.leave().as_bytes());
             self.on.remove(at);
@@ -75,7 +75,7 @@ impl Modes {
     }
 
     pub fn has_kitty(&self) -> bool {
-        self.on.iter().any(|mode| matches!(mode, Mode::KittyKeyboard(_)))
+        self.on.iter().any(|mode| matches!(mode, TerminalMode::KittyKeyboard(_)))
     }
 
     /// Switches all off, and remembers them.
@@ -99,12 +99,17 @@ mod tests {
     #[test]
     fn the_end_mirrors_the_beginning() {
         let (mut modes, mut out) = (Modes::default(), Vec::new());
-        for mode in [Mode::BracketedPaste, Mode::Focus, Mode::ModifyOtherKeys, Mode::BracketedPaste] {
+        for mode in [
+            TerminalMode::BracketedPaste,
+            TerminalMode::Focus,
+            TerminalMode::ModifyOtherKeys,
+            TerminalMode::BracketedPaste,
+        ] {
             modes.push(mode, &mut out);
         }
-        modes.remove(Mode::ModifyOtherKeys, &mut out);
-        modes.remove(Mode::Mouse, &mut out);
-        modes.push(Mode::KittyKeyboard(5), &mut out);
+        modes.remove(TerminalMode::ModifyOtherKeys, &mut out);
+        modes.remove(TerminalMode::Mouse, &mut out);
+        modes.push(TerminalMode::KittyKeyboard(5), &mut out);
         let began = String::from_utf8(std::mem::take(&mut out)).unwrap();
         assert_eq!(began, "\x1b[?2004h\x1b[?1004h\x1b[>4;2m\x1b[>4;0m\x1b[>5u");
         modes.leave(&mut out);
@@ -116,14 +121,14 @@ mod tests {
     #[test]
     fn every_mode_is_off_in_the_end() {
         let every = [
-            Mode::BracketedPaste,
-            Mode::Focus,
-            Mode::Mouse,
-            Mode::KittyKeyboard(5),
-            Mode::ModifyOtherKeys,
-            Mode::Appearance,
-            Mode::InBandSize,
-            Mode::Title,
+            TerminalMode::BracketedPaste,
+            TerminalMode::Focus,
+            TerminalMode::Mouse,
+            TerminalMode::KittyKeyboard(5),
+            TerminalMode::ModifyOtherKeys,
+            TerminalMode::Appearance,
+            TerminalMode::InBandSize,
+            TerminalMode::Title,
         ];
         for mode in every {
             assert!(ALL_OFF.contains(mode.leave()), "{mode:?}");

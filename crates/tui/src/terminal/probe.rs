@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::input::Reply;
+use crate::input::TerminalReply;
 use crate::theme::Rgb;
 
 const SENTINEL: &str = "\x1b[c";
@@ -109,24 +109,28 @@ impl Prober {
     }
 
     /// What a reply says; also one that comes late, or that nobody asked for.
-    pub fn reply(&mut self, reply: Reply) -> Vec<Capability> {
+    pub fn reply(&mut self, reply: TerminalReply) -> Vec<Capability> {
         let (probe, capability) = match reply {
-            Reply::Attributes(attributes) => return self.sentinel(&attributes),
-            Reply::KittyKeyboard(_) => (Probe::Keyboard, Capability::KittyKeyboard(true)),
-            Reply::Mode { mode: SYNCHRONIZED, state } => {
+            TerminalReply::Attributes(attributes) => return self.sentinel(&attributes),
+            TerminalReply::KittyKeyboard(_) => (Probe::Keyboard, Capability::KittyKeyboard(true)),
+            TerminalReply::Mode { mode: SYNCHRONIZED, state } => {
                 (Probe::Synchronized, Capability::Synchronized(is_known(state)))
             }
-            Reply::Mode { mode: APPEARANCE, state } => {
+            TerminalReply::Mode { mode: APPEARANCE, state } => {
                 (Probe::AppearanceNews, Capability::AppearanceNews(is_known(state)))
             }
-            Reply::Mode { mode: IN_BAND_SIZE, state } => (Probe::InBandSize, Capability::InBandSize(is_known(state))),
-            Reply::Background(rgb) => (Probe::Background, Capability::Background(rgb)),
-            Reply::Version(version) => (Probe::Version, Capability::Version(version)),
-            Reply::Graphics { supported } => (Probe::Graphics, Capability::Graphics(supported)),
-            Reply::Notifications(_) => (Probe::Notifications, Capability::Notifications(true)),
-            Reply::CellPixels { width, height } => (Probe::CellPixels, Capability::CellPixels { width, height }),
-            Reply::Appearance { dark } => return vec![Capability::Appearance { dark }],
-            Reply::Mode { .. } | Reply::Size { .. } => return Vec::new(),
+            TerminalReply::Mode { mode: IN_BAND_SIZE, state } => {
+                (Probe::InBandSize, Capability::InBandSize(is_known(state)))
+            }
+            TerminalReply::Background(rgb) => (Probe::Background, Capability::Background(rgb)),
+            TerminalReply::Version(version) => (Probe::Version, Capability::Version(version)),
+            TerminalReply::Graphics { supported } => (Probe::Graphics, Capability::Graphics(supported)),
+            TerminalReply::Notifications(_) => (Probe::Notifications, Capability::Notifications(true)),
+            TerminalReply::CellPixels { width, height } => {
+                (Probe::CellPixels, Capability::CellPixels { width, height })
+            }
+            TerminalReply::Appearance { dark } => return vec![Capability::Appearance { dark }],
+            TerminalReply::Mode { .. } | TerminalReply::Size { .. } => return Vec::new(),
         };
         for owner in &mut self.owners {
             owner.retain(|one| *one != probe);

@@ -9,10 +9,10 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::capabilities::{Capabilities, Multiplexer, TerminalId};
 use super::env::TerminalEnv;
-use super::modes::{AFTER_A_FRAME, ALL_OFF, Mode, Modes};
+use super::modes::{AFTER_A_FRAME, ALL_OFF, Modes, TerminalMode};
 use super::probe::{Capability, Probe, Prober};
 use super::{TermEvent, TerminalOptions, system};
-use crate::input::{Decoded, Reply};
+use crate::input::{Decoded, TerminalReply};
 use crate::screen::Size;
 use crate::theme::Rgb;
 
@@ -28,7 +28,7 @@ const FRAME_TAKES: Duration = Duration::from_millis(200);
 /// Who has the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Phase {
+pub enum TerminalPhase {
     Active,
     /// Another program.
     Paused,
@@ -38,7 +38,7 @@ pub enum Phase {
     Ended,
 }
 
-pub struct Shared {
+pub struct SharedTerminal {
     pub tty: system::Tty,
     pub waker: system::Waker,
     events: UnboundedSender<TermEvent>,
@@ -46,7 +46,7 @@ pub struct Shared {
     /// Changed only while `state` is locked.
     phase: AtomicU8,
     rows_below: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<TerminalFacts>,
     /// The prober may have got its last answer.
     answered: Condvar,
     /// Held while bytes are written, so that no sequence is cut by another.
@@ -54,7 +54,7 @@ pub struct Shared {
     fallback: Size,
 }
 
-struct State {
+struct TerminalFacts {
     modes: Modes,
     prober: Prober,
     asked: Instant,
@@ -67,10 +67,10 @@ struct State {
     left_on: bool,
 }
 
-impl Shared {
+impl SharedTerminal {
     pub fn new(tty: system::Tty, waker: system::Waker, events: UnboundedSender<TermEvent>, env: &TerminalEnv) -> Self {
         let fallback = env.size();
-        let state = State {
+        let state = TerminalFacts {
             modes: Modes::default(),
             prober: Prober::default(),
             asked: Instant::now(),
@@ -85,7 +85,7 @@ impl Shared {
             waker,
             events,
             queued: AtomicUsize::new(0),
-            phase: AtomicU8::new(Phase::Ended as u8),
+            phase: AtomicU8::new(TerminalPhase::Ended as u8),
             rows_below: AtomicUsize::new(0),
             state: Mutex::new(state),
             answered: Condvar::new(),
@@ -97,12 +97,12 @@ impl Shared {
     pub fn begin(&self, options: &TerminalOptions) -> io::Result<()> {
         let mut state = self.lock();
         self.tty.make_raw()?;
-        self.set_phase(Phase::Active);
+        self.set_phase(TerminalPhase::Active);
         let mut out = Vec::new();
-        state.modes.push(Mode::BracketedPaste, &mut out);
-        state.modes.push(Mode::Focus, &mut out);
+        state.modes.push(TerminalMode::BracketedPaste, &mut out);
+        state.modes.push(TerminalMode::Focus, &mut out);
         if options.mouse {
-            state.modes.push(Mode::Mouse, &mut out);
+            state.modes.push(TerminalMode::Mouse, &mut out);
         }
         for group in state.capabilities.probes() {
             state.prober.ask(&group, &mut out);
@@ -111,7 +111,7 @@ impl Shared {
         let written = self.write_control(&out);
         drop(state);
         if written.is_err() {
-            self.leave(Phase::Ended);
+            self.leave(TerminalPhase::Ended);
         }
         written
     }
@@ -121,18 +121,18 @@ impl Shared {
         for decoded in decoded {
             match decoded {
                 Decoded::Input(input) => self.send(TermEvent::Input(input)),
-                Decoded::Reply(Reply::Size { width, height }) => self.resized(Size { width, height }),
+                Decoded::Reply(TerminalReply::Size { width, height }) => self.resized(Size { width, height }),
                 Decoded::Reply(reply) => self.learn(reply),
             }
         }
     }
 
-    fn learn(&self, reply: Reply) {
+    fn learn(&self, reply: TerminalReply) {
         let mut state = self.lock();
         for capability in state.prober.reply(reply) {
             let mut out = Vec::new();
             state.learn(&capability, &mut out);
-            if self.phase() == Phase::Active {
+            if self.phase() == TerminalPhase::Active {
                 // If that cannot be written the reader will soon find the terminal closed.
                 let _ = self.write_control(&out);
             }
@@ -151,31 +151,31 @@ impl Shared {
     /// Answers that come after the end would be typed into the shell.
     pub fn wait_for_answers(&self) {
         let state = self.lock();
-        if self.phase() == Phase::Active && state.asked.elapsed() < ANSWERS_TAKE {
-            let waits = |state: &mut State| state.prober.is_waiting();
+        if self.phase() == TerminalPhase::Active && state.asked.elapsed() < ANSWERS_TAKE {
+            let waits = |state: &mut TerminalFacts| state.prober.is_waiting();
             drop(self.answered.wait_timeout_while(state, END_WAITS, waits));
         }
     }
 
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let _writing = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.phase() == Phase::Active { self.tty.write_all(bytes) } else { Ok(()) }
+        if self.phase() == TerminalPhase::Active { self.tty.write_all(bytes) } else { Ok(()) }
     }
 
     /// Hands the terminal back, unless that has happened.
-    pub fn leave(&self, next: Phase) {
+    pub fn leave(&self, next: TerminalPhase) {
         let mut state = self.lock();
         self.leave_as(&mut state, next);
     }
 
-    fn leave_as(&self, state: &mut State, next: Phase) {
+    fn leave_as(&self, state: &mut TerminalFacts, next: TerminalPhase) {
         let was = self.phase();
-        if was == Phase::Ended {
+        if was == TerminalPhase::Ended {
             return;
         }
         self.set_phase(next);
-        state.left_on |= was == Phase::Active && !self.tty.is_ours();
-        if was == Phase::Active && !state.left_on {
+        state.left_on |= was == TerminalPhase::Active && !self.tty.is_ours();
+        if was == TerminalPhase::Active && !state.left_on {
             let mut out = AFTER_A_FRAME.as_bytes().to_vec();
             state.modes.leave(&mut out);
             // A terminal that is gone needs no restoring.
@@ -187,36 +187,36 @@ impl Shared {
 
     /// In a panic, or when somebody who was told to end does not: whoever holds a lock may never let go of it.
     pub fn leave_in_a_hurry(&self) {
-        if self.phase() == Phase::Active && self.tty.takes_bytes() {
+        if self.phase() == TerminalPhase::Active && self.tty.takes_bytes() {
             let below = self.rows_below.load(Ordering::Relaxed);
             let down = if below > 0 { format!("\x1b[{below}B") } else { String::new() };
             match try_for(FRAME_TAKES, || unpoisoned(self.state.try_lock())) {
-                Some(mut state) => self.leave_as(&mut state, Phase::Ended),
+                Some(mut state) => self.leave_as(&mut state, TerminalPhase::Ended),
                 None => {
-                    self.set_phase(Phase::Ended);
+                    self.set_phase(TerminalPhase::Ended);
                     let _ = self.write_control(format!("{AFTER_A_FRAME}{ALL_OFF}").as_bytes());
                     let _ = self.tty.restore();
                 }
             }
             let _ = self.write_control(format!("{down}\r\n").as_bytes());
         }
-        self.set_phase(Phase::Ended);
+        self.set_phase(TerminalPhase::Ended);
         self.send(TermEvent::Closed);
     }
 
     /// Takes the terminal again, if it was left in that way.
-    pub fn enter(&self, left: Phase) -> io::Result<()> {
+    pub fn enter(&self, left: TerminalPhase) -> io::Result<()> {
         let mut state = self.lock();
         if self.phase() != left {
             return Ok(());
         }
-        if left == Phase::Suspended {
+        if left == TerminalPhase::Suspended {
             self.tty.look_again();
         }
         self.tty.make_raw()?;
-        self.set_phase(Phase::Active);
+        self.set_phase(TerminalPhase::Active);
         let mut out = Vec::new();
-        if std::mem::take(&mut state.left_on) || left == Phase::Active {
+        if std::mem::take(&mut state.left_on) || left == TerminalPhase::Active {
             // It was stopped without a chance to leave.
             out.extend_from_slice(AFTER_A_FRAME.as_bytes());
             state.modes.leave(&mut out);
@@ -234,8 +234,8 @@ impl Shared {
         if !system::Tty::HAS_JOBS {
             return;
         }
-        self.leave(Phase::Suspended);
-        if self.phase() == Phase::Suspended {
+        self.leave(TerminalPhase::Suspended);
+        if self.phase() == TerminalPhase::Suspended {
             self.tty.stop_the_job();
             self.waker.wake();
         }
@@ -247,10 +247,10 @@ impl Shared {
             return Ok(());
         }
         let mut out = Vec::new();
-        state.modes.push(Mode::Title, &mut out);
+        state.modes.push(TerminalMode::Title, &mut out);
         out.extend_from_slice(sequence.as_bytes());
         state.title = Some(sequence);
-        if self.phase() == Phase::Active { self.write_control(&out) } else { Ok(()) }
+        if self.phase() == TerminalPhase::Active { self.write_control(&out) } else { Ok(()) }
     }
 
     /// Asks the system for the size, and tells when it is another.
@@ -287,13 +287,13 @@ impl Shared {
         self.queued.load(Ordering::Relaxed)
     }
 
-    pub fn phase(&self) -> Phase {
-        let phases = [Phase::Active, Phase::Paused, Phase::Suspended];
+    pub fn phase(&self) -> TerminalPhase {
+        let phases = [TerminalPhase::Active, TerminalPhase::Paused, TerminalPhase::Suspended];
         let now = self.phase.load(Ordering::SeqCst);
-        phases.into_iter().find(|phase| *phase as u8 == now).unwrap_or(Phase::Ended)
+        phases.into_iter().find(|phase| *phase as u8 == now).unwrap_or(TerminalPhase::Ended)
     }
 
-    fn set_phase(&self, phase: Phase) {
+    fn set_phase(&self, phase: TerminalPhase) {
         self.phase.store(phase as u8, Ordering::SeqCst);
     }
 
@@ -320,7 +320,7 @@ impl Shared {
     /// Runs while nobody can hand the terminal to somebody else.
     pub fn while_active<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
         let _state = self.lock();
-        (self.phase() == Phase::Active).then(read)
+        (self.phase() == TerminalPhase::Active).then(read)
     }
 
     /// What nobody waits behind: if a frame blocks, because the terminal takes nothing, the locks do not matter any more.
@@ -329,12 +329,12 @@ impl Shared {
         self.tty.write_all(bytes)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TerminalFacts> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl TerminalFacts {
     /// Takes over what the terminal said, and what it is told because of that.
     fn learn(&mut self, capability: &Capability, out: &mut Vec<u8>) {
         self.capabilities.learn(capability);
@@ -343,15 +343,15 @@ impl State {
         }
         match capability {
             Capability::KittyKeyboard(true) => {
-                self.modes.remove(Mode::ModifyOtherKeys, out);
-                self.modes.push(Mode::KittyKeyboard(self.kitty_flags()), out);
+                self.modes.remove(TerminalMode::ModifyOtherKeys, out);
+                self.modes.push(TerminalMode::KittyKeyboard(self.kitty_flags()), out);
             }
             Capability::KittyKeyboard(false) if !self.modes.has_kitty() && self.understands_other_keys() => {
-                self.modes.push(Mode::ModifyOtherKeys, out);
+                self.modes.push(TerminalMode::ModifyOtherKeys, out);
             }
-            Capability::AppearanceNews(true) => self.modes.push(Mode::Appearance, out),
+            Capability::AppearanceNews(true) => self.modes.push(TerminalMode::Appearance, out),
             // Elsewhere a signal tells, and for every terminal.
-            Capability::InBandSize(true) if cfg!(windows) => self.modes.push(Mode::InBandSize, out),
+            Capability::InBandSize(true) if cfg!(windows) => self.modes.push(TerminalMode::InBandSize, out),
             Capability::Background(rgb) => self.background = Some(*rgb),
             Capability::Appearance { .. } => self.ask(Probe::Background, out),
             _ => {}

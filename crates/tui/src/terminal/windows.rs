@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::TermEvent;
-use super::shared::{Phase, Shared};
-use crate::input::Decoder;
+use super::shared::{SharedTerminal, TerminalPhase};
+use crate::input::InputDecoder;
 use crate::screen::Size;
 
 type Handle = *mut c_void;
@@ -29,7 +29,7 @@ const VK_MENU: u16 = 0x12;
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Record {
+struct InputRecord {
     kind: u16,
     key_down: i32,
     repeat: u16,
@@ -44,7 +44,7 @@ unsafe extern "system" {
     fn GetStdHandle(which: u32) -> Handle;
     fn GetConsoleMode(console: Handle, mode: *mut u32) -> i32;
     fn SetConsoleMode(console: Handle, mode: u32) -> i32;
-    fn ReadConsoleInputW(console: Handle, records: *mut Record, most: u32, count: *mut u32) -> i32;
+    fn ReadConsoleInputW(console: Handle, records: *mut InputRecord, most: u32, count: *mut u32) -> i32;
     fn CreateEventW(security: *const c_void, manual: i32, set: i32, name: *const u16) -> Handle;
     fn SetEvent(event: Handle) -> i32;
     fn CloseHandle(handle: Handle) -> i32;
@@ -95,7 +95,7 @@ impl Tty {
     }
 
     /// The records that wait; there is at least one.
-    fn records(&self, records: &mut [Record]) -> io::Result<usize> {
+    fn records(&self, records: &mut [InputRecord]) -> io::Result<usize> {
         let mut count = 0;
         // SAFETY: the system writes no more records than there is room for.
         let read = unsafe { ReadConsoleInputW(self.input, records.as_mut_ptr(), records.len() as u32, &mut count) };
@@ -131,22 +131,22 @@ pub fn window_size() -> Option<Size> {
 
 /// Wakes the reader.
 #[derive(Clone)]
-pub struct Waker(Arc<Event>);
+pub struct Waker(Arc<ConsoleEvent>);
 
 /// The other end.
-pub struct Wake(Arc<Event>);
+pub struct Wake(Arc<ConsoleEvent>);
 
-struct Event {
+struct ConsoleEvent {
     handle: Handle,
     stop: AtomicBool,
 }
 
 // SAFETY: an event may be set and awaited from any thread.
-unsafe impl Send for Event {}
+unsafe impl Send for ConsoleEvent {}
 // SAFETY: as above.
-unsafe impl Sync for Event {}
+unsafe impl Sync for ConsoleEvent {}
 
-impl Drop for Event {
+impl Drop for ConsoleEvent {
     fn drop(&mut self) {
         // SAFETY: the handle is closed once, by its only owner.
         unsafe { CloseHandle(self.handle) };
@@ -159,7 +159,7 @@ pub fn waker() -> io::Result<(Waker, Wake)> {
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }
-    let event = Arc::new(Event { handle, stop: AtomicBool::new(false) });
+    let event = Arc::new(ConsoleEvent { handle, stop: AtomicBool::new(false) });
     Ok((Waker(Arc::clone(&event)), Wake(event)))
 }
 
@@ -179,7 +179,7 @@ impl Waker {
 pub struct Signals;
 
 impl Signals {
-    pub fn listen(_shared: &Shared) -> io::Result<Self> {
+    pub fn listen(_shared: &SharedTerminal) -> io::Result<Self> {
         Ok(Self)
     }
 
@@ -187,12 +187,12 @@ impl Signals {
 }
 
 /// Until the terminal is dropped.
-pub fn read(shared: &Shared, wake: &Wake) {
-    let mut decoder = Decoder::default();
+pub fn read(shared: &SharedTerminal, wake: &Wake) {
+    let mut decoder = InputDecoder::default();
     let mut surrogate = None;
     while !wake.0.stop.load(Ordering::SeqCst) {
         decoder.expect_replies(shared.expects_answers_until());
-        let reads = shared.phase() == Phase::Active && shared.has_room();
+        let reads = shared.phase() == TerminalPhase::Active && shared.has_room();
         let handles = [wake.0.handle, shared.tty.input];
         let wait = decoder.pending_deadline().map_or(INFINITE, |deadline| {
             u32::try_from(deadline.saturating_duration_since(Instant::now()).as_millis() + 1).unwrap_or(INFINITE)
@@ -217,18 +217,18 @@ pub fn read(shared: &Shared, wake: &Wake) {
             _ => decoder.expire(Instant::now(), &mut decoded),
         }
         shared.take(decoded);
-        if shared.phase() != Phase::Active {
-            decoder = Decoder::default();
+        if shared.phase() != TerminalPhase::Active {
+            decoder = InputDecoder::default();
         }
     }
 }
 
 /// What the records type, and whether the window has another size.
-fn pending_bytes(shared: &Shared, surrogate: &mut Option<u16>) -> io::Result<(Vec<u8>, bool)> {
-    let mut records = [Record::default(); 128];
+fn pending_bytes(shared: &SharedTerminal, surrogate: &mut Option<u16>) -> io::Result<(Vec<u8>, bool)> {
+    let mut records = [InputRecord::default(); 128];
     let count = shared.tty.records(&mut records)?;
     let records = &records[..count];
-    let types = |record: &&Record| {
+    let types = |record: &&InputRecord| {
         let typed = record.key_down != 0 || record.virtual_key == VK_MENU;
         record.kind == KEY_EVENT && record.unit != 0 && typed
     };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use omp_stdx::display_width::grapheme_width;
-use omp_stdx::escape::{Piece, pieces};
+use omp_stdx::escape::{EscapePiece, pieces};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::ansi_sgr::apply_sgr;
@@ -19,11 +19,11 @@ const LONGEST_LINK: usize = 2083;
 
 /// The rows hold no control characters, however broken the text is.
 pub fn from_ansi(text: &str) -> Vec<Line> {
-    let mut screen = Screen::new(text);
+    let mut screen = AnsiScreen::new(text);
     for piece in pieces(text) {
         match piece {
-            Piece::Text(plain) => screen.print(plain),
-            Piece::Escape(escape) => screen.escape(escape),
+            EscapePiece::Text(plain) => screen.print(plain),
+            EscapePiece::Escape(escape) => screen.escape(escape),
         }
     }
     screen.finish()
@@ -31,7 +31,7 @@ pub fn from_ansi(text: &str) -> Vec<Line> {
 
 /// What one column shows: a part of the text, by its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Cell {
+struct ScreenCell {
     start: usize,
     end: usize,
     pen: u32,
@@ -52,17 +52,17 @@ struct Pen {
     link: Option<Arc<str>>,
 }
 
-struct Screen<'a> {
+struct AnsiScreen<'a> {
     text: &'a str,
     rows: Vec<Line>,
-    cells: Vec<Cell>,
+    cells: Vec<ScreenCell>,
     column: usize,
     pens: Vec<Pen>,
     /// Whether the last pen has drawn something.
     drawn: bool,
 }
 
-impl<'a> Screen<'a> {
+impl<'a> AnsiScreen<'a> {
     fn new(text: &'a str) -> Self {
         Self { text, rows: Vec::new(), cells: Vec::new(), column: 0, pens: vec![Pen::default()], drawn: false }
     }
@@ -87,10 +87,10 @@ impl<'a> Screen<'a> {
         let pen = self.pen();
         match columns {
             0 => self.join_to_previous(start, end),
-            1 => self.set(Cell { start, end, pen, half: Half::Whole }),
+            1 => self.set(ScreenCell { start, end, pen, half: Half::Whole }),
             _ => {
-                self.set(Cell { start, end, pen, half: Half::Left });
-                self.set(Cell { start, end, pen, half: Half::Right });
+                self.set(ScreenCell { start, end, pen, half: Half::Left });
+                self.set(ScreenCell { start, end, pen, half: Half::Right });
             }
         }
     }
@@ -103,7 +103,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    fn set(&mut self, cell: Cell) {
+    fn set(&mut self, cell: ScreenCell) {
         if self.column >= LONGEST_ROW && cell.half != Half::Right {
             self.next_row();
         }
@@ -127,8 +127,8 @@ impl<'a> Screen<'a> {
         }
     }
 
-    fn blank(&mut self) -> Cell {
-        Cell { start: 0, end: 0, pen: self.pen(), half: Half::Whole }
+    fn blank(&mut self) -> ScreenCell {
+        ScreenCell { start: 0, end: 0, pen: self.pen(), half: Half::Whole }
     }
 
     fn tab(&mut self) {

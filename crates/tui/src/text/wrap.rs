@@ -14,9 +14,9 @@ pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
     if line.width() <= columns {
         return vec![line.clone()];
     }
-    let mut wrapper = Wrapper::new(line, columns);
+    let mut wrapper = LineWrapper::new(line, columns);
     for (index, span) in line.spans.iter().enumerate() {
-        for_each_atom(&span.text, |atom| wrapper.atom(Part { span: index, ..atom }));
+        for_each_atom(&span.text, |atom| wrapper.atom(WrapPiece { span: index, ..atom }));
     }
     wrapper.finish()
 }
@@ -27,25 +27,25 @@ pub fn split(line: &Line, columns: usize) -> Vec<Line> {
     if line.width() <= columns {
         return vec![line.clone()];
     }
-    let mut wrapper = Wrapper::new(line, columns);
+    let mut wrapper = LineWrapper::new(line, columns);
     for (index, span) in line.spans.iter().enumerate() {
-        wrapper.fill(Part { span: index, start: 0, end: span.text.len(), columns: 0, kind: Kind::Word });
+        wrapper.fill(WrapPiece { span: index, start: 0, end: span.text.len(), columns: 0, kind: WrapClass::Word });
     }
     wrapper.finish()
 }
 
 /// A piece of a span that is not broken.
 #[derive(Clone, Copy)]
-struct Part {
+struct WrapPiece {
     span: usize,
     start: usize,
     end: usize,
     columns: usize,
-    kind: Kind,
+    kind: WrapClass,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WrapClass {
     Word,
     Space,
     /// A wide character: a line may break before and after it.
@@ -54,30 +54,30 @@ enum Kind {
     Closing,
 }
 
-struct Wrapper<'a> {
+struct LineWrapper<'a> {
     line: &'a Line,
     columns: usize,
     rows: Vec<Line>,
     row: Line,
     used: usize,
-    spaces: Vec<Part>,
-    word: Vec<Part>,
+    spaces: Vec<WrapPiece>,
+    word: Vec<WrapPiece>,
 }
 
-impl<'a> Wrapper<'a> {
+impl<'a> LineWrapper<'a> {
     fn new(line: &'a Line, columns: usize) -> Self {
         let row = Line { fill: line.fill, escape: line.escape.clone(), ..Line::default() };
         Self { line, columns, rows: Vec::new(), row, used: 0, spaces: Vec::new(), word: Vec::new() }
     }
 
-    fn atom(&mut self, part: Part) {
+    fn atom(&mut self, part: WrapPiece) {
         match part.kind {
-            Kind::Word | Kind::Closing => self.word.push(part),
-            Kind::Space => {
+            WrapClass::Word | WrapClass::Closing => self.word.push(part),
+            WrapClass::Space => {
                 self.flush();
                 self.spaces.push(part);
             }
-            Kind::Wide => {
+            WrapClass::Wide => {
                 self.flush();
                 self.word.push(part);
             }
@@ -112,13 +112,13 @@ impl<'a> Wrapper<'a> {
         self.spaces.clear();
     }
 
-    fn place(&mut self, part: Part) {
+    fn place(&mut self, part: WrapPiece) {
         self.used += part.columns;
         self.push(part.span, part.start, part.end);
     }
 
     /// Places as much as fits, row after row.
-    fn fill(&mut self, part: Part) {
+    fn fill(&mut self, part: WrapPiece) {
         let text = &self.line.spans[part.span].text[part.start..part.end];
         let mut start = part.start;
         let mut at = part.start;
@@ -166,33 +166,33 @@ impl<'a> Wrapper<'a> {
         self.flush();
         for part in std::mem::take(&mut self.spaces) {
             let fits = part.columns.min(self.columns.saturating_sub(self.used));
-            self.place(Part { end: part.start + fits, columns: fits, ..part });
+            self.place(WrapPiece { end: part.start + fits, columns: fits, ..part });
         }
         self.rows.push(self.row);
         self.rows
     }
 }
 
-fn sum(parts: &[Part]) -> usize {
+fn sum(parts: &[WrapPiece]) -> usize {
     parts.iter().map(|part| part.columns).sum()
 }
 
 /// Cuts into runs of spaces, words and wide characters.
-fn for_each_atom(text: &str, mut each: impl FnMut(Part)) {
-    let part = |start, end, columns, kind| Part { span: 0, start, end, columns, kind };
+fn for_each_atom(text: &str, mut each: impl FnMut(WrapPiece)) {
+    let part = |start, end, columns, kind| WrapPiece { span: 0, start, end, columns, kind };
     let mut start = 0;
     let bytes = text.as_bytes();
     while start < bytes.len() {
         let spaces = bytes[start..].iter().take_while(|byte| **byte == b' ').count();
         if spaces > 0 {
-            each(part(start, start + spaces, spaces, Kind::Space));
+            each(part(start, start + spaces, spaces, WrapClass::Space));
             start += spaces;
             continue;
         }
         let end = bytes[start..].iter().position(|byte| *byte == b' ').map_or(bytes.len(), |at| start + at);
         let word = &text[start..end];
         if word.is_ascii() {
-            each(part(start, end, width(word), Kind::Word));
+            each(part(start, end, width(word), WrapClass::Word));
         } else {
             for_each_wide(word, start, &mut each);
         }
@@ -201,18 +201,18 @@ fn for_each_atom(text: &str, mut each: impl FnMut(Part)) {
 }
 
 /// A word with characters that are not ASCII: breakable at the wide ones.
-fn for_each_wide(word: &str, offset: usize, each: &mut impl FnMut(Part)) {
+fn for_each_wide(word: &str, offset: usize, each: &mut impl FnMut(WrapPiece)) {
     let mut run = (offset, 0);
     let mut at = offset;
-    let part = |start, end, columns, kind| Part { span: 0, start, end, columns, kind };
+    let part = |start, end, columns, kind| WrapPiece { span: 0, start, end, columns, kind };
     for grapheme in word.graphemes(true) {
         let columns = grapheme_width(grapheme);
         let end = at + grapheme.len();
         if columns == 2 {
             if run.0 < at {
-                each(part(run.0, at, run.1, Kind::Word));
+                each(part(run.0, at, run.1, WrapClass::Word));
             }
-            each(part(at, end, columns, if is_closing(grapheme) { Kind::Closing } else { Kind::Wide }));
+            each(part(at, end, columns, if is_closing(grapheme) { WrapClass::Closing } else { WrapClass::Wide }));
             run = (end, 0);
         } else {
             run.1 += columns;
@@ -220,7 +220,7 @@ fn for_each_wide(word: &str, offset: usize, each: &mut impl FnMut(Part)) {
         at = end;
     }
     if run.0 < at {
-        each(part(run.0, at, run.1, Kind::Word));
+        each(part(run.0, at, run.1, WrapClass::Word));
     }
 }
 

@@ -6,10 +6,10 @@
 use super::{Rgb, Theme, Token};
 use crate::style::Color;
 
-type Make = fn() -> Theme;
+type MakeTheme = fn() -> Theme;
 
 /// By name, in the order in which they are offered.
-pub const BUILT_IN: [(&str, Make); 4] = [
+pub const BUILT_IN: [(&str, MakeTheme); 4] = [
     ("dark", Theme::dark),
     ("light", Theme::light),
     ("high-contrast", Theme::high_contrast),
@@ -41,7 +41,7 @@ impl Theme {
     }
 }
 
-struct Palette {
+struct ThemePalette {
     ink: Inks,
     ground: Grounds,
 }
@@ -75,7 +75,7 @@ struct Grounds {
     status: Color,
 }
 
-impl Palette {
+impl ThemePalette {
     fn theme(&self, name: &str) -> Theme {
         Theme::of_colors(name, |token| self.color(token))
     }
@@ -115,7 +115,7 @@ const fn hex(value: u32) -> Color {
     Color::Rgb((value >> 16) as u8, (value >> 8) as u8, value as u8)
 }
 
-const DARK: Palette = Palette {
+const DARK: ThemePalette = ThemePalette {
     ink: Inks {
         text: Color::Default,
         muted: hex(0xa9b1c0),
@@ -143,7 +143,7 @@ const DARK: Palette = Palette {
     },
 };
 
-const LIGHT: Palette = Palette {
+const LIGHT: ThemePalette = ThemePalette {
     ink: Inks {
         text: Color::Default,
         muted: hex(0x4e5561),
@@ -171,7 +171,7 @@ const LIGHT: Palette = Palette {
     },
 };
 
-const CONTRAST: Palette = Palette {
+const CONTRAST: ThemePalette = ThemePalette {
     ink: Inks {
         text: hex(0xffffff),
         muted: hex(0xe2e2e2),
@@ -199,7 +199,7 @@ const CONTRAST: Palette = Palette {
     },
 };
 
-const CONTRAST_LIGHT: Palette = Palette {
+const CONTRAST_LIGHT: ThemePalette = ThemePalette {
     ink: Inks {
         text: hex(0x000000),
         muted: hex(0x2b2b2b),

@@ -48,7 +48,8 @@ impl Theme {
             hint: "a theme is an object with \"name\" and \"colors\"; docs/themes.md has a whole example",
         };
         let colors = value.get("colors").and_then(Value::as_object).ok_or_else(no_colors)?;
-        let mut reader = Reader { vars: value.get("vars").and_then(Value::as_object), warnings: Vec::new(), more: 0 };
+        let mut reader =
+            ThemeReader { vars: value.get("vars").and_then(Value::as_object), warnings: Vec::new(), more: 0 };
         reader.unknown_parts(&value);
         let colors = reader.colors(colors);
         let symbols = value.get("symbols").map(|symbols| reader.symbols(symbols)).unwrap_or_default();
@@ -57,13 +58,13 @@ impl Theme {
     }
 }
 
-struct Reader<'a> {
+struct ThemeReader<'a> {
     vars: Option<&'a Map<String, Value>>,
     warnings: Vec<String>,
     more: usize,
 }
 
-impl Reader<'_> {
+impl ThemeReader<'_> {
     fn warn(&mut self, warning: String) {
         if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(warning);

@@ -27,7 +27,7 @@ pub struct FuzzyHit {
 
 /// An entry that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RankedMatch {
     /// In the list that was searched.
     pub index: usize,
     pub graphemes: Vec<u32>,
@@ -57,19 +57,19 @@ impl Fuzzy {
 
     /// The entries that match, the best first. Each is a label and what else may be searched; a match of the label is
     /// better than any other.
-    pub fn filter<'a>(&mut self, entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<Found> {
+    pub fn filter<'a>(&mut self, entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<RankedMatch> {
         let entries = entries.into_iter().enumerate();
         if self.is_empty() {
-            return entries.map(|(index, _)| Found { index, graphemes: Vec::new() }).collect();
+            return entries.map(|(index, _)| RankedMatch { index, graphemes: Vec::new() }).collect();
         }
-        let mut found: Vec<(bool, u32, Found)> = entries
+        let mut found: Vec<(bool, u32, RankedMatch)> = entries
             .filter_map(|(index, (label, more))| {
                 if let Some(hit) = self.find(label) {
-                    return Some((true, hit.score, Found { index, graphemes: hit.graphemes }));
+                    return Some((true, hit.score, RankedMatch { index, graphemes: hit.graphemes }));
                 }
                 let all = format!("{label} {more}");
                 let score = self.whole.score(Utf32Str::new(&all, &mut self.chars), &mut self.matcher)?;
-                Some((false, score, Found { index, graphemes: Vec::new() }))
+                Some((false, score, RankedMatch { index, graphemes: Vec::new() }))
             })
             .collect();
         found.sort_by_key(|(in_label, score, found)| (!in_label, std::cmp::Reverse(*score), found.index));

@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::one_line;
 use crate::component::{Component, Reaction, Space};
-use crate::editor::{Command, Did, Draft, Fragment, command};
+use crate::editor::{Did, EditingCommand, EditorDraft, Fragment, command};
 use crate::input::Input;
 use crate::line::Line;
 use crate::style::Style;
@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 8 << 10;
 
 #[derive(Clone, Debug, Default)]
 pub struct InputLine {
-    draft: Draft,
+    draft: EditorDraft,
     prompt: String,
     placeholder: String,
     secret: bool,
@@ -46,7 +46,7 @@ impl InputLine {
         let taken = self.draft.clear().text;
         self.left = 0;
         if self.secret {
-            self.draft = Draft::default();
+            self.draft = EditorDraft::default();
         }
         taken
     }
@@ -117,11 +117,16 @@ impl Component for InputLine {
             Input::Mouse(_) | Input::Focus(_) => None,
         };
         match command {
-            Some(Command::Newline | Command::Up | Command::Down | Command::PageUp | Command::PageDown) | None => {
-                Reaction::Ignored
-            }
-            Some(Command::JumpForward | Command::JumpBackward) => Reaction::Ignored,
-            Some(Command::Type(_)) if self.text().len() > MOST_BYTES => Reaction::Taken,
+            Some(
+                EditingCommand::Newline
+                | EditingCommand::Up
+                | EditingCommand::Down
+                | EditingCommand::PageUp
+                | EditingCommand::PageDown,
+            )
+            | None => Reaction::Ignored,
+            Some(EditingCommand::JumpForward | EditingCommand::JumpBackward) => Reaction::Ignored,
+            Some(EditingCommand::Type(_)) if self.text().len() > MOST_BYTES => Reaction::Taken,
             Some(command) => {
                 let nothing_there = self.is_empty();
                 let did = self.draft.apply(command);

@@ -22,17 +22,17 @@ mod window;
 
 pub use boxed::Boxed;
 pub use countdown::Countdown;
-pub use fuzzy::{Found, Fuzzy, FuzzyHit};
+pub use fuzzy::{Fuzzy, FuzzyHit, RankedMatch};
 pub use input_line::InputLine;
 pub use loader::Loader;
-pub use progress::Progress;
+pub use progress::ProgressBar;
 pub use scroll_view::ScrollView;
-pub use select_list::{Choice, SelectList};
+pub use select_list::{ListChoice, SelectList};
 pub use settings_list::{Setting, SettingChange, SettingKind, SettingsList};
 pub use spacer::Spacer;
 pub use tab_bar::TabBar;
-pub use text::Text;
-pub use tree_list::{TreeList, TreeNode};
-pub use window::Window;
+pub use text::TextWidget;
+pub use tree_list::{TreeList, TreeListNode};
+pub use window::ListWindow;
 
 pub(crate) use list_row::{ListRow, column, one_line};

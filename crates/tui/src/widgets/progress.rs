@@ -10,13 +10,13 @@ use crate::theme::{SymbolPreset, Token};
 const WIDEST: usize = 40;
 
 #[derive(Clone, Debug, Default)]
-pub struct Progress {
+pub struct ProgressBar {
     message: String,
     done: u64,
     total: u64,
 }
 
-impl Progress {
+impl ProgressBar {
     pub fn new(message: impl Into<String>, total: u64) -> Self {
         Self { message: message.into(), done: 0, total }
     }
@@ -36,7 +36,7 @@ impl Progress {
     }
 }
 
-impl Component for Progress {
+impl Component for ProgressBar {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let percent = self.percent();
         let bar = (space.width / 2).min(WIDEST);

@@ -2,7 +2,7 @@
 
 use omp_stdx::display_width;
 
-use super::{Found, Fuzzy, InputLine, ListRow, Window, one_line};
+use super::{Fuzzy, InputLine, ListRow, ListWindow, RankedMatch, one_line};
 use crate::component::{Component, Reaction, Space};
 use crate::input::Input;
 use crate::line::Line;
@@ -12,7 +12,7 @@ const DEFAULT_ROWS: usize = 10;
 
 /// An entry. What is empty is not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct ListChoice {
     pub label: String,
     /// More about it, in a column of its own.
     pub detail: String,
@@ -22,9 +22,9 @@ pub struct Choice {
 
 #[derive(Clone, Debug, Default)]
 pub struct SelectList {
-    choices: Vec<Choice>,
-    found: Vec<Found>,
-    window: Window,
+    choices: Vec<ListChoice>,
+    found: Vec<RankedMatch>,
+    window: ListWindow,
     filter: String,
     filter_line: Option<InputLine>,
     max_rows: Option<usize>,
@@ -32,7 +32,7 @@ pub struct SelectList {
     empty: String,
 }
 
-impl Choice {
+impl ListChoice {
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), ..Self::default() }
     }
@@ -49,7 +49,7 @@ impl Choice {
 }
 
 impl SelectList {
-    pub fn new(choices: Vec<Choice>) -> Self {
+    pub fn new(choices: Vec<ListChoice>) -> Self {
         let mut list = Self { empty: "Nothing matches".to_owned(), ..Self::default() };
         list.set_choices(choices);
         list
@@ -75,7 +75,7 @@ impl SelectList {
     }
 
     /// Other entries; the filter stays, and so does the selection when its label is still there.
-    pub fn set_choices(&mut self, choices: Vec<Choice>) {
+    pub fn set_choices(&mut self, choices: Vec<ListChoice>) {
         let before = self.selected().map(|index| self.choices[index].label.clone());
         self.label_width = choices.iter().map(|choice| display_width::width(&choice.label)).max().unwrap_or_default();
         self.choices = choices;
@@ -85,7 +85,7 @@ impl SelectList {
         }
     }
 
-    pub fn choices(&self) -> &[Choice] {
+    pub fn choices(&self) -> &[ListChoice] {
         &self.choices
     }
 
@@ -124,7 +124,7 @@ impl SelectList {
     fn search(&mut self) {
         let entries = self.choices.iter().map(|choice| (choice.label.as_str(), choice.detail.as_str()));
         self.found = Fuzzy::new(&self.filter).filter(entries);
-        self.window = Window::default();
+        self.window = ListWindow::default();
     }
 
     fn rows(&self, space: &Space<'_>) -> usize {
@@ -137,7 +137,7 @@ impl Component for SelectList {
         let mut lines = self.filter_line.as_mut().map_or_else(Vec::new, |line| line.draw(space));
         let visible = self.window.visible(self.found.len(), self.rows(space));
         for (at, found) in self.found[visible.clone()].iter().zip(visible).map(|(found, at)| (at, found)) {
-            let Choice { label, detail, hint } = &self.choices[found.index];
+            let ListChoice { label, detail, hint } = &self.choices[found.index];
             let selected = at == self.window.selected();
             let row = ListRow { selected, label, hits: &found.graphemes, detail, hint };
             lines.push(row.draw(space, self.label_width));

@@ -3,7 +3,7 @@
 
 use omp_stdx::display_width;
 
-use super::{Choice, Found, Fuzzy, InputLine, ListRow, SelectList, Window, one_line};
+use super::{Fuzzy, InputLine, ListChoice, ListRow, ListWindow, RankedMatch, SelectList, one_line};
 use crate::component::{Component, Reaction, Space};
 use crate::input::{Input, Key, KeyCode};
 use crate::line::Line;
@@ -45,10 +45,10 @@ pub struct SettingChange {
 #[derive(Clone, Debug, Default)]
 pub struct SettingsList {
     settings: Vec<Setting>,
-    found: Vec<Found>,
-    window: Window,
+    found: Vec<RankedMatch>,
+    window: ListWindow,
     filter: InputLine,
-    open: Option<Open>,
+    open: Option<OpenSetting>,
     change: Option<SettingChange>,
     max_rows: Option<usize>,
     label_width: usize,
@@ -56,7 +56,7 @@ pub struct SettingsList {
 
 /// What is open for the selected setting.
 #[derive(Clone, Debug)]
-enum Open {
+enum OpenSetting {
     Values(SelectList),
     Writing(InputLine),
 }
@@ -115,7 +115,7 @@ impl SettingsList {
     fn search(&mut self) {
         let entries = self.settings.iter().map(|setting| (setting.label.as_str(), setting.description.as_str()));
         self.found = Fuzzy::new(self.filter.text()).filter(entries);
-        self.window = Window::default();
+        self.window = ListWindow::default();
     }
 
     fn change(&mut self, value: String) {
@@ -133,9 +133,9 @@ impl SettingsList {
         match &setting.kind {
             SettingKind::Fixed => return Reaction::Ignored,
             SettingKind::OneOf(values) if values.len() > MOST_TO_CYCLE => {
-                let mut list = SelectList::new(values.iter().map(Choice::new).collect()).with_filter_line();
+                let mut list = SelectList::new(values.iter().map(ListChoice::new).collect()).with_filter_line();
                 list.select(values.iter().position(|value| *value == setting.value).unwrap_or_default());
-                self.open = Some(Open::Values(list));
+                self.open = Some(OpenSetting::Values(list));
             }
             SettingKind::OneOf(values) => {
                 let at = values.iter().position(|value| *value == setting.value).map_or(0, |at| at + 1);
@@ -146,33 +146,35 @@ impl SettingsList {
             SettingKind::Text => {
                 let mut line = InputLine::new("> ");
                 line.set_text(&setting.value);
-                self.open = Some(Open::Writing(line));
+                self.open = Some(OpenSetting::Writing(line));
             }
             SettingKind::Secret => {
                 let mut line = InputLine::new("> ");
                 line.set_secret(true);
-                self.open = Some(Open::Writing(line));
+                self.open = Some(OpenSetting::Writing(line));
             }
         }
         Reaction::Taken
     }
 
-    fn input_open(&mut self, mut open: Open, input: &Input) {
+    fn input_open(&mut self, mut open: OpenSetting, input: &Input) {
         match (input, &mut open) {
             (Input::Key(Key { code: KeyCode::Escape, .. }), _) => return,
-            (Input::Key(Key { code: KeyCode::Enter, .. }), Open::Values(list)) => {
+            (Input::Key(Key { code: KeyCode::Enter, .. }), OpenSetting::Values(list)) => {
                 let chosen = list.selected().map(|index| list.choices()[index].label.clone());
                 return chosen.into_iter().for_each(|value| self.change(value));
             }
             // A secret is not shown, so that nothing written means that it stays.
-            (Input::Key(Key { code: KeyCode::Enter, .. }), Open::Writing(line))
+            (Input::Key(Key { code: KeyCode::Enter, .. }), OpenSetting::Writing(line))
                 if line.is_secret() && line.is_empty() =>
             {
                 return;
             }
-            (Input::Key(Key { code: KeyCode::Enter, .. }), Open::Writing(line)) => return self.change(line.take()),
-            (_, Open::Values(list)) => _ = list.input(input),
-            (_, Open::Writing(line)) => _ = line.input(input),
+            (Input::Key(Key { code: KeyCode::Enter, .. }), OpenSetting::Writing(line)) => {
+                return self.change(line.take());
+            }
+            (_, OpenSetting::Values(list)) => _ = list.input(input),
+            (_, OpenSetting::Writing(line)) => _ = line.input(input),
         }
         self.open = Some(open);
     }
@@ -220,8 +222,8 @@ impl Component for SettingsList {
                 let title = display_width::ellipsize(&one_line(label), space.width).into_owned();
                 let mut lines = vec![Line::styled(title, space.theme.fg(Token::Accent).bold())];
                 lines.extend(match open {
-                    Open::Values(list) => list.draw(space),
-                    Open::Writing(line) => line.draw(space),
+                    OpenSetting::Values(list) => list.draw(space),
+                    OpenSetting::Writing(line) => line.draw(space),
                 });
                 lines
             }

@@ -13,12 +13,12 @@ use crate::line::Line;
 use crate::style::Attrs;
 use crate::theme::{SymbolPreset, Symbols, Theme, Token};
 
-fn models() -> Vec<Choice> {
+fn models() -> Vec<ListChoice> {
     vec![
-        Choice::new("claude-sonnet").detail("anthropic, 200k").hint("current"),
-        Choice::new("gpt").detail("a\tb\u{1b}[31m"),
-        Choice::new("日本-model-with-a-long-name").detail("somewhere"),
-        Choice::new("small"),
+        ListChoice::new("claude-sonnet").detail("anthropic, 200k").hint("current"),
+        ListChoice::new("gpt").detail("a\tb\u{1b}[31m"),
+        ListChoice::new("日本-model-with-a-long-name").detail("somewhere"),
+        ListChoice::new("small"),
     ]
 }
 
@@ -106,7 +106,7 @@ fn a_filter_can_be_typed() {
 fn other_choices_keep_the_selection() {
     let mut list = SelectList::new(models());
     list.select(3);
-    list.set_choices(vec![Choice::new("new"), Choice::new("small")]);
+    list.set_choices(vec![ListChoice::new("new"), ListChoice::new("small")]);
     assert_eq!(list.selected(), Some(1));
 }
 
@@ -195,7 +195,8 @@ fn settings_are_shown_with_their_values() {
 
 /// Two branches below a chain, one of them with a chain of its own.
 fn tree() -> TreeList {
-    let node = |parent: Option<usize>, label: &str| TreeNode { parent, label: label.into(), ..TreeNode::default() };
+    let node =
+        |parent: Option<usize>, label: &str| TreeListNode { parent, label: label.into(), ..TreeListNode::default() };
     let mut nodes = vec![
         node(None, "start"),
         node(Some(0), "question"),
@@ -273,11 +274,11 @@ fn a_filtered_tree_keeps_what_leads_to_the_match() {
 
 #[test]
 fn a_deep_tree_leaves_room_for_labels() {
-    let mut nodes = vec![TreeNode::default()];
+    let mut nodes = vec![TreeListNode::default()];
     for depth in 0..5000 {
         let parent = Some(nodes.len().saturating_sub(2) * usize::from(depth > 0));
-        nodes.push(TreeNode { parent, label: format!("deep {depth}"), ..TreeNode::default() });
-        nodes.push(TreeNode { parent, label: "other".into(), ..TreeNode::default() });
+        nodes.push(TreeListNode { parent, label: format!("deep {depth}"), ..TreeListNode::default() });
+        nodes.push(TreeListNode { parent, label: "other".into(), ..TreeListNode::default() });
     }
     let mut tree = TreeList::new(nodes).max_rows(4);
     tree.select(9999);
@@ -349,7 +350,7 @@ fn a_countdown_ends() {
 
 #[test]
 fn progress_is_a_bar() {
-    let mut progress = Progress::new("model.gguf", 200);
+    let mut progress = ProgressBar::new("model.gguf", 200);
     for (done, total, row) in [
         (0, 200, "░░░░░░░░░░   0% mod…"),
         (100, 200, "█████░░░░░  50% mod…"),
@@ -377,7 +378,7 @@ fn a_box_has_a_title_and_moves_the_cursor() {
     ");
     press(&mut boxed, "c");
     assert_eq!(rows(&mut boxed, 5), ["abc▏"], "no border where there is no room");
-    let mut text = Boxed::new(Text::new("some words\nthat wrap").token(Token::Muted));
+    let mut text = Boxed::new(TextWidget::new("some words\nthat wrap").token(Token::Muted));
     assert_snapshot!(screen(&mut text, 12), @"
     ╭──────────╮
     │ some     │
@@ -422,7 +423,7 @@ fn a_secret_shows_as_dots_and_cannot_be_yanked_later() {
 #[test]
 fn space_is_empty() {
     assert_eq!(rows(&mut Spacer(2), 5), ["", ""]);
-    assert_eq!(rows(&mut Text::new("a b"), 1), ["a", "b"]);
+    assert_eq!(rows(&mut TextWidget::new("a b"), 1), ["a", "b"]);
 }
 
 const KEYS: &[&str] = &[
@@ -457,7 +458,7 @@ proptest! {
             Box::new(tree().max_rows(4)),
             Box::new(TabBar::new(["One", "日本", "Three"])),
             Box::new(InputLine::new("> ")),
-            Box::new(Progress::new("x", 3)),
+            Box::new(ProgressBar::new("x", 3)),
             Box::new(Loader::new("Working", Instant::now())),
             Box::new(Countdown::new("Wait", Instant::now(), Duration::from_secs(3))),
         ];

@@ -6,14 +6,14 @@ use crate::text::wrap_text;
 use crate::theme::Token;
 
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct TextWidget {
     text: String,
     token: Token,
     /// The rows and what they were laid out for: the width and the theme.
     laid_out: Option<(usize, u64, Vec<Line>)>,
 }
 
-impl Text {
+impl TextWidget {
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), token: Token::Text, laid_out: None }
     }
@@ -30,7 +30,7 @@ impl Text {
     }
 }
 
-impl Component for Text {
+impl Component for TextWidget {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let (width, theme) = (space.width, space.theme.id());
         if let Some((_, _, rows)) =

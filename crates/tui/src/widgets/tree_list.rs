@@ -4,7 +4,7 @@
 use omp_stdx::display_width;
 
 use super::list_row::list_sign;
-use super::{Fuzzy, ListRow, Window, one_line};
+use super::{Fuzzy, ListRow, ListWindow, one_line};
 use crate::component::{Component, Reaction, Space};
 use crate::input::{Input, Key, KeyCode, Mods};
 use crate::line::Line;
@@ -14,7 +14,7 @@ use crate::theme::{Symbol, Token};
 const DEFAULT_ROWS: usize = 15;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TreeNode {
+pub struct TreeListNode {
     /// Its place among all nodes, which is before this one; none for a root.
     pub parent: Option<usize>,
     pub label: String,
@@ -26,7 +26,7 @@ pub struct TreeNode {
 
 #[derive(Clone, Debug, Default)]
 pub struct TreeList {
-    nodes: Vec<TreeNode>,
+    nodes: Vec<TreeListNode>,
     children: Vec<Vec<usize>>,
     folded: Vec<bool>,
     /// Which nodes the filter lets through, and where it was found in their labels.
@@ -34,7 +34,7 @@ pub struct TreeList {
     /// Nothing is folded while there is a filter.
     filtering: bool,
     rows: Vec<TreeRow>,
-    window: Window,
+    window: ListWindow,
     max_rows: Option<usize>,
     indent_chains: bool,
     empty: String,
@@ -52,7 +52,7 @@ struct TreeRow {
 }
 
 impl TreeList {
-    pub fn new(nodes: Vec<TreeNode>) -> Self {
+    pub fn new(nodes: Vec<TreeListNode>) -> Self {
         let mut children = vec![Vec::new(); nodes.len()];
         for (at, node) in nodes.iter().enumerate() {
             if let Some(parent) = node.parent.filter(|parent| *parent < at) {

@@ -11,14 +11,14 @@ use crate::theme::Token;
 
 /// A place in a list of any length, and the entries around it that were drawn last.
 #[derive(Clone, Debug, Default)]
-pub struct Window {
+pub struct ListWindow {
     selected: usize,
     top: usize,
     /// As of the last draw.
     rows: usize,
 }
 
-impl Window {
+impl ListWindow {
     pub fn selected(&self) -> usize {
         self.selected
     }
@@ -83,7 +83,7 @@ mod tests {
             (2, vec![PageDown], 1, 0..2),
             (0, vec![Up, Down, End], 0, 0..0),
         ] {
-            let mut window = Window::default();
+            let mut window = ListWindow::default();
             window.visible(len, 4);
             for code in &keys {
                 assert!(window.key(&Key::plain(*code), len));
@@ -91,6 +91,9 @@ mod tests {
             }
             assert_eq!((window.selected(), window.visible(len, 4)), (at, rows), "{len} {keys:?}");
         }
-        assert!(!Window::default().key(&Key::ctrl('a'), 3) && !Window::default().key(&Key::plain(KeyCode::Enter), 3));
+        assert!(
+            !ListWindow::default().key(&Key::ctrl('a'), 3)
+                && !ListWindow::default().key(&Key::plain(KeyCode::Enter), 3)
+        );
     }
 }

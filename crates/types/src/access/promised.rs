@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use super::{AccessMap, ContainMode, Held, NetworkMode};
+use super::{AccessMap, ContainMode, HeldMap, NetworkMode};
 
-type Make = Box<dyn FnOnce() -> AccessMap + Send>;
-type Change = Box<dyn FnOnce(&mut AccessMap) + Send>;
+type MakeMap = Box<dyn FnOnce() -> AccessMap + Send>;
+type MapChange = Box<dyn FnOnce(&mut AccessMap) + Send>;
 
 /// Changes that wait for the map. Whoever has more waits for it as well.
 const MOST_EARLY: usize = 64;
@@ -15,14 +15,14 @@ const MOST_EARLY: usize = 64;
 pub(super) struct Promised {
     mode: ContainMode,
     network: NetworkMode,
-    held: OnceLock<RwLock<Held>>,
-    make: Mutex<Option<Make>>,
+    held: OnceLock<RwLock<HeldMap>>,
+    make: Mutex<Option<MakeMap>>,
     /// `None` once they were made.
-    early: Mutex<Option<Vec<Change>>>,
+    early: Mutex<Option<Vec<MapChange>>>,
 }
 
 impl Promised {
-    pub(super) fn new(mode: ContainMode, network: NetworkMode, make: Make) -> Self {
+    pub(super) fn new(mode: ContainMode, network: NetworkMode, make: MakeMap) -> Self {
         Self { mode, network, held: OnceLock::new(), make: Mutex::new(Some(make)), early: Mutex::new(Some(Vec::new())) }
     }
 
@@ -40,11 +40,11 @@ impl Promised {
     }
 
     /// `None` while it is not made.
-    pub(super) fn get(&self) -> Option<&RwLock<Held>> {
+    pub(super) fn get(&self) -> Option<&RwLock<HeldMap>> {
         self.held.get()
     }
 
-    pub(super) fn wait(&self) -> &RwLock<Held> {
+    pub(super) fn wait(&self) -> &RwLock<HeldMap> {
         self.held.get_or_init(|| {
             let make = lock(&self.make).take();
             // Taken before by somebody who has failed.
@@ -56,7 +56,7 @@ impl Promised {
     }
 
     /// Gives the change back where it comes too late.
-    pub(super) fn change_early(&self, change: Change) -> Option<Change> {
+    pub(super) fn change_early(&self, change: MapChange) -> Option<MapChange> {
         match &mut *lock(&self.early) {
             Some(early) if early.len() < MOST_EARLY => {
                 early.push(change);
@@ -79,8 +79,8 @@ impl fmt::Debug for Promised {
     }
 }
 
-fn held(map: AccessMap) -> RwLock<Held> {
-    RwLock::new(Held { map: Arc::new(map), ..Held::default() })
+fn held(map: AccessMap) -> RwLock<HeldMap> {
+    RwLock::new(HeldMap { map: Arc::new(map), ..HeldMap::default() })
 }
 
 /// Nothing is read, written or reached.

@@ -63,12 +63,12 @@ fn what_is_no_json_stops_the_reading_and_keeps_the_rest() {
         r#"{"a":"x","\q":1}"#,
     ] {
         let (root, parser) = read([broken]);
-        assert_eq!(parser.state, State::Broken, "{broken}");
+        assert_eq!(parser.state, ExpectedToken::Broken, "{broken}");
         assert_eq!(root["a"], "x", "{broken}");
         assert!(serde_json::from_str::<Map<String, Value>>(broken).is_err(), "{broken}");
     }
     for no_object in ["[1]", "\"a\"", "1", "}", "null"] {
-        assert_eq!(read([no_object]).1.state, State::Broken, "{no_object}");
+        assert_eq!(read([no_object]).1.state, ExpectedToken::Broken, "{no_object}");
     }
 }
 
@@ -78,7 +78,7 @@ fn nesting_is_bounded_as_in_the_strict_parser() {
         let text = format!("{{\"a\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
         let strict = serde_json::from_str::<Map<String, Value>>(&text);
         let (root, parser) = read([text.as_str()]);
-        assert_eq!(parser.state == State::End, strict.is_ok(), "{depth}");
+        assert_eq!(parser.state == ExpectedToken::End, strict.is_ok(), "{depth}");
         if let Ok(strict) = strict {
             assert_eq!(root, strict);
         }
@@ -133,7 +133,7 @@ proptest! {
         places.extend([0, text.len()]);
         places.sort_unstable();
         let (root, parser) = read(places.windows(2).map(|pair| &text[pair[0]..pair[1]]));
-        prop_assert_eq!(parser.state, State::End);
+        prop_assert_eq!(parser.state, ExpectedToken::End);
         prop_assert_eq!(Value::Object(root), serde_json::from_str::<Value>(&text).unwrap());
     }
 
@@ -141,6 +141,6 @@ proptest! {
     fn any_text_is_survived(text in "[{}\\[\\]\",:0-9a-z\\\\ \n]{0,60}") {
         let (_, parser) = read(text.split_inclusive(|_| true));
         let strict = serde_json::from_str::<Map<String, Value>>(&text);
-        prop_assert_eq!(parser.state == State::End, strict.is_ok());
+        prop_assert_eq!(parser.state == ExpectedToken::End, strict.is_ok());
     }
 }

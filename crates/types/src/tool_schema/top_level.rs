@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Place, ToolSchemaProblem, resolve};
+use super::{SchemaPath, ToolSchemaProblem, resolve};
 
 /// References that lead to references.
 const MAX_STEPS: usize = 32;
@@ -13,7 +13,11 @@ const MAX_STEPS: usize = 32;
 /// Keys that no provider takes beside the top-level object; what they say is put into the description.
 const SPOKEN: [&str; 6] = ["enum", "const", "not", "if", "then", "else"];
 
-pub(super) fn flatten(node: &mut Map<String, Value>, root: &Value, place: &Place<'_>) -> Result<(), ToolSchemaProblem> {
+pub(super) fn flatten(
+    node: &mut Map<String, Value>,
+    root: &Value,
+    place: &SchemaPath<'_>,
+) -> Result<(), ToolSchemaProblem> {
     *node = one_object(std::mem::take(node), root, place, 0)?;
     let mut notes: Vec<String> = Vec::new();
     if let Some(note) = node.shift_remove(NOTE).as_ref().and_then(Value::as_str) {
@@ -45,7 +49,7 @@ const NOTE: &str = "\u{0}note";
 fn one_object(
     mut node: Map<String, Value>,
     root: &Value,
-    place: &Place<'_>,
+    place: &SchemaPath<'_>,
     step: usize,
 ) -> Result<Map<String, Value>, ToolSchemaProblem> {
     if step > MAX_STEPS {
@@ -127,7 +131,7 @@ fn choose(
     node: &mut Map<String, Value>,
     choices: Vec<Value>,
     root: &Value,
-    place: &Place<'_>,
+    place: &SchemaPath<'_>,
     step: usize,
 ) -> Result<(), ToolSchemaProblem> {
     let mut branches = Vec::new();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::{Found, Listed};
+use super::{FolderEntry, FolderNames};
 
 /// There is none.
 pub(crate) enum Folder {}
@@ -14,7 +14,7 @@ impl Folder {
         Err(io::Error::new(io::ErrorKind::Unsupported, "undo does not work on this system yet"))
     }
 
-    pub fn found_of(_: &File) -> io::Result<Found> {
+    pub fn found_of(_: &File) -> io::Result<FolderEntry> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -30,15 +30,15 @@ impl Folder {
         match *self {}
     }
 
-    pub fn itself(&self) -> io::Result<Found> {
+    pub fn itself(&self) -> io::Result<FolderEntry> {
         match *self {}
     }
 
-    pub fn names(&self, _: usize, _: &dyn Fn() -> bool) -> io::Result<Listed> {
+    pub fn names(&self, _: usize, _: &dyn Fn() -> bool) -> io::Result<FolderNames> {
         match *self {}
     }
 
-    pub fn look(&self, _: &[u8]) -> io::Result<Option<Found>> {
+    pub fn look(&self, _: &[u8]) -> io::Result<Option<FolderEntry>> {
         match *self {}
     }
 

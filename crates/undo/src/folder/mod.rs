@@ -14,7 +14,7 @@ use crate::node::Stat;
 
 /// What a listing tells of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FolderEntryKind {
     Folder,
     File,
     Link,
@@ -22,15 +22,15 @@ pub(crate) enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    pub kind: Kind,
+pub(crate) struct FolderEntry {
+    pub kind: FolderEntryKind,
     pub stat: Stat,
     pub device: u64,
 }
 
 /// The names of a folder.
 #[derive(Default)]
-pub(crate) struct Listed {
+pub(crate) struct FolderNames {
     pub names: Vec<Box<[u8]>>,
     /// There are more.
     pub is_cut: bool,

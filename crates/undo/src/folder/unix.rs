@@ -14,7 +14,7 @@ use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FchmodatFlags, FileStat, Mode, SFlag, fchmod, fchmodat, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
-use super::{Found, Kind, Listed};
+use super::{FolderEntry, FolderEntryKind, FolderNames};
 use crate::node::Stat;
 
 const OPEN_FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
@@ -38,13 +38,13 @@ impl Folder {
         }
     }
 
-    pub fn itself(&self) -> io::Result<Found> {
+    pub fn itself(&self) -> io::Result<FolderEntry> {
         Ok(found(&fstat(&self.0)?))
     }
 
     /// The names in it, in order. What is added meanwhile may be missing. At most so many, and only while there is time.
-    pub fn names(&self, most: usize, is_over: &dyn Fn() -> bool) -> io::Result<Listed> {
-        let mut listed = Listed::default();
+    pub fn names(&self, most: usize, is_over: &dyn Fn() -> bool) -> io::Result<FolderNames> {
+        let mut listed = FolderNames::default();
         // The same handle under another number. Listing moves its place, and ends where it began.
         for (number, entry) in Dir::from_fd(self.0.try_clone()?)?.iter().enumerate() {
             let entry = entry?;
@@ -63,7 +63,7 @@ impl Folder {
     }
 
     /// `None` when there is nothing.
-    pub fn look(&self, name: &[u8]) -> io::Result<Option<Found>> {
+    pub fn look(&self, name: &[u8]) -> io::Result<Option<FolderEntry>> {
         match fstatat(&self.0, OsStr::from_bytes(name), AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(found(&stat))),
             Err(Errno::ENOENT) => Ok(None),
@@ -77,7 +77,7 @@ impl Folder {
         Ok(openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty())?.into())
     }
 
-    pub fn found_of(file: &File) -> io::Result<Found> {
+    pub fn found_of(file: &File) -> io::Result<FolderEntry> {
         Ok(found(&fstat(file.as_fd())?))
     }
 
@@ -104,7 +104,7 @@ impl Folder {
 
     /// Of a folder that may not be opened as it is. Never of what a link names.
     pub fn set_mode(&self, name: &[u8], mode: u32) -> io::Result<()> {
-        if self.look(name)?.is_none_or(|found| found.kind == Kind::Link) {
+        if self.look(name)?.is_none_or(|found| found.kind == FolderEntryKind::Link) {
             return Err(io::ErrorKind::NotFound.into());
         }
         let name = OsStr::from_bytes(name);
@@ -156,16 +156,16 @@ pub(crate) fn disk_use(metadata: &Metadata) -> u64 {
     metadata.blocks() * 512
 }
 
-fn found(stat: &FileStat) -> Found {
+fn found(stat: &FileStat) -> FolderEntry {
     let kind = match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
-        SFlag::S_IFDIR => Kind::Folder,
-        SFlag::S_IFREG => Kind::File,
-        SFlag::S_IFLNK => Kind::Link,
-        _ => Kind::Special,
+        SFlag::S_IFDIR => FolderEntryKind::Folder,
+        SFlag::S_IFREG => FolderEntryKind::File,
+        SFlag::S_IFLNK => FolderEntryKind::Link,
+        _ => FolderEntryKind::Special,
     };
     let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ between systems")]
-    Found {
+    FolderEntry {
         kind,
         stat: Stat {
             size: stat.st_size as u64,

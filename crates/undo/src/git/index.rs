@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use omp_stdx::plain_file;
 
 use super::Oid;
-use crate::limit::Limit;
+use crate::limit::UndoLimit;
 use crate::node::Stat;
 
 /// A larger index is not read: about 4,000,000 files.
@@ -30,7 +30,7 @@ const INTENT_TO_ADD: u16 = 0x2000;
 const SLACK: i64 = 50_000_000;
 const WHOLE_SECOND: i64 = 1_000_000_000;
 
-pub(crate) struct Entry {
+pub(crate) struct IndexEntry {
     start: u32,
     length: u32,
     ctime: i64,
@@ -41,7 +41,7 @@ pub(crate) struct Entry {
     pub is_executable: bool,
 }
 
-impl Entry {
+impl IndexEntry {
     /// Whether a file with these times is the one that git compared. An index that has only some of them says no.
     pub fn is(&self, stat: &Stat) -> bool {
         self.mtime == stat.mtime
@@ -52,17 +52,17 @@ impl Entry {
 }
 
 /// Plain files that are tracked, by path.
-pub(super) struct Index {
+pub(super) struct GitIndex {
     names: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
     /// When it was written.
     written: i64,
     attribute_files: Vec<Vec<u8>>,
 }
 
-impl Index {
+impl GitIndex {
     /// Of the files below the prefix, named without it. `None` when it cannot be read or believed.
-    pub fn read(path: &Path, prefix: &[u8], limit: &Limit) -> Option<Self> {
+    pub fn read(path: &Path, prefix: &[u8], limit: &UndoLimit) -> Option<Self> {
         let (file, metadata) = plain_file::open(path).ok()?;
         if metadata.len() > LARGEST {
             return None;
@@ -73,7 +73,7 @@ impl Index {
         Self::parse(&bytes, prefix, i64::try_from(since.as_nanos()).ok()?, limit)
     }
 
-    fn parse(bytes: &[u8], prefix: &[u8], written: i64, limit: &Limit) -> Option<Self> {
+    fn parse(bytes: &[u8], prefix: &[u8], written: i64, limit: &UndoLimit) -> Option<Self> {
         let (head, version, count) = (bytes.get(..4)?, number(bytes, 4)?, number(bytes, 8)? as usize);
         if head != b"DIRC" || !matches!(version, 2..=4) {
             return None;
@@ -140,7 +140,7 @@ impl Index {
             self.names.extend_from_slice(inner);
             let time =
                 |at: usize| Some(i64::from(number(bytes, at)?) * WHOLE_SECOND + i64::from(number(bytes, at + 4)?));
-            self.entries.push(Entry {
+            self.entries.push(IndexEntry {
                 start,
                 length: u32::try_from(inner.len()).ok()?,
                 ctime: time(0)?,
@@ -192,23 +192,23 @@ impl CompareIn for [u8] {
 #[derive(Clone, Copy)]
 pub(crate) struct Slice<'a> {
     names: &'a [u8],
-    entries: &'a [Entry],
+    entries: &'a [IndexEntry],
     skip: usize,
 }
 
 impl<'a> Slice<'a> {
-    fn name(&self, entry: &Entry) -> &'a [u8] {
+    fn name(&self, entry: &IndexEntry) -> &'a [u8] {
         self.names.get(entry.start as usize..(entry.start + entry.length) as usize).unwrap_or_default()
     }
 
     /// With their paths from the top on.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a Entry)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a IndexEntry)> {
         let slice = *self;
         slice.entries.iter().map(move |entry| (slice.name(entry), entry))
     }
 
-    pub fn get(&self, name: &[u8]) -> Option<&'a Entry> {
-        let inner = |entry: &Entry| self.name(entry).get(self.skip..).unwrap_or_default();
+    pub fn get(&self, name: &[u8]) -> Option<&'a IndexEntry> {
+        let inner = |entry: &IndexEntry| self.name(entry).get(self.skip..).unwrap_or_default();
         let at = self.entries.binary_search_by(|entry| inner(entry).cmp(name)).ok()?;
         self.entries.get(at)
     }
@@ -249,11 +249,11 @@ mod tests {
 
     #[test]
     fn a_large_index_is_read_only_while_there_is_time() {
-        let over = Limit { until: Some(std::time::Instant::now()), ..Limit::default() };
+        let over = UndoLimit { until: Some(std::time::Instant::now()), ..UndoLimit::default() };
         for (entries, limit, expect) in
-            [(10, &over, Some(10)), (9_000, &over, None), (9_000, &Limit::default(), Some(9_000))]
+            [(10, &over, Some(10)), (9_000, &over, None), (9_000, &UndoLimit::default(), Some(9_000))]
         {
-            let read = Index::parse(&index(entries), b"", 0, limit);
+            let read = GitIndex::parse(&index(entries), b"", 0, limit);
             assert_eq!(read.map(|index| index.entries.len()), expect);
         }
     }

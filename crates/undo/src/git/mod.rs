@@ -11,18 +11,18 @@ mod past;
 mod refs;
 mod repository;
 
-pub(crate) use index::{Entry, Slice};
+pub(crate) use index::{IndexEntry, Slice};
 pub(crate) use objects::GitObjects;
 pub use past::open_past;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::limit::Limit;
+use crate::limit::UndoLimit;
 use crate::node::Stat;
 use crate::rel_path::RelPath;
 use attributes::Filtered;
-use index::Index;
+use index::GitIndex;
 use repository::Repository;
 
 /// A blob larger than this is not brought back from git: it is held in memory while that is done.
@@ -83,15 +83,15 @@ impl ObjectKind {
 /// The repository that a workspace is in, as it was when the workspace was first looked at.
 pub(crate) struct Git {
     pub objects: Arc<GitObjects>,
-    index: Index,
+    index: GitIndex,
     filtered: Filtered,
 }
 
 impl Git {
     /// `None` where there is no repository, one of a kind that is not known here, or one that takes too long to read.
-    pub fn around(workspace: &Path, attributes: &[PathBuf], limit: &Limit) -> Option<Self> {
+    pub fn around(workspace: &Path, attributes: &[PathBuf], limit: &UndoLimit) -> Option<Self> {
         let repository = Repository::around(workspace)?;
-        let index = Index::read(&repository.git.join("index"), &repository.prefix, limit)?;
+        let index = GitIndex::read(&repository.git.join("index"), &repository.prefix, limit)?;
         let filtered = Filtered::of(&repository, index.attribute_files(), attributes);
         let objects = Arc::new(GitObjects::open(repository.objects));
         Some(Self { objects, index, filtered })
@@ -103,7 +103,7 @@ impl Git {
     }
 
     /// The content of a file that git has seen as it is now. Whether it has the same size in git is still to be seen.
-    pub fn unchanged(&self, entry: &Entry, path: impl Fn() -> RelPath, stat: &Stat) -> Option<Oid> {
+    pub fn unchanged(&self, entry: &IndexEntry, path: impl Fn() -> RelPath, stat: &Stat) -> Option<Oid> {
         let is_same = entry.is(stat) && self.index.is_settled(stat) && stat.size <= LARGEST_BLOB;
         (is_same && !self.filtered.names(path)).then_some(entry.oid)
     }

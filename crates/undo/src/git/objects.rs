@@ -14,7 +14,7 @@ use omp_stdx::plain_file;
 use super::pack::Pack;
 use super::repository::Repository;
 use super::{LARGEST_BLOB, ObjectKind, Oid};
-use crate::limit::Limit;
+use crate::limit::UndoLimit;
 
 /// Packs that are held open, the largest first: each takes two of the few files that a process may hold.
 const MOST_PACKS: usize = 32;
@@ -62,7 +62,7 @@ impl GitObjects {
     }
 
     /// Which of these lie in a pack that is held open, with this size. The names must be sorted.
-    pub fn held(&self, oids: &[Oid], sizes: &[u64], limit: &Limit) -> Vec<bool> {
+    pub fn held(&self, oids: &[Oid], sizes: &[u64], limit: &UndoLimit) -> Vec<bool> {
         let mut held = vec![false; oids.len()];
         let mut places: Vec<(usize, u64, usize)> = Vec::new();
         let packs = self.packs();

@@ -30,17 +30,17 @@ pub(super) struct Pack {
     idx: File,
     /// How many objects have names that begin with at most this byte.
     fanout: Vec<u32>,
-    recent: Mutex<Recent>,
+    recent: Mutex<RecentTrees>,
 }
 
 /// Trees by their places: that of a commit is mostly a delta of those of its neighbours.
 #[derive(Default)]
-struct Recent {
+struct RecentTrees {
     trees: HashMap<u64, Vec<u8>>,
     bytes: usize,
 }
 
-impl Recent {
+impl RecentTrees {
     fn add(&mut self, at: u64, kind: ObjectKind, content: &[u8]) {
         if kind != ObjectKind::Tree || content.len() > LARGEST_RECENT {
             return;
@@ -54,13 +54,13 @@ impl Recent {
     }
 }
 
-enum Kind {
+enum PackedKind {
     Whole(ObjectKind),
     Delta { base: u64 },
 }
 
-struct Header {
-    kind: Kind,
+struct ObjectHeader {
+    kind: PackedKind,
     /// Of what is compressed.
     size: u64,
     /// Where that begins.
@@ -145,7 +145,7 @@ impl Pack {
         big(&exact(&self.idx, at, 8)?)
     }
 
-    fn header(&self, offset: u64, begin: &[u8]) -> Option<Header> {
+    fn header(&self, offset: u64, begin: &[u8]) -> Option<ObjectHeader> {
         let first = *begin.first()?;
         let mut size = u64::from(first & 0x0f);
         let mut length = 1;
@@ -156,23 +156,23 @@ impl Pack {
             length += 1;
         }
         let kind = match (first >> 4) & 7 {
-            1 => Kind::Whole(ObjectKind::Commit),
-            2 => Kind::Whole(ObjectKind::Tree),
-            3 => Kind::Whole(ObjectKind::Blob),
-            4 => Kind::Whole(ObjectKind::Tag),
+            1 => PackedKind::Whole(ObjectKind::Commit),
+            2 => PackedKind::Whole(ObjectKind::Tree),
+            3 => PackedKind::Whole(ObjectKind::Blob),
+            4 => PackedKind::Whole(ObjectKind::Tag),
             6 => {
                 let (back, used) = offset_number(begin.get(length..)?)?;
                 length += used;
-                Kind::Delta { base: offset.checked_sub(back).filter(|_| back > 0)? }
+                PackedKind::Delta { base: offset.checked_sub(back).filter(|_| back > 0)? }
             }
             7 => {
                 let base = Oid(begin.get(length..length + OID)?.try_into().ok()?);
                 length += OID;
-                Kind::Delta { base: self.find(&base)? }
+                PackedKind::Delta { base: self.find(&base)? }
             }
             _ => return None,
         };
-        Some(Header { kind, size, at: offset + length as u64 })
+        Some(ObjectHeader { kind, size, at: offset + length as u64 })
     }
 
     fn begin(&self, offset: u64) -> Option<([u8; BEGIN], usize)> {
@@ -192,7 +192,7 @@ impl Pack {
         let (begin, length) = self.begin(offset)?;
         let begin = &begin[..length];
         let header = self.header(offset, begin)?;
-        if let Kind::Whole(kind) = header.kind {
+        if let PackedKind::Whole(kind) = header.kind {
             return (kind == ObjectKind::Blob).then_some(header.size);
         }
         inflate.reset(true);
@@ -218,12 +218,12 @@ impl Pack {
             let (begin, length) = self.begin(at)?;
             let header = self.header(at, &begin[..length])?;
             match header.kind {
-                Kind::Whole(kind) => {
+                PackedKind::Whole(kind) => {
                     let content = self.inflated(&header, largest)?;
                     self.recent().add(at, kind, &content);
                     break (kind, content);
                 }
-                Kind::Delta { base } => {
+                PackedKind::Delta { base } => {
                     room = room.checked_sub(header.size)?;
                     deltas.push((at, self.inflated(&header, largest).filter(|_| deltas.len() < LONGEST_CHAIN)?));
                     at = base;
@@ -237,15 +237,15 @@ impl Pack {
         Some((kind, content))
     }
 
-    fn recent(&self) -> MutexGuard<'_, Recent> {
+    fn recent(&self) -> MutexGuard<'_, RecentTrees> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn inflated(&self, header: &Header, largest: u64) -> Option<Vec<u8>> {
+    fn inflated(&self, header: &ObjectHeader, largest: u64) -> Option<Vec<u8>> {
         if header.size > largest {
             return None;
         }
-        let stream = io::BufReader::with_capacity(16 << 10, From { file: &self.pack, at: header.at });
+        let stream = io::BufReader::with_capacity(16 << 10, FileFrom { file: &self.pack, at: header.at });
         let mut content = Vec::with_capacity(usize::try_from(header.size).ok()?.min(1 << 20));
         let mut stream = flate2::bufread::ZlibDecoder::new(stream).take(header.size + 1);
         stream.read_to_end(&mut content).ok()?;
@@ -254,12 +254,12 @@ impl Pack {
 }
 
 /// Reads a file from a place on, without moving its own.
-struct From<'a> {
+struct FileFrom<'a> {
     file: &'a File,
     at: u64,
 }
 
-impl Read for From<'_> {
+impl Read for FileFrom<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let read = read_at(self.file, room, self.at)?;
         self.at += read as u64;
@@ -269,7 +269,7 @@ impl Read for From<'_> {
 
 fn exact(file: &File, at: u64, length: usize) -> Option<Vec<u8>> {
     let mut bytes = vec![0; length];
-    let mut from = From { file, at };
+    let mut from = FileFrom { file, at };
     from.read_exact(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use omp_types::{Past, Version};
+use omp_types::{Past, PastVersion};
 
-use super::index::Index;
+use super::index::GitIndex;
 use super::refs::tips;
 use super::repository::Repository;
 use super::{GitObjects, ObjectKind, Oid};
-use crate::limit::Limit;
+use crate::limit::UndoLimit;
 
 /// Commits that are looked at; older ones do not count.
 const MOST_COMMITS: usize = 500_000;
@@ -34,9 +34,9 @@ const FILE: u32 = 0o100_000;
 const EXECUTABLE: u32 = 0o100;
 
 /// A mode as git writes it, and what is there.
-type Entry = (u32, Oid);
+type TreeEntry = (u32, Oid);
 /// `None` where nothing is there.
-type Found = Option<Entry>;
+type CommittedEntry = Option<TreeEntry>;
 
 /// Of the repository that a folder is in, for these paths and what is in them. `None` where there is none with a commit, or
 /// of a kind that is not known here.
@@ -49,7 +49,7 @@ pub fn open_past(workspace: &Path, paths: &[PathBuf]) -> Option<Arc<dyn Past>> {
     let top = repository.root.canonicalize().ok()?;
     let inner = |path: &PathBuf| bytes_of(path.strip_prefix(&top).ok()?).filter(|path| !path.is_empty());
     let places: Vec<Vec<u8>> = paths.iter().filter_map(inner).collect();
-    let index = Index::read(&repository.git.join("index"), b"", &Limit::default())?;
+    let index = GitIndex::read(&repository.git.join("index"), b"", &UndoLimit::default())?;
     let mut tracked = BTreeMap::new();
     for place in &places {
         let (top, inside) = (index.folder(b""), index.folder(place));
@@ -57,7 +57,7 @@ pub fn open_past(workspace: &Path, paths: &[PathBuf]) -> Option<Arc<dyn Past>> {
         let all = own.into_iter().chain(inside.iter());
         tracked.extend(all.map(|(path, entry)| (path.to_vec(), (entry.is_executable, entry.oid))));
     }
-    let walk = Walk::new(repository.objects, &tips, places.len());
+    let walk = HistoryWalk::new(repository.objects, &tips, places.len());
     Some(Arc::new(GitPast { top, places, tracked, walk: Mutex::new(walk) }))
 }
 
@@ -66,7 +66,7 @@ struct GitPast {
     places: Vec<Vec<u8>>,
     /// Of the index, with their paths from the top on.
     tracked: BTreeMap<Vec<u8>, (bool, Oid)>,
-    walk: Mutex<Walk>,
+    walk: Mutex<HistoryWalk>,
 }
 
 impl fmt::Debug for GitPast {
@@ -83,15 +83,19 @@ impl Past for GitPast {
         after.take_while(|tracked| tracked.starts_with(&path)).any(|tracked| rest_of(tracked, &path).is_some())
     }
 
-    fn had(&self, path: &Path, version: Version<'_>, until: Instant) -> bool {
+    fn had(&self, path: &Path, version: PastVersion<'_>, until: Instant) -> bool {
         let Some(path) = self.inner(path) else { return false };
         let found = |(at, place): (usize, &Vec<u8>)| Some((at, rest_of(&path, place)?));
         let Some((place, rest)) = self.places.iter().enumerate().filter_map(found).min_by_key(|(_, rest)| rest.len())
         else {
             return false;
         };
-        let wanted = Wanted::of(version);
-        if self.tracked.get(&path).is_some_and(|(is_executable, oid)| wanted == Wanted::File(*oid, *is_executable)) {
+        let wanted = WantedVersion::of(version);
+        if self
+            .tracked
+            .get(&path)
+            .is_some_and(|(is_executable, oid)| wanted == WantedVersion::File(*oid, *is_executable))
+        {
             return true;
         }
         let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,24 +122,24 @@ impl GitPast {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum WantedVersion {
     Nothing,
     Anything,
     Folder,
     File(Oid, bool),
 }
 
-impl Wanted {
-    fn of(version: Version<'_>) -> Self {
+impl WantedVersion {
+    fn of(version: PastVersion<'_>) -> Self {
         match version {
-            Version::Nothing => Self::Nothing,
-            Version::Anything => Self::Anything,
-            Version::Folder => Self::Folder,
-            Version::File { bytes, is_executable } => Self::File(Oid::of_blob(bytes), is_executable),
+            PastVersion::Nothing => Self::Nothing,
+            PastVersion::Anything => Self::Anything,
+            PastVersion::Folder => Self::Folder,
+            PastVersion::File { bytes, is_executable } => Self::File(Oid::of_blob(bytes), is_executable),
         }
     }
 
-    fn is(self, found: Found) -> bool {
+    fn is(self, found: CommittedEntry) -> bool {
         match (self, found) {
             (Self::Nothing, found) => found.is_none(),
             (Self::Anything, found) => found.is_some(),
@@ -149,7 +153,7 @@ impl Wanted {
 }
 
 /// Goes on where it stopped whenever it is asked for something that was not found yet.
-struct Walk {
+struct HistoryWalk {
     folders: Vec<PathBuf>,
     /// Opened when they are needed.
     objects: Option<GitObjects>,
@@ -159,13 +163,13 @@ struct Walk {
     /// Trees of commits that were looked into.
     tops: HashSet<Oid>,
     /// What was found at each place, each once.
-    versions: Vec<Vec<Found>>,
-    seen: Vec<HashSet<Found>>,
+    versions: Vec<Vec<CommittedEntry>>,
+    seen: Vec<HashSet<CommittedEntry>>,
     trees: HashMap<Oid, Arc<[u8]>>,
     bytes: usize,
 }
 
-impl Walk {
+impl HistoryWalk {
     fn new(folders: Vec<PathBuf>, tips: &[Oid], places: usize) -> Self {
         let mut known = HashSet::new();
         let waiting = tips.iter().filter(|tip| known.insert(**tip)).copied().collect();
@@ -236,7 +240,7 @@ impl Walk {
     }
 
     /// What is at a path within something. `None` where that cannot be read.
-    fn below(&mut self, mut found: Found, path: &[u8]) -> Option<Found> {
+    fn below(&mut self, mut found: CommittedEntry, path: &[u8]) -> Option<CommittedEntry> {
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             let Some((mode, oid)) = found else { return Some(None) };
             if mode & KIND != FOLDER {
@@ -264,7 +268,7 @@ impl Walk {
 }
 
 /// `None` for what is no tree.
-fn entry_of(mut tree: &[u8], name: &[u8]) -> Option<Found> {
+fn entry_of(mut tree: &[u8], name: &[u8]) -> Option<CommittedEntry> {
     while !tree.is_empty() {
         let end = tree.iter().position(|byte| *byte == 0)?;
         let (head, rest) = (&tree[..end], &tree[end + 1..]);

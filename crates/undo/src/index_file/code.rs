@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use crate::digest::Digest;
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::node::{LinkTarget, Node, NodeRecord, Stat, Uncovered};
 use crate::rel_path::RelPath;
-use crate::scan::Copied;
-use crate::tree::{Names, Tree};
+use crate::scan::CopiedNode;
+use crate::tree::{Names, WorkspaceTree};
 
 /// What is said of a folder.
 const GONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;
 
-pub(super) fn encoded(tree: &Tree) -> Vec<u8> {
+pub(super) fn encoded(tree: &WorkspaceTree) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(tree.entries() * 96);
     for (folder, names) in &tree.folders {
         all(&mut bytes, folder, names);
@@ -22,7 +22,7 @@ pub(super) fn encoded(tree: &Tree) -> Vec<u8> {
 }
 
 /// Nothing where there is no difference.
-pub(super) fn encoded_changes(from: &Tree, to: &Tree) -> Vec<u8> {
+pub(super) fn encoded_changes(from: &WorkspaceTree, to: &WorkspaceTree) -> Vec<u8> {
     let mut bytes = Vec::new();
     for folder in from.folders.keys().filter(|folder| !to.folders.contains_key(folder)) {
         bytes.push(GONE);
@@ -38,7 +38,7 @@ pub(super) fn encoded_changes(from: &Tree, to: &Tree) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn encoded_records(records: &[Copied]) -> Vec<u8> {
+pub(super) fn encoded_records(records: &[CopiedNode]) -> Vec<u8> {
     let mut sorted: Vec<_> = records.iter().collect();
     sorted.sort_unstable_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
     let mut bytes = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn encoded_records(records: &[Copied]) -> Vec<u8> {
 }
 
 /// A name, and what it is now; nothing where it is gone.
-type Differing<'a> = (&'a [u8], Option<&'a Record>);
+type Differing<'a> = (&'a [u8], Option<&'a NodeRecord>);
 
 fn differing<'a>(before: &'a Names, after: &'a Names) -> Vec<Differing<'a>> {
     let mut names = Vec::new();
@@ -123,8 +123,8 @@ fn time(bytes: &mut Vec<u8>, time: i64) {
     bytes.extend_from_slice(&time.to_le_bytes());
 }
 
-fn write(bytes: &mut Vec<u8>, record: &Record) {
-    let Record { stat, read_at, node } = record;
+fn write(bytes: &mut Vec<u8>, record: &NodeRecord) {
+    let NodeRecord { stat, read_at, node } = record;
     let kind = match node {
         Node::Folder { .. } => FOLDER,
         Node::File { .. } => FILE,
@@ -152,11 +152,11 @@ fn write(bytes: &mut Vec<u8>, record: &Record) {
     }
 }
 
-pub(super) struct Reader<'a>(pub &'a [u8]);
+pub(super) struct IndexReader<'a>(pub &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> IndexReader<'a> {
     /// `None` where it cannot be understood: then nothing of it is to be used.
-    pub fn apply(mut self, tree: &mut Tree) -> Option<()> {
+    pub fn apply(mut self, tree: &mut WorkspaceTree) -> Option<()> {
         while !self.0.is_empty() {
             let kind = self.byte()?;
             let folder = RelPath::from_bytes(self.text()?)?;
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
 
     /// `Some(None)` stands for a name that is gone.
     #[expect(clippy::option_option, reason = "no record can be read, or there is none")]
-    fn record(&mut self) -> Option<Option<Record>> {
+    fn record(&mut self) -> Option<Option<NodeRecord>> {
         let kind = self.byte()?;
         if kind == NO_RECORD {
             return Some(None);
@@ -228,16 +228,16 @@ impl<'a> Reader<'a> {
             FILE => {
                 Node::File { mode: self.mode()?, size: self.number()?, hash: Digest(self.take(32)?.try_into().ok()?) }
             }
-            LINK => Node::Link { target: Target(self.text()?.into()) },
+            LINK => Node::Link { target: LinkTarget(self.text()?.into()) },
             UNCOVERED => Node::Uncovered { why: *Uncovered::ALL.get(usize::try_from(self.number()?).ok()?)? },
             _ => return None,
         };
-        Some(Some(Record { stat: Stat { size, mtime, ctime, inode, mode }, read_at, node }))
+        Some(Some(NodeRecord { stat: Stat { size, mtime, ctime, inode, mode }, read_at, node }))
     }
 }
 
 /// Both are in the order of their names.
-fn merged(known: Arc<Names>, changed: Vec<(Box<[u8]>, Option<Record>)>) -> Names {
+fn merged(known: Arc<Names>, changed: Vec<(Box<[u8]>, Option<NodeRecord>)>) -> Names {
     let mut names = Names::with_capacity(known.len() + changed.len());
     let mut known = Arc::unwrap_or_clone(known).into_iter().peekable();
     for (name, record) in changed {

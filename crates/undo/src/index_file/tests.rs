@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::node::{LinkTarget, Node, NodeRecord, Stat, Uncovered};
 use crate::rel_path::RelPath;
 use crate::tree::{Names, REST};
 
@@ -18,21 +18,21 @@ impl Random {
         (self.0 >> 11) as usize % below
     }
 
-    fn record(&mut self) -> Record {
+    fn record(&mut self) -> NodeRecord {
         let mode = [0, 0o644, 0o7777][self.next(3)];
         let node = match self.next(4) {
             0 => Node::Folder { mode },
             1 => Node::File { mode, size: self.0, hash: Digest::of(&self.0.to_le_bytes()) },
-            2 => Node::Link { target: Target(b"to \xff/\n"[..self.next(7)].into()) },
+            2 => Node::Link { target: LinkTarget(b"to \xff/\n"[..self.next(7)].into()) },
             _ => Node::Uncovered { why: Uncovered::ALL[self.next(Uncovered::ALL.len())] },
         };
         let time = [0, -1, i64::MIN, i64::MAX, 1_700_000_000_123_456_789][self.next(5)];
         let stat = Stat { size: self.0 >> self.next(64), mtime: time, ctime: -time.max(0), inode: self.0, mode };
-        Record { stat, read_at: time, node }
+        NodeRecord { stat, read_at: time, node }
     }
 
     /// Another tree: some names come, go and change.
-    fn change(&mut self, tree: &Tree) -> Tree {
+    fn change(&mut self, tree: &WorkspaceTree) -> WorkspaceTree {
         let mut tree = tree.clone();
         for _ in 0..=self.next(4) {
             let folder = RelPath::from_bytes([&b""[..], b"a", b"a/b", b"\xfe x"][self.next(4)]).unwrap();
@@ -54,12 +54,12 @@ impl Random {
     }
 }
 
-fn all(tree: &Tree) -> Vec<(RelPath, Names)> {
+fn all(tree: &WorkspaceTree) -> Vec<(RelPath, Names)> {
     tree.folders.iter().map(|(folder, names)| (folder.clone(), (**names).clone())).collect()
 }
 
 #[track_caller]
-fn holds(place: &Path, tree: &Tree) {
+fn holds(place: &Path, tree: &WorkspaceTree) {
     assert_eq!(all(&load(place).unwrap()), all(tree));
 }
 
@@ -71,7 +71,7 @@ fn what_was_saved_last_is_loaded() {
         let place = folder.path().join(format!("{round}"));
         let mut index = IndexFile::new(place.clone());
         assert!(index.load().is_none());
-        let mut tree = Tree::default();
+        let mut tree = WorkspaceTree::default();
         for _ in 0..40 {
             let next = random.change(&tree);
             if random.next(4) == 0 {
@@ -102,7 +102,7 @@ fn what_was_cut_off_is_as_it_was_before() {
     let place = folder.path().join("index");
     let mut random = Random(0x5eed_0002);
     let mut index = IndexFile::new(place.clone());
-    let mut states: Vec<(u64, Tree)> = vec![(0, Tree::default())];
+    let mut states: Vec<(u64, WorkspaceTree)> = vec![(0, WorkspaceTree::default())];
     for _ in 0..4 {
         let known = states.last().unwrap().1.clone();
         let next = random.change(&known);
@@ -136,8 +136,8 @@ fn what_was_cut_off_is_as_it_was_before() {
     }
 }
 
-fn large() -> Tree {
-    let record = |number: usize| Record {
+fn large() -> WorkspaceTree {
+    let record = |number: usize| NodeRecord {
         stat: Stat { size: 900, mtime: 1, ctime: 1, inode: number as u64, mode: 0o644 },
         read_at: i64::MAX,
         node: Node::File { mode: 0o644, size: 900, hash: Digest::of(&number.to_le_bytes()) },
@@ -145,7 +145,7 @@ fn large() -> Tree {
     let names =
         |folder: usize| (0..200).map(move |name| (format!("{name:05}").as_bytes().into(), record(folder + name)));
     let folder = |number: usize| (RelPath::from_bytes(format!("d{number}").as_bytes()).unwrap(), number);
-    Tree { folders: (0..20).map(folder).map(|(path, at)| (path, Arc::new(names(at).collect()))).collect() }
+    WorkspaceTree { folders: (0..20).map(folder).map(|(path, at)| (path, Arc::new(names(at).collect()))).collect() }
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_small_change_of_a_large_tree_is_a_small_write_and_the_file_stays_small() {
     let mut random = Random(0x5eed_0003);
     let mut index = IndexFile::new(place.clone());
     let mut tree = large();
-    index.save(&Tree::default(), &tree).unwrap();
+    index.save(&WorkspaceTree::default(), &tree).unwrap();
     let whole = length();
     assert!(whole / 4_000 < 100, "{whole} bytes for 4,000 names");
     index.save(&tree, &tree.clone()).unwrap();
@@ -194,12 +194,12 @@ fn a_file_that_is_not_ours_any_more_is_written_anew() {
     let place = folder.path().join("index");
     let mut index = IndexFile::new(place.clone());
     let mut random = Random(0x5eed_0004);
-    let mut tree = random.change(&Tree::default());
-    index.save(&Tree::default(), &tree).unwrap();
+    let mut tree = random.change(&WorkspaceTree::default());
+    index.save(&WorkspaceTree::default(), &tree).unwrap();
     for how in 0..3 {
         match how {
             0 => fs::remove_file(&place).unwrap(),
-            1 => drop(IndexFile::new(place.clone()).save(&Tree::default(), &large())),
+            1 => drop(IndexFile::new(place.clone()).save(&WorkspaceTree::default(), &large())),
             _ => fs::rename(&place, folder.path().join("elsewhere")).unwrap(),
         }
         let mut next = tree.clone();

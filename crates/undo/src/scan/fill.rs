@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use super::{MOST_THREADS, Scanner};
 use crate::UndoError;
 use crate::folder::Folder;
-use crate::limit::Limit;
-use crate::node::{Node, Record, Stat, Uncovered};
+use crate::limit::UndoLimit;
+use crate::node::{Node, NodeRecord, Stat, Uncovered};
 use crate::rel_path::RelPath;
-use crate::tree::Tree;
+use crate::tree::WorkspaceTree;
 
 /// How many files are left to one thread at once.
 const AT_ONCE: usize = 16;
@@ -18,7 +18,7 @@ const FEW: usize = 64;
 
 /// What is copied first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
+pub(crate) enum CopyRank {
     /// Was known before: it had its chance, and the background goes on with it.
     Old,
     /// Git has it, if not in a pack.
@@ -29,23 +29,23 @@ pub(crate) enum Rank {
 
 /// A file that is known by its times only.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    pub rank: Rank,
+pub(crate) struct PendingFile {
+    pub rank: CopyRank,
     modified: i64,
     folder: RelPath,
     name: Box<[u8]>,
     stat: Stat,
 }
 
-impl Pending {
-    pub fn new(folder: &RelPath, name: &[u8], record: &Record, rank: Rank) -> Self {
+impl PendingFile {
+    pub fn new(folder: &RelPath, name: &[u8], record: &NodeRecord, rank: CopyRank) -> Self {
         let stat = record.stat;
         Self { rank, modified: stat.mtime.max(stat.ctime), folder: folder.clone(), name: name.into(), stat }
     }
 }
 
 /// The first to be copied at the end.
-pub(super) fn sort(pending: &mut [Pending]) {
+pub(super) fn sort(pending: &mut [PendingFile]) {
     pending.sort_unstable_by(|one, other| {
         (one.rank, one.modified, &other.folder, &other.name).cmp(&(other.rank, other.modified, &one.folder, &one.name))
     });
@@ -60,7 +60,7 @@ pub(crate) enum Filling {
 }
 
 /// What is known of a name now.
-pub(crate) type Copied = (RelPath, Box<[u8]>, Record);
+pub(crate) type CopiedNode = (RelPath, Box<[u8]>, NodeRecord);
 
 impl Scanner {
     /// Copies from the end of the list what still has the times that it had when it was seen, so that it is what it was
@@ -68,12 +68,12 @@ impl Scanner {
     /// nothing is taken for copied: the next look finds the same files again.
     pub fn fill(
         &self,
-        tree: &mut Tree,
-        pending: &mut Vec<Pending>,
+        tree: &mut WorkspaceTree,
+        pending: &mut Vec<PendingFile>,
         how: Filling,
-        limit: &Limit,
-    ) -> Result<Vec<Copied>, UndoError> {
-        let least = if how == Filling::Rest { Rank::Old } else { Rank::Tracked };
+        limit: &UndoLimit,
+    ) -> Result<Vec<CopiedNode>, UndoError> {
+        let least = if how == Filling::Rest { CopyRank::Old } else { CopyRank::Tracked };
         let begin = pending.partition_point(|one| one.rank < least);
         let todo = &pending[begin..];
         // From the end.
@@ -100,7 +100,7 @@ impl Scanner {
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let is_few = todo.len() < FEW || how == Filling::Rest;
-        let done: Vec<Copied> = std::thread::scope(|scope| {
+        let done: Vec<CopiedNode> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).filter(|_| !is_few).map(|_| scope.spawn(work)).collect();
             let own = work();
             others.into_iter().filter_map(|other| other.join().ok()).flatten().chain(own).collect()
@@ -118,7 +118,11 @@ impl Scanner {
     }
 
     /// `None` when it is not what it was any more: the next look sees what became of it.
-    fn copied(&self, one: &Pending, opened: &mut Option<(RelPath, Folder)>) -> Result<Option<Record>, UndoError> {
+    fn copied(
+        &self,
+        one: &PendingFile,
+        opened: &mut Option<(RelPath, Folder)>,
+    ) -> Result<Option<NodeRecord>, UndoError> {
         if opened.as_ref().is_none_or(|(path, _)| *path != one.folder) {
             *opened = self.folder(&one.folder).map(|folder| (one.folder.clone(), folder));
         }
@@ -128,7 +132,7 @@ impl Scanner {
             return Ok(None);
         }
         let record = self.read(folder, &one.name, None)?;
-        let is_kept = |record: &Record| {
+        let is_kept = |record: &NodeRecord| {
             matches!(
                 record.node,
                 Node::File { .. } | Node::Uncovered { why: Uncovered::Unreadable | Uncovered::TooLarge }
@@ -138,8 +142,8 @@ impl Scanner {
     }
 
     /// One file that is known by its times, now.
-    pub fn copy(&self, path: &RelPath, record: &Record) -> Result<Option<Record>, UndoError> {
-        self.copied(&Pending::new(&path.parent(), path.split().1, record, Rank::New), &mut None)
+    pub fn copy(&self, path: &RelPath, record: &NodeRecord) -> Result<Option<NodeRecord>, UndoError> {
+        self.copied(&PendingFile::new(&path.parent(), path.split().1, record, CopyRank::New), &mut None)
     }
 
     /// By its handle, name by name, never through a link.
@@ -152,7 +156,11 @@ impl Scanner {
     }
 
     /// Puts contents that only git has into the store. What git has lost meanwhile is told as that.
-    pub fn keep_blobs<'a>(&self, nodes: impl Iterator<Item = &'a mut Node>, limit: &Limit) -> Result<(), UndoError> {
+    pub fn keep_blobs<'a>(
+        &self,
+        nodes: impl Iterator<Item = &'a mut Node>,
+        limit: &UndoLimit,
+    ) -> Result<(), UndoError> {
         for node in nodes {
             let Node::File { hash, .. } = node else { continue };
             if hash.as_git().is_none() {

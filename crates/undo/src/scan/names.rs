@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::node::{Record, Stat, Uncovered};
+use crate::node::{NodeRecord, Stat, Uncovered};
 use crate::tree::{Names, REST, is_partial};
 
 pub(super) struct SeenNames<'a> {
@@ -31,7 +31,7 @@ impl<'a> SeenNames<'a> {
     }
 
     /// What was known of a name. They are asked for in their order.
-    pub fn known(&mut self, name: &[u8]) -> Option<&'a Record> {
+    pub fn known(&mut self, name: &[u8]) -> Option<&'a NodeRecord> {
         while self.known.get(self.at).is_some_and(|(other, _)| **other < *name) {
             self.at += 1;
         }
@@ -47,8 +47,8 @@ impl<'a> SeenNames<'a> {
         }
     }
 
-    pub fn push(&mut self, name: Box<[u8]>, record: Record) {
-        let is_same = |(other, known): &(Box<[u8]>, Record)| *other == name && *known == record;
+    pub fn push(&mut self, name: Box<[u8]>, record: NodeRecord) {
+        let is_same = |(other, known): &(Box<[u8]>, NodeRecord)| *other == name && *known == record;
         if self.own.is_none() && self.known.get(self.same).is_some_and(is_same) {
             self.same += 1;
         } else {
@@ -60,7 +60,7 @@ impl<'a> SeenNames<'a> {
     pub fn cut(&mut self) {
         let names = self.own();
         if !is_partial(names) {
-            names.insert(0, (REST.into(), Record::uncovered(Stat::default(), Uncovered::Rest)));
+            names.insert(0, (REST.into(), NodeRecord::uncovered(Stat::default(), Uncovered::Rest)));
         }
     }
 
@@ -91,15 +91,15 @@ mod tests {
     use super::*;
     use crate::Node;
 
-    fn record(mark: u32) -> Record {
-        Record { stat: Stat::default(), read_at: 0, node: Node::Folder { mode: mark } }
+    fn record(mark: u32) -> NodeRecord {
+        NodeRecord { stat: Stat::default(), read_at: 0, node: Node::Folder { mode: mark } }
     }
 
     /// Names with what they are, the first empty where there are more.
     fn names(text: &str) -> Arc<Names> {
         let one = |word: &str| {
             let (name, mark) = word.split_at(word.len() - 1);
-            let rest = Record::uncovered(Stat::default(), Uncovered::Rest);
+            let rest = NodeRecord::uncovered(Stat::default(), Uncovered::Rest);
             let record = mark.parse().map_or(rest, record);
             (name.as_bytes().into(), record)
         };

@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::fill::{Pending, Rank};
+use super::fill::{CopyRank, PendingFile};
 use super::names::SeenNames;
-use super::{Ask, Coverage, Scanner, now};
+use super::{Coverage, ScanRequest, Scanner, now};
 use crate::UndoError;
 use crate::digest::Digest;
-use crate::folder::{Folder, Found, Kind, Listed};
+use crate::folder::{Folder, FolderEntry, FolderEntryKind, FolderNames};
 use crate::git::{Git, Oid};
 use crate::ignored::Ignored;
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::node::{LinkTarget, Node, NodeRecord, Stat, Uncovered};
 use crate::rel_path::{RelPath, os_str};
 use crate::restore::TEMPORARY;
-use crate::tree::{Names, Tree, is_partial};
+use crate::tree::{Names, WorkspaceTree, is_partial};
 
 /// Others help where so many folders wait, or two after so many entries: to start them takes as long as a look at a small tree.
 const MANY_FOLDERS: usize = 8;
@@ -33,7 +33,7 @@ const BYTES_AT_ONCE: u64 = 8 << 20;
 const TIME_AT_ONCE: Duration = Duration::from_millis(200);
 
 /// One folder to look at.
-pub(super) struct Task {
+pub(super) struct FolderTask {
     pub path: RelPath,
     /// The folder it is in; itself for the workspace.
     parent: Arc<Folder>,
@@ -44,7 +44,7 @@ pub(super) struct Task {
     is_late: bool,
 }
 
-impl Task {
+impl FolderTask {
     pub fn first(root: Folder, ignored: Ignored, in_git: bool) -> Self {
         Self { path: RelPath::root(), parent: Arc::new(root), ignored, in_git, is_late: false }
     }
@@ -53,16 +53,16 @@ impl Task {
 /// What a walk came to.
 #[derive(Default)]
 pub(super) struct Walked {
-    pub tree: Tree,
-    pub pending: Vec<Pending>,
+    pub tree: WorkspaceTree,
+    pub pending: Vec<PendingFile>,
     /// Contents that git ought to have, with the sizes of the files.
     pub in_git: Vec<(Oid, u64)>,
 }
 
 #[derive(Default)]
-struct Queue {
-    tasks: Vec<Task>,
-    late: Vec<Task>,
+struct WalkQueue {
+    tasks: Vec<FolderTask>,
+    late: Vec<FolderTask>,
     working: usize,
     done: Walked,
     /// Folders that could not be looked into: why, or that they are gone.
@@ -70,15 +70,15 @@ struct Queue {
     error: Option<UndoError>,
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct WorkspaceWalk<'a> {
     scanner: &'a Scanner,
-    known: &'a Tree,
+    known: &'a WorkspaceTree,
     nothing: Arc<Names>,
-    ask: &'a Ask,
+    ask: &'a ScanRequest,
     git: Option<&'a Git>,
     device: u64,
     begun: Instant,
-    queue: Mutex<Queue>,
+    queue: Mutex<WalkQueue>,
     news: Condvar,
     entries: AtomicU64,
     bytes: AtomicU64,
@@ -86,14 +86,14 @@ pub(super) struct Walk<'a> {
     bytes_read: AtomicU64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> WorkspaceWalk<'a> {
     pub fn new(
         scanner: &'a Scanner,
-        known: &'a Tree,
-        ask: &'a Ask,
+        known: &'a WorkspaceTree,
+        ask: &'a ScanRequest,
         git: Option<&'a Git>,
         device: u64,
-        first: Task,
+        first: FolderTask,
     ) -> Self {
         Self {
             scanner,
@@ -103,7 +103,7 @@ impl<'a> Walk<'a> {
             git,
             device,
             begun: Instant::now(),
-            queue: Mutex::new(Queue { tasks: vec![first], ..Queue::default() }),
+            queue: Mutex::new(WalkQueue { tasks: vec![first], ..WalkQueue::default() }),
             news: Condvar::new(),
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -150,13 +150,13 @@ impl<'a> Walk<'a> {
                     queue.done.in_git.append(&mut seen.in_git);
                     queue.tasks.append(&mut seen.inner);
                 }
-                Err(Problem::Large) => queue.late.push(Task { is_late: true, ..task }),
-                Err(Problem::TooSlow) => queue.gone.push((task.path, Some(Uncovered::TooSlow))),
-                Err(Problem::Folder(error)) => match what_of(&task.path, &error) {
+                Err(WalkProblem::Large) => queue.late.push(FolderTask { is_late: true, ..task }),
+                Err(WalkProblem::TooSlow) => queue.gone.push((task.path, Some(Uncovered::TooSlow))),
+                Err(WalkProblem::Folder(error)) => match what_of(&task.path, &error) {
                     Some(why) => queue.gone.push((task.path, why)),
                     None => queue.error = Some(UndoError::Workspace(error)),
                 },
-                Err(Problem::Whole(error)) => queue.error = Some(error),
+                Err(WalkProblem::Whole(error)) => queue.error = Some(error),
             }
             self.news.notify_all();
         }
@@ -166,43 +166,43 @@ impl<'a> Walk<'a> {
         waiting >= MANY_FOLDERS || (waiting > 1 && self.entries.load(Ordering::Relaxed) >= MANY_ENTRIES)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, WalkQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look_into(&self, task: &Task) -> Result<SeenFolder<'_>, Problem> {
+    fn look_into(&self, task: &FolderTask) -> Result<SeenFolder<'_>, WalkProblem> {
         if self.ask.limit.stop.is_stopped() {
-            return Err(Problem::Whole(UndoError::Stopped));
+            return Err(WalkProblem::Whole(UndoError::Stopped));
         }
         let known = self.known.folders.get(&task.path).unwrap_or(&self.nothing);
         if self.ask.limit.is_over() && !task.path.as_bytes().is_empty() {
-            return Err(Problem::TooSlow);
+            return Err(WalkProblem::TooSlow);
         }
         if known.len() > LARGE_FOLDER && !task.is_late {
-            return Err(Problem::Large);
+            return Err(WalkProblem::Large);
         }
         let folder = match task.path.as_bytes() {
             b"" => task.parent.clone(),
-            _ => Arc::new(task.parent.child(task.path.split().1).map_err(Problem::Folder)?),
+            _ => Arc::new(task.parent.child(task.path.split().1).map_err(WalkProblem::Folder)?),
         };
-        let Listed { names: listed, is_cut } = self.listed(task, &folder, known)?;
+        let FolderNames { names: listed, is_cut } = self.listed(task, &folder, known)?;
         let mut ignored = task.ignored.clone();
         let is_there = |name: &[u8]| listed.binary_search_by(|other| (**other).cmp(name)).is_ok();
         if is_there(b".gitignore")
             && let Ok(Some(found)) = folder.look(b".gitignore")
-            && found.kind == Kind::File
+            && found.kind == FolderEntryKind::File
         {
             ignored = self.scanner.rules_in(task, &folder, found.stat);
         }
         let tracked = self.git.filter(|_| task.in_git).map(|git| git.folder(task.path.as_bytes()));
         // Attributes that git does not track may say that it keeps files otherwise than they are here.
         let tracked = tracked.filter(|tracked| !is_there(GIT_ATTRIBUTES) || tracked.get(GIT_ATTRIBUTES).is_some());
-        let place = Place { task, folder: &folder, ignored: &ignored, tracked };
+        let place = WalkedName { task, folder: &folder, ignored: &ignored, tracked };
         let mut seen = SeenFolder::new(known, is_cut);
         for (number, name) in listed.into_iter().enumerate() {
             if number % LOOKS == LOOKS - 1 && self.ask.limit.is_over() {
                 if self.ask.limit.stop.is_stopped() {
-                    return Err(Problem::Whole(UndoError::Stopped));
+                    return Err(WalkProblem::Whole(UndoError::Stopped));
                 }
                 seen.names.cut();
                 break;
@@ -214,18 +214,18 @@ impl<'a> Walk<'a> {
                 }
                 continue;
             }
-            let Some(found) = folder.look(&name).map_err(Problem::Folder)? else { continue };
+            let Some(found) = folder.look(&name).map_err(WalkProblem::Folder)? else { continue };
             let before = seen.names.known(&name);
             if let Some(same) = before.filter(|before| is_unchanged(before, &found)) {
                 self.count(same, &mut seen);
                 seen.names.keep();
                 continue;
             }
-            let record = self.record(&place, &name, &found, before, &mut seen).map_err(Problem::Whole)?;
+            let record = self.record(&place, &name, &found, before, &mut seen).map_err(WalkProblem::Whole)?;
             let Some(record) = record else { continue };
             if record.node.is_folder() {
                 let (path, parent, in_git) = (task.path.join(&name), folder.clone(), tracked.is_some());
-                seen.inner.push(Task { path, parent, ignored: ignored.clone(), in_git, is_late: false });
+                seen.inner.push(FolderTask { path, parent, ignored: ignored.clone(), in_git, is_late: false });
             }
             seen.names.push(name, record);
         }
@@ -238,10 +238,10 @@ impl<'a> Walk<'a> {
     }
 
     /// The names of a folder, or those that were known of it where there are too many.
-    fn listed(&self, task: &Task, folder: &Folder, known: &Names) -> Result<Listed, Problem> {
+    fn listed(&self, task: &FolderTask, folder: &Folder, known: &Names) -> Result<FolderNames, WalkProblem> {
         if self.sticks() && is_partial(known) {
             let names = known.iter().skip(1).map(|(name, _)| name.clone()).collect();
-            return Ok(Listed { names, is_cut: true });
+            return Ok(FolderNames { names, is_cut: true });
         }
         let room = self.scanner.limits.max_entries.saturating_sub(self.entries.load(Ordering::Relaxed));
         let room = usize::try_from(room).unwrap_or(usize::MAX);
@@ -250,15 +250,15 @@ impl<'a> Walk<'a> {
         let most = if task.is_late { room } else { room.min(LARGE_FOLDER) };
         // Names alone are worth nothing: there must be time to look at them.
         let limit = self.ask.limit.half();
-        let listed = folder.names(most, &|| limit.is_over()).map_err(Problem::Folder)?;
+        let listed = folder.names(most, &|| limit.is_over()).map_err(WalkProblem::Folder)?;
         if listed.is_cut && !task.is_late {
-            return Err(Problem::Large);
+            return Err(WalkProblem::Large);
         }
         Ok(listed)
     }
 
     /// What is as it was counts as well.
-    fn count(&self, record: &Record, seen: &mut SeenFolder<'_>) {
+    fn count(&self, record: &NodeRecord, seen: &mut SeenFolder<'_>) {
         if let Node::File { hash, size, .. } = &record.node {
             match hash.as_git() {
                 Some(oid) if self.ask.is_first => seen.in_git.push((oid, *size)),
@@ -270,14 +270,14 @@ impl<'a> Walk<'a> {
 
     fn record(
         &self,
-        place: &Place<'_>,
+        place: &WalkedName<'_>,
         name: &[u8],
-        found: &Found,
-        before: Option<&Record>,
+        found: &FolderEntry,
+        before: Option<&NodeRecord>,
         seen: &mut SeenFolder<'_>,
-    ) -> Result<Option<Record>, UndoError> {
+    ) -> Result<Option<NodeRecord>, UndoError> {
         match found.kind {
-            Kind::Folder => {
+            FolderEntryKind::Folder => {
                 let known = before.filter(|_| self.sticks()).map(|before| &before.node);
                 let why = match known {
                     Some(Node::Folder { .. }) => None,
@@ -290,63 +290,63 @@ impl<'a> Walk<'a> {
                     Some(why) => Node::Uncovered { why },
                     None => Node::Folder { mode: found.stat.mode },
                 };
-                Ok(Some(Record { stat, read_at: 0, node }))
+                Ok(Some(NodeRecord { stat, read_at: 0, node }))
             }
-            Kind::Link => match place.folder.target(name) {
+            FolderEntryKind::Link => match place.folder.target(name) {
                 Ok(target) => {
-                    let node = Node::Link { target: Target(target) };
-                    Ok(Some(Record { stat: found.stat, read_at: now(), node }))
+                    let node = Node::Link { target: LinkTarget(target) };
+                    Ok(Some(NodeRecord { stat: found.stat, read_at: now(), node }))
                 }
                 Err(_) => Ok(None),
             },
-            Kind::Special => Ok(Some(Record::uncovered(found.stat, Uncovered::Special))),
-            Kind::File => self.file(place, name, found, before, seen),
+            FolderEntryKind::Special => Ok(Some(NodeRecord::uncovered(found.stat, Uncovered::Special))),
+            FolderEntryKind::File => self.file(place, name, found, before, seen),
         }
     }
 
     fn file(
         &self,
-        place: &Place<'_>,
+        place: &WalkedName<'_>,
         name: &[u8],
-        found: &Found,
-        before: Option<&Record>,
+        found: &FolderEntry,
+        before: Option<&NodeRecord>,
         seen: &mut SeenFolder<'_>,
-    ) -> Result<Option<Record>, UndoError> {
+    ) -> Result<Option<NodeRecord>, UndoError> {
         let stat = found.stat;
         if let Some(oid) = self.in_git(place, name, &stat) {
             seen.in_git.push((oid, stat.size));
             let node = Node::File { mode: stat.mode, size: stat.size, hash: Digest::git(oid) };
-            return Ok(Some(Record { stat, read_at: now(), node }));
+            return Ok(Some(NodeRecord { stat, read_at: now(), node }));
         }
         let known = before.filter(|_| self.sticks()).map(|before| &before.node);
         // Which files find room depends on who is looked at first: it is decided once a turn.
         if let Some(Node::Uncovered { why: why @ (Uncovered::OverBudget | Uncovered::Ignored) }) = known {
-            return Ok(Some(Record::uncovered(stat, *why)));
+            return Ok(Some(NodeRecord::uncovered(stat, *why)));
         }
         let was_covered = matches!(known, Some(Node::File { .. } | Node::Uncovered { why: Uncovered::NotYet }));
         if let Some(why) = self.why_not(place, name, found, was_covered) {
-            return Ok(Some(Record::uncovered(stat, why)));
+            return Ok(Some(NodeRecord::uncovered(stat, why)));
         }
         if let Some(before) = before.filter(|before| before.is_not_yet() && before.stat == stat && !before.is_racy()) {
-            let rank = if self.ask.is_first { Rank::New } else { Rank::Old };
-            seen.pending.push(Pending::new(&place.task.path, name, before, rank));
+            let rank = if self.ask.is_first { CopyRank::New } else { CopyRank::Old };
+            seen.pending.push(PendingFile::new(&place.task.path, name, before, rank));
             return Ok(Some(before.clone()));
         }
         if self.ask.puts_off && !self.reads_at_once(stat.size) {
             let node = Node::Uncovered { why: Uncovered::NotYet };
-            let record = Record { stat, read_at: now(), node };
+            let record = NodeRecord { stat, read_at: now(), node };
             let rank = if place.tracked.is_some_and(|tracked| tracked.get(name).is_some_and(|it| it.is(&stat))) {
-                Rank::Tracked
+                CopyRank::Tracked
             } else {
-                Rank::New
+                CopyRank::New
             };
-            seen.pending.push(Pending::new(&place.task.path, name, &record, rank));
+            seen.pending.push(PendingFile::new(&place.task.path, name, &record, rank));
             return Ok(Some(record));
         }
         self.scanner.read(place.folder, name, before)
     }
 
-    fn in_git(&self, place: &Place<'_>, name: &[u8], stat: &Stat) -> Option<Oid> {
+    fn in_git(&self, place: &WalkedName<'_>, name: &[u8], stat: &Stat) -> Option<Oid> {
         let entry = place.tracked.as_ref()?.get(name)?;
         // The whole path is needed where there are rules about filters only.
         let path = || place.task.path.join(name);
@@ -359,7 +359,7 @@ impl<'a> Walk<'a> {
             && self.begun.elapsed() < TIME_AT_ONCE
     }
 
-    fn why_not_into(&self, place: &Place<'_>, name: &[u8], found: &Found) -> Option<Uncovered> {
+    fn why_not_into(&self, place: &WalkedName<'_>, name: &[u8], found: &FolderEntry) -> Option<Uncovered> {
         if name == b".git" {
             return Some(Uncovered::Git);
         }
@@ -376,7 +376,13 @@ impl<'a> Walk<'a> {
         place.ignored.names(&path, true).then_some(Uncovered::Ignored)
     }
 
-    fn why_not(&self, place: &Place<'_>, name: &[u8], found: &Found, was_covered: bool) -> Option<Uncovered> {
+    fn why_not(
+        &self,
+        place: &WalkedName<'_>,
+        name: &[u8],
+        found: &FolderEntry,
+        was_covered: bool,
+    ) -> Option<Uncovered> {
         let size = found.stat.size;
         if size > self.scanner.limits.max_file {
             return Some(Uncovered::TooLarge);
@@ -397,8 +403,8 @@ impl<'a> Walk<'a> {
 const GIT_ATTRIBUTES: &[u8] = b".gitattributes";
 
 /// Where a name stands.
-struct Place<'a> {
-    task: &'a Task,
+struct WalkedName<'a> {
+    task: &'a FolderTask,
     folder: &'a Folder,
     ignored: &'a Ignored,
     tracked: Option<crate::git::Slice<'a>>,
@@ -407,8 +413,8 @@ struct Place<'a> {
 /// What a look into one folder came to.
 struct SeenFolder<'a> {
     names: SeenNames<'a>,
-    inner: Vec<Task>,
-    pending: Vec<Pending>,
+    inner: Vec<FolderTask>,
+    pending: Vec<PendingFile>,
     in_git: Vec<(Oid, u64)>,
 }
 
@@ -418,7 +424,7 @@ impl<'a> SeenFolder<'a> {
     }
 }
 
-enum Problem {
+enum WalkProblem {
     /// This folder cannot be looked into.
     Folder(io::Error),
     /// There is no time to look into it.
@@ -435,7 +441,7 @@ fn is_left_over(name: &[u8]) -> bool {
     process.is_some_and(|process| process > 0 && !Folder::is_running(process))
 }
 
-fn is_unchanged(before: &Record, found: &Found) -> bool {
+fn is_unchanged(before: &NodeRecord, found: &FolderEntry) -> bool {
     if before.stat != found.stat {
         return false;
     }
@@ -458,7 +464,7 @@ fn what_of(path: &RelPath, error: &io::Error) -> Option<Option<Uncovered>> {
 }
 
 /// What could not be looked into is there without being covered, or gone.
-fn without(mut tree: Tree, gone: Vec<(RelPath, Option<Uncovered>)>) -> Tree {
+fn without(mut tree: WorkspaceTree, gone: Vec<(RelPath, Option<Uncovered>)>) -> WorkspaceTree {
     for (path, why) in gone {
         let Some(names) = tree.folders.get_mut(&path.parent()) else { continue };
         let names = Arc::make_mut(names);

@@ -4,18 +4,18 @@ use std::sync::TryLockError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, READ_INDEX, State, Undo, Walks};
+use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, KnownWorkspace, LookReason, READ_INDEX, Undo, Walks};
 use crate::UndoError;
-use crate::limit::{Limit, Stop};
-use crate::scan::{Ask, Coverage, Filling, Seen};
-use crate::tree::{Change, Tree};
+use crate::limit::{StopFlag, UndoLimit};
+use crate::scan::{Coverage, Filling, ScanRequest, Seen};
+use crate::tree::{TreeChange, WorkspaceTree};
 use crate::turn::{By, Call, Step};
 
 impl Undo {
     /// Copies some of what there was no time for, a piece at a time, unless somebody else is at work. `false` when nothing
     /// is left to do. A file that has been changed since it was seen is left alone, so this is right at any time, also
     /// while a call runs.
-    pub fn go_on(&self, stop: &Stop) -> Result<bool, UndoError> {
+    pub fn go_on(&self, stop: &StopFlag) -> Result<bool, UndoError> {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             return Ok(true);
         }
@@ -25,11 +25,11 @@ impl Undo {
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(true),
         };
-        let State { tree: Some(tree), pending, index, .. } = &mut *state else { return Ok(false) };
+        let KnownWorkspace { tree: Some(tree), pending, index, .. } = &mut *state else { return Ok(false) };
         if pending.is_empty() {
             return Ok(false);
         }
-        let limit = Limit { until: Some(Instant::now() + BATCH), stop: stop.clone() };
+        let limit = UndoLimit { until: Some(Instant::now() + BATCH), stop: stop.clone() };
         let copied = self.scanner.fill(tree, pending, Filling::Rest, &limit)?;
         self.scanner.objects.flush().and_then(|()| index.note(&copied, tree)).map_err(UndoError::Store)?;
         Ok(!pending.is_empty())
@@ -45,13 +45,13 @@ impl Undo {
     }
 
     /// Sees what changed since the last look.
-    pub(super) fn look(&self, state: &mut State, look: Look) -> Result<Vec<Change>, UndoError> {
+    pub(super) fn look(&self, state: &mut KnownWorkspace, look: LookReason) -> Result<Vec<TreeChange>, UndoError> {
         let looked = self.looked(state, look)?;
         self.accept(state, looked)
     }
 
     /// Nothing is known of it yet.
-    fn looked(&self, state: &mut State, look: Look) -> Result<Looked, UndoError> {
+    fn looked(&self, state: &mut KnownWorkspace, look: LookReason) -> Result<Looked, UndoError> {
         let begun = Instant::now();
         let is_loaded = state.tree.is_none();
         let known = match state.tree.take() {
@@ -68,7 +68,7 @@ impl Undo {
         }
     }
 
-    fn accept(&self, state: &mut State, looked: Looked) -> Result<Vec<Change>, UndoError> {
+    fn accept(&self, state: &mut KnownWorkspace, looked: Looked) -> Result<Vec<TreeChange>, UndoError> {
         if let Err(error) = state.index.save(&looked.known, &looked.seen.tree) {
             // The next look finds the same again.
             state.tree = Some(looked.known);
@@ -77,25 +77,31 @@ impl Undo {
         Ok(state.know(looked))
     }
 
-    fn seen(&self, known: &Tree, is_first: bool, look: &Look, begun: Instant) -> Result<Seen, UndoError> {
+    fn seen(
+        &self,
+        known: &WorkspaceTree,
+        is_first: bool,
+        look: &LookReason,
+        begun: Instant,
+    ) -> Result<Seen, UndoError> {
         let until = |percent: u32| Some(begun + self.options.patience * percent / 100);
         let (ask, copy) = match look {
-            Look::Before { coverage, walks, stop } => {
-                let limit = |percent| Limit { until: until(percent), stop: stop.clone() };
+            LookReason::Before { coverage, walks, stop } => {
+                let limit = |percent| UndoLimit { until: until(percent), stop: stop.clone() };
                 let walk = match walks {
                     Walks::Until(percent) => limit(*percent),
-                    Walks::ToTheEnd => Limit { until: None, stop: stop.clone() },
+                    Walks::ToTheEnd => UndoLimit { until: None, stop: stop.clone() },
                 };
                 let coverage = *coverage;
                 let asks_git = is_first || (coverage == Coverage::Anew && known.is_cut());
                 let (index, in_git) = (limit(READ_INDEX), limit(ASK_GIT));
-                (Ask { coverage, is_first, asks_git, puts_off: true, limit: walk, index, in_git }, limit(COPY))
+                (ScanRequest { coverage, is_first, asks_git, puts_off: true, limit: walk, index, in_git }, limit(COPY))
             }
-            Look::After => {
-                let limit = Limit::default();
+            LookReason::After => {
+                let limit = UndoLimit::default();
                 let (walk, index, in_git) = (limit.clone(), limit.clone(), limit.clone());
                 let (coverage, asks_git) = (Coverage::AsBefore, is_first);
-                (Ask { coverage, is_first, asks_git, puts_off: false, limit: walk, index, in_git }, limit)
+                (ScanRequest { coverage, is_first, asks_git, puts_off: false, limit: walk, index, in_git }, limit)
             }
         };
         let mut seen = self.scanner.scan(known, &ask)?;
@@ -111,7 +117,12 @@ impl Undo {
     }
 
     /// The same, as a step of the turn. While calls run it was them.
-    pub(super) fn see(&self, state: &mut State, otherwise: By, look: Look) -> Result<Vec<Change>, UndoError> {
+    pub(super) fn see(
+        &self,
+        state: &mut KnownWorkspace,
+        otherwise: By,
+        look: LookReason,
+    ) -> Result<Vec<TreeChange>, UndoError> {
         let (looked, step) = self.looked_with_step(state, otherwise, look)?;
         let changes = self.accept(state, looked)?;
         if let Some(turn) = &mut state.turn {
@@ -124,10 +135,10 @@ impl Undo {
     /// workspace: whoever is killed meanwhile finds it written, or finds it again.
     pub(super) fn see_end(
         &self,
-        state: &mut State,
+        state: &mut KnownWorkspace,
         has_ended: impl Fn(&Call) -> bool,
-    ) -> Result<Vec<Change>, UndoError> {
-        let looked = self.looked_with_step(state, By::Calls, Look::After);
+    ) -> Result<Vec<TreeChange>, UndoError> {
+        let looked = self.looked_with_step(state, By::Calls, LookReason::After);
         let Some(turn) = &mut state.turn else { return Ok(Vec::new()) };
         turn.open.retain(|call| !has_ended(call));
         let (looked, step) = match looked {
@@ -146,9 +157,9 @@ impl Undo {
 
     fn looked_with_step(
         &self,
-        state: &mut State,
+        state: &mut KnownWorkspace,
         otherwise: By,
-        look: Look,
+        look: LookReason,
     ) -> Result<(Looked, Option<Step>), UndoError> {
         let mut looked = self.looked(state, look)?;
         let Some(turn) = state.turn.as_ref().filter(|_| !looked.changes.is_empty()) else { return Ok((looked, None)) };
@@ -164,8 +175,8 @@ impl Undo {
     }
 
     /// A record must not depend on what git keeps.
-    fn keep_blobs(&self, changes: &mut [Change]) -> Result<(), UndoError> {
-        let limit = Limit { until: Some(Instant::now() + KEEPS_BLOBS), ..Limit::default() };
+    fn keep_blobs(&self, changes: &mut [TreeChange]) -> Result<(), UndoError> {
+        let limit = UndoLimit { until: Some(Instant::now() + KEEPS_BLOBS), ..UndoLimit::default() };
         let nodes = changes.iter_mut().flat_map(|change| [&mut change.before, &mut change.after]).flatten();
         self.scanner.keep_blobs(nodes, &limit)?;
         self.scanner.objects.flush().map_err(UndoError::Store)
@@ -174,13 +185,13 @@ impl Undo {
 
 /// What a look has found.
 struct Looked {
-    known: Tree,
+    known: WorkspaceTree,
     seen: Seen,
-    changes: Vec<Change>,
+    changes: Vec<TreeChange>,
 }
 
-impl State {
-    fn know(&mut self, looked: Looked) -> Vec<Change> {
+impl KnownWorkspace {
+    fn know(&mut self, looked: Looked) -> Vec<TreeChange> {
         (self.tree, self.pending, self.has_looked) = (Some(looked.seen.tree), looked.seen.pending, true);
         looked.changes
     }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{State, Undo, Wanted};
+use super::{KnownWorkspace, Undo, UndoRequest};
 use crate::UndoError;
 use crate::node::{Node, Uncovered};
 use crate::rel_path::RelPath;
-use crate::restore::{Applied, Left};
-use crate::tree::{Change, Tree};
+use crate::restore::{AppliedChanges, LeftReason};
+use crate::tree::{TreeChange, WorkspaceTree};
 use crate::turn::{Net, Turn, net};
 
 impl Undo {
-    pub(super) fn plan(&self, state: &mut State, wanted: &Wanted) -> Result<Plan, UndoError> {
+    pub(super) fn plan(&self, state: &mut KnownWorkspace, wanted: &UndoRequest) -> Result<UndoPlan, UndoError> {
         let mut turns = self.standing(state);
         let mut is_whole = true;
         if let Some(path) = &wanted.path {
@@ -44,7 +44,7 @@ impl Undo {
         }
         let insists = Insists { on_changed: wanted.force, on_lost: wanted.force && !wanted.spares_lost };
         let (changes, left) = self.possible(state, nets.into_iter().collect(), insists)?;
-        Ok(Plan { turns, changes, left, is_whole })
+        Ok(UndoPlan { turns, changes, left, is_whole })
     }
 
     /// Turns that stand, but not here any more.
@@ -57,13 +57,13 @@ impl Undo {
     /// What can be put back as it was before, and what is in the way of the rest.
     pub(super) fn possible(
         &self,
-        state: &mut State,
+        state: &mut KnownWorkspace,
         nets: Vec<(RelPath, Net)>,
         insists: Insists,
-    ) -> Result<Applied, UndoError> {
+    ) -> Result<AppliedChanges, UndoError> {
         self.reveal(state, nets.iter().map(|(path, _)| path))?;
         let (mut changes, mut left) = (Vec::new(), Vec::new());
-        let empty = Tree::default();
+        let empty = WorkspaceTree::default();
         let tree = state.tree.as_ref().unwrap_or(&empty);
         for (path, net) in nets {
             let (net, present) = (self.owned(net), self.own(self.present(tree, &path)));
@@ -76,22 +76,22 @@ impl Undo {
                 _ => None,
             };
             if let Some(why) = lost {
-                left.push((path, Left::NotKept(why)));
+                left.push((path, LeftReason::NotKept(why)));
             } else if !insists.on_lost
                 && let Some(why) = lost_for_good(&present)
             {
-                left.push((path, Left::Stays(why.as_str().to_owned())));
+                left.push((path, LeftReason::Stays(why.as_str().to_owned())));
             } else if !insists.on_changed && (present != net.after || net.is_mixed) {
-                left.push((path, Left::Changed));
+                left.push((path, LeftReason::Changed));
             } else {
-                changes.push(Change { path, before: present, after: net.before });
+                changes.push(TreeChange { path, before: present, after: net.before });
             }
         }
         Ok((changes, left))
     }
 
     /// What is there. What was only known by its times is copied first: it may be overwritten.
-    fn present(&self, tree: &Tree, path: &RelPath) -> Option<Node> {
+    fn present(&self, tree: &WorkspaceTree, path: &RelPath) -> Option<Node> {
         let record = tree.get(path)?;
         let copied = if record.is_not_yet() { self.scanner.copy(path, record).ok().flatten() } else { None };
         Some(copied.map_or_else(|| record.node.clone(), |copied| copied.node))
@@ -130,14 +130,14 @@ pub(super) struct Insists {
     pub on_lost: bool,
 }
 
-pub(super) struct Plan {
+pub(super) struct UndoPlan {
     turns: Vec<Turn>,
-    pub changes: Vec<Change>,
-    pub left: Vec<(RelPath, Left)>,
+    pub changes: Vec<TreeChange>,
+    pub left: Vec<(RelPath, LeftReason)>,
     pub is_whole: bool,
 }
 
-impl Plan {
+impl UndoPlan {
     pub fn ids(&self) -> Vec<String> {
         self.turns.iter().map(|turn| turn.id.clone()).collect()
     }

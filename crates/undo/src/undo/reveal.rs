@@ -3,19 +3,19 @@
 
 use std::sync::Arc;
 
-use super::{State, Undo};
+use super::{KnownWorkspace, Undo};
 use crate::UndoError;
-use crate::folder::{Folder, Found, Kind};
-use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::folder::{Folder, FolderEntry, FolderEntryKind};
+use crate::node::{LinkTarget, Node, NodeRecord, Stat, Uncovered};
 use crate::rel_path::RelPath;
 use crate::scan::now;
-use crate::tree::{Names, REST, Tree};
+use crate::tree::{Names, REST, WorkspaceTree};
 
 impl Undo {
     /// After this the tree says of each of the paths what is there.
     pub(super) fn reveal<'a>(
         &self,
-        state: &mut State,
+        state: &mut KnownWorkspace,
         paths: impl Iterator<Item = &'a RelPath>,
     ) -> Result<(), UndoError> {
         let Some(known) = &state.tree else { return Ok(()) };
@@ -33,7 +33,7 @@ impl Undo {
     }
 
     /// From the workspace on, name by name. Folders on the way are known by the one name only.
-    fn look_at(&self, tree: &mut Tree, path: &RelPath) -> Result<(), UndoError> {
+    fn look_at(&self, tree: &mut WorkspaceTree, path: &RelPath) -> Result<(), UndoError> {
         let mut folder = Folder::open(&self.options.workspace).map_err(UndoError::Workspace)?;
         let device = folder.itself().map_err(UndoError::Workspace)?.device;
         let mut at = RelPath::root();
@@ -44,7 +44,7 @@ impl Undo {
                 let Some(found) = found.filter(|found| found.device == device) else { return Ok(()) };
                 let Some(record) = self.record_of(&folder, name, &found)? else { return Ok(()) };
                 if record.node.is_folder() {
-                    let rest = (REST.into(), Record::uncovered(Stat::default(), Uncovered::Rest));
+                    let rest = (REST.into(), NodeRecord::uncovered(Stat::default(), Uncovered::Rest));
                     tree.folders.insert(inner.clone(), Arc::new(Names::from([rest])));
                 }
                 tree.put(&at, name, record);
@@ -59,16 +59,18 @@ impl Undo {
         Ok(())
     }
 
-    fn record_of(&self, folder: &Folder, name: &[u8], found: &Found) -> Result<Option<Record>, UndoError> {
-        let record = |node| Some(Record { stat: found.stat, read_at: now(), node });
+    fn record_of(&self, folder: &Folder, name: &[u8], found: &FolderEntry) -> Result<Option<NodeRecord>, UndoError> {
+        let record = |node| Some(NodeRecord { stat: found.stat, read_at: now(), node });
         match found.kind {
-            Kind::File => self.scanner.read(folder, name, None),
-            Kind::Link => Ok(folder.target(name).ok().and_then(|target| record(Node::Link { target: Target(target) }))),
-            Kind::Special => Ok(Some(Record::uncovered(found.stat, Uncovered::Special))),
-            Kind::Folder => {
+            FolderEntryKind::File => self.scanner.read(folder, name, None),
+            FolderEntryKind::Link => {
+                Ok(folder.target(name).ok().and_then(|target| record(Node::Link { target: LinkTarget(target) })))
+            }
+            FolderEntryKind::Special => Ok(Some(NodeRecord::uncovered(found.stat, Uncovered::Special))),
+            FolderEntryKind::Folder => {
                 let mode = found.stat.mode;
                 let stat = Stat { mode, ..Stat::default() };
-                Ok(Some(Record { stat, read_at: 0, node: Node::Folder { mode } }))
+                Ok(Some(NodeRecord { stat, read_at: 0, node: Node::Folder { mode } }))
             }
         }
     }

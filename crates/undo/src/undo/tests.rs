@@ -9,7 +9,7 @@ use super::*;
 const FOLDERS: [&str; 3] = ["d", "d/e", "many"];
 
 fn opened(root: &Path) -> Undo {
-    Undo::open(Options {
+    Undo::open(UndoOptions {
         store: root.join("store"),
         workspace: root.join("workspace"),
         session: "s".to_owned(),
@@ -109,7 +109,7 @@ fn what_was_covered_comes_back_although_there_is_no_time_to_look_any_more() {
         assert_eq!(place.undo.after_call("c2").unwrap(), []);
         place.undo.end_turn().unwrap();
         for _ in 0..2 {
-            let report = place.undo.undo(&Wanted::default()).unwrap();
+            let report = place.undo.undo(&UndoRequest::default()).unwrap();
             assert_eq!(report.left, []);
             assert!(!place.is_destroyed());
             assert_eq!(place.undo.redo(false).unwrap().left, []);
@@ -117,10 +117,10 @@ fn what_was_covered_comes_back_although_there_is_no_time_to_look_any_more() {
         }
         // The user's edit is seen as well.
         place.write("d/a", "the user's");
-        let report = place.undo.undo(&Wanted::default()).unwrap();
+        let report = place.undo.undo(&UndoRequest::default()).unwrap();
         assert_eq!(
             report.left.iter().map(|(path, why)| (path.to_string(), why)).collect::<Vec<_>>(),
-            [("d/a".to_owned(), &Left::Changed)]
+            [("d/a".to_owned(), &LeftReason::Changed)]
         );
         assert_eq!(fs::read_to_string(place.path("d/a")).unwrap(), "the user's");
         assert_eq!(fs::read_to_string(place.path("d/b")).unwrap(), "not seen");
@@ -147,7 +147,7 @@ fn while_other_calls_run_nothing_is_left_out() {
     place.write("d/e/f", "2");
     place.undo.after_call("c1").unwrap();
     place.undo.after_call("c2").unwrap();
-    assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
     assert_eq!(["d/a", "d/e/f"].map(|name| fs::read_to_string(place.path(name)).unwrap()), ["1"; 2]);
 }
 
@@ -161,7 +161,7 @@ fn a_turn_begins_while_somebody_looks_and_a_late_end_is_not_the_end_of_the_next(
     {
         let _looks = place.undo.lock();
         place.undo.begin_turn("y");
-        assert!(place.undo.go_on(&Stop::default()).unwrap(), "the background does not wait either");
+        assert!(place.undo.go_on(&StopFlag::default()).unwrap(), "the background does not wait either");
     }
     // It was given up, and comes late.
     place.undo.end_turn_of(first).unwrap();
@@ -182,7 +182,7 @@ fn who_is_not_wanted_any_more_does_not_even_close_the_turn() {
     place.undo.begin_turn("x");
     place.before("c1");
     place.undo.begin_turn("y");
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     stop.stop();
     let call = Call { id: "c2".to_owned(), tool: "bash".to_owned() };
     assert!(matches!(place.undo.before_call_unless(call, false, &stop), Err(UndoError::Stopped)));
@@ -226,7 +226,7 @@ fn whoever_is_killed_while_the_end_of_a_call_is_written_down_loses_nothing() {
             }
         }
         place.undo = opened(place.root.path());
-        assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, [], "{done}");
+        assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, [], "{done}");
         assert!(!place.is_destroyed());
         assert_eq!(fs::read_to_string(place.path("d/b")).unwrap(), "1");
     }
@@ -277,6 +277,6 @@ fn git_is_asked_about_what_there_was_no_time_for_at_first() {
     }
     place.destroy();
     place.undo.after_call("c2").unwrap();
-    assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
     assert!(!place.is_destroyed());
 }

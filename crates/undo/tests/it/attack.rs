@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use omp_undo::Wanted;
+use omp_undo::UndoRequest;
 
 use crate::place::{Place, state};
 
@@ -19,7 +19,7 @@ fn a_link_in_the_way_is_not_followed() {
     fs::remove_dir_all(place.path("src")).unwrap();
     symlink(&outside, place.path("src")).unwrap();
     for force in [false, true] {
-        let wanted = Wanted { force, ..Wanted::default() };
+        let wanted = UndoRequest { force, ..UndoRequest::default() };
         let report = place.undo.undo(&wanted);
         assert!(report.map_or(true, |report| !report.left.is_empty()));
         assert_eq!(fs::read_to_string(outside.join("a")).unwrap(), "theirs");
@@ -60,7 +60,7 @@ fn a_folder_swapped_for_a_link_during_an_undo_leads_nowhere() {
                     drop(fs::OpenOptions::new().write(true).truncate(true).open(inside));
                 }
                 drop(place.undo.after_call("c"));
-                drop(place.undo.undo(&Wanted { force: true, ..Wanted::default() }));
+                drop(place.undo.undo(&UndoRequest { force: true, ..UndoRequest::default() }));
             }
         }
         stop.store(true, Ordering::Relaxed);

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use omp_undo::{RelPath, Report, Wanted};
+use omp_undo::{RelPath, UndoReport, UndoRequest};
 
 use crate::place::{Place, State, sh, state};
 use crate::sequences::Random;
@@ -156,7 +156,7 @@ fn check_one(place: &Place, random: &mut Random) -> u64 {
 
 fn at_once(place: &Place, states: &[State], told: &str) {
     let turns = states.len() - 1;
-    whole(&place.undo.undo(&Wanted { turns, ..Wanted::default() }).unwrap(), told);
+    whole(&place.undo.undo(&UndoRequest { turns, ..UndoRequest::default() }).unwrap(), told);
     same(place, &states[0], "undo of all", told);
     whole(&place.undo.redo(false).unwrap(), told);
     same(place, &states[turns], "redo of all", told);
@@ -164,7 +164,7 @@ fn at_once(place: &Place, states: &[State], told: &str) {
 
 fn one_by_one(place: &Place, states: &[State], told: &str) {
     for expect in states.iter().rev().skip(1) {
-        whole(&place.undo.undo(&Wanted::default()).unwrap(), told);
+        whole(&place.undo.undo(&UndoRequest::default()).unwrap(), told);
         same(place, expect, "undo", told);
     }
     for expect in &states[1..] {
@@ -179,7 +179,7 @@ fn by_path(place: &Place, states: &[State], random: &mut Random, told: &str) {
     let changes = place.undo.turns().pop().unwrap().changes();
     let path = changes[random.next(changes.len())].path.clone();
     let told = format!("{told}--- /undo {path}\n");
-    let report = place.undo.undo(&Wanted { path: Some(path.clone()), ..Wanted::default() }).unwrap();
+    let report = place.undo.undo(&UndoRequest { path: Some(path.clone()), ..UndoRequest::default() }).unwrap();
     // Where a file has taken the place of its folder it cannot come back alone, and nothing else may change.
     if report.left.is_empty() {
         same(place, &mixed(before, after, &path), "undo of a path", &told);
@@ -187,11 +187,11 @@ fn by_path(place: &Place, states: &[State], random: &mut Random, told: &str) {
     if !report.restored.is_empty() {
         place.undo.redo(false).unwrap();
         same(place, after, "redo of a path", &told);
-        place.undo.undo(&Wanted { path: Some(path), ..Wanted::default() }).unwrap();
+        place.undo.undo(&UndoRequest { path: Some(path), ..UndoRequest::default() }).unwrap();
     }
     // Unless that was all of it.
     if place.undo.turns().pop().is_some_and(|turn| !turn.undone) {
-        whole(&place.undo.undo(&Wanted::default()).unwrap(), &told);
+        whole(&place.undo.undo(&UndoRequest::default()).unwrap(), &told);
     }
     same(place, before, "undo of the rest", &told);
 }
@@ -212,7 +212,7 @@ fn mixed(before: &State, after: &State, path: &RelPath) -> State {
 }
 
 #[track_caller]
-fn whole(report: &Report, told: &str) {
+fn whole(report: &UndoReport, told: &str) {
     assert_eq!(report.left, [], "{told}");
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
-use omp_undo::{Call, Left, Undo, UndoError, Wanted};
+use omp_undo::{Call, LeftReason, Undo, UndoError, UndoRequest};
 
 use crate::place::{Place, options};
 
@@ -51,11 +51,11 @@ fn worker() {
             undo.end_turn().unwrap();
         }
         _ => {
-            let report = undo.undo(&Wanted::default()).unwrap();
+            let report = undo.undo(&UndoRequest::default()).unwrap();
             assert!(!report.restored.is_empty(), "{report:?}");
             let left: Vec<String> = report.left.iter().map(|(path, _)| path.to_string()).collect();
             assert_eq!(left, ["kind", "large"], "{report:?}");
-            assert!(report.left.iter().all(|(_, why)| matches!(why, Left::Failed(_))), "{report:?}");
+            assert!(report.left.iter().all(|(_, why)| matches!(why, LeftReason::Failed(_))), "{report:?}");
         }
     }
 }
@@ -84,7 +84,7 @@ fn fill(undo: &Undo, root: &Path) {
     }
     assert!(told > 0, "the store never got full");
     for _ in 0..ROUNDS {
-        if undo.undo(&Wanted::default()).is_err() {
+        if undo.undo(&UndoRequest::default()).is_err() {
             break;
         }
     }
@@ -107,7 +107,7 @@ fn with_room(undo: &Undo, root: &Path) {
     let before = crate::place::state(&root.join("workspace"));
     round(undo, root, 1000).unwrap();
     assert_ne!(crate::place::state(&root.join("workspace")), before);
-    let report = undo.undo(&Wanted::default()).unwrap();
+    let report = undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(report.left, []);
     assert_eq!(crate::place::state(&root.join("workspace")), before);
 }
@@ -164,7 +164,7 @@ fn a_look_that_finds_no_room_is_told_and_harms_nothing() {
     assert!(place.undo.turns().is_empty());
     // With room again it works as ever.
     place.shell("rm large; echo 2 > small");
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.state(), before);
 }
 
@@ -184,7 +184,7 @@ fn an_undo_that_finds_no_room_leaves_each_file_old_or_new_and_can_be_repeated() 
     assert_eq!(fs::read_dir(place.workspace()).unwrap().count(), 3, "nothing half written is left");
 
     let again = Undo::open(options(place.root.path())).unwrap();
-    let report = again.undo(&Wanted::default()).unwrap();
+    let report = again.undo(&UndoRequest::default()).unwrap();
     assert_eq!(report.left, []);
     assert_eq!(place.state(), before);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use omp_undo::{Left, Options, Report, Undo, Wanted};
+use omp_undo::{LeftReason, Undo, UndoOptions, UndoReport, UndoRequest};
 
 use crate::place::{Place, State, options, sh, state};
 
@@ -51,7 +51,7 @@ fn fill(folder: &Path) {
     fs::write(folder.join("empty"), "").unwrap();
 }
 
-fn repository(options: impl FnOnce(&mut Options)) -> Place {
+fn repository(options: impl FnOnce(&mut UndoOptions)) -> Place {
     let place = Place::with(options);
     fill(&place.workspace());
     git(&place.workspace(), &format!("git init -q . && {PACK}"));
@@ -99,12 +99,12 @@ fn what_git_has_is_not_copied_and_comes_back_whatever_a_command_does_to_git() {
         let after = files(&place.workspace());
         assert_ne!(before, after, "{script}");
         // Git's own state is not the undo's.
-        let left = |report: Report| report.left.iter().filter(|(path, _)| path.to_string() != ".git").count();
-        assert_eq!(left(place.undo.undo(&Wanted::default()).unwrap()), 0, "{script}");
+        let left = |report: UndoReport| report.left.iter().filter(|(path, _)| path.to_string() != ".git").count();
+        assert_eq!(left(place.undo.undo(&UndoRequest::default()).unwrap()), 0, "{script}");
         assert_eq!(files(&place.workspace()), before, "{script}");
         assert_eq!(left(place.undo.redo(false).unwrap()), 0, "{script}");
         assert_eq!(files(&place.workspace()), after, "{script}");
-        assert_eq!(left(place.undo.undo(&Wanted::default()).unwrap()), 0, "{script}");
+        assert_eq!(left(place.undo.undo(&UndoRequest::default()).unwrap()), 0, "{script}");
         assert_eq!(files(&place.workspace()), before, "{script}");
     }
 }
@@ -144,7 +144,7 @@ fn files_that_git_keeps_otherwise_come_back_as_they_were() {
         let before = files(&place.workspace());
         place.shell("find . -path ./.git -prune -o -type f -exec rm {} +");
         assert_eq!(files(&place.workspace()).values().filter(|node| !node.starts_with("folder")).count(), 0);
-        assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, [], "{what}");
+        assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, [], "{what}");
         assert_eq!(files(&place.workspace()), before, "{what}");
     }
 }
@@ -178,7 +178,7 @@ fn edits_that_git_does_not_know_are_copied() {
         }
         let before = files(&place.workspace());
         place.shell("rm -rf *");
-        let report = place.undo.undo(&Wanted::default()).unwrap();
+        let report = place.undo.undo(&UndoRequest::default()).unwrap();
         let now = files(&place.workspace());
         for (path, node) in &before {
             // What cannot be read from a damaged pack is told; nothing wrong takes its place.
@@ -198,7 +198,7 @@ fn worktrees_and_folders_of_a_repository_are_covered_by_it() {
     assert_eq!(stored(&place), 0);
     sh(&place.path("src"), "rm -rf *");
     place.undo.after_call("c").unwrap();
-    assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
     assert_eq!(files(&place.path("src")), before);
 
     let main = place.root.path().join("main");
@@ -211,7 +211,7 @@ fn worktrees_and_folders_of_a_repository_are_covered_by_it() {
     age(&main.join(".git/worktrees/tree/index"));
     let tree = place.root.path().join("tree");
     let before = files(&tree);
-    let undo = Undo::open(Options { workspace: tree.clone(), ..options(place.root.path()) }).unwrap();
+    let undo = Undo::open(UndoOptions { workspace: tree.clone(), ..options(place.root.path()) }).unwrap();
     let already = stored(&place);
     undo.begin_turn("x");
     undo.before_call(omp_undo::Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
@@ -219,7 +219,7 @@ fn worktrees_and_folders_of_a_repository_are_covered_by_it() {
     assert!(stored(&place) < already + 400);
     sh(&tree, "rm -rf *");
     undo.after_call("c").unwrap();
-    assert_eq!(undo.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(undo.undo(&UndoRequest::default()).unwrap().left, []);
     assert_eq!(files(&tree), before);
 }
 
@@ -238,7 +238,7 @@ fn a_later_session_asks_git_again_and_copies_what_it_has_lost() {
     assert!(stored(&place) > 0);
     sh(&place.workspace(), "rm -rf *");
     again.after_call("c").unwrap();
-    assert_eq!(again.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(again.undo(&UndoRequest::default()).unwrap().left, []);
     assert_eq!(files(&place.workspace()), before);
 }
 
@@ -251,7 +251,7 @@ fn a_call_that_was_cut_off_is_taken_back_by_another_process() {
     place.undo.before_call(omp_undo::Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
     git(&place.workspace(), "rm -rf src binary && git repack -adfq && git gc -q");
     let again = Undo::open(options(place.root.path())).unwrap();
-    assert_eq!(again.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(again.undo(&UndoRequest::default()).unwrap().left, []);
     assert_eq!(files(&place.workspace()), before);
 }
 
@@ -261,9 +261,9 @@ fn content_that_a_command_destroys_in_git_is_told_and_nothing_else_is_put_in_its
     place.write("mine", "untracked");
     let spoil = "for f in .git/objects/pack/*.pack; do chmod u+w $f; : > $f; done; rm -rf src mine";
     place.shell(spoil);
-    let report = place.undo.undo(&Wanted::default()).unwrap();
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
     assert!(report.left.len() >= FILES, "{}", report.left.len());
-    assert!(report.left.iter().all(|(_, why)| matches!(why, Left::NotKept(why) if why.contains("git had it"))));
+    assert!(report.left.iter().all(|(_, why)| matches!(why, LeftReason::NotKept(why) if why.contains("git had it"))));
     assert_eq!(place.read("mine"), "untracked");
     assert!(files(&place.path("src")).values().all(|node| node.starts_with("folder")));
 }

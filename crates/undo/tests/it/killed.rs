@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use omp_undo::{Call, Node, Undo, Wanted};
+use omp_undo::{Call, Node, Undo, UndoRequest};
 
 use crate::place::options;
 
@@ -30,7 +30,7 @@ fn work(root: &Path, rounds: usize) {
             fs::rename(root.join("aside"), place).unwrap();
         }
         undo.after_call("c").unwrap();
-        undo.undo(&Wanted::default()).unwrap();
+        undo.undo(&UndoRequest::default()).unwrap();
         undo.redo(false).unwrap();
     }
 }
@@ -90,7 +90,7 @@ fn what_a_call_that_was_cut_off_changed_is_listed_as_it_is_taken_back() {
     let undo = Undo::open(options(root.path())).unwrap();
     undo.catch_up().unwrap();
     assert_eq!(undo.turns()[0].changes().len(), 1);
-    undo.undo(&Wanted::default()).unwrap();
+    undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "before");
     assert!(root.path().join("workspace/mine").exists());
 }
@@ -114,7 +114,7 @@ fn check(root: &Path) {
         }
     }
     // Whatever was cut off, the next undo works.
-    drop(undo.undo(&Wanted { force: true, ..Wanted::default() }));
+    drop(undo.undo(&UndoRequest { force: true, ..UndoRequest::default() }));
     for entry in fs::read_dir(root.join("workspace")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         assert!(name.starts_with('f'), "{name} was left behind");

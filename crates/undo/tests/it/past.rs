@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use omp_types::{Past, Version};
+use omp_types::{Past, PastVersion};
 use omp_undo::open_past;
 
 use crate::git::git;
@@ -43,19 +43,19 @@ impl Scene {
     }
 }
 
-fn file(text: &str) -> Version<'_> {
-    Version::File { bytes: text.as_bytes(), is_executable: false }
+fn file(text: &str) -> PastVersion<'_> {
+    PastVersion::File { bytes: text.as_bytes(), is_executable: false }
 }
 
 #[track_caller]
-fn check(past: &Arc<dyn Past>, top: &Path, rows: &[(&str, Version<'_>, bool)]) {
+fn check(past: &Arc<dyn Past>, top: &Path, rows: &[(&str, PastVersion<'_>, bool)]) {
     for (path, version, expect) in rows {
         let until = Instant::now() + Duration::from_secs(60);
         assert_eq!(past.had(&top.join(path), *version, until), *expect, "{path} {version:?}");
     }
 }
 
-const HOOK: Version<'_> = Version::File { bytes: b"h\n", is_executable: true };
+const HOOK: PastVersion<'_> = PastVersion::File { bytes: b"h\n", is_executable: true };
 
 #[test]
 fn what_any_ref_reaches_is_known_and_nothing_else() {
@@ -71,25 +71,25 @@ fn what_any_ref_reaches_is_known_and_nothing_else() {
             (".envrc", file("newer\n"), true),
             (".envrc", file("staged\n"), true),
             (".envrc", file("evil\n"), false),
-            (".envrc", Version::File { bytes: b"one\n", is_executable: true }, false),
-            (".envrc", Version::Nothing, false),
-            (".envrc", Version::Folder, false),
-            (".mcp.json", Version::Nothing, true),
+            (".envrc", PastVersion::File { bytes: b"one\n", is_executable: true }, false),
+            (".envrc", PastVersion::Nothing, false),
+            (".envrc", PastVersion::Folder, false),
+            (".mcp.json", PastVersion::Nothing, true),
             (".mcp.json", file("{}\n"), true),
             // At another path only.
             (".mcp.json", file("one\n"), false),
-            (".husky", Version::Folder, true),
-            (".husky", Version::Nothing, true),
+            (".husky", PastVersion::Folder, true),
+            (".husky", PastVersion::Nothing, true),
             (".husky/pre-commit", HOOK, true),
             (".husky/pre-commit", file("h\n"), false),
             (".husky/pre-push", HOOK, false),
             (".husky/deep/d", file("d\n"), true),
-            (".husky/deep", Version::Anything, true),
-            (".husky/other", Version::Anything, false),
+            (".husky/deep", PastVersion::Anything, true),
+            (".husky/other", PastVersion::Anything, false),
             // A link is there, which is no file with such a text.
             (".omp", file("a"), false),
-            (".omp", Version::Anything, true),
-            ("elsewhere", Version::Nothing, false),
+            (".omp", PastVersion::Anything, true),
+            ("elsewhere", PastVersion::Nothing, false),
         ];
         check(&past, &scene.at(""), &rows);
         for (path, expect) in [(".envrc", true), ("a", true), (".husky", false), (".mcp.json", false)] {
@@ -146,7 +146,7 @@ fn worktrees_folders_and_repositories_of_other_kinds() {
     let past = scene.past_in("sub");
     assert!(past.tracks(&scene.at("sub/.envrc")));
     check(&past, &scene.at("sub"), &[(".envrc", file("s\n"), true), (".envrc", file("one\n"), false)]);
-    check(&past, &scene.at("sub"), &[(".envrc", Version::Nothing, true)]);
+    check(&past, &scene.at("sub"), &[(".envrc", PastVersion::Nothing, true)]);
 
     for make in [
         "true",

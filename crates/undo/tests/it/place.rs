@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use omp_undo::{Call, Change, Options, Undo};
+use omp_undo::{Call, TreeChange, Undo, UndoOptions};
 
 pub struct Place {
     pub root: tempfile::TempDir,
     pub undo: Undo,
 }
 
-pub fn options(root: &Path) -> Options {
-    Options {
+pub fn options(root: &Path) -> UndoOptions {
+    UndoOptions {
         store: root.join("store"),
         workspace: root.join("workspace"),
         session: "s1".to_owned(),
@@ -31,7 +31,7 @@ impl Place {
         Self::with(|_| {})
     }
 
-    pub fn with(change: impl FnOnce(&mut Options)) -> Self {
+    pub fn with(change: impl FnOnce(&mut UndoOptions)) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("workspace")).unwrap();
         let mut options = options(root.path());
@@ -59,19 +59,19 @@ impl Place {
     }
 
     /// One call that does this.
-    pub fn call(&self, id: &str, work: impl FnOnce(&Path)) -> Vec<Change> {
+    pub fn call(&self, id: &str, work: impl FnOnce(&Path)) -> Vec<TreeChange> {
         self.undo.before_call(Call { id: id.to_owned(), tool: "bash".to_owned() }, false).unwrap();
         work(&self.workspace());
         self.undo.after_call(id).unwrap()
     }
 
     /// A turn of one such call.
-    pub fn turn(&self, work: impl FnOnce(&Path)) -> Vec<Change> {
+    pub fn turn(&self, work: impl FnOnce(&Path)) -> Vec<TreeChange> {
         self.undo.begin_turn("a prompt");
         self.call("c", work)
     }
 
-    pub fn shell(&self, script: &str) -> Vec<Change> {
+    pub fn shell(&self, script: &str) -> Vec<TreeChange> {
         self.turn(|workspace| sh(workspace, script))
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use omp_undo::{Call, Left, Stop, Uncovered, UndoError, Wanted};
+use omp_undo::{Call, LeftReason, StopFlag, Uncovered, UndoError, UndoRequest};
 
 use crate::place::{Place, sh};
 use crate::sequences::{Random, step};
@@ -41,7 +41,7 @@ fn a_huge_file_costs_the_others_nothing() {
         assert_eq!(left_out(&place), [(Uncovered::TooLarge, 1)]);
         sh(&place.workspace(), "rm -f mine new*");
         place.undo.after_call("c").unwrap();
-        assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+        assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
         assert_eq!(place.read("mine"), before);
         assert_eq!(place.read(&format!("new{turn}")), "the user's");
     }
@@ -71,9 +71,9 @@ fn what_waits_is_known_before_the_call_and_told_after_it() {
     let uncovered: BTreeSet<String> = place.undo.uncovered().iter().map(|(path, _)| path.to_string()).collect();
     sh(&place.workspace(), "for f in f*; do echo 2 > $f; done");
     place.undo.after_call("c").unwrap();
-    let report = place.undo.undo(&Wanted::default()).unwrap();
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
     let left: BTreeSet<String> = report.left.iter().map(|(path, _)| path.to_string()).collect();
-    assert!(report.left.iter().all(|(_, why)| matches!(why, Left::NotKept(why) if why.contains("no time"))));
+    assert!(report.left.iter().all(|(_, why)| matches!(why, LeftReason::NotKept(why) if why.contains("no time"))));
     assert_eq!(left.len(), waiting);
     assert!(left.is_subset(&uncovered));
     let now = place.state();
@@ -94,7 +94,7 @@ fn the_background_copies_the_rest_before_during_and_after_a_call() {
             // The call has changed some of them: what is copied is what was there before it, or nothing.
             sh(&place.workspace(), "echo 2 > f39; echo 2 > f1");
         }
-        while place.undo.go_on(&Stop::default()).unwrap() {}
+        while place.undo.go_on(&StopFlag::default()).unwrap() {}
         let changes = place.undo.after_call("c1").unwrap();
         assert_eq!(changes.len(), if goes_on_during { 2 } else { 0 });
         assert!(!place.undo.is_unfinished());
@@ -102,7 +102,7 @@ fn the_background_copies_the_rest_before_during_and_after_a_call() {
         assert_eq!(left_out(&place), [(Uncovered::TooSlow, 1)]);
         sh(&place.workspace(), "rm -f f*");
         place.undo.after_call("c2").unwrap();
-        let report = place.undo.undo(&Wanted::default()).unwrap();
+        let report = place.undo.undo(&UndoRequest::default()).unwrap();
         let left: BTreeSet<Vec<u8>> = report.left.iter().map(|(path, _)| path.as_bytes().to_vec()).collect();
         assert!(left.len() <= 2 && (goes_on_during || left.is_empty()), "{:?}", report.left);
         let now = place.state();
@@ -121,7 +121,7 @@ fn what_the_user_changes_between_calls_is_copied_first() {
     place.undo.before_call(call("c2"), false).unwrap();
     sh(&place.workspace(), "rm -f f7 f8");
     place.undo.after_call("c2").unwrap();
-    assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
     assert_eq!((place.read("f7").as_str(), place.read("f8").as_str()), ("the user's edit", "another"));
 }
 
@@ -132,20 +132,20 @@ fn a_look_that_is_stopped_leaves_nothing_behind() {
         place.write(&format!("d{}/f{file}", file % 20), format!("{file}"));
     }
     let before = place.state();
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     stop.stop();
     place.undo.begin_turn("x");
     assert!(matches!(place.undo.before_call_unless(call("c"), false, &stop), Err(UndoError::Stopped)));
     place.undo.end_turn().unwrap();
     assert!(place.undo.turns().is_empty());
     place.shell("rm -rf *");
-    assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
     assert_eq!(place.state(), before);
     // The same in the middle of a turn.
     place.shell("echo 1 > a");
     assert!(matches!(place.undo.before_call_unless(call("d"), false, &stop), Err(UndoError::Stopped)));
     place.undo.end_turn().unwrap();
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.state(), before);
 }
 
@@ -166,7 +166,7 @@ fn a_folder_with_too_many_entries_costs_the_others_nothing() {
     assert_eq!(uncovered[0].0.to_string(), "many");
     sh(&place.workspace(), "rm -rf a z; cd many && rm -f f1* && echo 2 > f2");
     place.undo.after_call("c").unwrap();
-    let report = place.undo.undo(&Wanted::default()).unwrap();
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(report.left, []);
     assert_eq!((place.read("a/src").as_str(), place.read("z/src").as_str()), ("1", "1"));
     // Without a change nothing is taken for one, in this session and in the next.
@@ -202,7 +202,7 @@ fn small_files_take_little_of_the_disk_and_what_they_take_is_counted() {
     assert!(all <= 4 << 20, "{all}");
     // What is there now is covered still.
     place.shell("rm -rf d*");
-    assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+    assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
     let now = place.state();
     assert!(before.iter().all(|(path, node)| now.get(path) == Some(node)));
 }
@@ -228,17 +228,17 @@ fn in_any_sequence_what_does_not_come_back_was_told_before() {
             place.undo.before_call(call(&format!("c{number}")), false).unwrap();
             told.extend(place.undo.uncovered().iter().map(|(path, _)| path.as_bytes().to_vec()));
             if random.next(2) == 0 {
-                place.undo.go_on(&Stop::default()).unwrap();
+                place.undo.go_on(&StopFlag::default()).unwrap();
             }
             for _ in 0..=random.next(6) {
                 step(&mut random, &place.workspace());
             }
             if random.next(2) == 0 {
-                place.undo.go_on(&Stop::default()).unwrap();
+                place.undo.go_on(&StopFlag::default()).unwrap();
             }
             place.undo.after_call(&format!("c{number}")).unwrap();
         }
-        let left = match place.undo.undo(&Wanted::default()) {
+        let left = match place.undo.undo(&UndoRequest::default()) {
             Ok(report) => report.left,
             Err(UndoError::NothingToUndo) => Vec::new(),
             Err(error) => panic!("{error}"),

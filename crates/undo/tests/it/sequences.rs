@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use nix::unistd::{geteuid, mkfifo};
-use omp_undo::{Left, Report, Wanted};
+use omp_undo::{LeftReason, UndoReport, UndoRequest};
 
 use crate::place::{Place, State, sh, state};
 
@@ -184,7 +184,7 @@ fn check_one(place: &Place, random: &mut Random) {
     }
     let outside = place.root.path().join("outside");
     let untouched = state(&outside);
-    let report = place.undo.undo(&Wanted::default()).unwrap();
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
     check_state(&report, &place.state(), &before, &format!("undo, seed {seed:#x}"));
     if report.restored.is_empty() {
         return;
@@ -195,10 +195,10 @@ fn check_one(place: &Place, random: &mut Random) {
 }
 
 /// All is as it was, but for pipes, which are told of: they do not come back.
-fn check_state(report: &Report, now: &State, wanted: &State, what: &str) {
+fn check_state(report: &UndoReport, now: &State, wanted: &State, what: &str) {
     let mut pipes = Vec::new();
     for (path, why) in &report.left {
-        assert!(matches!(why, Left::NotKept(why) if why.contains("pipe")), "{what}: {path}: {why}");
+        assert!(matches!(why, LeftReason::NotKept(why) if why.contains("pipe")), "{what}: {path}: {why}");
         pipes.push(path.as_bytes());
     }
     let paths: BTreeSet<&Vec<u8>> = now.keys().chain(wanted.keys()).collect();

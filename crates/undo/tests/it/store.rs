@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use omp_undo::{Left, Wanted};
+use omp_undo::{LeftReason, UndoRequest};
 
 use crate::place::Place;
 
@@ -65,8 +65,11 @@ fn damaged_content_is_told_and_never_written_back() {
     let (start, mut bytes) = (at(&original, b"\0original").unwrap(), fs::read(&original).unwrap());
     bytes[start..start + 9].copy_from_slice(b"\0damaged!");
     fs::write(original, bytes).unwrap();
-    let report = place.undo.undo(&Wanted::default()).unwrap();
-    assert!(matches!(report.left.as_slice(), [(path, Left::NotKept(_))] if path.to_string() == "a"), "{report:?}");
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
+    assert!(
+        matches!(report.left.as_slice(), [(path, LeftReason::NotKept(_))] if path.to_string() == "a"),
+        "{report:?}"
+    );
     assert_eq!((place.read("a").as_str(), place.read("b").as_str()), ("2\n", "other"));
 }
 
@@ -82,7 +85,7 @@ fn lost_content_is_told_by_its_file_which_stays_as_it_is() {
     place.shell("echo 2 > a; rm b; echo 2 > c");
     fs::remove_dir_all(place.root.path().join("store/packs")).unwrap();
     for force in [false, true] {
-        let report = place.undo.undo(&Wanted { force, ..Wanted::default() });
+        let report = place.undo.undo(&UndoRequest { force, ..UndoRequest::default() });
         let left = report.map(|report| report.left).unwrap_or_default();
         let told: Vec<String> = left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         if !force {
@@ -104,7 +107,7 @@ fn a_damaged_index_costs_time_and_nothing_else() {
         fs::write(index.unwrap().path(), b"ompundo1 and then nothing of the kind").unwrap();
     }
     let again = omp_undo::Undo::open(crate::place::options(place.root.path())).unwrap();
-    again.undo(&Wanted::default()).unwrap();
+    again.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.read("a"), "1");
 }
 
@@ -120,7 +123,7 @@ fn the_oldest_turns_give_way_to_the_quota() {
     assert!(collected.turns_forgotten > 0);
     let left = place.undo.turns().len();
     assert!(left > 0 && left < 40, "{left}");
-    let report = place.undo.undo(&Wanted { turns: left, ..Wanted::default() }).unwrap();
+    let report = place.undo.undo(&UndoRequest { turns: left, ..UndoRequest::default() }).unwrap();
     assert_eq!(report.left, []);
 }
 
@@ -133,6 +136,6 @@ fn the_turn_being_made_is_never_evicted() {
         place.call(&format!("c{call}"), |workspace| fs::write(workspace.join("a"), noise(call)).unwrap());
         place.undo.collect().unwrap();
     }
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(fs::read(place.path("a")).unwrap(), vec![7; 5]);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use omp_undo::{By, Call, Left, RelPath, Undo, UndoError, Wanted};
+use omp_undo::{By, Call, LeftReason, RelPath, Undo, UndoError, UndoRequest};
 
 use crate::place::{Place, options, sh};
 
@@ -12,7 +12,7 @@ fn rel(text: &str) -> RelPath {
     RelPath::of(Path::new(text)).unwrap()
 }
 
-fn names(changes: &[omp_undo::Change]) -> Vec<String> {
+fn names(changes: &[omp_undo::TreeChange]) -> Vec<String> {
     changes.iter().map(|change| change.path.to_string()).collect()
 }
 
@@ -29,7 +29,7 @@ fn a_removed_folder_comes_back_whole() {
     let changes = place.shell("chmod -R u+w src; rm -rf src");
     assert_eq!(names(&changes), ["src", "src/deep", "src/deep/data.bin", "src/empty", "src/link", "src/main.rs"]);
     assert!(!place.path("src").exists());
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.state(), before);
     place.undo.redo(false).unwrap();
     assert!(!place.path("src").exists());
@@ -43,8 +43,8 @@ fn what_the_user_changed_since_is_kept() {
     place.write("theirs", "1");
     place.shell("echo 2 > mine; echo 2 > theirs");
     place.write("mine", "the user's");
-    let report = place.undo.undo(&Wanted::default()).unwrap();
-    assert_eq!(report.left, [(rel("mine"), Left::Changed)]);
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
+    assert_eq!(report.left, [(rel("mine"), LeftReason::Changed)]);
     assert_eq!((place.read("mine").as_str(), place.read("theirs").as_str()), ("the user's", "1"));
 }
 
@@ -54,7 +54,7 @@ fn the_user_may_insist_and_take_that_back_too() {
     place.write("mine", "1");
     place.shell("echo 2 > mine");
     place.write("mine", "the user's");
-    place.undo.undo(&Wanted { force: true, ..Wanted::default() }).unwrap();
+    place.undo.undo(&UndoRequest { force: true, ..UndoRequest::default() }).unwrap();
     assert_eq!(place.read("mine"), "1");
     place.undo.redo(false).unwrap();
     assert_eq!(place.read("mine"), "the user's");
@@ -73,7 +73,7 @@ fn changes_between_calls_are_not_the_calls() {
     assert_eq!(names(&turn.changes_of("c1")), ["a"]);
     assert_eq!(names(&turn.changes_of("c2")), ["b"]);
     assert_eq!(turn.steps[1].by, By::Others);
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!((place.read("a").as_str(), place.read("user").as_str()), ("1", "meanwhile"));
     assert!(!place.path("b").exists());
 }
@@ -86,8 +86,8 @@ fn a_file_that_the_user_changed_between_two_calls_is_left() {
     place.call("c1", |workspace| sh(workspace, "echo 2 > a"));
     place.write("a", "the user's");
     place.call("c2", |workspace| sh(workspace, "echo 3 >> a"));
-    let report = place.undo.undo(&Wanted::default()).unwrap();
-    assert_eq!(report.left, [(rel("a"), Left::Changed)]);
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
+    assert_eq!(report.left, [(rel("a"), LeftReason::Changed)]);
     assert_eq!(place.read("a"), "the user's3\n");
 }
 
@@ -99,7 +99,7 @@ fn what_a_command_in_the_background_does_belongs_to_the_turn() {
     place.write("log", "from the background");
     place.undo.before_call(Call { id: "c2".into(), tool: "bash".into() }, true).unwrap();
     place.undo.after_call("c2").unwrap();
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert!(!place.path("log").exists());
 }
 
@@ -109,19 +109,19 @@ fn several_turns_and_single_paths() {
     place.shell("echo 1 > a; echo 1 > b");
     place.shell("echo 2 > a");
     place.shell("echo 3 > a; echo 3 > c");
-    place.undo.undo(&Wanted { path: Some(rel("a")), ..Wanted::default() }).unwrap();
+    place.undo.undo(&UndoRequest { path: Some(rel("a")), ..UndoRequest::default() }).unwrap();
     assert_eq!((place.read("a").as_str(), place.read("c").as_str()), ("2\n", "3\n"));
     place.undo.redo(false).unwrap();
     assert_eq!(place.read("a"), "3\n");
-    let report = place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }).unwrap();
+    let report = place.undo.undo(&UndoRequest { turns: 2, ..UndoRequest::default() }).unwrap();
     assert_eq!((report.turns, place.read("a").as_str()), (2, "1\n"));
     assert!(!place.path("c").exists());
-    let refused = place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }).unwrap_err();
+    let refused = place.undo.undo(&UndoRequest { turns: 2, ..UndoRequest::default() }).unwrap_err();
     assert!(matches!(refused, UndoError::NotSoMany(1, 2)));
     assert!(refused.to_string().starts_with("1 turn can be taken back, not 2\nhint: "), "{refused}");
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert!(!place.path("a").exists());
-    assert!(matches!(place.undo.undo(&Wanted::default()), Err(UndoError::NothingToUndo)));
+    assert!(matches!(place.undo.undo(&UndoRequest::default()), Err(UndoError::NothingToUndo)));
     place.undo.redo(false).unwrap();
     place.undo.redo(false).unwrap();
     assert_eq!(place.read("a"), "3\n");
@@ -133,7 +133,7 @@ fn another_process_goes_on_where_this_one_ended() {
     place.write("a", "1");
     place.shell("echo 2 > a");
     let again = Undo::open(options(place.root.path())).unwrap();
-    again.undo(&Wanted::default()).unwrap();
+    again.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.read("a"), "1");
     let once_more = Undo::open(options(place.root.path())).unwrap();
     once_more.redo(false).unwrap();
@@ -149,14 +149,14 @@ fn a_call_that_never_ended_is_taken_back_as_well() {
     sh(&place.workspace(), "rm -rf src");
     // As after a `kill -9`.
     let again = Undo::open(options(place.root.path())).unwrap();
-    again.undo(&Wanted::default()).unwrap();
+    again.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.read("src/a"), "1");
     // As after an abort.
     again.begin_turn("y");
     again.before_call(Call { id: "d".into(), tool: "bash".into() }, false).unwrap();
     sh(&place.workspace(), "rm -rf src");
     again.end_turn().unwrap();
-    again.undo(&Wanted::default()).unwrap();
+    again.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.read("src/a"), "1");
 }
 
@@ -170,7 +170,7 @@ fn what_is_not_covered_is_listed_and_left_alone() {
     place.write("large", "x".repeat(2000));
     sh(&place.workspace(), "mkfifo pipe");
     place.shell("rm -rf target large; echo 2 > .env; echo y > .git/HEAD");
-    let report = place.undo.undo(&Wanted::default()).unwrap();
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.read(".env"), "KEY=1");
     assert_eq!(place.read(".git/HEAD"), "y\n");
     let left: Vec<String> = report.left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
@@ -185,7 +185,7 @@ fn a_store_in_the_workspace_does_not_keep_itself() {
     place.write("a", "1");
     let changes = place.shell("echo 2 > a");
     assert_eq!(names(&changes), ["a"]);
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.read("a"), "1");
 }
 
@@ -200,7 +200,7 @@ fn rules_that_a_turn_writes_hide_nothing_of_it() {
     place.call("c1", |workspace| sh(workspace, "echo '*' > .gitignore"));
     place.call("c2", |workspace| sh(workspace, "echo 2 > src/a"));
     place.call("c3", |workspace| sh(workspace, "rm .gitignore"));
-    place.undo.undo(&Wanted::default()).unwrap();
+    place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.state(), before);
 }
 
@@ -221,7 +221,7 @@ fn a_single_path_comes_with_the_folders_it_was_in() {
     place.write("src/deep/b", "1");
     fs::set_permissions(place.path("src"), fs::Permissions::from_mode(0o750)).unwrap();
     place.shell("rm -rf src");
-    place.undo.undo(&Wanted { path: Some(rel("src/deep/a")), ..Wanted::default() }).unwrap();
+    place.undo.undo(&UndoRequest { path: Some(rel("src/deep/a")), ..UndoRequest::default() }).unwrap();
     assert_eq!(place.read("src/deep/a"), "1");
     assert!(!place.path("src/deep/b").exists());
     assert_eq!(fs::metadata(place.path("src")).unwrap().permissions().mode() & 0o777, 0o750);
@@ -235,7 +235,7 @@ fn a_path_goes_back_turn_by_turn() {
     place.shell("echo 1 > a; echo 1 > b");
     place.shell("echo 2 > a; echo 2 > b");
     place.shell("echo 3 > a; echo 3 > b");
-    let back = || place.undo.undo(&Wanted { path: Some(rel("a")), ..Wanted::default() }).unwrap();
+    let back = || place.undo.undo(&UndoRequest { path: Some(rel("a")), ..UndoRequest::default() }).unwrap();
     for expect in ["2\n", "1\n"] {
         back();
         assert_eq!((place.read("a").as_str(), place.read("b").as_str()), (expect, "3\n"));
@@ -243,7 +243,10 @@ fn a_path_goes_back_turn_by_turn() {
     back();
     assert!(!place.path("a").exists());
     let path = || Some(rel("a"));
-    assert!(matches!(place.undo.undo(&Wanted { path: path(), ..Wanted::default() }), Err(UndoError::NothingToUndo)));
+    assert!(matches!(
+        place.undo.undo(&UndoRequest { path: path(), ..UndoRequest::default() }),
+        Err(UndoError::NothingToUndo)
+    ));
     for expect in ["1\n", "2\n", "3\n"] {
         place.undo.redo(false).unwrap();
         assert_eq!(place.read("a"), expect);
@@ -257,11 +260,11 @@ fn a_yes_to_changed_files_takes_no_others() {
     let report = {
         place.shell("echo 2 > mine; head -c 2000 /dev/zero > large");
         place.write("mine", "the user's");
-        place.undo.undo(&Wanted::default()).unwrap()
+        place.undo.undo(&UndoRequest::default()).unwrap()
     };
     let left: Vec<String> = report.left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
     assert_eq!(left, ["large: kept: larger than undo.maxFileMb", "mine: changed since"]);
-    let again = Wanted { ids: report.ids, force: true, spares_lost: true, ..Wanted::default() };
+    let again = UndoRequest { ids: report.ids, force: true, spares_lost: true, ..UndoRequest::default() };
     place.undo.undo(&again).unwrap();
     assert_eq!(place.read("mine"), "1");
     assert!(place.path("large").exists());
@@ -301,7 +304,7 @@ fn a_workspace_beyond_the_quota_is_told_and_never_taken_for_changed() {
     assert!(place.undo.left_out().iter().any(|one| one.why == omp_undo::Uncovered::OverBudget));
     // What is covered comes back; what is not is told of, and nothing else is changed.
     place.shell("for f in d*/*; do echo 2 > $f; done");
-    let report = place.undo.undo(&Wanted::default()).unwrap();
+    let report = place.undo.undo(&UndoRequest::default()).unwrap();
     let now = place.state();
     let is_left = |path: &[u8]| report.left.iter().any(|(left, _)| left.as_bytes() == path);
     for (path, node) in &before {

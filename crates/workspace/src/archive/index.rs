@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ArchiveEntry, ArchiveListing, EntryKind};
+use super::{ArchiveEntry, ArchiveListing, MemberKind};
 
 /// What lies directly in one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct ArchiveFolder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveChild {
     pub name: String,
-    pub kind: EntryKind,
+    pub kind: MemberKind,
     /// For a folder the sum of its files.
     pub size: u64,
     /// Files below, for a folder; 1 otherwise.
@@ -31,7 +31,7 @@ pub fn folder_of(listing: &ArchiveListing, folder: &str) -> Option<ArchiveFolder
     let mut exists = folder.is_empty();
     for entry in listing.entries.iter().filter(|entry| entry.reachable) {
         let Some(below) = below(&entry.path, folder) else { continue };
-        exists |= !below.is_empty() || entry.kind == EntryKind::Folder;
+        exists |= !below.is_empty() || entry.kind == MemberKind::Folder;
         if !below.is_empty() {
             add(&mut children, below, entry);
         }
@@ -53,7 +53,7 @@ fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
 
 fn add<'a>(children: &mut BTreeMap<&'a str, ArchiveChild>, below: &'a str, entry: &ArchiveEntry) {
     match below.split_once('/') {
-        None if entry.kind == EntryKind::Folder => {
+        None if entry.kind == MemberKind::Folder => {
             children.entry(below).or_insert_with(|| folder_child(below));
         }
         // The last entry of a name is the one that counts.
@@ -63,7 +63,7 @@ fn add<'a>(children: &mut BTreeMap<&'a str, ArchiveChild>, below: &'a str, entry
         }
         Some((name, _)) => {
             let child = children.entry(name).or_insert_with(|| folder_child(name));
-            if entry.kind != EntryKind::Folder {
+            if entry.kind != MemberKind::Folder {
                 child.size = child.size.saturating_add(entry.size);
                 child.files += 1;
             }
@@ -72,5 +72,5 @@ fn add<'a>(children: &mut BTreeMap<&'a str, ArchiveChild>, below: &'a str, entry
 }
 
 fn folder_child(name: &str) -> ArchiveChild {
-    ArchiveChild { name: name.into(), kind: EntryKind::Folder, size: 0, files: 0 }
+    ArchiveChild { name: name.into(), kind: MemberKind::Folder, size: 0, files: 0 }
 }

@@ -21,7 +21,7 @@ pub use name::inner_path;
 pub use rewrite::write_entry;
 
 use crate::open::FileError;
-use crate::reach::Reach;
+use crate::reach::FileReach;
 
 /// An entry with more bytes is listed but not read.
 pub const MAX_ENTRY: u64 = 64 * 1024 * 1024;
@@ -60,7 +60,7 @@ impl ArchiveFormat {
 pub struct ArchiveEntry {
     /// With `/` between its parts, `.` and empty parts dropped; as it stands in the archive if `reachable` is false.
     pub path: String,
-    pub kind: EntryKind,
+    pub kind: MemberKind,
     /// Unpacked, as the archive claims.
     pub size: u64,
     /// False for names that are absolute or climb out with `..`: shown, but never opened.
@@ -68,7 +68,7 @@ pub struct ArchiveEntry {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum MemberKind {
     File,
     Folder,
     /// To the target, where the listing knows it.
@@ -135,7 +135,7 @@ pub struct Archive {
     path: PathBuf,
     format: ArchiveFormat,
     cancelled: Cancelled,
-    reach: Reach,
+    reach: FileReach,
 }
 
 /// Asked while an archive is gone through, which takes as long as it is large.
@@ -150,7 +150,7 @@ impl std::fmt::Debug for Cancelled {
 
 impl Archive {
     pub fn new(path: impl Into<PathBuf>, format: ArchiveFormat) -> Self {
-        Self { path: path.into(), format, cancelled: Cancelled::default(), reach: Reach::default() }
+        Self { path: path.into(), format, cancelled: Cancelled::default(), reach: FileReach::default() }
     }
 
     /// Stops reading once `cancelled` says so.
@@ -161,7 +161,7 @@ impl Archive {
 
     /// Opened only where it may be.
     #[must_use]
-    pub fn within(self, reach: &Reach) -> Self {
+    pub fn within(self, reach: &FileReach) -> Self {
         Self { reach: reach.clone(), ..self }
     }
 

@@ -14,9 +14,9 @@ use tempfile::NamedTempFile;
 use super::tar_stream::{BLOCK, TarStream, padding_of};
 use super::unpack::{explain, unpacked};
 use super::{Archive, index};
-use super::{ArchiveEntry, ArchiveError, ArchiveFormat, EntryKind, MAX_REWRITE, name, shown, zip_rewrite};
+use super::{ArchiveEntry, ArchiveError, ArchiveFormat, MAX_REWRITE, MemberKind, name, shown, zip_rewrite};
 use crate::open::FileError;
-use crate::reach::Reach;
+use crate::reach::FileReach;
 
 /// Readable by all, writable by its owner.
 pub const NEW_ENTRY_MODE: u32 = 0o644;
@@ -24,7 +24,7 @@ pub const NEW_ENTRY_MODE: u32 = 0o644;
 /// Writes one entry, making the archive and its folder if need be. Returns the entry's path as it stands in the archive.
 pub fn write_entry(
     path: &Path,
-    reach: &Reach,
+    reach: &FileReach,
     format: ArchiveFormat,
     inner: &str,
     content: &[u8],
@@ -59,7 +59,7 @@ pub fn write_entry(
     Ok(inner)
 }
 
-fn existing(path: &Path, reach: &Reach) -> Result<Option<Metadata>, ArchiveError> {
+fn existing(path: &Path, reach: &FileReach) -> Result<Option<Metadata>, ArchiveError> {
     match reach.open_regular(path) {
         Ok((_, metadata)) if metadata.len() > MAX_REWRITE => {
             let why = format!(
@@ -91,12 +91,12 @@ fn refuse_clash(archive: &Archive, inner: &str) -> Result<(), ArchiveError> {
     let reachable = || listing.entries.iter().filter(|entry| entry.reachable);
     if let Some(same) = reachable().rfind(|entry| entry.path == inner) {
         return match &same.kind {
-            EntryKind::File => Ok(()),
+            MemberKind::File => Ok(()),
             other => Err(super::unpack::not_a_file(inner, other)),
         };
     }
     let is_parent = |entry: &&ArchiveEntry| {
-        entry.kind != EntryKind::Folder && inner.strip_prefix(&entry.path).is_some_and(|rest| rest.starts_with('/'))
+        entry.kind != MemberKind::Folder && inner.strip_prefix(&entry.path).is_some_and(|rest| rest.starts_with('/'))
     };
     if let Some(parent) = reachable().find(is_parent) {
         let why = format!("'{}' is not a folder in it, so nothing can lie below", parent.path);
@@ -110,7 +110,7 @@ fn refuse_clash(archive: &Archive, inner: &str) -> Result<(), ArchiveError> {
 }
 
 fn rewrite_tar(
-    (path, reach): (&Path, &Reach),
+    (path, reach): (&Path, &FileReach),
     format: ArchiveFormat,
     exists: bool,
     inner: &str,
@@ -141,7 +141,12 @@ fn rewrite_tar(
 }
 
 /// Which member the name stands for: the last of several.
-fn last_of_name(path: &Path, reach: &Reach, format: ArchiveFormat, inner: &str) -> Result<Option<usize>, ArchiveError> {
+fn last_of_name(
+    path: &Path,
+    reach: &FileReach,
+    format: ArchiveFormat,
+    inner: &str,
+) -> Result<Option<usize>, ArchiveError> {
     let (file, metadata) = reach.open_regular(path)?;
     let mut tar = TarStream::new(unpacked(file, metadata.len(), format));
     let (mut number, mut last) = (0, None);

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use tar::{EntryType, Header, PaxExtensions};
 
-use super::EntryKind;
+use super::MemberKind;
 
 pub const BLOCK: usize = 512;
 /// Long names and attributes in front of one member.
@@ -26,7 +26,7 @@ pub struct Member {
     /// Every header block of the member, extensions included, as they stand in the stream.
     pub head: Vec<u8>,
     pub name: String,
-    pub kind: EntryKind,
+    pub kind: MemberKind,
     pub size: u64,
     pub mode: Option<u32>,
     /// Belongs to no single file (a global header), so it is only ever copied.
@@ -175,19 +175,19 @@ pub fn padding_of(size: u64) -> u64 {
     size.wrapping_neg() % BLOCK as u64
 }
 
-fn kind_of(kind: EntryType, name: &[u8], link: Option<Vec<u8>>, sparse: bool) -> EntryKind {
+fn kind_of(kind: EntryType, name: &[u8], link: Option<Vec<u8>>, sparse: bool) -> MemberKind {
     match kind {
-        EntryType::Directory => EntryKind::Folder,
-        EntryType::Symlink | EntryType::Link => EntryKind::Link(link.map(lossy)),
-        EntryType::GNUSparse => EntryKind::Other("a sparse file"),
-        EntryType::Char | EntryType::Block => EntryKind::Other("a device"),
-        EntryType::Fifo => EntryKind::Other("a named pipe"),
-        EntryType::XGlobalHeader => EntryKind::Other("a header"),
-        _ if sparse => EntryKind::Other("a sparse file"),
+        EntryType::Directory => MemberKind::Folder,
+        EntryType::Symlink | EntryType::Link => MemberKind::Link(link.map(lossy)),
+        EntryType::GNUSparse => MemberKind::Other("a sparse file"),
+        EntryType::Char | EntryType::Block => MemberKind::Other("a device"),
+        EntryType::Fifo => MemberKind::Other("a named pipe"),
+        EntryType::XGlobalHeader => MemberKind::Other("a header"),
+        _ if sparse => MemberKind::Other("a sparse file"),
         // Old archives have no type for folders.
-        EntryType::Regular if name.ends_with(b"/") => EntryKind::Folder,
-        EntryType::Regular | EntryType::Continuous => EntryKind::File,
-        _ => EntryKind::Other("a special entry"),
+        EntryType::Regular if name.ends_with(b"/") => MemberKind::Folder,
+        EntryType::Regular | EntryType::Continuous => MemberKind::File,
+        _ => MemberKind::Other("a special entry"),
     }
 }
 

@@ -39,7 +39,7 @@ impl Packed {
     }
 
     fn write(&self, inner: &str, content: &[u8]) -> Result<String, ArchiveError> {
-        write_entry(&self.path(), &Reach::default(), self.format, inner, content)
+        write_entry(&self.path(), &FileReach::default(), self.format, inner, content)
     }
 
     fn refusal(&self, inner: &str) -> String {
@@ -109,7 +109,7 @@ fn entries_are_listed_and_read() {
         let root = archive.folder("").unwrap().unwrap();
         let shown: Vec<_> = root.children.iter().map(|child| (child.name.as_str(), child.size, child.files)).collect();
         assert_eq!(shown, [("dir", 5, 1), ("top.txt", 3, 1)]);
-        assert_eq!(archive.folder("dir/").unwrap().unwrap().children[0].kind, EntryKind::Folder);
+        assert_eq!(archive.folder("dir/").unwrap().unwrap().children[0].kind, MemberKind::Folder);
         assert_eq!(archive.folder("dir/a").unwrap().unwrap().children[0].name, "b.txt");
         assert_eq!(archive.folder("di").unwrap(), None, "a prefix of a name is not a folder");
         assert_eq!(archive.read("dir").unwrap_err().to_string(), "'dir' is a folder in the archive, not a file");
@@ -313,7 +313,7 @@ fn new_archives_and_long_names() {
         let path = folder.path().join("deep/er").join(name);
         let archive = Archive::new(&path, format);
         for (inner, content) in [(long.as_str(), "first"), ("./b", ""), (&long, "second"), ("c\\d", "x")] {
-            write_entry(&path, &Reach::default(), format, inner, content.as_bytes()).unwrap();
+            write_entry(&path, &FileReach::default(), format, inner, content.as_bytes()).unwrap();
         }
         assert_eq!(archive.read(&long).unwrap(), b"second", "{name}");
         assert_eq!(archive.read("b").unwrap(), b"");
@@ -353,7 +353,7 @@ fn links_to_archives_and_modes_are_kept() {
     std::fs::set_permissions(packed.path(), std::fs::Permissions::from_mode(0o600)).unwrap();
     let link = packed.folder.path().join("link.zip");
     std::os::unix::fs::symlink(packed.path(), &link).unwrap();
-    write_entry(&link, &Reach::default(), ArchiveFormat::Zip, "a", b"2").unwrap();
+    write_entry(&link, &FileReach::default(), ArchiveFormat::Zip, "a", b"2").unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(std::fs::metadata(packed.path()).unwrap().permissions().mode() & 0o777, 0o600);
     let mut zip = zip::ZipArchive::new(std::fs::File::open(packed.path()).unwrap()).unwrap();

@@ -8,10 +8,10 @@ use flate2::read::MultiGzDecoder;
 
 use super::tar_stream::{Member, TarStream};
 use super::{
-    ArchiveEntry, ArchiveError, ArchiveFormat, ArchiveListing, Cancelled, EntryKind, MAX_ENTRY, MAX_LISTED,
-    MAX_UNPACKED, damaged, name, shown,
+    ArchiveEntry, ArchiveError, ArchiveFormat, ArchiveListing, Cancelled, MAX_ENTRY, MAX_LISTED, MAX_UNPACKED,
+    MemberKind, damaged, name, shown,
 };
-use crate::reach::Reach;
+use crate::reach::FileReach;
 
 /// Unpacking may give this many times the packed bytes, once there is a lot of it.
 pub const MAX_RATIO: u64 = 200;
@@ -20,7 +20,7 @@ pub const RATIO_MATTERS_FROM: u64 = 16 * 1024 * 1024;
 
 pub fn list(
     path: &Path,
-    reach: &Reach,
+    reach: &FileReach,
     format: ArchiveFormat,
     cancelled: &Cancelled,
 ) -> Result<ArchiveListing, ArchiveError> {
@@ -39,7 +39,7 @@ pub fn list(
 
 pub fn read(
     path: &Path,
-    reach: &Reach,
+    reach: &FileReach,
     format: ArchiveFormat,
     cancelled: &Cancelled,
     inner: &str,
@@ -53,11 +53,11 @@ pub fn read(
             continue;
         }
         found = Some(match member.kind {
-            EntryKind::Folder => None,
-            EntryKind::File if member.size > MAX_ENTRY => {
+            MemberKind::Folder => None,
+            MemberKind::File if member.size > MAX_ENTRY => {
                 return Err(ArchiveError::EntryTooLarge { path: inner.into(), size: member.size });
             }
-            EntryKind::File => {
+            MemberKind::File => {
                 let mut bytes = Vec::new();
                 tar.data().read_to_end(&mut bytes).map_err(failed)?;
                 Some(bytes)
@@ -68,17 +68,17 @@ pub fn read(
     Ok(found.flatten())
 }
 
-pub fn not_a_file(inner: &str, kind: &EntryKind) -> ArchiveError {
+pub fn not_a_file(inner: &str, kind: &MemberKind) -> ArchiveError {
     let what = match kind {
-        EntryKind::File | EntryKind::Folder => "a folder".into(),
-        EntryKind::Link(None) => "a link (not followed)".into(),
-        EntryKind::Link(Some(target)) => format!("a link to '{target}' (not followed)"),
-        EntryKind::Other(what) => (*what).into(),
+        MemberKind::File | MemberKind::Folder => "a folder".into(),
+        MemberKind::Link(None) => "a link (not followed)".into(),
+        MemberKind::Link(Some(target)) => format!("a link to '{target}' (not followed)"),
+        MemberKind::Other(what) => (*what).into(),
     };
     ArchiveError::NotAFile(inner.into(), what)
 }
 
-pub fn open(path: &Path, reach: &Reach) -> Result<(File, u64), ArchiveError> {
+pub fn open(path: &Path, reach: &FileReach) -> Result<(File, u64), ArchiveError> {
     let (file, metadata) = reach.open_regular(path)?;
     Ok((file, metadata.len()))
 }
@@ -87,7 +87,7 @@ pub fn open(path: &Path, reach: &Reach) -> Result<(File, u64), ArchiveError> {
 pub fn unpacked(file: File, packed: u64, format: ArchiveFormat) -> Box<dyn Read> {
     match format {
         ArchiveFormat::TarGz => {
-            Box::new(Bounded { inner: MultiGzDecoder::new(BufReader::new(file)), packed, unpacked: 0 })
+            Box::new(BoundedUnpack { inner: MultiGzDecoder::new(BufReader::new(file)), packed, unpacked: 0 })
         }
         ArchiveFormat::Tar | ArchiveFormat::Zip => Box::new(BufReader::with_capacity(64 * 1024, file)),
     }
@@ -109,13 +109,13 @@ impl Read for Stoppable<'_> {
 }
 
 /// Stops a stream that unpacks to far more than it is.
-struct Bounded<R> {
+struct BoundedUnpack<R> {
     inner: R,
     packed: u64,
     unpacked: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedUnpack<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.unpacked += count as u64;

@@ -7,28 +7,28 @@ use std::path::Path;
 use zip::read::{ZipArchive, ZipFileEntry};
 
 use super::unpack::{is_bomb, not_a_file, open};
-use super::{ArchiveEntry, ArchiveError, ArchiveListing, EntryKind, MAX_ENTRY, MAX_LISTED, damaged, name, shown};
-use crate::reach::Reach;
+use super::{ArchiveEntry, ArchiveError, ArchiveListing, MAX_ENTRY, MAX_LISTED, MemberKind, damaged, name, shown};
+use crate::reach::FileReach;
 
-pub fn list(path: &Path, reach: &Reach) -> Result<ArchiveListing, ArchiveError> {
+pub fn list(path: &Path, reach: &FileReach) -> Result<ArchiveListing, ArchiveError> {
     let zip = open_zip(path, reach)?;
     let listed = zip.len().min(MAX_LISTED);
     let entries = (0..listed).map(|index| entry_of(&zip, index)).collect::<Result<_, _>>();
     Ok(ArchiveListing { entries: entries.map_err(|error| damaged(path, error))?, not_listed: zip.len() - listed })
 }
 
-pub fn read(path: &Path, reach: &Reach, inner: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+pub fn read(path: &Path, reach: &FileReach, inner: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
     let mut zip = open_zip(path, reach)?;
     let Some(index) = find(&zip, inner) else { return Ok(None) };
     let failed = |error| damaged(path, error);
     let entry = zip.by_index_data(index).map_err(failed)?;
     let (kind, size, packed, encrypted) = (kind_of(&entry), entry.size(), entry.compressed_size(), entry.encrypted());
     match kind {
-        EntryKind::File if encrypted => return Err(ArchiveError::Encrypted(inner.into())),
-        EntryKind::File if size > MAX_ENTRY => return Err(ArchiveError::EntryTooLarge { path: inner.into(), size }),
-        EntryKind::File if is_bomb(packed, size) => return Err(ArchiveError::Bomb(shown(path))),
-        EntryKind::File => {}
-        EntryKind::Folder => return Ok(None),
+        MemberKind::File if encrypted => return Err(ArchiveError::Encrypted(inner.into())),
+        MemberKind::File if size > MAX_ENTRY => return Err(ArchiveError::EntryTooLarge { path: inner.into(), size }),
+        MemberKind::File if is_bomb(packed, size) => return Err(ArchiveError::Bomb(shown(path))),
+        MemberKind::File => {}
+        MemberKind::Folder => return Ok(None),
         other => return Err(not_a_file(inner, &other)),
     }
     drop(entry);
@@ -43,7 +43,7 @@ pub fn read(path: &Path, reach: &Reach, inner: &str) -> Result<Option<Vec<u8>>, 
     }
 }
 
-pub fn open_zip(path: &Path, reach: &Reach) -> Result<ZipArchive<BufReader<File>>, ArchiveError> {
+pub fn open_zip(path: &Path, reach: &FileReach) -> Result<ZipArchive<BufReader<File>>, ArchiveError> {
     let (file, _) = open(path, reach)?;
     ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(path, error))
 }
@@ -75,10 +75,10 @@ fn entry_of(zip: &ZipArchive<BufReader<File>>, index: usize) -> zip::result::Zip
     })
 }
 
-fn kind_of(entry: &ZipFileEntry<'_>) -> EntryKind {
+fn kind_of(entry: &ZipFileEntry<'_>) -> MemberKind {
     match () {
-        () if entry.is_symlink() => EntryKind::Link(None),
-        () if entry.is_dir() => EntryKind::Folder,
-        () => EntryKind::File,
+        () if entry.is_symlink() => MemberKind::Link(None),
+        () if entry.is_dir() => MemberKind::Folder,
+        () => MemberKind::File,
     }
 }

@@ -15,7 +15,7 @@ use super::unpack::open;
 use super::zip_file::{find, open_zip};
 use super::{ArchiveError, damaged, shown};
 use crate::open::FileError;
-use crate::reach::Reach;
+use crate::reach::FileReach;
 
 const LOCAL: u32 = 0x0403_4b50;
 const DESCRIPTOR: u32 = 0x0807_4b50;
@@ -32,7 +32,7 @@ const REGULAR_FILE: u32 = 0o100_000;
 
 pub fn rewrite(
     path: &Path,
-    reach: &Reach,
+    reach: &FileReach,
     exists: bool,
     inner: &str,
     content: &[u8],
@@ -62,16 +62,16 @@ struct OldZip {
     /// The same file again, for its bytes.
     input: BufReader<File>,
     /// Records of the directory in its own order, with their places in the file.
-    records: Vec<Record>,
-    replaced: Option<Replaced>,
+    records: Vec<ZipRecord>,
+    replaced: Option<ReplacedMember>,
 }
 
-struct Record {
+struct ZipRecord {
     header_start: u64,
     bytes: Vec<u8>,
 }
 
-struct Replaced {
+struct ReplacedMember {
     record: usize,
     name: Vec<u8>,
     mode: u32,
@@ -80,7 +80,7 @@ struct Replaced {
 }
 
 impl OldZip {
-    fn open(path: &Path, reach: &Reach, inner: &str) -> Result<Self, ArchiveError> {
+    fn open(path: &Path, reach: &FileReach, inner: &str) -> Result<Self, ArchiveError> {
         let refuse = |why: &str| ArchiveError::NotRewritable(shown(path), format!("{why}\nhint: use a shell command"));
         let zip = open_zip(path, reach)?;
         let mut input = BufReader::new(open(path, reach)?.0);
@@ -100,7 +100,7 @@ impl OldZip {
             if bytes[OFFSET_FIELD..OFFSET_FIELD + 4] == [0xff; 4] {
                 return Err(refuse("it uses the format for archives above 4 GiB"));
             }
-            records.push(Record { header_start: *header_start, bytes });
+            records.push(ZipRecord { header_start: *header_start, bytes });
         }
         let replaced = match target {
             Some(index) => {
@@ -109,7 +109,7 @@ impl OldZip {
             }
             None => None,
         };
-        let overlaps = |cut: &Replaced| {
+        let overlaps = |cut: &ReplacedMember| {
             let mut others = records.iter().enumerate().filter(|(number, _)| *number != cut.record);
             others.any(|(_, other)| (cut.start..cut.end).contains(&other.header_start))
         };
@@ -172,7 +172,7 @@ fn replaced(
     input: &mut BufReader<File>,
     index: usize,
     record: usize,
-) -> io::Result<Replaced> {
+) -> io::Result<ReplacedMember> {
     let entry = zip.by_index_data(index).map_err(io::Error::other)?;
     let (name, start, packed) = (entry.name_raw().to_vec(), entry.header_start(), entry.compressed_size());
     let mode = entry.unix_mode().map_or(NEW_ENTRY_MODE, |mode| mode & 0o7777);
@@ -187,7 +187,7 @@ fn replaced(
         input.read_exact(&mut mark)?;
         end += if u32::from_le_bytes(mark) == DESCRIPTOR { 16 } else { 12 };
     }
-    Ok(Replaced { record, name, mode, start, end })
+    Ok(ReplacedMember { record, name, mode, start, end })
 }
 
 /// An entry that is not in the archive yet.

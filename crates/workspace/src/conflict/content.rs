@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::markers::{Block, find_blocks};
+use super::markers::{ConflictBlock, find_blocks};
 use super::{Conflict, ConflictError, Side};
 use crate::text_file::{Eol, TextFile};
 
@@ -29,8 +29,12 @@ pub fn resolve(file: &TextFile, picks: &[(&Conflict, &str)]) -> Result<Vec<u8>, 
 }
 
 /// Where the block is now: where it was, or in the only place that has the same bytes.
-fn locate<'a>(file: &TextFile, blocks: &'a [Block], conflict: &Conflict) -> Result<&'a Block, ConflictError> {
-    let same: Vec<&Block> = blocks.iter().filter(|block| block.bytes(file) == conflict.bytes).collect();
+fn locate<'a>(
+    file: &TextFile,
+    blocks: &'a [ConflictBlock],
+    conflict: &Conflict,
+) -> Result<&'a ConflictBlock, ConflictError> {
+    let same: Vec<&ConflictBlock> = blocks.iter().filter(|block| block.bytes(file) == conflict.bytes).collect();
     let gone = || ConflictError::Gone { id: conflict.id, display: conflict.display.clone() };
     match same.iter().find(|block| block.lines.start == conflict.start) {
         Some(block) => Ok(block),

@@ -6,7 +6,7 @@ use crate::text_file::TextFile;
 
 /// Lines of a file, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct ConflictBlock {
     /// Markers included.
     pub lines: Range<usize>,
     pub ours: Range<usize>,
@@ -14,14 +14,14 @@ pub struct Block {
     pub theirs: Range<usize>,
 }
 
-impl Block {
+impl ConflictBlock {
     pub fn bytes<'a>(&self, file: &'a TextFile) -> &'a [u8] {
         &file.bytes()[file.line_start(self.lines.start)..file.line_start(self.lines.end)]
     }
 }
 
 /// Complete blocks only: a marker without its partners is text.
-pub fn find_blocks(file: &TextFile) -> Vec<Block> {
+pub fn find_blocks(file: &TextFile) -> Vec<ConflictBlock> {
     let mut blocks = Vec::new();
     let mut open: Option<Open> = None;
     for (number, line) in file.raw_lines().enumerate() {
@@ -31,7 +31,7 @@ pub fn find_blocks(file: &TextFile) -> Vec<Block> {
             (Some(b'|'), Some(Open { base: base @ None, middle: None, .. })) => *base = Some(number),
             (Some(b'='), Some(Open { middle: middle @ None, .. })) => *middle = Some(number),
             (Some(b'>'), Some(Open { start, base, middle: Some(middle) })) => {
-                blocks.push(Block {
+                blocks.push(ConflictBlock {
                     lines: *start..number + 1,
                     ours: *start + 1..base.unwrap_or(*middle),
                     base: base.map(|base| base + 1..*middle),

@@ -11,7 +11,7 @@ pub use content::{Directives, resolve};
 pub use uri::{ConflictId, ConflictUri, Side};
 
 use crate::text_file::TextFile;
-use markers::{Block, find_blocks};
+use markers::{ConflictBlock, find_blocks};
 
 /// Conflicts remembered at once; the oldest are forgotten first.
 const MAX_CONFLICTS: usize = 1000;
@@ -26,7 +26,7 @@ pub struct Conflict {
     pub display: String,
     /// First line of the block, counted from 0.
     start: usize,
-    block: Block,
+    block: ConflictBlock,
     /// The whole block with its markers.
     bytes: Vec<u8>,
 }

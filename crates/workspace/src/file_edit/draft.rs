@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{EditRefused, EditRules, Editable, FileEdit, FileSource, Identity, load, lookalike, refuse_uneditable};
+use super::{EditRefused, EditRules, Editable, FileEdit, FileIdentity, FileSource, load, lookalike, refuse_uneditable};
 use crate::path::ResolvedPath;
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
@@ -14,16 +14,16 @@ pub struct Draft<'a> {
     /// The tag under which a file was seen last.
     last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     rules: EditRules,
-    entries: Vec<Entry>,
+    entries: Vec<DraftFile>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DraftId(usize);
 
-struct Entry {
+struct DraftFile {
     path: ResolvedPath,
     place: PathBuf,
-    identity: Identity,
+    identity: FileIdentity,
     before: Option<Editable>,
     now: Option<TextFile>,
     moved_from: Option<usize>,
@@ -48,7 +48,7 @@ impl<'a> Draft<'a> {
         if let Some(known) = self.entries.iter().position(|entry| entry.place == place) {
             return Ok(DraftId(known));
         }
-        let identity = Identity::of(&path.absolute);
+        let identity = FileIdentity::of(&path.absolute);
         if let Some(other) = self.entries.iter().find(|entry| entry.identity == identity) {
             return Err(EditRefused::edit(format!(
                 "{} and {} are two names of one file; nothing was written\nhint: name it once, or use two calls",
@@ -57,7 +57,7 @@ impl<'a> Draft<'a> {
         }
         let before = load(self.files, &path)?;
         let now = before.as_ref().map(|before| before.text.clone());
-        self.entries.push(Entry {
+        self.entries.push(DraftFile {
             path,
             place,
             identity,
@@ -226,7 +226,7 @@ pub(crate) fn new_next_to(path: &str, other: &str) -> String {
     format!("{path} is a new file next to {other}, whose name differs only in case or Unicode form.")
 }
 
-impl Entry {
+impl DraftFile {
     fn missing(&self) -> EditRefused {
         let path = &self.path.display;
         if self.before.is_some() {

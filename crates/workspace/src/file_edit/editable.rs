@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{EditRefused, FileEdit};
-use crate::notebook::Notebook;
+use crate::notebook::NotebookFile;
 use crate::path::ResolvedPath;
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
@@ -20,13 +20,13 @@ pub(crate) struct Editable {
 #[derive(Clone, Debug)]
 struct CellsOf {
     file: TextFile,
-    notebook: Notebook,
+    notebook: NotebookFile,
 }
 
 impl Editable {
     /// What only has the name of a notebook is text as any other.
     pub fn new(path: &ResolvedPath, bytes: Vec<u8>) -> Self {
-        let notebook = is_notebook(&path.absolute).then(|| Notebook::parse(&bytes).ok()).flatten();
+        let notebook = is_notebook(&path.absolute).then(|| NotebookFile::parse(&bytes).ok()).flatten();
         let file = TextFile::parse(bytes);
         match notebook {
             Some(notebook) => {
@@ -61,7 +61,7 @@ impl Editable {
     pub fn created(path: ResolvedPath, text: Option<TextFile>) -> Result<FileEdit, EditRefused> {
         match text {
             Some(text) if is_notebook(&path.absolute) && text.bytes().starts_with(b"# %% [") => {
-                let cells = CellsOf { file: TextFile::parse(&b""[..]), notebook: Notebook::empty() };
+                let cells = CellsOf { file: TextFile::parse(&b""[..]), notebook: NotebookFile::empty() };
                 let (file, text) = cells.written(&path, &text)?;
                 Ok(FileEdit::new(path, None, Some(text)).stored_as(None, Some(file)))
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::path::real_location;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Identity {
+pub(crate) enum FileIdentity {
     /// Device and number: the same for all hard links, and for names that differ only in what the file system ignores.
     #[cfg(unix)]
     Number(u64, u64),
@@ -13,14 +13,14 @@ pub(crate) enum Identity {
     Place(PathBuf),
 }
 
-impl Identity {
+impl FileIdentity {
     /// Of the file that is written to: links are followed.
     pub fn of(path: &Path) -> Self {
         #[cfg(unix)]
         if let Ok(metadata) = std::fs::metadata(path) {
             use std::os::unix::fs::MetadataExt;
-            return Identity::Number(metadata.dev(), metadata.ino());
+            return FileIdentity::Number(metadata.dev(), metadata.ino());
         }
-        Identity::Place(real_location(path))
+        FileIdentity::Place(real_location(path))
     }
 }

@@ -12,7 +12,7 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::scan_cache::{Met, ScanCache, ScanKey, Visit};
-use crate::walk::{Stop, WalkReport};
+use crate::walk::{StopCheck, WalkReport};
 
 /// The best matches below a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,9 +40,9 @@ const MAX_MATCHES: usize = 1000;
 /// The `limit` best matches of `query` among the files and folders below `root`. Letters must come in order but need
 /// not stand together; words may come in any order. Case counts only when the query has capitals. What is ignored is
 /// left out, what is hidden is not. Without a query the outermost entries come first.
-pub fn fuzzy_files(scans: &ScanCache, root: &Path, query: &str, limit: usize, stop: Stop<'_>) -> FuzzyFound {
+pub fn fuzzy_files(scans: &ScanCache, root: &Path, query: &str, limit: usize, stop: StopCheck<'_>) -> FuzzyFound {
     let query: String = query.trim().chars().take(MAX_QUERY).collect();
-    let lookup = Lookup { scans, root, query: &query, limit: limit.min(MAX_MATCHES) };
+    let lookup = FuzzyLookup { scans, root, query: &query, limit: limit.min(MAX_MATCHES) };
     let found = lookup.run(false, stop);
     if found.total == 0 && !query.is_empty() && found.report.worth_a_recheck(scans) {
         return lookup.run(true, stop);
@@ -50,15 +50,15 @@ pub fn fuzzy_files(scans: &ScanCache, root: &Path, query: &str, limit: usize, st
     found
 }
 
-struct Lookup<'a> {
+struct FuzzyLookup<'a> {
     scans: &'a ScanCache,
     root: &'a Path,
     query: &'a str,
     limit: usize,
 }
 
-impl Lookup<'_> {
-    fn run(&self, fresh: bool, stop: Stop<'_>) -> FuzzyFound {
+impl FuzzyLookup<'_> {
+    fn run(&self, fresh: bool, stop: StopCheck<'_>) -> FuzzyFound {
         if !self.root.is_dir() {
             return FuzzyFound::default();
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::scan_cache::ScanPolicy;
 
-const NEVER: Stop<'static> = &|| false;
+const NEVER: StopCheck<'static> = &|| false;
 
 fn tree(files: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

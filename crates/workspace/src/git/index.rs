@@ -37,7 +37,7 @@ pub fn changed(index: &Path, root: &Path, is_over: &dyn Fn() -> bool) -> Option<
     Some(changed.len())
 }
 
-struct Entry<'a> {
+struct IndexedFile<'a> {
     path: &'a str,
     seconds: u32,
     size: u32,
@@ -46,7 +46,7 @@ struct Entry<'a> {
     extended: u16,
 }
 
-impl Entry<'_> {
+impl IndexedFile<'_> {
     fn is_changed(&self, root: &Path) -> bool {
         if self.flags & STAGE != 0 {
             return true;
@@ -68,7 +68,7 @@ fn seconds(found: &Metadata) -> Option<u32> {
     found.modified().ok()?.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs() as u32)
 }
 
-fn parse(bytes: &[u8]) -> Option<Vec<Entry<'_>>> {
+fn parse(bytes: &[u8]) -> Option<Vec<IndexedFile<'_>>> {
     let (head, version, count) = (bytes.get(..4)?, number(bytes, 4)?, number(bytes, 8)? as usize);
     if head != b"DIRC" || !matches!(version, 2 | 3) || count > MOST_FILES {
         return None;
@@ -84,7 +84,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Entry<'_>>> {
 }
 
 /// An entry and how many bytes it takes.
-fn entry(bytes: &[u8]) -> Option<(Entry<'_>, usize)> {
+fn entry(bytes: &[u8]) -> Option<(IndexedFile<'_>, usize)> {
     let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let flags = short(STAT + HASH)?;
     let mut name = STAT + HASH + 2;
@@ -99,8 +99,14 @@ fn entry(bytes: &[u8]) -> Option<(Entry<'_>, usize)> {
     if length == 0 || told != length.min(0x0fff) {
         return None;
     }
-    let entry =
-        Entry { path, seconds: number(bytes, 8)?, mode: number(bytes, 24)?, size: number(bytes, 36)?, flags, extended };
+    let entry = IndexedFile {
+        path,
+        seconds: number(bytes, 8)?,
+        mode: number(bytes, 24)?,
+        size: number(bytes, 36)?,
+        flags,
+        extended,
+    };
     // Closed by one to eight zeros, up to a multiple of eight.
     Some((entry, (name + length + 8) & !7))
 }

@@ -26,7 +26,7 @@ pub struct GitStatus {
 
 /// The state of the repository around a folder, as far as it can be seen until it is over.
 pub fn git_status(folder: &Path, is_over: &dyn Fn() -> bool) -> Option<GitStatus> {
-    let repository = Repository::around(folder)?;
+    let repository = GitFolder::around(folder)?;
     let head = repository.head()?;
     let changed = index::changed(&repository.git.join("index"), &repository.root, is_over);
     Some(GitStatus { head, changed })
@@ -34,17 +34,17 @@ pub fn git_status(folder: &Path, is_over: &dyn Fn() -> bool) -> Option<GitStatus
 
 /// The branch of the repository around a folder, or the beginning of the commit that is checked out without one.
 pub fn checked_out(folder: &Path) -> Option<String> {
-    Repository::around(folder)?.head()
+    GitFolder::around(folder)?.head()
 }
 
-struct Repository {
+struct GitFolder {
     /// Where the files are that are tracked.
     root: PathBuf,
     /// Where git keeps its own.
     git: PathBuf,
 }
 
-impl Repository {
+impl GitFolder {
     fn around(folder: &Path) -> Option<Self> {
         let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
         let (marker, real_root) = (root.join(".git"), root.canonicalize().ok()?);

@@ -10,7 +10,7 @@ const MAX_ALTERNATIVES: usize = 32;
 
 /// Matches when one of its alternatives does.
 #[derive(Clone, Debug)]
-pub(super) struct Quick(Vec<Shape>);
+pub(super) struct Quick(Vec<GlobShape>);
 
 impl Quick {
     /// `None`: the glob has more to it than is understood here.
@@ -19,7 +19,7 @@ impl Quick {
         if cfg!(windows) {
             return None;
         }
-        expand(glob)?.iter().map(|glob| Shape::parse(glob)).collect::<Option<Vec<_>>>().map(Self)
+        expand(glob)?.iter().map(|glob| GlobShape::parse(glob)).collect::<Option<Vec<_>>>().map(Self)
     }
 
     /// `path` is relative, `/` between its parts, none of them empty.
@@ -54,30 +54,30 @@ fn expand(glob: &str) -> Option<Vec<String>> {
 
 /// Runs of parts with any number of folders between two of them.
 #[derive(Clone, Debug)]
-struct Shape {
+struct GlobShape {
     /// What a path starts with.
-    head: Run,
+    head: GlobRun,
     /// What comes somewhere after that, in this order.
-    middle: Vec<Run>,
+    middle: Vec<GlobRun>,
     /// What it ends with; `None`: head is all there is.
-    tail: Option<Run>,
+    tail: Option<GlobRun>,
     /// Whether something has to be left for a `**` at the end.
     open_end: bool,
 }
 
 /// The globs of parts that follow each other.
-type Run = Vec<Part>;
+type GlobRun = Vec<NameGlob>;
 
-impl Shape {
+impl GlobShape {
     fn parse(glob: &str) -> Option<Self> {
         let parts: Vec<&str> = glob.split('/').collect();
         let odd = |part: &&str| part.is_empty() || part.contains(['?', '[', ']', '\\']);
         if parts.iter().any(odd) {
             return None;
         }
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<GlobRun> = Vec::new();
         for run in parts.split(|part| *part == "**") {
-            runs.push(run.iter().map(|part| Part::parse(part)).collect());
+            runs.push(run.iter().map(|part| NameGlob::parse(part)).collect());
         }
         let open_end = parts.last() == Some(&"**") && parts.iter().any(|part| *part != "**");
         let mut runs = runs.into_iter();
@@ -97,7 +97,7 @@ impl Shape {
 }
 
 /// What follows the run that a path starts with.
-fn strip_head<'a>(run: &[Part], path: &'a [u8]) -> Option<&'a [u8]> {
+fn strip_head<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     let mut rest = path;
     for part in run {
         let (first, after) = match memchr::memchr(b'/', rest) {
@@ -110,7 +110,7 @@ fn strip_head<'a>(run: &[Part], path: &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// What comes before the run that a path ends with.
-fn strip_tail<'a>(run: &[Part], path: &'a [u8]) -> Option<&'a [u8]> {
+fn strip_tail<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     let mut rest = path;
     for part in run.iter().rev() {
         let (before, last) = match memchr::memrchr(b'/', rest) {
@@ -123,7 +123,7 @@ fn strip_tail<'a>(run: &[Part], path: &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// What follows the first place where a run matches.
-fn find<'a>(run: &[Part], path: &'a [u8]) -> Option<&'a [u8]> {
+fn find<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     let mut rest = path;
     loop {
         if let Some(after) = strip_head(run, rest) {
@@ -135,12 +135,12 @@ fn find<'a>(run: &[Part], path: &'a [u8]) -> Option<&'a [u8]> {
 
 /// The glob of one file or folder name.
 #[derive(Clone, Debug)]
-enum Part {
+enum NameGlob {
     Literal(Box<[u8]>),
     Stars { start: Box<[u8]>, middle: Vec<Finder<'static>>, end: Box<[u8]> },
 }
 
-impl Part {
+impl NameGlob {
     fn parse(glob: &str) -> Self {
         let Some((start, rest)) = glob.split_once('*') else { return Self::Literal(glob.as_bytes().into()) };
         let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));

@@ -4,16 +4,16 @@
 //! twice. A repetition is only dropped when it can hardly be meant: the line is distinctive, or brackets balance without
 //! it and do not with it.
 
-use super::ops::{Anchor, Op, OpKind};
+use super::ops::{Anchor, HashlineOp, HashlineOpKind};
 use crate::text_file::TextFile;
 
 /// Drops repeated lines at the edges of payloads and tells what was dropped.
-pub(super) fn absorb_duplicates(ops: &mut [Op], file: &TextFile, pure_inserts: bool) -> Vec<String> {
+pub(super) fn absorb_duplicates(ops: &mut [HashlineOp], file: &TextFile, pure_inserts: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     for index in 0..ops.len() {
         let kind = &ops[index].kind;
         let Some((first, last, payload)) = edges(kind, pure_inserts) else { continue };
-        let spot = Spot { file, first, last, payload };
+        let spot = EditSpot { file, first, last, payload };
         let leading = if touched(ops, index, first.wrapping_sub(1)) { 0 } else { spot.leading() };
         let trailing = if touched(ops, index, last + 1) { 0 } else { spot.trailing(leading) };
         let line = ops[index].line;
@@ -32,30 +32,32 @@ pub(super) fn absorb_duplicates(ops: &mut [Op], file: &TextFile, pure_inserts: b
 }
 
 /// First and last removed line (an empty range for an insert) and the payload.
-fn edges(kind: &OpKind, pure_inserts: bool) -> Option<(usize, usize, &[String])> {
+fn edges(kind: &HashlineOpKind, pure_inserts: bool) -> Option<(usize, usize, &[String])> {
     match kind {
-        OpKind::Replace { first, last, payload } => Some((*first, *last, payload)),
-        OpKind::Insert { at: Anchor::Before(line), payload } if pure_inserts => Some((*line, line - 1, payload)),
-        OpKind::Insert { at: Anchor::After(line), payload } if pure_inserts => Some((line + 1, *line, payload)),
+        HashlineOpKind::Replace { first, last, payload } => Some((*first, *last, payload)),
+        HashlineOpKind::Insert { at: Anchor::Before(line), payload } if pure_inserts => {
+            Some((*line, line - 1, payload))
+        }
+        HashlineOpKind::Insert { at: Anchor::After(line), payload } if pure_inserts => Some((line + 1, *line, payload)),
         _ => None,
     }
 }
 
 /// Whether another operation works on the neighbouring line, so that it is no fixed context.
-fn touched(ops: &[Op], own: usize, neighbour: usize) -> bool {
+fn touched(ops: &[HashlineOp], own: usize, neighbour: usize) -> bool {
     ops.iter().enumerate().any(|(index, op)| {
         index != own && op.kind.anchors().is_some_and(|(first, last)| first <= neighbour + 1 && neighbour <= last + 1)
     })
 }
 
-struct Spot<'a> {
+struct EditSpot<'a> {
     file: &'a TextFile,
     first: usize,
     last: usize,
     payload: &'a [String],
 }
 
-impl Spot<'_> {
+impl EditSpot<'_> {
     /// How many payload lines repeat the lines right before the place.
     fn leading(&self) -> usize {
         let most = self.payload.len().saturating_sub(1).min(self.first - 1);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::HashlineError;
-use super::ops::{Anchor, Op, OpKind};
+use super::ops::{Anchor, HashlineOp, HashlineOpKind};
 use crate::text_file::Splice;
 
 /// Refuses line numbers the file does not have.
-pub(super) fn check_bounds(ops: &[Op], line_count: usize) -> Result<(), HashlineError> {
+pub(super) fn check_bounds(ops: &[HashlineOp], line_count: usize) -> Result<(), HashlineError> {
     let beyond = ops.iter().filter_map(|op| op.kind.anchors()).find(|(_, last)| *last > line_count);
     match beyond {
         Some((first, last)) => {
@@ -19,7 +19,7 @@ pub(super) fn check_bounds(ops: &[Op], line_count: usize) -> Result<(), Hashline
 }
 
 /// Refuses two operations that both remove a line.
-pub(super) fn check_overlaps(ops: &[Op]) -> Result<(), HashlineError> {
+pub(super) fn check_overlaps(ops: &[HashlineOp]) -> Result<(), HashlineError> {
     let mut removed: Vec<(usize, usize, usize)> =
         ops.iter().filter_map(|op| op.kind.removed().map(|(first, last)| (first, last, op.line))).collect();
     removed.sort_unstable();
@@ -38,7 +38,7 @@ pub(super) fn check_overlaps(ops: &[Op]) -> Result<(), HashlineError> {
 
 /// What is inserted in front of one line, in the order it ends up in.
 #[derive(Default)]
-struct Slot {
+struct InsertSlot {
     /// Behind the line before: hugs that line.
     after: Vec<String>,
     before: Vec<String>,
@@ -47,21 +47,21 @@ struct Slot {
 }
 
 /// Splices for all operations that name lines, ascending and without overlap.
-pub(super) fn line_splices(ops: &[Op]) -> Vec<Splice> {
-    let mut slots: BTreeMap<usize, Slot> = BTreeMap::new();
+pub(super) fn line_splices(ops: &[HashlineOp]) -> Vec<Splice> {
+    let mut slots: BTreeMap<usize, InsertSlot> = BTreeMap::new();
     for op in ops {
         match &op.kind {
-            OpKind::Insert { at: Anchor::Before(line), payload } => {
+            HashlineOpKind::Insert { at: Anchor::Before(line), payload } => {
                 slots.entry(line - 1).or_default().before.extend_from_slice(payload);
             }
-            OpKind::Insert { at: Anchor::After(line), payload } => {
+            HashlineOpKind::Insert { at: Anchor::After(line), payload } => {
                 slots.entry(*line).or_default().after.extend_from_slice(payload);
             }
-            OpKind::Insert { .. } => {}
-            OpKind::Replace { first, last, payload } => {
+            HashlineOpKind::Insert { .. } => {}
+            HashlineOpKind::Replace { first, last, payload } => {
                 slots.entry(first - 1).or_default().replaced = Some((last + 1 - first, payload.clone()));
             }
-            OpKind::Delete { first, last } => {
+            HashlineOpKind::Delete { first, last } => {
                 slots.entry(first - 1).or_default().replaced = Some((last + 1 - first, Vec::new()));
             }
         }
@@ -69,7 +69,7 @@ pub(super) fn line_splices(ops: &[Op]) -> Vec<Splice> {
     in_order(slots)
 }
 
-fn in_order(slots: BTreeMap<usize, Slot>) -> Vec<Splice> {
+fn in_order(slots: BTreeMap<usize, InsertSlot>) -> Vec<Splice> {
     let mut splices: Vec<Splice> = Vec::new();
     for (at, slot) in slots {
         let insert: Vec<String> = slot.after.into_iter().chain(slot.before).collect();
@@ -87,10 +87,10 @@ fn in_order(slots: BTreeMap<usize, Slot>) -> Vec<Splice> {
 }
 
 /// Adds the inserts at the very start and the very end.
-pub(super) fn with_boundaries(ops: &[Op], mut splices: Vec<Splice>, line_count: usize) -> Vec<Splice> {
+pub(super) fn with_boundaries(ops: &[HashlineOp], mut splices: Vec<Splice>, line_count: usize) -> Vec<Splice> {
     let collect = |wanted: Anchor| -> Vec<String> {
         let payloads = ops.iter().filter_map(|op| match &op.kind {
-            OpKind::Insert { at, payload } if *at == wanted => Some(payload),
+            HashlineOpKind::Insert { at, payload } if *at == wanted => Some(payload),
             _ => None,
         });
         payloads.flatten().cloned().collect()

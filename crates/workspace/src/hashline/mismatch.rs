@@ -2,7 +2,7 @@
 
 use omp_stdx::sanitize::reveal_invisible;
 
-use super::ops::Op;
+use super::ops::HashlineOp;
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
 
@@ -11,7 +11,7 @@ const MOST_LINES: usize = 60;
 const MOST_ANCHORS: usize = 50;
 const MOST_CHARS: usize = 400;
 
-pub(super) fn mismatch_report(path: &str, wanted: Tag, file: &TextFile, ops: &[Op]) -> String {
+pub(super) fn mismatch_report(path: &str, wanted: Tag, file: &TextFile, ops: &[HashlineOp]) -> String {
     let now = file.tag();
     let mut report = format!(
         "Stale tag for {path}: the edit was made against #{wanted}, but the file has #{now} now, and where the lines \
@@ -26,7 +26,7 @@ pub(super) fn mismatch_report(path: &str, wanted: Tag, file: &TextFile, ops: &[O
     report
 }
 
-fn nearby(file: &TextFile, ops: &[Op]) -> Vec<String> {
+fn nearby(file: &TextFile, ops: &[HashlineOp]) -> Vec<String> {
     let anchors: Vec<(usize, usize)> = ops.iter().filter_map(|op| op.kind.anchors()).take(MOST_ANCHORS).collect();
     let is_anchor = |number: usize| anchors.iter().any(|(first, last)| (*first..=*last).contains(&number));
     let is_near = |number: usize| {

@@ -20,9 +20,9 @@ mod recover;
 mod section;
 mod strip;
 
-pub use ops::{Anchor, Op, OpKind};
+pub use ops::{Anchor, HashlineOp, HashlineOpKind};
 pub use plan::{HashlineOptions, HashlinePlanner};
-pub use section::{Patch, Section, parse};
+pub use section::{HashlinePatch, HashlineSection, parse};
 pub use strip::strip_prefixes;
 
 /// Why a patch cannot be taken, in words for the model.

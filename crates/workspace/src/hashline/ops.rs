@@ -3,15 +3,15 @@
 use super::HashlineError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Op {
+pub struct HashlineOp {
     /// Line of the patch it stands on, counted from 1.
     pub line: usize,
-    pub kind: OpKind,
+    pub kind: HashlineOpKind,
 }
 
 /// Line numbers are counted from 1 and not checked against any file yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpKind {
+pub enum HashlineOpKind {
     Insert { at: Anchor, payload: Vec<String> },
     Replace { first: usize, last: usize, payload: Vec<String> },
     Delete { first: usize, last: usize },
@@ -25,28 +25,30 @@ pub enum Anchor {
     End,
 }
 
-impl OpKind {
+impl HashlineOpKind {
     /// The lines an operation removes.
     pub fn removed(&self) -> Option<(usize, usize)> {
         match self {
-            OpKind::Insert { .. } => None,
-            OpKind::Replace { first, last, .. } | OpKind::Delete { first, last } => Some((*first, *last)),
+            HashlineOpKind::Insert { .. } => None,
+            HashlineOpKind::Replace { first, last, .. } | HashlineOpKind::Delete { first, last } => {
+                Some((*first, *last))
+            }
         }
     }
 
     /// The lines that must exist for it to make sense.
     pub fn anchors(&self) -> Option<(usize, usize)> {
         match self {
-            OpKind::Insert { at: Anchor::Before(line) | Anchor::After(line), .. } => Some((*line, *line)),
-            OpKind::Insert { .. } => None,
+            HashlineOpKind::Insert { at: Anchor::Before(line) | Anchor::After(line), .. } => Some((*line, *line)),
+            HashlineOpKind::Insert { .. } => None,
             _ => self.removed(),
         }
     }
 
     pub(super) fn payload_mut(&mut self) -> Option<&mut Vec<String>> {
         match self {
-            OpKind::Insert { payload, .. } | OpKind::Replace { payload, .. } => Some(payload),
-            OpKind::Delete { .. } => None,
+            HashlineOpKind::Insert { payload, .. } | HashlineOpKind::Replace { payload, .. } => Some(payload),
+            HashlineOpKind::Delete { .. } => None,
         }
     }
 }
@@ -54,7 +56,7 @@ impl OpKind {
 const SIGNS: [char; 4] = ['↑', '↓', ':', '!'];
 
 /// Reads an operation. `Ok(None)` means that the line does not look like one at all.
-pub(super) fn parse_op(text: &str, line: usize) -> Result<Option<Op>, HashlineError> {
+pub(super) fn parse_op(text: &str, line: usize) -> Result<Option<HashlineOp>, HashlineError> {
     let Some((at, sign)) = text.char_indices().find(|(_, char)| SIGNS.contains(char)) else { return Ok(None) };
     let target = text[..at].trim();
     // Error reports and search results mark lines with a star; copied along it does no harm.
@@ -63,7 +65,9 @@ pub(super) fn parse_op(text: &str, line: usize) -> Result<Option<Op>, HashlineEr
     let payload = || if inline.is_empty() { Vec::new() } else { vec![inline.to_owned()] };
     if let Some(anchor) = boundary(target) {
         return match sign {
-            '↑' | '↓' => Ok(Some(Op { line, kind: OpKind::Insert { at: anchor, payload: payload() } })),
+            '↑' | '↓' => {
+                Ok(Some(HashlineOp { line, kind: HashlineOpKind::Insert { at: anchor, payload: payload() } }))
+            }
             _ => {
                 Err(HashlineError::at(line, format!("{target} takes inserts only ({target}↓text); it is not a line.")))
             }
@@ -73,19 +77,19 @@ pub(super) fn parse_op(text: &str, line: usize) -> Result<Option<Op>, HashlineEr
         return Ok(None);
     }
     let kind = match sign {
-        '↑' => OpKind::Insert { at: Anchor::Before(single(target, line)?), payload: payload() },
-        '↓' => OpKind::Insert { at: Anchor::After(single(target, line)?), payload: payload() },
+        '↑' => HashlineOpKind::Insert { at: Anchor::Before(single(target, line)?), payload: payload() },
+        '↓' => HashlineOpKind::Insert { at: Anchor::After(single(target, line)?), payload: payload() },
         ':' => {
             let (first, last) = range(target, line)?;
-            OpKind::Replace { first, last, payload: payload() }
+            HashlineOpKind::Replace { first, last, payload: payload() }
         }
         _ if !inline.is_empty() => return Err(payload_after_delete(line)),
         _ => {
             let (first, last) = range(target, line)?;
-            OpKind::Delete { first, last }
+            HashlineOpKind::Delete { first, last }
         }
     };
-    Ok(Some(Op { line, kind }))
+    Ok(Some(HashlineOp { line, kind }))
 }
 
 pub(super) fn payload_after_delete(line: usize) -> HashlineError {

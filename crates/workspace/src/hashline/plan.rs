@@ -7,13 +7,14 @@ use super::absorb::absorb_duplicates;
 use super::apply::{check_bounds, check_overlaps, line_splices, with_boundaries};
 use super::mismatch::mismatch_report;
 use super::recover::{carry_over, still_valid};
-use super::section::{Patch, Section};
-use super::{HashlineError, Op};
+use super::section::{HashlinePatch, HashlineSection};
+use super::{HashlineError, HashlineOp};
 use crate::file_edit::{
-    EditRefused, Editable, FileEdit, FileSource, Identity, load_editable, lookalike, new_next_to, no_change, not_found,
+    EditRefused, Editable, FileEdit, FileIdentity, FileSource, load_editable, lookalike, new_next_to, no_change,
+    not_found,
 };
 use crate::path::ResolvedPath;
-use crate::snapshot::{Snapshot, Tag};
+use crate::snapshot::{FileSnapshot, Tag};
 use crate::text_file::{Splice, TextFile};
 
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ impl Default for HashlineOptions {
 pub struct HashlinePlanner<'a> {
     pub files: &'a dyn FileSource,
     /// What was seen of a file under a tag.
-    pub seen: &'a dyn Fn(&Path, Tag) -> Option<Snapshot>,
+    pub seen: &'a dyn Fn(&Path, Tag) -> Option<FileSnapshot>,
     pub options: HashlineOptions,
 }
 
@@ -45,7 +46,7 @@ impl From<EditRefused> for HashlineError {
 
 impl HashlinePlanner<'_> {
     /// Plans every file of the patch. Warnings of the patch as a whole go to the first file.
-    pub fn plan(&self, patch: Patch) -> Result<Vec<FileEdit>, HashlineError> {
+    pub fn plan(&self, patch: HashlinePatch) -> Result<Vec<FileEdit>, HashlineError> {
         let mut warnings = patch.warnings;
         let sections = self.merge(patch.sections, &mut warnings)?;
         let mut edits = sections
@@ -61,13 +62,13 @@ impl HashlinePlanner<'_> {
     /// Sections of the same file become one, under whatever names, so that all their numbers mean the same content.
     fn merge(
         &self,
-        sections: Vec<Section>,
+        sections: Vec<HashlineSection>,
         warnings: &mut Vec<String>,
-    ) -> Result<Vec<(ResolvedPath, Section)>, HashlineError> {
-        let mut merged: Vec<(Identity, ResolvedPath, Section)> = Vec::new();
+    ) -> Result<Vec<(ResolvedPath, HashlineSection)>, HashlineError> {
+        let mut merged: Vec<(FileIdentity, ResolvedPath, HashlineSection)> = Vec::new();
         for section in sections {
             let path = self.files.locate(&section.path)?;
-            let identity = Identity::of(&path.absolute);
+            let identity = FileIdentity::of(&path.absolute);
             match merged.iter_mut().find(|(known, ..)| *known == identity) {
                 Some((_, first, earlier)) => {
                     if first.display != path.display {
@@ -84,7 +85,7 @@ impl HashlinePlanner<'_> {
         Ok(merged.into_iter().map(|(_, path, section)| (path, section)).collect())
     }
 
-    fn plan_section(&self, path: ResolvedPath, section: Section) -> Result<FileEdit, HashlineError> {
+    fn plan_section(&self, path: ResolvedPath, section: HashlineSection) -> Result<FileEdit, HashlineError> {
         let anchored = section.ops.iter().any(|op| op.kind.anchors().is_some());
         if anchored && section.tag.is_none() {
             return Err(HashlineError(format!(
@@ -122,7 +123,7 @@ impl HashlinePlanner<'_> {
     /// The numbers are those of the content at hand.
     fn direct(
         &self,
-        ops: &mut [Op],
+        ops: &mut [HashlineOp],
         file: &TextFile,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Splice>, HashlineError> {
@@ -136,7 +137,7 @@ impl HashlinePlanner<'_> {
         &self,
         path: &ResolvedPath,
         stale: Tag,
-        ops: &[Op],
+        ops: &[HashlineOp],
         file: &TextFile,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Splice>, HashlineError> {
@@ -144,12 +145,12 @@ impl HashlinePlanner<'_> {
         let mut replayed = ops.to_vec();
         let mut notes = Vec::new();
         let moved = match (self.seen)(&path.absolute, stale) {
-            Some(Snapshot::Whole(bytes)) => {
+            Some(FileSnapshot::Whole(bytes)) => {
                 let old = TextFile::parse(bytes);
                 let splices = self.direct(&mut replayed, &old, &mut notes)?;
                 carry_over(&splices, &old, file)
             }
-            Some(Snapshot::Lines(known)) => {
+            Some(FileSnapshot::Lines(known)) => {
                 Some(line_splices(&replayed)).filter(|splices| still_valid(splices, &known, file))
             }
             None => None,
@@ -165,7 +166,7 @@ impl HashlinePlanner<'_> {
     }
 }
 
-fn join(path: &ResolvedPath, earlier: &mut Section, later: Section) -> Result<(), HashlineError> {
+fn join(path: &ResolvedPath, earlier: &mut HashlineSection, later: HashlineSection) -> Result<(), HashlineError> {
     if let (Some(first), Some(second)) = (earlier.tag, later.tag)
         && first != second
     {

@@ -1,32 +1,32 @@
 //! Takes a patch apart: headers, the envelope some models put around it, operations and their payload lines.
 
 use super::HashlineError;
-use super::ops::{Op, OpKind, bad_target, parse_op, payload_after_delete};
+use super::ops::{HashlineOp, HashlineOpKind, bad_target, parse_op, payload_after_delete};
 use crate::snapshot::Tag;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Patch {
-    pub sections: Vec<Section>,
+pub struct HashlinePatch {
+    pub sections: Vec<HashlineSection>,
     pub warnings: Vec<String>,
 }
 
 /// The operations on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct HashlineSection {
     /// As the model wrote it.
     pub path: String,
     pub tag: Option<Tag>,
-    pub ops: Vec<Op>,
+    pub ops: Vec<HashlineOp>,
 }
 
 const ABORTED: &str =
     "*** Abort ended the patch early: the operations before it were applied, anything after it was not.";
 
 /// Reads a whole patch. Paths are not resolved and line numbers not checked yet.
-pub fn parse(input: &str) -> Result<Patch, HashlineError> {
+pub fn parse(input: &str) -> Result<HashlinePatch, HashlineError> {
     let lines: Vec<&str> =
         input.trim_start_matches('\u{feff}').split('\n').map(|line| line.trim_end_matches('\r')).collect();
-    let mut reader = Reader::default();
+    let mut reader = HashlineReader::default();
     for (index, text) in lines.iter().enumerate() {
         let next = lines[index + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
         if !reader.line(text, index + 1, next)? {
@@ -37,14 +37,14 @@ pub fn parse(input: &str) -> Result<Patch, HashlineError> {
 }
 
 #[derive(Default)]
-struct Reader {
-    patch: Patch,
+struct HashlineReader {
+    patch: HashlinePatch,
     /// The last operation, still taking payload lines.
-    pending: Option<Op>,
+    pending: Option<HashlineOp>,
     aborted: bool,
 }
 
-impl Reader {
+impl HashlineReader {
     /// `false` ends the patch.
     fn line(&mut self, text: &str, number: usize, next: Option<&str>) -> Result<bool, HashlineError> {
         match text.trim() {
@@ -82,7 +82,7 @@ impl Reader {
         Ok(true)
     }
 
-    fn open(&mut self, section: Section) -> Result<(), HashlineError> {
+    fn open(&mut self, section: HashlineSection) -> Result<(), HashlineError> {
         self.flush();
         self.refuse_empty_section()?;
         self.patch.sections.push(section);
@@ -98,9 +98,11 @@ impl Reader {
         Ok(())
     }
 
-    fn op(&mut self, op: Op) {
-        if let (Some(Op { kind: OpKind::Replace { first, last, .. }, .. }), OpKind::Replace { first: a, last: b, .. }) =
-            (&self.pending, &op.kind)
+    fn op(&mut self, op: HashlineOp) {
+        if let (
+            Some(HashlineOp { kind: HashlineOpKind::Replace { first, last, .. }, .. }),
+            HashlineOpKind::Replace { first: a, last: b, .. },
+        ) = (&self.pending, &op.kind)
             && (first, last) == (a, b)
         {
             self.patch.warnings.push(format!(
@@ -131,7 +133,7 @@ impl Reader {
         }
     }
 
-    fn finish(mut self) -> Result<Patch, HashlineError> {
+    fn finish(mut self) -> Result<HashlinePatch, HashlineError> {
         self.flush();
         if self.aborted {
             self.patch.sections.retain(|section| !section.ops.is_empty());
@@ -156,7 +158,7 @@ fn no_header(got: &str) -> HashlineError {
 }
 
 /// `[path#tag]`, `[path]`, `¶path#tag` with any number of `¶`.
-fn header(text: &str) -> Result<Option<Section>, HashlineError> {
+fn header(text: &str) -> Result<Option<HashlineSection>, HashlineError> {
     let text = text.trim_end();
     let inner = match text.strip_prefix('¶') {
         Some(rest) => rest.trim_start_matches('¶').trim(),
@@ -169,7 +171,7 @@ fn header(text: &str) -> Result<Option<Section>, HashlineError> {
     if path.is_empty() {
         return Err(HashlineError(format!("Input header \"{text}\" is empty; provide a file path.")));
     }
-    Ok(Some(Section { path: path.to_owned(), tag, ops: Vec::new() }))
+    Ok(Some(HashlineSection { path: path.to_owned(), tag, ops: Vec::new() }))
 }
 
 fn split_tag(inner: &str) -> Result<(&str, Option<Tag>), HashlineError> {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::path::PathResolver;
-use crate::snapshot::{Snapshot, Tag};
+use crate::snapshot::{FileSnapshot, Tag};
 use crate::text_file::TextFile;
 
 mod errors;
@@ -18,7 +18,7 @@ mod recovery;
 /// A temp folder with one file `f`, and what has been seen of it.
 struct Bench {
     folder: tempfile::TempDir,
-    seen: Vec<(Tag, Snapshot)>,
+    seen: Vec<(Tag, FileSnapshot)>,
     options: HashlineOptions,
 }
 
@@ -37,7 +37,7 @@ impl Bench {
     fn change_to(&mut self, content: &str) -> Tag {
         let bytes = fs::read(self.folder.path().join("f")).unwrap();
         let tag = self.tag();
-        self.seen.push((tag, Snapshot::Whole(Arc::from(bytes))));
+        self.seen.push((tag, FileSnapshot::Whole(Arc::from(bytes))));
         fs::write(self.folder.path().join("f"), content).unwrap();
         tag
     }

@@ -10,7 +10,7 @@ mod text;
 pub use outputs::shown_outputs;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Notebook {
+pub struct NotebookFile {
     /// All but the cells, whose place it keeps.
     root: Map<String, Value>,
     cells: Vec<Value>,
@@ -68,7 +68,7 @@ impl CellKind {
     }
 }
 
-impl Notebook {
+impl NotebookFile {
     pub fn parse(bytes: &[u8]) -> Result<Self, NotebookError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let root: Value = serde_json::from_slice(bytes).map_err(|error| NotebookError::Json(error.to_string()))?;

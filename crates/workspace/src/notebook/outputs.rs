@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::{Notebook, joined};
+use super::{NotebookFile, joined};
 
 /// Lines of all outputs of one cell.
 const MAX_LINES: usize = 20;
 const MAX_LINE: usize = 200;
 
 /// Each cell's outputs as text; empty for a cell without any. Says how many lines were left out.
-pub fn shown_outputs(notebook: &Notebook) -> Vec<String> {
+pub fn shown_outputs(notebook: &NotebookFile) -> Vec<String> {
     notebook.cells.iter().map(|cell| shorten(&cell["outputs"])).collect()
 }
 

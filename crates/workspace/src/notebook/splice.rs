@@ -4,14 +4,14 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Notebook;
+use super::NotebookFile;
 
-impl Notebook {
+impl NotebookFile {
     /// The file for this notebook, which was made of `original` by changing cells. Cells that are as they were, and all
     /// around the cells, keep their bytes. A file of an unusual make is written anew.
     pub fn to_bytes_over(&self, original: &[u8]) -> Vec<u8> {
         let spliced = std::str::from_utf8(original).ok().and_then(|text| self.spliced(text));
-        let is_this = |bytes: &Vec<u8>| Notebook::parse(bytes).is_ok_and(|written| written == *self);
+        let is_this = |bytes: &Vec<u8>| NotebookFile::parse(bytes).is_ok_and(|written| written == *self);
         spliced.map(String::into_bytes).filter(is_this).unwrap_or_else(|| self.to_bytes())
     }
 

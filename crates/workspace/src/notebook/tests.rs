@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn sample() -> Notebook {
+fn sample() -> NotebookFile {
     let text = json!({
         "cells": [
             {"cell_type": "markdown", "id": "intro", "metadata": {"tags": ["x"]}, "source": ["# Title\n", "text"]},
@@ -17,7 +17,7 @@ fn sample() -> Notebook {
         "metadata": {"kernelspec": {"name": "python3"}},
         "nbformat": 4, "nbformat_minor": 5, "also_unknown": []
     });
-    Notebook::parse(format!("{text}\n").as_bytes()).unwrap()
+    NotebookFile::parse(format!("{text}\n").as_bytes()).unwrap()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn long_outputs_are_cut_with_a_count() {
         {"cell_type": "code", "source": "", "outputs": [{"output_type": "stream", "text": lines}]},
         {"cell_type": "code", "source": "", "outputs": [{"output_type": "stream", "text": long}]},
     ]});
-    let shown = shown_outputs(&Notebook::parse(text.to_string().as_bytes()).unwrap());
+    let shown = shown_outputs(&NotebookFile::parse(text.to_string().as_bytes()).unwrap());
     assert!(shown[0].ends_with("x\n[30 more lines of output]"));
     assert!(shown[1].ends_with("y… (+300 characters)"));
 }
@@ -67,7 +67,7 @@ fn actions_change_one_cell_and_nothing_else() {
     assert_eq!(notebook.root, was.root);
     let text = String::from_utf8(notebook.to_bytes()).unwrap();
     assert!(text.starts_with("{\n \"cells\": [\n  {\n   \"cell_type\": \"code\"") && text.ends_with("}\n"), "{text}");
-    assert_eq!(Notebook::parse(text.as_bytes()).unwrap(), notebook);
+    assert_eq!(NotebookFile::parse(text.as_bytes()).unwrap(), notebook);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn what_is_not_changed_keeps_its_bytes() {
         ("tabs", "{\r\n\t\"cells\": [\r\n\t\t{\"n\":1E2},\r\n\t\t{\r\n\t\t\t\"source\": \"old\"\r\n\t\t}\r\n\t] }\r\n"),
         ("one line", "{\"cells\":[{\"n\":1E2 },{\"source\":\"old\"}],  \"x\":{}}"),
     ] {
-        let mut notebook = Notebook::parse(file.as_bytes()).unwrap();
+        let mut notebook = NotebookFile::parse(file.as_bytes()).unwrap();
         notebook.edit(1, "new").unwrap();
         let written = String::from_utf8(notebook.to_bytes_over(file.as_bytes())).unwrap();
         let squeezed: String = written.split_whitespace().collect();
@@ -114,7 +114,7 @@ fn what_is_not_changed_keeps_its_bytes() {
         assert!(written.ends_with(tail), "{name}: {written}");
         notebook.delete(1).unwrap();
         notebook.delete(0).unwrap();
-        assert_eq!(Notebook::parse(&notebook.to_bytes_over(file.as_bytes())).unwrap(), notebook, "{name}");
+        assert_eq!(NotebookFile::parse(&notebook.to_bytes_over(file.as_bytes())).unwrap(), notebook, "{name}");
     }
 }
 
@@ -126,7 +126,7 @@ fn what_is_no_notebook() {
         ("{\"cells\": 1}", "it has no list of cells"),
         ("{\"cells\": [1]}", "it has no list of cells"),
     ] {
-        assert!(Notebook::parse(text.as_bytes()).unwrap_err().to_string().starts_with(want), "{text}");
+        assert!(NotebookFile::parse(text.as_bytes()).unwrap_err().to_string().starts_with(want), "{text}");
     }
 }
 
@@ -140,14 +140,14 @@ proptest! {
         let cells: Vec<Value> = sources.iter().map(|source| json!({
             "cell_type": kind, "metadata": {}, "source": source.split_inclusive('\n').collect::<Vec<_>>(),
         })).collect();
-        let notebook = Notebook::parse(json!({"cells": cells, "x": 1}).to_string().as_bytes()).unwrap();
+        let notebook = NotebookFile::parse(json!({"cells": cells, "x": 1}).to_string().as_bytes()).unwrap();
         prop_assert_eq!(notebook.with_text(&notebook.to_text()).unwrap(), notebook.clone());
         let mut changed = notebook.clone();
         changed.insert(sources.len() / 2, CellKind::Raw, "x").unwrap();
         for file in [notebook.to_bytes(), serde_json::to_vec_pretty(&json!({"cells": cells, "x": 1})).unwrap()] {
             // A file without cells does not tell how they are to be laid out.
             prop_assert!(sources.is_empty() || notebook.to_bytes_over(&file) == file);
-            prop_assert_eq!(Notebook::parse(&changed.to_bytes_over(&file)).unwrap(), changed.clone());
+            prop_assert_eq!(NotebookFile::parse(&changed.to_bytes_over(&file)).unwrap(), changed.clone());
         }
     }
 }

@@ -1,8 +1,8 @@
 //! All cells as one text, and an edited text put back over the cells it came from.
 
-use super::{Cell, CellKind, Notebook, NotebookError, set_source};
+use super::{Cell, CellKind, NotebookError, NotebookFile, set_source};
 
-impl Notebook {
+impl NotebookFile {
     /// Every cell under its marker. A line of a cell that looks like a marker gets one more `%`.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
@@ -43,7 +43,7 @@ impl Notebook {
     }
 
     /// A new cell whose id no cell has, be it kept or dropped.
-    fn fresh(&self, original: &Notebook, cell: &Cell) -> serde_json::Value {
+    fn fresh(&self, original: &NotebookFile, cell: &Cell) -> serde_json::Value {
         let mut all = original.clone();
         all.cells.extend_from_slice(&self.cells);
         all.new_cell(cell.kind, &cell.source)
@@ -77,7 +77,7 @@ fn parse(text: &str) -> Result<Vec<(Cell, Option<usize>)>, NotebookError> {
     let mut cells: Vec<(Cell, Option<usize>)> = Vec::new();
     for line in text.split_inclusive('\n') {
         match (marker(line.trim_end()), cells.last_mut()) {
-            (Some(Marker { depth: 1, kind, number }), _) => {
+            (Some(CellMarker { depth: 1, kind, number }), _) => {
                 let number = number.ok_or_else(|| NotebookError::BadMarker(line.trim_end().to_owned()))?;
                 cells.push((Cell { kind, source: String::new(), id: None }, number));
             }
@@ -104,7 +104,7 @@ fn escaped(line: &str) -> String {
 }
 
 /// `# %% [code] cell:3`.
-struct Marker {
+struct CellMarker {
     /// How many times it was escaped, plus one.
     depth: usize,
     kind: CellKind,
@@ -112,7 +112,7 @@ struct Marker {
     number: Option<Option<usize>>,
 }
 
-fn marker(line: &str) -> Option<Marker> {
+fn marker(line: &str) -> Option<CellMarker> {
     let rest = line.strip_prefix("# %")?;
     let label = rest.trim_start_matches('%');
     let depth = rest.len() - label.len();
@@ -127,5 +127,5 @@ fn marker(line: &str) -> Option<Marker> {
         "" => Some(None),
         number => number.strip_prefix(" cell:").and_then(|number| number.parse().ok()).map(Some),
     };
-    (depth > 0).then_some(Marker { depth, kind, number })
+    (depth > 0).then_some(CellMarker { depth, kind, number })
 }

@@ -38,7 +38,7 @@ pub fn parse_envelope(input: &str) -> Result<Vec<FileOp>, EditRefused> {
     if sections.is_empty() {
         return Err(EditRefused::edit("The patch names no file."));
     }
-    sections.into_iter().map(Section::into_op).collect()
+    sections.into_iter().map(PatchSection::into_op).collect()
 }
 
 /// What is whole of a patch that is still being written. The line that is just being written is left out.
@@ -47,7 +47,7 @@ pub fn parse_partial_envelope(input: &str) -> Vec<FileOp> {
     let lines: Vec<&str> = whole.lines().collect();
     let Some(begin) = lines.iter().position(|line| line.trim() == BEGIN) else { return Vec::new() };
     let body = lines[begin + 1..].split(|line| line.trim() == END).next().unwrap_or_default();
-    sections(body).unwrap_or_default().into_iter().map_while(Section::into_partial_op).collect()
+    sections(body).unwrap_or_default().into_iter().map_while(PatchSection::into_partial_op).collect()
 }
 
 /// Empty lines, code fences and the here-document that some models put around a patch.
@@ -58,22 +58,22 @@ fn is_wrapping(line: &str) -> bool {
 }
 
 #[derive(Clone)]
-struct Section<'a> {
+struct PatchSection<'a> {
     head: &'a str,
     path: &'a str,
     rename: Option<&'a str>,
     body: Vec<&'a str>,
 }
 
-fn sections<'a>(lines: &[&'a str]) -> Result<Vec<Section<'a>>, EditRefused> {
-    let mut sections: Vec<Section<'a>> = Vec::new();
+fn sections<'a>(lines: &[&'a str]) -> Result<Vec<PatchSection<'a>>, EditRefused> {
+    let mut sections: Vec<PatchSection<'a>> = Vec::new();
     for line in lines {
         let opened = [ADD, UPDATE, DELETE].into_iter().find_map(|head| Some((head, line.strip_prefix(head)?.trim())));
         if let Some((head, path)) = opened {
             if path.is_empty() {
                 return Err(EditRefused::edit(format!("\"{head}\" names no file.")));
             }
-            sections.push(Section { head, path, rename: None, body: Vec::new() });
+            sections.push(PatchSection { head, path, rename: None, body: Vec::new() });
             continue;
         }
         let Some(section) = sections.last_mut() else {
@@ -96,7 +96,7 @@ fn sections<'a>(lines: &[&'a str]) -> Result<Vec<Section<'a>>, EditRefused> {
     Ok(sections)
 }
 
-impl Section<'_> {
+impl PatchSection<'_> {
     /// Without its last hunk, as long as that has nothing in it yet.
     fn into_partial_op(mut self) -> Option<FileOp> {
         loop {

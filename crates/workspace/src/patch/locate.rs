@@ -7,7 +7,7 @@ use similar::DiffTag;
 use super::hunk::{Hunk, HunkLine};
 use crate::file_edit::{Draft, DraftId, EditRefused, EditRules};
 use crate::replace::indent::Shift;
-use crate::replace::ladder::{self, Rung, find_block};
+use crate::replace::ladder::{self, MatchRung, find_block};
 use crate::replace::{places, shift_at};
 use crate::text_file::{Splice, TextFile};
 
@@ -100,10 +100,13 @@ impl<'a> Locator<'a> {
         Self { file, path, rules, taken: Vec::new(), next: 0, moved: 0 }
     }
 
-    fn find(&mut self, hunk: &Hunk, name: &str) -> Result<(Rung, usize), EditRefused> {
+    fn find(&mut self, hunk: &Hunk, name: &str) -> Result<(MatchRung, usize), EditRefused> {
         let old = hunk.old();
-        let (rung, at) =
-            if old.is_empty() { (Rung::Exact, self.insertion(hunk, name)?) } else { self.block(hunk, &old, name)? };
+        let (rung, at) = if old.is_empty() {
+            (MatchRung::Exact, self.insertion(hunk, name)?)
+        } else {
+            self.block(hunk, &old, name)?
+        };
         self.taken.push(at..at + old.len());
         self.next = at + old.len();
         if let Some(line) = hunk.line {
@@ -128,7 +131,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    fn block(&self, hunk: &Hunk, old: &[&str], name: &str) -> Result<(Rung, usize), EditRefused> {
+    fn block(&self, hunk: &Hunk, old: &[&str], name: &str) -> Result<(MatchRung, usize), EditRefused> {
         let free = |start: usize| {
             let end = start + old.len();
             let at_end = !hunk.at_end || end == self.file.line_count();
@@ -229,12 +232,12 @@ fn bad_indent(name: &str, file: &TextFile, at: usize) -> EditRefused {
 }
 
 /// Kept lines are not written, so they stay as they are to the byte. A line that is removed and added again is kept.
-fn hunk_splices(file: &TextFile, at: usize, hunk: &Hunk, rung: Rung) -> Option<Vec<Splice>> {
+fn hunk_splices(file: &TextFile, at: usize, hunk: &Hunk, rung: MatchRung) -> Option<Vec<Splice>> {
     let old = hunk.old();
     let shift = match rung {
-        Rung::Exact | Rung::TrailingBlanks => Shift::Same,
-        Rung::Indentation | Rung::Punctuation => shift_at(file, at, &old)?,
-        Rung::Similar(_) => shift_at(file, at, &old).unwrap_or(Shift::Same),
+        MatchRung::Exact | MatchRung::TrailingBlanks => Shift::Same,
+        MatchRung::Indentation | MatchRung::Punctuation => shift_at(file, at, &old)?,
+        MatchRung::Similar(_) => shift_at(file, at, &old).unwrap_or(Shift::Same),
     };
     let mut splices = Vec::new();
     let mut next = at;

@@ -21,11 +21,11 @@ pub struct Judge {
     /// Where processes show their memory, variables and open files.
     processes: Vec<PathBuf>,
     /// Hidden files that have more than one name. `None`: there are too many to tell.
-    linked: OnceLock<Option<HashSet<Identity>>>,
+    linked: OnceLock<Option<HashSet<FileNumber>>>,
     made: Instant,
 }
 
-type Identity = (u64, u64);
+type FileNumber = (u64, u64);
 
 /// Mounts and links made after that are seen late.
 const HOLDS_FOR: Duration = Duration::from_secs(5);
@@ -80,7 +80,7 @@ impl Judge {
         }
     }
 
-    fn is_free(&self, identity: Identity) -> bool {
+    fn is_free(&self, identity: FileNumber) -> bool {
         let linked = self.linked.get_or_init(|| linked_below(&self.map.hidden));
         linked.as_ref().is_some_and(|linked| !linked.contains(&identity))
     }
@@ -103,7 +103,7 @@ pub fn refuse_other_names(real: &Path, metadata: &Metadata) -> Result<(), FileEr
     Err(FileError::Io { path: real.into(), error: io::Error::other(reason) })
 }
 
-fn linked_below(hidden: &[PathBuf]) -> Option<HashSet<Identity>> {
+fn linked_below(hidden: &[PathBuf]) -> Option<HashSet<FileNumber>> {
     let mut linked = HashSet::new();
     let mut folders = hidden.to_vec();
     let mut seen = 0;
@@ -124,13 +124,13 @@ fn linked_below(hidden: &[PathBuf]) -> Option<HashSet<Identity>> {
 
 /// Of a file that has more than one name.
 #[cfg(unix)]
-fn identity_of_linked(metadata: &Metadata) -> Option<Identity> {
+fn identity_of_linked(metadata: &Metadata) -> Option<FileNumber> {
     use std::os::unix::fs::MetadataExt;
     (metadata.nlink() > 1).then(|| (metadata.dev(), metadata.ino()))
 }
 
 /// The standard library does not tell.
 #[cfg(not(unix))]
-fn identity_of_linked(_metadata: &Metadata) -> Option<Identity> {
+fn identity_of_linked(_metadata: &Metadata) -> Option<FileNumber> {
     None
 }

@@ -27,18 +27,18 @@ mod spot;
 mod tests;
 
 use judge::Judge;
-pub(crate) use spot::Spot;
+pub(crate) use spot::WriteSpot;
 
 /// The way to files for everything that a model asks for. Clones share what they know.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct FileReach {
     access: Access,
     judge: Arc<Mutex<Option<Arc<Judge>>>>,
 }
 
 /// A file or folder that is open, so that what is read later is what was judged.
 #[derive(Debug)]
-pub struct Held {
+pub struct OpenedPath {
     /// Keeps the way open; `None` where nothing is judged.
     file: Option<File>,
     metadata: Metadata,
@@ -46,7 +46,7 @@ pub struct Held {
     way: PathBuf,
 }
 
-impl Default for Reach {
+impl Default for FileReach {
     fn default() -> Self {
         Self::new(Access::new(AccessMap::open(PathBuf::new())))
     }
@@ -55,7 +55,7 @@ impl Default for Reach {
 /// How often a file that is replaced at this very moment is tried again.
 const TRIES: usize = 8;
 
-impl Reach {
+impl FileReach {
     pub fn new(access: Access) -> Self {
         Self { access, judge: Arc::default() }
     }
@@ -91,7 +91,7 @@ impl Reach {
         self.opened(path, &held).map(|(file, _)| Some(file))
     }
 
-    fn opened(&self, path: &Path, held: &Held) -> Result<(File, Metadata), FileError> {
+    fn opened(&self, path: &Path, held: &OpenedPath) -> Result<(File, Metadata), FileError> {
         refuse_other_kinds(path, &held.metadata)?;
         // Where nothing is judged the real path was asked for already.
         let Some(file) = &held.file else { return open::open_regular(&held.real) };
@@ -107,11 +107,16 @@ impl Reach {
     }
 
     /// Holds a file or folder that may be read. Pipes, sockets and devices are refused without being opened.
-    pub fn hold(&self, path: &Path) -> Result<Held, FileError> {
+    pub fn hold(&self, path: &Path) -> Result<OpenedPath, FileError> {
         if self.is_open() {
             let metadata = std::fs::metadata(path).map_err(|error| FileError::io(path, error))?;
             refuse_special(path, &metadata)?;
-            return Ok(Held { file: None, metadata, real: crate::path::real_location(path), way: path.to_owned() });
+            return Ok(OpenedPath {
+                file: None,
+                metadata,
+                real: crate::path::real_location(path),
+                way: path.to_owned(),
+            });
         }
         for _ in 0..TRIES {
             let file = handle::look(path)?;
@@ -123,7 +128,7 @@ impl Reach {
             self.judge().read(&real, Some(&metadata))?;
             self.access.map().allows_through(path, &real)?;
             let way = handle::anchor(&file, &metadata, &real);
-            return Ok(Held { file: Some(file), metadata, real, way });
+            return Ok(OpenedPath { file: Some(file), metadata, real, way });
         }
         Err(nowhere(path))
     }
@@ -177,7 +182,7 @@ impl Reach {
     }
 }
 
-impl Held {
+impl OpenedPath {
     /// Where it really is.
     pub fn real(&self) -> &Path {
         &self.real

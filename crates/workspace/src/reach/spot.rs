@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Reach, handle, no_place, nowhere};
+use super::{FileReach, handle, no_place, nowhere};
 use crate::open::FileError;
 use crate::write::{missing_parents, refuse_file_as_folder, target_of};
 
 /// Where one file is written, replaced or removed.
 #[derive(Debug)]
-pub(crate) struct Spot {
+pub(crate) struct WriteSpot {
     /// As it was asked for, links at its end followed.
     pub asked: PathBuf,
     /// The same for the system, in the folder that is held. What stands there may be a link by now: nothing may follow it.
@@ -22,7 +22,7 @@ pub(crate) struct Spot {
     _folders: Vec<File>,
 }
 
-impl Spot {
+impl WriteSpot {
     /// The path that people know for one that the system was given.
     pub fn known(&self, path: &Path) -> Option<PathBuf> {
         match () {
@@ -33,21 +33,21 @@ impl Spot {
     }
 }
 
-impl Reach {
+impl FileReach {
     /// Where writing to `path` puts a file. Folders that are missing are made, once the place is allowed.
-    pub(crate) fn spot(&self, path: &Path) -> Result<Spot, FileError> {
+    pub(crate) fn spot(&self, path: &Path) -> Result<WriteSpot, FileError> {
         self.place(target_of(path)?, true)
     }
 
     /// The name itself, also that of a link, to be taken away.
-    pub(crate) fn entry(&self, path: &Path) -> Result<Spot, FileError> {
+    pub(crate) fn entry(&self, path: &Path) -> Result<WriteSpot, FileError> {
         self.place(path.to_owned(), false)
     }
 
-    fn place(&self, asked: PathBuf, make: bool) -> Result<Spot, FileError> {
+    fn place(&self, asked: PathBuf, make: bool) -> Result<WriteSpot, FileError> {
         if self.is_open() {
             let made = missing_parents(&asked);
-            return Ok(Spot { way: asked.clone(), asked, made, contained: false, _folders: Vec::new() });
+            return Ok(WriteSpot { way: asked.clone(), asked, made, contained: false, _folders: Vec::new() });
         }
         let Some(name) = asked.file_name() else { return Err(FileError::Directory(asked)) };
         refuse_file_as_folder(&asked)?;
@@ -55,7 +55,7 @@ impl Reach {
         if !make && !missing.is_empty() {
             return Err(FileError::NotFound(asked));
         }
-        let mut place = Place::of(&asked, folder)?;
+        let mut place = HeldFolder::of(&asked, folder)?;
         let whole = missing.iter().fold(place.real.clone(), |real, part| real.join(part)).join(name);
         self.allow_write(&whole)?;
         self.allow_write(&place.called(name, &whole))?;
@@ -68,22 +68,22 @@ impl Reach {
                 Err(error) => return Err(crate::write::folder_error(asked.parent().unwrap_or(&asked), error)),
             }
             let below = handle::look_at_own_folder(&way).map_err(|error| FileError::io(&asked, error))?;
-            folders.push(std::mem::replace(&mut place, Place::of(&asked, below)?).folder);
+            folders.push(std::mem::replace(&mut place, HeldFolder::of(&asked, below)?).folder);
         }
         let way = place.anchor.join(name);
         folders.push(place.folder);
-        Ok(Spot { way, asked, made, contained: true, _folders: folders })
+        Ok(WriteSpot { way, asked, made, contained: true, _folders: folders })
     }
 }
 
 /// A folder that is held.
-struct Place {
+struct HeldFolder {
     folder: File,
     real: PathBuf,
     anchor: PathBuf,
 }
 
-impl Place {
+impl HeldFolder {
     fn of(asked: &Path, folder: File) -> Result<Self, FileError> {
         let metadata = folder.metadata().map_err(|error| FileError::io(asked, error))?;
         let above = asked.parent().unwrap_or(asked);

@@ -12,7 +12,7 @@ const SECRET: &str = "the secret";
 /// `work` is the workspace with `work/.git/hooks` guarded; `home/keys` is hidden; `home/notes` is neither.
 struct Scene {
     folder: tempfile::TempDir,
-    reach: Reach,
+    reach: FileReach,
 }
 
 impl Scene {
@@ -32,7 +32,7 @@ impl Scene {
             guarded: vec![root.join("work/.git/hooks"), root.join("work/.omp")],
             ..AccessMap::default()
         };
-        Self { folder, reach: Reach::new(Access::new(map)) }
+        Self { folder, reach: FileReach::new(Access::new(map)) }
     }
 
     fn at(&self, path: &str) -> PathBuf {

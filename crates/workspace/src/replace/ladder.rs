@@ -9,7 +9,7 @@ use crate::text_file::TextFile;
 
 /// How closely a text was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rung {
+pub enum MatchRung {
     Exact,
     TrailingBlanks,
     Indentation,
@@ -18,20 +18,21 @@ pub enum Rung {
     Similar(u8),
 }
 
-impl Rung {
+impl MatchRung {
     /// What was overlooked, in words that follow "found".
     pub fn tolerance(self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Rung::Exact => return None,
-            Rung::TrailingBlanks => "after ignoring blanks at line ends".into(),
-            Rung::Indentation => "after ignoring indentation".into(),
-            Rung::Punctuation => "after ignoring indentation and the kind of quotes, dashes and spaces".into(),
-            Rung::Similar(percent) => format!("as the only similar text ({percent} % alike)").into(),
+            MatchRung::Exact => return None,
+            MatchRung::TrailingBlanks => "after ignoring blanks at line ends".into(),
+            MatchRung::Indentation => "after ignoring indentation".into(),
+            MatchRung::Punctuation => "after ignoring indentation and the kind of quotes, dashes and spaces".into(),
+            MatchRung::Similar(percent) => format!("as the only similar text ({percent} % alike)").into(),
         })
     }
 }
 
-const LINE_RUNGS: [Rung; 4] = [Rung::Exact, Rung::TrailingBlanks, Rung::Indentation, Rung::Punctuation];
+const LINE_RUNGS: [MatchRung; 4] =
+    [MatchRung::Exact, MatchRung::TrailingBlanks, MatchRung::Indentation, MatchRung::Punctuation];
 
 /// Line numbers (counted from 0) where `block` stands, on the first rung that has any. `allowed` leaves places out.
 pub fn find_block(
@@ -39,7 +40,7 @@ pub fn find_block(
     block: &[&str],
     rules: EditRules,
     allowed: &dyn Fn(usize) -> bool,
-) -> Option<(Rung, Vec<usize>)> {
+) -> Option<(MatchRung, Vec<usize>)> {
     if block.is_empty() || block.len() > file.line_count() {
         return None;
     }
@@ -54,14 +55,14 @@ pub fn find_block(
         return None;
     }
     let (places, likeness) = alike::similar_places(file, block, rules.threshold, allowed);
-    (!places.is_empty()).then(|| (Rung::Similar((likeness * 100.0).floor() as u8), places))
+    (!places.is_empty()).then(|| (MatchRung::Similar((likeness * 100.0).floor() as u8), places))
 }
 
 fn has_text(block: &[&str]) -> bool {
     block.iter().any(|line| !line.trim().is_empty())
 }
 
-fn places_on(rung: Rung, file: &TextFile, block: &[&str], allowed: &dyn Fn(usize) -> bool) -> Vec<usize> {
+fn places_on(rung: MatchRung, file: &TextFile, block: &[&str], allowed: &dyn Fn(usize) -> bool) -> Vec<usize> {
     let wanted: Vec<Cow<'_, [u8]>> = block.iter().map(|line| reduced(rung, line.as_bytes())).collect();
     let stands_at = |start: usize| {
         wanted.iter().enumerate().all(|(index, line)| reduced(rung, file.raw_line(start + index)) == *line)
@@ -70,12 +71,12 @@ fn places_on(rung: Rung, file: &TextFile, block: &[&str], allowed: &dyn Fn(usize
 }
 
 /// A line without what a rung does not look at.
-fn reduced(rung: Rung, line: &[u8]) -> Cow<'_, [u8]> {
+fn reduced(rung: MatchRung, line: &[u8]) -> Cow<'_, [u8]> {
     match rung {
-        Rung::Exact => Cow::Borrowed(line),
-        Rung::TrailingBlanks => Cow::Borrowed(line.trim_ascii_end()),
-        Rung::Indentation => Cow::Borrowed(line.trim_ascii()),
-        Rung::Punctuation | Rung::Similar(_) => plain_punctuation(line),
+        MatchRung::Exact => Cow::Borrowed(line),
+        MatchRung::TrailingBlanks => Cow::Borrowed(line.trim_ascii_end()),
+        MatchRung::Indentation => Cow::Borrowed(line.trim_ascii()),
+        MatchRung::Punctuation | MatchRung::Similar(_) => plain_punctuation(line),
     }
 }
 

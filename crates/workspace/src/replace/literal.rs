@@ -18,7 +18,7 @@ pub(super) struct Literal<'a> {
 
 impl<'a> Literal<'a> {
     pub fn new(file: &'a TextFile, text: &str) -> Self {
-        let plain = Plain::of(file);
+        let plain = NormalizedText::of(file);
         let text = text.replace("\r\n", "\n");
         let finder = memmem::Finder::new(text.as_bytes());
         let (mut ranges, mut lines) = (Vec::new(), Vec::new());
@@ -92,12 +92,12 @@ fn endings(bytes: &[u8], only_cr: bool) -> Vec<Eol> {
 }
 
 /// A file's text with one byte at the end of every line, and where its lines start in it.
-struct Plain {
+struct NormalizedText {
     bytes: Vec<u8>,
     starts: Vec<usize>,
 }
 
-impl Plain {
+impl NormalizedText {
     fn of(file: &TextFile) -> Self {
         let mut plain = Self { bytes: Vec::with_capacity(file.bytes().len()), starts: Vec::new() };
         for index in 0..file.line_count() {

@@ -14,7 +14,7 @@ mod literal;
 pub(crate) mod places;
 
 use indent::Shift;
-use ladder::{Rung, find_block};
+use ladder::{MatchRung, find_block};
 
 use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, FileSource};
 use crate::snapshot::Tag;
@@ -76,7 +76,7 @@ fn replace_one(draft: &mut Draft<'_>, id: DraftId, edit: &TextEdit, name: &str) 
     let found = find(&file, edit, draft.rules());
     let made = found.map_err(|problem| EditRefused::edit(problem.say(&path, name, &file)))?;
     if let Some((seen, now)) = draft.stale(id) {
-        if made.rung != Rung::Exact {
+        if made.rung != MatchRung::Exact {
             let lines = places::shown(&file, &made.lines, 2);
             return Err(EditRefused::edit(format!(
                 "{path} changed after it was read (#{seen}, now #{now}), and {name} is not in it to the letter. Nothing was \
@@ -111,40 +111,50 @@ fn fill(draft: &mut Draft<'_>, id: DraftId, edit: &TextEdit, name: &str) -> Resu
     Ok(())
 }
 
-struct Made {
+struct ReplacedText {
     content: Vec<u8>,
-    rung: Rung,
+    rung: MatchRung,
     /// Where, counted from 0.
     lines: Vec<usize>,
 }
 
-enum Problem {
+enum ReplaceProblem {
     NotFound { nearest: Vec<usize> },
-    Ambiguous { rung: Rung, lines: Vec<usize>, all_would_do: bool },
-    AllNeedsLetter { rung: Rung, lines: Vec<usize> },
+    Ambiguous { rung: MatchRung, lines: Vec<usize>, all_would_do: bool },
+    AllNeedsLetter { rung: MatchRung, lines: Vec<usize> },
     Indentation { line: usize },
 }
 
-fn find(file: &TextFile, edit: &TextEdit, rules: EditRules) -> Result<Made, Problem> {
+fn find(file: &TextFile, edit: &TextEdit, rules: EditRules) -> Result<ReplacedText, ReplaceProblem> {
     let literal = literal::Literal::new(file, &edit.old_text);
     match literal.lines() {
         [] => {}
         lines if lines.len() == 1 || edit.all => {
-            return Ok(Made { content: literal.replaced(&edit.new_text), rung: Rung::Exact, lines: lines.to_vec() });
+            return Ok(ReplacedText {
+                content: literal.replaced(&edit.new_text),
+                rung: MatchRung::Exact,
+                lines: lines.to_vec(),
+            });
         }
-        lines => return Err(Problem::Ambiguous { rung: Rung::Exact, lines: lines.to_vec(), all_would_do: true }),
+        lines => {
+            return Err(ReplaceProblem::Ambiguous {
+                rung: MatchRung::Exact,
+                lines: lines.to_vec(),
+                all_would_do: true,
+            });
+        }
     }
     let old = block_lines(&edit.old_text);
     // As to the letter: what ends without a newline is followed by the one that stands in the file.
     let new =
         if edit.old_text.ends_with('\n') { block_lines(&edit.new_text) } else { edit.new_text.split('\n').collect() };
     let Some((rung, lines)) = find_block(file, &old, rules, &|_| true) else {
-        return Err(Problem::NotFound { nearest: ladder::nearest(file, &old) });
+        return Err(ReplaceProblem::NotFound { nearest: ladder::nearest(file, &old) });
     };
-    let letter = matches!(rung, Rung::Exact | Rung::TrailingBlanks);
+    let letter = matches!(rung, MatchRung::Exact | MatchRung::TrailingBlanks);
     match (edit.all, lines.len()) {
-        (true, _) if !letter => return Err(Problem::AllNeedsLetter { rung, lines }),
-        (false, 2..) => return Err(Problem::Ambiguous { rung, lines, all_would_do: letter }),
+        (true, _) if !letter => return Err(ReplaceProblem::AllNeedsLetter { rung, lines }),
+        (false, 2..) => return Err(ReplaceProblem::Ambiguous { rung, lines, all_would_do: letter }),
         _ => {}
     }
     let mut splices = Vec::new();
@@ -152,10 +162,10 @@ fn find(file: &TextFile, edit: &TextEdit, rules: EditRules) -> Result<Made, Prob
     for at in lines.iter().copied() {
         if at >= free {
             free = at + old.len();
-            splices.extend(line_splices(file, at, &old, &new, rung).ok_or(Problem::Indentation { line: at })?);
+            splices.extend(line_splices(file, at, &old, &new, rung).ok_or(ReplaceProblem::Indentation { line: at })?);
         }
     }
-    Ok(Made { content: file.splice(&splices), rung, lines })
+    Ok(ReplacedText { content: file.splice(&splices), rung, lines })
 }
 
 /// A text as lines; a newline at its very end ends the last line and does not begin another.
@@ -168,11 +178,11 @@ fn block_lines(text: &str) -> Vec<&str> {
 }
 
 /// Only what differs between old and new text is written.
-fn line_splices(file: &TextFile, at: usize, old: &[&str], new: &[&str], rung: Rung) -> Option<Vec<Splice>> {
+fn line_splices(file: &TextFile, at: usize, old: &[&str], new: &[&str], rung: MatchRung) -> Option<Vec<Splice>> {
     let shift = match rung {
-        Rung::Exact | Rung::TrailingBlanks => Shift::Same,
-        Rung::Indentation | Rung::Punctuation => shift_at(file, at, old)?,
-        Rung::Similar(_) => shift_at(file, at, old).unwrap_or(Shift::Same),
+        MatchRung::Exact | MatchRung::TrailingBlanks => Shift::Same,
+        MatchRung::Indentation | MatchRung::Punctuation => shift_at(file, at, old)?,
+        MatchRung::Similar(_) => shift_at(file, at, old).unwrap_or(Shift::Same),
     };
     let ops = similar::capture_diff_slices(Algorithm::Myers, old, new);
     ops.iter()
@@ -189,19 +199,19 @@ pub(crate) fn shift_at(file: &TextFile, at: usize, old: &[&str]) -> Option<Shift
     Shift::between(old.iter().copied().zip(lines.iter().map(|line| &**line)))
 }
 
-impl Problem {
+impl ReplaceProblem {
     fn say(&self, path: &str, name: &str, file: &TextFile) -> String {
-        let how = |rung: &Rung| rung.tolerance().map_or(String::new(), |tolerance| format!(" {tolerance}"));
+        let how = |rung: &MatchRung| rung.tolerance().map_or(String::new(), |tolerance| format!(" {tolerance}"));
         match self {
-            Problem::NotFound { nearest } if nearest.is_empty() => {
+            ReplaceProblem::NotFound { nearest } if nearest.is_empty() => {
                 format!("{name} was not found in {path}; nothing was written\nhint: read the file again")
             }
-            Problem::NotFound { nearest } => format!(
+            ReplaceProblem::NotFound { nearest } => format!(
                 "{name} was not found in {path}; nothing was written. Lines like its own stand here:\n{}\nhint: copy the text \
                  as it is in the file",
                 places::shown(file, nearest, 2)
             ),
-            Problem::Ambiguous { rung, lines, all_would_do } => format!(
+            ReplaceProblem::Ambiguous { rung, lines, all_would_do } => format!(
                 "{name} stands in {} places of {path}{}; nothing was written:\n{}\nhint: quote more lines around the one you \
                  mean{}",
                 lines.len(),
@@ -209,12 +219,12 @@ impl Problem {
                 places::shown(file, lines, 0),
                 if *all_would_do { ", or set all" } else { "" }
             ),
-            Problem::AllNeedsLetter { rung, lines } => format!(
+            ReplaceProblem::AllNeedsLetter { rung, lines } => format!(
                 "{name} was found{} only, and all replaces only what is there to the letter; nothing was written:\n{}",
                 how(rung),
                 places::shown(file, lines, 0)
             ),
-            Problem::Indentation { line } => format!(
+            ReplaceProblem::Indentation { line } => format!(
                 "{name} was found at line {} of {path} with another indentation, which cannot be carried over to the new \
                  lines; nothing was written:\n{}\nhint: copy the indentation of the file",
                 line + 1,

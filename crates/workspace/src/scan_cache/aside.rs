@@ -11,16 +11,16 @@ use ignore::IncrementalIgnore;
 
 use super::ScanKey;
 use super::parallel::rules;
-use super::progress::Progress;
+use super::progress::ScanProgress;
 use super::scan::{Met, ScanEntry, Visit};
-use crate::walk::Stop;
+use crate::walk::StopCheck;
 
 /// Bytes of a folder's own list of names: 29,000 names of 14 letters on ext4, 52,000 on tmpfs. Reading that many took
 /// about 30 ms. Where the system does not tell (Windows), no folder is enormous.
 pub(super) const ENORMOUS: u64 = 1024 * 1024;
 
 /// Walks what was set aside, and all that is below it.
-pub(super) fn walk(root: &Path, key: &ScanKey, all: &Progress, stop: Stop<'_>, visit: &Visit<'_>) {
+pub(super) fn walk(root: &Path, key: &ScanKey, all: &ScanProgress, stop: StopCheck<'_>, visit: &Visit<'_>) {
     let folders = all.take_aside();
     if folders.is_empty() {
         return;
@@ -51,7 +51,7 @@ pub(super) fn walk(root: &Path, key: &ScanKey, all: &Progress, stop: Stop<'_>, v
 }
 
 struct Walker<'a, 'v> {
-    all: &'a Progress,
+    all: &'a ScanProgress,
     rules: IncrementalIgnore,
     visit: &'a Visit<'v>,
     visitor: Box<dyn FnMut(&Met<'_>) + Send + 'v>,

@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::path::real_location;
-use crate::reach::Reach;
-use crate::walk::{Stop, WalkReport};
-use progress::Limits;
+use crate::reach::FileReach;
+use crate::walk::{StopCheck, WalkReport};
+use progress::ScanLimits;
+use scan::FolderScan;
 pub use scan::Met;
-use scan::Scan;
 pub(crate) use scan::{ScanEntry, Visit};
 
 /// How long scans are kept, and how large they may grow. The same for everybody who asks.
@@ -67,12 +67,12 @@ impl ScanKey {
 #[derive(Clone, Debug, Default)]
 pub struct ScanCache {
     policy: ScanPolicy,
-    reach: Reach,
-    kept: Arc<Mutex<Kept>>,
+    reach: FileReach,
+    kept: Arc<Mutex<CachedScans>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedScans {
     /// Oldest first.
     scans: Vec<KeptScan>,
     /// Counts invalidations: a walk that was under way during one is not kept.
@@ -82,7 +82,7 @@ struct Kept {
 #[derive(Debug)]
 struct KeptScan {
     key: ScanKey,
-    scan: Arc<Scan>,
+    scan: Arc<FolderScan>,
     created: Instant,
 }
 
@@ -93,11 +93,11 @@ impl ScanCache {
 
     /// Meets only what may be read.
     #[must_use]
-    pub fn within(self, reach: Reach) -> Self {
+    pub fn within(self, reach: FileReach) -> Self {
         Self { reach, ..self }
     }
 
-    pub(crate) fn reach(&self) -> &Reach {
+    pub(crate) fn reach(&self) -> &FileReach {
         &self.reach
     }
 
@@ -130,7 +130,7 @@ impl ScanCache {
         root: &Path,
         key: &ScanKey,
         fresh: bool,
-        stop: Stop<'_>,
+        stop: StopCheck<'_>,
         visit: &Visit<'_>,
     ) -> WalkReport {
         let (found, generation) = self.look_up(key, fresh);
@@ -138,35 +138,35 @@ impl ScanCache {
             return WalkReport { cached_for: Some(age), ..scan.replay(root, stop, visit) };
         }
         let room = if self.policy.ttl.is_zero() { 0 } else { MAX_KEPT_ENTRIES };
-        let limits = Limits { max_entries: self.policy.max_entries, room, enormous: aside::ENORMOUS };
-        let (scan, report) = Scan::walk(root, key, limits, stop, visit);
+        let limits = ScanLimits { max_entries: self.policy.max_entries, room, enormous: aside::ENORMOUS };
+        let (scan, report) = FolderScan::walk(root, key, limits, stop, visit);
         if let Some(scan) = scan.filter(|_| room > 0) {
             self.keep(key, scan, generation);
         }
         report
     }
 
-    fn look_up(&self, key: &ScanKey, fresh: bool) -> (Option<(Arc<Scan>, Duration)>, u64) {
+    fn look_up(&self, key: &ScanKey, fresh: bool) -> (Option<(Arc<FolderScan>, Duration)>, u64) {
         let mut kept = self.lock();
         kept.scans.retain(|kept| kept.created.elapsed() < self.policy.ttl && !(fresh && kept.key == *key));
         let found = kept.scans.iter().find(|kept| kept.key == *key);
         (found.map(|kept| (kept.scan.clone(), kept.created.elapsed())), kept.generation)
     }
 
-    fn keep(&self, key: &ScanKey, scan: Scan, generation: u64) {
+    fn keep(&self, key: &ScanKey, scan: FolderScan, generation: u64) {
         let mut kept = self.lock();
         if kept.generation != generation {
             return;
         }
         kept.scans.retain(|kept| kept.key != *key);
         kept.scans.push(KeptScan { key: key.clone(), scan: Arc::new(scan), created: Instant::now() });
-        let entries = |kept: &Kept| kept.scans.iter().map(|kept| kept.scan.len()).sum::<usize>();
+        let entries = |kept: &CachedScans| kept.scans.iter().map(|kept| kept.scan.len()).sum::<usize>();
         while kept.scans.len() > self.policy.max_scans || entries(&kept) > MAX_KEPT_ENTRIES {
             kept.scans.remove(0);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CachedScans> {
         // The list is whole after every step, so a panic elsewhere does not spoil it.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

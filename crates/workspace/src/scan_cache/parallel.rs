@@ -6,11 +6,11 @@ use std::sync::Arc;
 use ignore::{WalkBuilder, WalkState};
 
 use super::ScanKey;
-use super::progress::Progress;
+use super::progress::ScanProgress;
 use super::scan::Visit;
-use crate::walk::{Stop, threads};
+use crate::walk::{StopCheck, threads};
 
-pub(super) fn walk(root: &Path, key: &ScanKey, all: &Arc<Progress>, stop: Stop<'_>, visit: &Visit<'_>) {
+pub(super) fn walk(root: &Path, key: &ScanKey, all: &Arc<ScanProgress>, stop: StopCheck<'_>, visit: &Visit<'_>) {
     let admits = {
         let all = all.clone();
         move |entry: &_| all.admits(entry)

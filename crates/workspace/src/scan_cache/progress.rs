@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use ignore::DirEntry;
 
-use super::scan::{Met, Scan, ScanEntry, Visit, meet_all};
-use crate::walk::{Stop, WalkReport};
+use super::scan::{FolderScan, Met, ScanEntry, Visit, meet_all};
+use crate::walk::{StopCheck, WalkReport};
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct ScanLimits {
     /// Entries looked at.
     pub max_entries: usize,
     /// Entries kept.
@@ -23,30 +23,30 @@ pub(super) struct Limits {
 /// More than threads that walk at a time, so that each has one nearly to itself.
 const SHELVES: usize = 16;
 
-pub(super) struct Progress {
+pub(super) struct ScanProgress {
     root: PathBuf,
-    limits: Limits,
+    limits: ScanLimits,
     /// Whether entries are kept when their folder is read, to be met later.
     pub(super) lists: bool,
     seen: AtomicUsize,
     kept: AtomicUsize,
     unreadable: AtomicUsize,
     stopped: AtomicBool,
-    shelves: [Mutex<Shelf>; SHELVES],
+    shelves: [Mutex<EntryShelf>; SHELVES],
     aside: Mutex<Vec<PathBuf>>,
 }
 
 /// Entries in the order in which they were kept.
 #[derive(Default)]
-struct Shelf {
+struct EntryShelf {
     entries: Vec<ScanEntry>,
     /// How many of them, from the first, were met.
     met: usize,
 }
 
 /// What came of a walk.
-pub(super) struct Finished {
-    pub scan: Scan,
+pub(super) struct FinishedScan {
+    pub scan: FolderScan,
     /// How many of its entries, from the first, were met.
     pub met: usize,
     pub report: WalkReport,
@@ -54,8 +54,8 @@ pub(super) struct Finished {
     pub whole: bool,
 }
 
-impl Progress {
-    pub(super) fn new(root: &Path, limits: Limits, lists: bool) -> Self {
+impl ScanProgress {
+    pub(super) fn new(root: &Path, limits: ScanLimits, lists: bool) -> Self {
         Self {
             root: root.to_owned(),
             limits,
@@ -146,7 +146,7 @@ impl Progress {
     }
 
     /// Meets what this thread has listed since it did so last.
-    pub(super) fn meet_listed(&self, stop: Stop<'_>, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
+    pub(super) fn meet_listed(&self, stop: StopCheck<'_>, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
         let mut shelf = self.shelf().lock().unwrap_or_else(PoisonError::into_inner);
         let listed = &shelf.entries[shelf.met..];
         if !meet_all(listed, &self.root, stop, visit, visitor) {
@@ -168,13 +168,13 @@ impl Progress {
         fits
     }
 
-    fn shelf(&self) -> &Mutex<Shelf> {
+    fn shelf(&self) -> &Mutex<EntryShelf> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local!(static MINE: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHELVES);
         &self.shelves[MINE.with(|mine| *mine)]
     }
 
-    pub(super) fn finish(&self) -> Finished {
+    pub(super) fn finish(&self) -> FinishedScan {
         let report = WalkReport {
             unreadable: self.unreadable.load(Ordering::Relaxed),
             stopped: self.stopped.load(Ordering::Relaxed),
@@ -182,10 +182,11 @@ impl Progress {
             cached_for: None,
             kept: 0,
         };
-        let take = |shelf: &Mutex<Shelf>| std::mem::take(&mut *shelf.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut shelves: Vec<Shelf> = self.shelves.iter().map(take).collect();
+        let take =
+            |shelf: &Mutex<EntryShelf>| std::mem::take(&mut *shelf.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut shelves: Vec<EntryShelf> = self.shelves.iter().map(take).collect();
         // Whatever takes long to meet was met before it was kept.
-        let first_unmet = |shelf: &Shelf| if self.lists { shelf.met } else { shelf.entries.len() };
+        let first_unmet = |shelf: &EntryShelf| if self.lists { shelf.met } else { shelf.entries.len() };
         let unmet: Vec<Vec<ScanEntry>> =
             shelves.iter_mut().map(|shelf| shelf.entries.split_off(first_unmet(shelf))).collect();
         // The longest stays where it is.
@@ -196,6 +197,6 @@ impl Progress {
         unmet.into_iter().for_each(|mut unmet| entries.append(&mut unmet));
         // An entry without room was counted all the same.
         let whole = !report.stopped && !report.capped && self.kept.load(Ordering::Relaxed) == entries.len();
-        Finished { scan: Scan::new(entries, report.unreadable), met, report, whole }
+        FinishedScan { scan: FolderScan::new(entries, report.unreadable), met, report, whole }
     }
 }

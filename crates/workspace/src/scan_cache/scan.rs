@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
 use super::ScanKey;
-use super::progress::{Finished, Limits, Progress};
+use super::progress::{FinishedScan, ScanLimits, ScanProgress};
 use super::{aside, parallel};
-use crate::walk::{Stop, WalkReport, threads};
+use crate::walk::{StopCheck, WalkReport, threads};
 
 /// A file or a folder below the root of a scan.
 #[derive(Debug)]
@@ -37,11 +37,11 @@ impl ScanEntry {
 
 /// An entry as a visitor meets it.
 pub struct Met<'a> {
-    place: Place<'a>,
+    place: MetPath<'a>,
     pub(crate) entry: &'a ScanEntry,
 }
 
-enum Place<'a> {
+enum MetPath<'a> {
     Known(&'a Path),
     /// Put together when it is wanted; most entries of a kept scan are only looked at.
     Below(&'a Path),
@@ -49,13 +49,13 @@ enum Place<'a> {
 
 impl<'a> Met<'a> {
     pub(crate) fn at(path: &'a Path, entry: &'a ScanEntry) -> Self {
-        Self { place: Place::Known(path), entry }
+        Self { place: MetPath::Known(path), entry }
     }
 
     pub fn path(&self) -> Cow<'a, Path> {
         match self.place {
-            Place::Known(path) => Cow::Borrowed(path),
-            Place::Below(root) => Cow::Owned(root.join(&self.entry.relative)),
+            MetPath::Known(path) => Cow::Borrowed(path),
+            MetPath::Below(root) => Cow::Owned(root.join(&self.entry.relative)),
         }
     }
 
@@ -84,7 +84,7 @@ pub(crate) struct Visit<'a> {
 
 /// Everything below a folder, in no particular order.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct FolderScan {
     entries: Vec<ScanEntry>,
     unreadable: usize,
 }
@@ -94,7 +94,7 @@ const CHUNK: usize = 128;
 /// Entries between two questions whether to stop.
 const QUICK_STEP: usize = 16;
 
-impl Scan {
+impl FolderScan {
     pub(super) fn new(entries: Vec<ScanEntry>, unreadable: usize) -> Self {
         Self { entries, unreadable }
     }
@@ -107,28 +107,28 @@ impl Scan {
     pub(super) fn walk(
         root: &Path,
         key: &ScanKey,
-        limits: Limits,
-        stop: Stop<'_>,
+        limits: ScanLimits,
+        stop: StopCheck<'_>,
         visit: &Visit<'_>,
     ) -> (Option<Self>, WalkReport) {
-        let all = Arc::new(Progress::new(root, limits, !visit.slow));
+        let all = Arc::new(ScanProgress::new(root, limits, !visit.slow));
         if !all.sets_aside(root, root.metadata().ok()) {
             parallel::walk(root, key, &all, stop, visit);
         }
         aside::walk(root, key, &all, stop, visit);
-        let Finished { scan, met, report, whole } = all.finish();
+        let FinishedScan { scan, met, report, whole } = all.finish();
         let rest = scan.replay_from(met, root, stop, visit);
         let report = WalkReport { stopped: report.stopped || rest.stopped, ..report };
         ((whole && !report.stopped).then_some(scan), report)
     }
 
     /// Visits the entries again, on several threads when there are many.
-    pub(super) fn replay(&self, root: &Path, stop: Stop<'_>, visit: &Visit<'_>) -> WalkReport {
+    pub(super) fn replay(&self, root: &Path, stop: StopCheck<'_>, visit: &Visit<'_>) -> WalkReport {
         self.replay_from(0, root, stop, visit)
     }
 
     /// Visits the entries that were not met yet.
-    fn replay_from(&self, first: usize, root: &Path, stop: Stop<'_>, visit: &Visit<'_>) -> WalkReport {
+    fn replay_from(&self, first: usize, root: &Path, stop: StopCheck<'_>, visit: &Visit<'_>) -> WalkReport {
         let entries = &self.entries[first..];
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
         let work = || {
@@ -152,7 +152,7 @@ impl Scan {
 pub(super) fn meet_all(
     entries: &[ScanEntry],
     root: &Path,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     visit: &Visit<'_>,
     visitor: &mut dyn FnMut(&Met<'_>),
 ) -> bool {
@@ -162,7 +162,7 @@ pub(super) fn meet_all(
             return false;
         }
         for entry in few.iter().filter(|entry| (visit.wants)(entry)) {
-            visitor(&Met { place: Place::Below(root), entry });
+            visitor(&Met { place: MetPath::Below(root), entry });
         }
     }
     true

@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::glob::Target;
+use crate::glob::PathTarget;
 use crate::path::PathResolver;
 use crate::walk::Walk;
 
-const NEVER: Stop<'static> = &|| false;
+const NEVER: StopCheck<'static> = &|| false;
 const LONG: Duration = Duration::from_secs(600);
 /// Scans stay until somebody invalidates them.
 const STEADY: ScanPolicy = ScanPolicy { ttl: LONG, empty_recheck: LONG, max_scans: 16, max_entries: 1000 };
@@ -37,7 +37,7 @@ impl Scene {
     }
 
     fn walk(&self, typed: &str) -> Walk {
-        let target = Target::parse(typed, &PathResolver::new(self.folder.path(), None)).unwrap();
+        let target = PathTarget::parse(typed, &PathResolver::new(self.folder.path(), None)).unwrap();
         Walk { targets: vec![target], hidden: true, gitignore: true }
     }
 
@@ -156,7 +156,13 @@ fn replays_stop_when_told() {
 }
 
 /// What a walk meets, sorted; folders end with a slash.
-fn walked(root: &Path, key: &ScanKey, limits: Limits, slow: bool, stop: Stop<'_>) -> (Vec<String>, WalkReport) {
+fn walked(
+    root: &Path,
+    key: &ScanKey,
+    limits: ScanLimits,
+    slow: bool,
+    stop: StopCheck<'_>,
+) -> (Vec<String>, WalkReport) {
     let all = Mutex::new(Vec::new());
     let make = || {
         let visitor = |met: &Met<'_>| {
@@ -167,16 +173,16 @@ fn walked(root: &Path, key: &ScanKey, limits: Limits, slow: bool, stop: Stop<'_>
         Box::new(visitor) as Box<dyn FnMut(&Met<'_>) + Send + '_>
     };
     let visit = Visit { slow, wants: &|_| true, make: &make };
-    let (_, report) = Scan::walk(root, key, limits, stop, &visit);
+    let (_, report) = FolderScan::walk(root, key, limits, stop, &visit);
     let mut all = all.into_inner().unwrap();
     all.sort();
     (all, report)
 }
 
 /// Nothing is set aside.
-const PLAIN: Limits = Limits { max_entries: 1000, room: 1000, enormous: u64::MAX };
+const PLAIN: ScanLimits = ScanLimits { max_entries: 1000, room: 1000, enormous: u64::MAX };
 /// Every folder is.
-const ALL_ASIDE: Limits = Limits { enormous: 0, ..PLAIN };
+const ALL_ASIDE: ScanLimits = ScanLimits { enormous: 0, ..PLAIN };
 
 #[test]
 fn enormous_folders_are_walked_by_the_same_rules() {
@@ -188,7 +194,7 @@ fn enormous_folders_are_walked_by_the_same_rules() {
     fs::write(scene.at("src/deep/.ignore"), "!keep.log\n").unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("src", scene.at("link")).unwrap();
-    let small = Limits { room: 3, ..ALL_ASIDE };
+    let small = ScanLimits { room: 3, ..ALL_ASIDE };
     for (hidden, gitignore) in [(true, true), (true, false), (false, true), (false, false)] {
         for root in ["", "src", "src/deep"] {
             let root = scene.at(root);
@@ -219,7 +225,7 @@ fn an_enormous_folder_is_left_at_once_when_told() {
         // It is asked before each name; afterwards each thread may ask once more.
         assert!(asked.into_inner() <= 21 + crate::walk::threads());
     }
-    let few = Limits { max_entries: 10, ..ALL_ASIDE };
+    let few = ScanLimits { max_entries: 10, ..ALL_ASIDE };
     let (found, report) = walked(&scene.at("src"), &key, few, false, NEVER);
     assert!(report.capped && found.len() == 10, "{found:?}");
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
 use super::{PageRequest, Pattern, search_file, searcher};
-use crate::reach::Reach;
+use crate::reach::FileReach;
 use crate::snapshot::Tag;
 use crate::text_file::{Eol, TextFile};
-use crate::walk::Stop;
+use crate::walk::StopCheck;
 
 /// What a page shows of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +42,11 @@ const MAX_LINES_PER_MATCH: usize = 100;
 /// Reads `path` again for its matches `range`. A file that has changed or gone since it was counted gives fewer.
 pub(super) fn collect(
     pattern: &Pattern,
-    (path, reach): (&Path, &Reach),
+    (path, reach): (&Path, &FileReach),
     matches: u64,
     range: Range<u64>,
     request: &PageRequest,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
 ) -> FileHits {
     let mut searcher =
         searcher(pattern).line_number(true).before_context(request.before).after_context(request.after).build();

@@ -18,9 +18,9 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
 use crate::open::{FileError, open_without_waiting};
-use crate::reach::Reach;
+use crate::reach::FileReach;
 use crate::scan_cache::{Met, ScanCache};
-use crate::walk::{How, Stop, Walk, WalkReport};
+use crate::walk::{How, StopCheck, Walk, WalkReport};
 
 pub use hits::{FileHits, HitLine};
 pub use pattern::{Pattern, PatternError};
@@ -40,7 +40,7 @@ pub struct PageRequest {
 
 /// One page of matches.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+pub struct MatchPage {
     /// Sorted by path.
     pub files: Vec<FileHits>,
     /// Matches on this page.
@@ -52,16 +52,16 @@ const HEAP_LIMIT: usize = if cfg!(test) { 1024 * 1024 } else { 64 * 1024 * 1024 
 
 /// Files with matches, before any of their lines is kept.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct MatchedFiles {
     /// Path and number of matches, sorted by path.
     files: Vec<(PathBuf, u64)>,
     pub report: WalkReport,
-    reach: Reach,
+    reach: FileReach,
 }
 
-impl Found {
+impl MatchedFiles {
     /// Counts the matches of `pattern` in the files of `walk`.
-    pub fn count(pattern: &Pattern, walk: &Walk, scans: &ScanCache, stop: Stop<'_>) -> Self {
+    pub fn count(pattern: &Pattern, walk: &Walk, scans: &ScanCache, stop: StopCheck<'_>) -> Self {
         let (found, searched) = Self::count_once(pattern, walk, scans, false, stop);
         if searched == 0 && found.report.worth_a_recheck(scans) {
             return Self::count_once(pattern, walk, scans, true, stop).0;
@@ -70,7 +70,13 @@ impl Found {
     }
 
     /// Also tells how many files were searched.
-    fn count_once(pattern: &Pattern, walk: &Walk, scans: &ScanCache, fresh: bool, stop: Stop<'_>) -> (Self, usize) {
+    fn count_once(
+        pattern: &Pattern,
+        walk: &Walk,
+        scans: &ScanCache,
+        fresh: bool,
+        stop: StopCheck<'_>,
+    ) -> (Self, usize) {
         let found = Mutex::new(Vec::new());
         let (failed, kept, searched) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let reach = scans.reach();
@@ -119,9 +125,9 @@ impl Found {
     }
 
     /// Reads the lines of one page: a little of every file first, so that no file fills it alone.
-    pub fn page(&self, pattern: &Pattern, request: &PageRequest, stop: Stop<'_>) -> Page {
+    pub fn page(&self, pattern: &Pattern, request: &PageRequest, stop: StopCheck<'_>) -> MatchPage {
         let counts: Vec<u64> = self.files.iter().map(|(_, matches)| *matches).collect();
-        let mut page = Page::default();
+        let mut page = MatchPage::default();
         for ((path, matches), range) in self.files.iter().zip(page::ranges(&counts, request.skip, request.limit)) {
             if !range.is_empty() && !stop() {
                 page.shown += range.end - range.start;
@@ -145,8 +151,8 @@ fn searcher(pattern: &Pattern) -> SearcherBuilder {
 fn search_file<S>(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
-    (path, reach): (&Path, &Reach),
-    stop: Stop<'_>,
+    (path, reach): (&Path, &FileReach),
+    stop: StopCheck<'_>,
     sink: S,
 ) -> io::Result<()>
 where
@@ -155,7 +161,7 @@ where
     // What was a file when it was listed may be a pipe by now.
     let file = open_without_waiting(path)?;
     reach.allow_opened(path, &file).map_err(io::Error::other)?;
-    searcher.search_reader(matcher, Stoppable { file, stop }, sink)
+    searcher.search_reader(matcher, StoppableFile { file, stop }, sink)
 }
 
 fn is_kept(error: &io::Error) -> bool {
@@ -164,12 +170,12 @@ fn is_kept(error: &io::Error) -> bool {
 }
 
 /// Fails as soon as the search is to end, so that one huge file cannot hold it up.
-struct Stoppable<'a> {
+struct StoppableFile<'a> {
     file: File,
-    stop: Stop<'a>,
+    stop: StopCheck<'a>,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for StoppableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if (self.stop)() { Err(io::Error::other("stopped")) } else { self.file.read(buffer) }
     }

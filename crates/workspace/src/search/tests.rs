@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::glob::Target;
+use crate::glob::PathTarget;
 use crate::path::PathResolver;
 use crate::text_file::TextFile;
 
 const REQUEST: PageRequest = PageRequest { skip: 0, limit: 100, before: 0, after: 0, max_columns: 1024 };
-const NEVER: Stop<'static> = &|| false;
+const NEVER: StopCheck<'static> = &|| false;
 
 fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -24,18 +24,18 @@ fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 fn walk(folder: &Path, targets: &[&str]) -> Walk {
     let paths = PathResolver::new(folder, None);
-    let targets = targets.iter().map(|typed| Target::parse(typed, &paths).unwrap()).collect();
+    let targets = targets.iter().map(|typed| PathTarget::parse(typed, &paths).unwrap()).collect();
     Walk { targets, hidden: true, gitignore: true }
 }
 
-fn find(folder: &Path, pattern: &str, targets: &[&str], request: PageRequest) -> (Page, Found) {
+fn find(folder: &Path, pattern: &str, targets: &[&str], request: PageRequest) -> (MatchPage, MatchedFiles) {
     let pattern = Pattern::new(pattern, false).unwrap();
-    let found = Found::count(&pattern, &walk(folder, targets), &ScanCache::default(), NEVER);
+    let found = MatchedFiles::count(&pattern, &walk(folder, targets), &ScanCache::default(), NEVER);
     (found.page(&pattern, &request, NEVER), found)
 }
 
 /// `a.rs 1* 2 | b.rs 4*`: stars are matches.
-fn show(folder: &Path, page: &Page) -> String {
+fn show(folder: &Path, page: &MatchPage) -> String {
     let line = |line: &HitLine| format!(" {}{}", line.number, if line.is_match { "*" } else { "" });
     let file = |file: &FileHits| {
         let name = file.path.strip_prefix(folder).unwrap().display().to_string();
@@ -68,7 +68,7 @@ fn targets_choose_the_files() {
     check(at, "needle", &["ignored/i.rs"], REQUEST, "ignored/i.rs 1*");
     check(at, "nothing", &["."], REQUEST, "");
     let everything = Walk { gitignore: false, ..walk(at, &["."]) };
-    let found = Found::count(&Pattern::new("NEEDLE", true).unwrap(), &everything, &ScanCache::default(), NEVER);
+    let found = MatchedFiles::count(&Pattern::new("NEEDLE", true).unwrap(), &everything, &ScanCache::default(), NEVER);
     assert_eq!((found.total_files(), found.total_matches()), (5, 6));
 }
 
@@ -164,7 +164,7 @@ fn stops_when_told() {
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::Relaxed) > 3;
     let pattern = Pattern::new("needle", false).unwrap();
-    let found = Found::count(&pattern, &walk(folder.path(), &["."]), &ScanCache::default(), &stop);
+    let found = MatchedFiles::count(&pattern, &walk(folder.path(), &["."]), &ScanCache::default(), &stop);
     assert!(found.report.stopped);
     assert!(found.page(&pattern, &REQUEST, &stop).files.is_empty());
 }
@@ -206,7 +206,7 @@ fn what_is_asked_for_twice_is_counted_once() {
 fn kept_scans_are_searched_without_a_walk() {
     let folder = tree(&[("a", "needle\n"), ("b", "needle\n"), ("c", "x\n")]);
     let (scans, pattern) = (ScanCache::default(), Pattern::new("needle", false).unwrap());
-    let count = || Found::count(&pattern, &walk(folder.path(), &["."]), &scans, NEVER);
+    let count = || MatchedFiles::count(&pattern, &walk(folder.path(), &["."]), &scans, NEVER);
     assert!(count().report.cached_for.is_none());
     fs::remove_file(folder.path().join("b")).unwrap();
     fs::write(folder.path().join("c"), "needle\n").unwrap();

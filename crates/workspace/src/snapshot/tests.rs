@@ -78,7 +78,7 @@ fn single_lines_add_up_until_they_disagree() {
     let mut cache = SnapshotCache::default();
     let (path, tag) = (Path::new("/a"), "1a2b".parse().unwrap());
     let seen = |cache: &mut SnapshotCache| match cache.get(path, tag) {
-        Some(Snapshot::Lines(lines)) => {
+        Some(FileSnapshot::Lines(lines)) => {
             lines.iter().map(|(at, text)| format!("{at}{text}")).collect::<Vec<_>>().join(" ")
         }
         other => panic!("{other:?}"),

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, Statement};
 
-use super::open::{Opened, open_unchanged};
-use super::print::{self, Rows};
-use super::schema::{Table, names};
+use super::open::{OpenedDatabase, open_unchanged};
+use super::print::{self, SqlRows};
+use super::schema::{SqlTable, names};
 use super::selector::{RowQuery, SqliteSelector};
 use super::{BUSY_MILLISECONDS, SqliteError, quoted};
 
@@ -55,7 +55,10 @@ pub fn look(
     }
 }
 
-pub(super) fn open_to_read(path: &Path, cancelled: impl Fn() -> bool + Send + 'static) -> Result<Opened, SqliteError> {
+pub(super) fn open_to_read(
+    path: &Path,
+    cancelled: impl Fn() -> bool + Send + 'static,
+) -> Result<OpenedDatabase, SqliteError> {
     let mut opened = open_unchanged(path)?;
     let db = &mut opened.db;
     db.busy_timeout(Duration::from_millis(BUSY_MILLISECONDS))?;
@@ -109,7 +112,7 @@ fn counted(db: &Connection, inner: &str) -> Option<u64> {
 }
 
 fn table_with_sample(db: &Connection, wanted: &str) -> Result<String, SqliteError> {
-    let table = Table::find(db, wanted)?;
+    let table = SqlTable::find(db, wanted)?;
     let mut statement = db.prepare(&format!("SELECT * FROM {} LIMIT {SAMPLE}", quoted(&table.name)))?;
     let sample = collect(&mut statement, MAX_SELECTED)?;
     let shown = sample.rows.len() as u64;
@@ -125,7 +128,7 @@ fn table_with_sample(db: &Connection, wanted: &str) -> Result<String, SqliteErro
 }
 
 fn row(db: &Connection, wanted: &str, key: &str) -> Result<String, SqliteError> {
-    let table = Table::find(db, wanted)?;
+    let table = SqlTable::find(db, wanted)?;
     let found_by = table.row_key(db)?;
     let sql = format!("SELECT * FROM {} WHERE {} = ?1 LIMIT 1", quoted(&table.name), found_by.sql());
     let mut statement = db.prepare(&sql)?;
@@ -138,7 +141,7 @@ fn row(db: &Connection, wanted: &str, key: &str) -> Result<String, SqliteError> 
 }
 
 fn rows(db: &Connection, query: &RowQuery) -> Result<String, SqliteError> {
-    let table = Table::find(db, &query.table)?;
+    let table = SqlTable::find(db, &query.table)?;
     let filter = match &query.filter {
         None => String::new(),
         Some(filter) => {
@@ -193,8 +196,8 @@ fn select(db: &Connection, sql: &str) -> Result<String, SqliteError> {
     Ok(format!("{}{notice}", print::table(&found)))
 }
 
-fn collect(statement: &mut Statement<'_>, most: usize) -> Result<Rows, SqliteError> {
-    let mut found = Rows::with_columns(statement.column_names().map(str::to_owned).collect());
+fn collect(statement: &mut Statement<'_>, most: usize) -> Result<SqlRows, SqliteError> {
+    let mut found = SqlRows::with_columns(statement.column_names().map(str::to_owned).collect());
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         if found.rows.len() == most || found.is_full() {
@@ -206,7 +209,7 @@ fn collect(statement: &mut Statement<'_>, most: usize) -> Result<Rows, SqliteErr
     Ok(found)
 }
 
-fn order_clause(table: &Table, order: Option<&str>) -> Result<String, SqliteError> {
+fn order_clause(table: &SqlTable, order: Option<&str>) -> Result<String, SqliteError> {
     let Some(order) = order else { return Ok(String::new()) };
     let mut terms = Vec::new();
     for term in order.split(',') {

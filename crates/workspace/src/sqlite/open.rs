@@ -20,7 +20,7 @@ const MAX_COPY: u64 = 256 * 1024 * 1024;
 const VERSIONS: std::ops::Range<usize> = 18..20;
 const WITH_LOG: u8 = 2;
 
-pub struct Opened {
+pub struct OpenedDatabase {
     pub db: Connection,
     /// What is not seen through it.
     pub note: Option<String>,
@@ -29,7 +29,7 @@ pub struct Opened {
 }
 
 /// `path` leads through no link: none is followed.
-pub fn open_unchanged(path: &Path) -> Result<Opened, SqliteError> {
+pub fn open_unchanged(path: &Path) -> Result<OpenedDatabase, SqliteError> {
     // SQLite would wait for ever at a pipe.
     let (mut file, metadata) = open_regular(path)?;
     let mut head = [0; VERSIONS.end];
@@ -51,12 +51,12 @@ pub fn open_unchanged(path: &Path) -> Result<Opened, SqliteError> {
                 omp_stdx::format::bytes(log_size),
                 log.file_name().unwrap_or_default().to_string_lossy()
             );
-            Ok(Opened { note: Some(note), ..opened(path, "immutable=1")? })
+            Ok(OpenedDatabase { note: Some(note), ..opened(path, "immutable=1")? })
         }
     }
 }
 
-fn opened(path: &Path, how: &str) -> Result<Opened, SqliteError> {
+fn opened(path: &Path, how: &str) -> Result<OpenedDatabase, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI
@@ -65,10 +65,10 @@ fn opened(path: &Path, how: &str) -> Result<Opened, SqliteError> {
         "" => Connection::open_with_flags(path, flags & !OpenFlags::SQLITE_OPEN_URI)?,
         how => Connection::open_with_flags(address(path, how), flags)?,
     };
-    Ok(Opened { db, note: None, _copy: None })
+    Ok(OpenedDatabase { db, note: None, _copy: None })
 }
 
-fn open_copy(path: &Path, log: &Path) -> Result<Opened, SqliteError> {
+fn open_copy(path: &Path, log: &Path) -> Result<OpenedDatabase, SqliteError> {
     let failed = |error| SqliteError::File(FileError::io(path, error));
     let folder = tempfile::tempdir().map_err(failed)?;
     let copy = folder.path().join("copy");
@@ -77,7 +77,7 @@ fn open_copy(path: &Path, log: &Path) -> Result<Opened, SqliteError> {
     // The copy is ours: SQLite may make an index of its log.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(&copy, flags)?;
-    Ok(Opened { db, note: None, _copy: Some(folder) })
+    Ok(OpenedDatabase { db, note: None, _copy: Some(folder) })
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

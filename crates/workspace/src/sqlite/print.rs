@@ -13,7 +13,7 @@ const FIELD: usize = 4000;
 const MAX_TEXT: usize = 40 * 1024;
 
 #[derive(Default)]
-pub struct Rows {
+pub struct SqlRows {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
     /// There are rows that were not taken.
@@ -23,7 +23,7 @@ pub struct Rows {
     text: usize,
 }
 
-impl Rows {
+impl SqlRows {
     pub fn with_columns(columns: Vec<String>) -> Self {
         Self { columns, ..Self::default() }
     }
@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-pub fn table(found: &Rows) -> String {
+pub fn table(found: &SqlRows) -> String {
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let columns: Vec<String> = found.columns.iter().map(|name| one_line(name)).collect();
     let mut lines = vec![line(&columns), format!("|{}", "---|".repeat(columns.len()))];

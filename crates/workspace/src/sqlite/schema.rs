@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::{SqliteError, quoted};
 
-pub struct Table {
+pub struct SqlTable {
     /// As the database spells it.
     pub name: String,
     pub is_view: bool,
@@ -36,7 +36,7 @@ pub fn names(db: &Connection) -> Result<Vec<(String, bool)>, SqliteError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-impl Table {
+impl SqlTable {
     pub fn find(db: &Connection, wanted: &str) -> Result<Self, SqliteError> {
         let known = names(db)?;
         let Some((name, is_view)) = known.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)) else {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::SqliteError;
 use super::look::open_to_read;
 use super::quoted;
-use super::schema::{Table, names};
+use super::schema::{SqlTable, names};
 
 /// More is not what a person has set.
 const MAX_ROWS: usize = 4096;
@@ -19,7 +19,7 @@ pub fn stored_texts(path: &Path, table: &str, columns: [&str; 2]) -> Result<Opti
     if !names(db)?.iter().any(|(name, _)| name.eq_ignore_ascii_case(table)) {
         return Ok(None);
     }
-    let table = Table::find(db, table)?;
+    let table = SqlTable::find(db, table)?;
     if columns.iter().any(|column| table.column(column).is_err()) {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde_json::{Map, Value};
 
-use super::schema::Table;
+use super::schema::SqlTable;
 use super::{BUSY_MILLISECONDS, SqliteError, quoted};
 use crate::open::open_regular;
 
@@ -28,7 +28,7 @@ pub fn write_row(path: &Path, shown: &str, rows: &str, content: &str) -> Result<
     }
     let values = if blank { Map::new() } else { parse(content)? };
     let db = open_to_write(path, shown)?;
-    let table = Table::find(&db, table)?;
+    let table = SqlTable::find(&db, table)?;
     match key {
         None => insert(&db, &table, values),
         Some(key) if blank => delete(&db, &table, key),
@@ -67,7 +67,7 @@ fn open_to_write(path: &Path, shown: &str) -> Result<Connection, SqliteError> {
     Ok(db)
 }
 
-fn insert(db: &Connection, table: &Table, values: Map<String, Value>) -> Result<RowWrite, SqliteError> {
+fn insert(db: &Connection, table: &SqlTable, values: Map<String, Value>) -> Result<RowWrite, SqliteError> {
     let (names, values) = columns(table, values)?;
     let into = quoted(&table.name);
     let sql = if names.is_empty() {
@@ -80,7 +80,7 @@ fn insert(db: &Connection, table: &Table, values: Map<String, Value>) -> Result<
     Ok(RowWrite { text: format!("Inserted row into {}", table.name), changed: true })
 }
 
-fn update(db: &Connection, table: &Table, key: &str, values: Map<String, Value>) -> Result<RowWrite, SqliteError> {
+fn update(db: &Connection, table: &SqlTable, key: &str, values: Map<String, Value>) -> Result<RowWrite, SqliteError> {
     let found_by = table.row_key(db)?;
     let (names, mut values) = columns(table, values)?;
     if names.is_empty() {
@@ -97,7 +97,7 @@ fn update(db: &Connection, table: &Table, key: &str, values: Map<String, Value>)
     Ok(RowWrite { text, changed })
 }
 
-fn delete(db: &Connection, table: &Table, key: &str) -> Result<RowWrite, SqliteError> {
+fn delete(db: &Connection, table: &SqlTable, key: &str) -> Result<RowWrite, SqliteError> {
     let found_by = table.row_key(db)?;
     let sql = format!("DELETE FROM {} WHERE {} = ?", quoted(&table.name), found_by.sql());
     let changed = db.execute(&sql, [found_by.value(key)?])? > 0;
@@ -109,7 +109,7 @@ fn delete(db: &Connection, table: &Table, key: &str) -> Result<RowWrite, SqliteE
 }
 
 /// Quoted names and the values that go with them.
-fn columns(table: &Table, values: Map<String, Value>) -> Result<(Vec<String>, Vec<SqlValue>), SqliteError> {
+fn columns(table: &SqlTable, values: Map<String, Value>) -> Result<(Vec<String>, Vec<SqlValue>), SqliteError> {
     let mut names = Vec::with_capacity(values.len());
     let mut bound = Vec::with_capacity(values.len());
     for (name, value) in values {

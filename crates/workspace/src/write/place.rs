@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::open::{FileError, refuse_other_kinds};
-use crate::reach::Spot;
+use crate::reach::WriteSpot;
 
 /// Links followed by hand before a chain of them is taken for a loop.
 const MAX_LINKS: usize = 40;
@@ -47,7 +47,7 @@ pub fn missing_parents(target: &Path) -> Vec<PathBuf> {
 }
 
 /// A new file gets the mode of `mode_of`, if there is one.
-pub fn stage(spot: &Spot, content: &[u8], executable: bool, mode_of: Option<&Path>) -> Result<Staged, FileError> {
+pub fn stage(spot: &WriteSpot, content: &[u8], executable: bool, mode_of: Option<&Path>) -> Result<Staged, FileError> {
     let target = spot.way.clone();
     let existing = make_way(&target)?;
     // Nobody can tell where the other names of a file are: they keep what it held.

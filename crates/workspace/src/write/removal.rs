@@ -7,21 +7,21 @@ use tempfile::{Builder, TempPath};
 
 use super::{CommitError, entry_location};
 use crate::open::FileError;
-use crate::reach::Spot;
+use crate::reach::WriteSpot;
 use crate::texts::Texts;
 
 /// A removal that has been checked.
 pub(super) struct Removal<'a> {
     texts: Texts<'a>,
     path: PathBuf,
-    spot: Rc<Spot>,
+    spot: Rc<WriteSpot>,
     place: PathBuf,
     expected: Vec<u8>,
 }
 
 /// A file that is out of sight but not gone yet.
 pub(super) struct Removed {
-    spot: Rc<Spot>,
+    spot: Rc<WriteSpot>,
     aside: TempPath,
 }
 

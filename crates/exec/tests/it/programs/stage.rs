@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use omp_exec::{ChildEnv, Containment, Limits, Spawn};
+use omp_exec::{ChildEnv, Containment, ProcessLimits, Spawn};
 use omp_types::{Access, AccessMap, ContainMode, Env};
 
 use super::super::PATIENCE;
@@ -125,7 +125,7 @@ impl Stage {
         );
         let spawn = Spawn::new(PathBuf::from(self.shell.path()), ChildEnv::attended(&env), &self.sandbox())
             .args(["-c", &driver, "driver", root.to_str().unwrap(), &start.to_string(), &end.to_string()])
-            .limits(Limits { tree_processes: Some(MOST_PROCESSES), ..Limits::default() });
+            .limits(ProcessLimits { tree_processes: Some(MOST_PROCESSES), ..ProcessLimits::default() });
         let captured = spawn.capture(10_000, PATIENCE * 4).await.unwrap();
         assert!(captured.exit.is_some_and(|exit| exit.code == 0), "{}", String::from_utf8_lossy(&captured.output));
     }

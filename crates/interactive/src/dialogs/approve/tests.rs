@@ -8,8 +8,8 @@ use serde_json::json;
 use super::super::screen::{both, draw, press, says, type_text};
 use super::*;
 
-fn bash() -> Approval {
-    Approval {
+fn bash() -> PendingApproval {
+    PendingApproval {
         id: 7,
         tool: "bash".into(),
         arguments: Arc::new(json!({"command": "cargo test\necho done", "timeout": 30})),
@@ -18,7 +18,7 @@ fn bash() -> Approval {
     }
 }
 
-pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
+pub(in crate::dialogs) fn edit(lines: usize) -> PendingApproval {
     let line = |at: usize| {
         let kind = [DiffKind::Kept, DiffKind::Removed, DiffKind::Added, DiffKind::Gap][at % 4];
         let text = format!("line {at} with a text that is rather long for a row");
@@ -28,10 +28,10 @@ pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
         .note("+2 -1")
         .block(Block::Diff(Diff::new((0..lines).map(line).collect())));
     let details = Arc::new(CallDetails { preview: Some(view), ..CallDetails::default() });
-    Approval { tool: "edit".into(), reason: None, details, ..bash() }
+    PendingApproval { tool: "edit".into(), reason: None, details, ..bash() }
 }
 
-fn push() -> Approval {
+fn push() -> PendingApproval {
     let details = CallDetails {
         origin: None,
         lines: vec!["runs: cd /tmp".into(), "runs: git push origin main".into(), "writes: log -> /etc/log".into()],
@@ -41,7 +41,7 @@ fn push() -> Approval {
         ],
         ..CallDetails::default()
     };
-    Approval { details: Arc::new(details), ..bash() }
+    PendingApproval { details: Arc::new(details), ..bash() }
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn what_a_call_does_is_shown_and_always_shows_its_rule() {
     let narrow = says(&mut ApproveDialog::new(push(), Quiet::default()), "s left 4 enter");
     assert!(narrow.contains(r#"Always { level: Allow, rules: ["bash(git push origin main)"] }"#), "{narrow}");
     assert!(says(&mut ApproveDialog::new(push(), Quiet::default()), "d enter").contains("level: Deny"));
-    assert!(matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), "a"), Step::Ignored));
+    assert!(matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), "a"), DialogStep::Ignored));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_rule_can_be_written_otherwise() {
     let effects = [Effect::Run { words, whole: true }];
     let edited = EditedRules::new(&ApprovalRules::new(RulePlaces::default()), "bash", &effects);
     let details = CallDetails { edited: Some(edited), ..CallDetails::clone(&push().details) };
-    let approval = || Approval { details: Arc::new(details.clone()), ..bash() };
+    let approval = || PendingApproval { details: Arc::new(details.clone()), ..bash() };
     let mut dialog = ApproveDialog::new(approval(), Quiet::default());
     assert!(draw(&mut dialog, 90).contains("e edit the rule"));
     // `bash(git push origin main)` becomes `bash(git push origin *)`.
@@ -88,7 +88,7 @@ fn the_rule_can_be_written_otherwise() {
     assert!(draw(&mut dialog, 90).contains("is no rule: the bracket is not closed"), "{}", draw(&mut dialog, 90));
     press(&mut dialog, "escape");
     assert!(draw(&mut dialog, 60).contains("4. Always allow: bash(git push origin main)"));
-    assert!(matches!(press(&mut ApproveDialog::new(push(), Quiet::default()), "e"), Step::Ignored));
+    assert!(matches!(press(&mut ApproveDialog::new(push(), Quiet::default()), "e"), DialogStep::Ignored));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_long_diff_scrolls() {
 #[test]
 fn what_is_hidden_in_a_command_is_shown() {
     let arguments = Arc::new(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}));
-    let mut dialog = ApproveDialog::new(Approval { arguments, reason: None, ..bash() }, Quiet::default());
+    let mut dialog = ApproveDialog::new(PendingApproval { arguments, reason: None, ..bash() }, Quiet::default());
     assert!(draw(&mut dialog, 60).contains("command: rm <U+202E>x␛]0;t␇\n"));
 }
 
@@ -185,7 +185,10 @@ fn keys_answer() {
         assert_eq!(says, format!("Close(Some(Answer {{ id: 7, answer: {answer} }}))"), "{keys}");
     }
     for keys in ["x", "ctrl+y", "alt+enter", "f"] {
-        assert!(matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), keys), Step::Ignored), "{keys}");
+        assert!(
+            matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), keys), DialogStep::Ignored),
+            "{keys}"
+        );
     }
 }
 
@@ -206,7 +209,7 @@ fn text_of_a_call_makes_no_rows() {
         ..CallDetails::default()
     };
     let reason = Some(format!("write to {forged} (outside the workspace)"));
-    let approval = Approval { reason, details: Arc::new(details), ..bash() };
+    let approval = PendingApproval { reason, details: Arc::new(details), ..bash() };
     for width in [40, 120] {
         let shown = draw(&mut ApproveDialog::new(approval.clone(), Quiet::default()), width);
         let forgeries: Vec<&str> =
@@ -225,7 +228,7 @@ fn a_small_screen_shows_the_question_and_its_answers() {
         ..CallDetails::default()
     };
     let reason = Some("a reason that takes some words to explain, as reasons do ".repeat(10));
-    let approval = Approval { reason, details: Arc::new(details), ..bash() };
+    let approval = PendingApproval { reason, details: Arc::new(details), ..bash() };
     for (width, height) in [(40, 15), (80, 24)] {
         let theme = omp_tui::Theme::colorless();
         let space = Space { width, height, theme: &theme, focused: true };
@@ -249,9 +252,9 @@ fn a_small_screen_shows_the_question_and_its_answers() {
 fn a_key_that_was_pressed_before_the_question_was_there_is_no_answer() {
     let mut dialog = ApproveDialog::new(bash(), Quiet::after(false));
     for _ in 0..3 {
-        assert!(matches!(press(&mut dialog, "y"), Step::Ignored), "it was not even drawn");
+        assert!(matches!(press(&mut dialog, "y"), DialogStep::Ignored), "it was not even drawn");
         draw(&mut dialog, 60);
-        assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
+        assert!(matches!(press(&mut dialog, "enter"), DialogStep::Ignored));
     }
     dialog.quiet.be_over();
     assert!(answered(&mut dialog, 'y').contains("Yes"));
@@ -267,7 +270,7 @@ fn answered(dialog: &mut ApproveDialog, letter: char) -> String {
     format!("{:?}", dialog.woken())
 }
 
-fn read_at_leisure(approval: Approval) -> ApproveDialog {
+fn read_at_leisure(approval: PendingApproval) -> ApproveDialog {
     let mut dialog = ApproveDialog::new(approval, Quiet::after(false));
     draw(&mut dialog, 60);
     dialog.quiet.be_over();
@@ -283,16 +286,19 @@ fn a_word_that_is_typed_is_no_answer_and_goes_to_the_editor() {
         let mut inserted = String::new();
         for letter in word.chars() {
             match dialog.input(&Input::Key(Key::plain(KeyCode::Char(letter)))) {
-                Step::Do(Action::Insert(text)) => inserted.push_str(&text),
-                Step::Ignored | Step::Redraw => {}
+                DialogStep::Do(Action::Insert(text)) => inserted.push_str(&text),
+                DialogStep::Ignored | DialogStep::Redraw => {}
                 other => panic!("{word}: {other:?}"),
             }
             dialog.letters.pass(120);
         }
         assert_eq!(inserted, word);
-        assert!(matches!(press(&mut dialog, "enter"), Step::Ignored), "{word}: the end of a message is no answer");
+        assert!(
+            matches!(press(&mut dialog, "enter"), DialogStep::Ignored),
+            "{word}: the end of a message is no answer"
+        );
         dialog.letters.pass(1000);
-        assert!(dialog.wakes().is_none() && matches!(dialog.woken(), Step::Ignored), "{word}");
+        assert!(dialog.wakes().is_none() && matches!(dialog.woken(), DialogStep::Ignored), "{word}");
         assert!(draw(&mut dialog, 60).contains("What you type goes to the editor"), "{}", draw(&mut dialog, 60));
         assert!(says(&mut dialog, "enter").contains("answer: No"), "a late enter runs nothing");
     }
@@ -309,9 +315,9 @@ fn one_letter_answers_and_always_needs_enter_as_well() {
     assert!(says(&mut read_at_leisure(push()), "y escape").contains("answer: No"), "refused in time");
     for (keys, level) in [("a", "Allow"), ("4", "Allow"), ("d", "Deny"), ("5", "Deny")] {
         let mut dialog = read_at_leisure(push());
-        assert!(matches!(press(&mut dialog, keys), Step::Redraw), "{keys}");
+        assert!(matches!(press(&mut dialog, keys), DialogStep::Redraw), "{keys}");
         dialog.letters.pass(1000);
-        assert!(matches!(dialog.woken(), Step::Ignored));
+        assert!(matches!(dialog.woken(), DialogStep::Ignored));
         let shown = draw(&mut dialog, 60);
         assert!(shown.contains("enter write this rule to config.yml") && shown.contains("❯ "), "{shown}");
         assert!(says(&mut dialog, "enter").contains(&format!("Always {{ level: {level}")), "{keys}");
@@ -366,7 +372,7 @@ fn a_tiny_terminal_shows_the_command_or_offers_no_yes() {
 fn a_key_of_somebody_who_is_typing_is_no_answer() {
     let mut dialog = ApproveDialog::new(bash(), Quiet::after(true));
     assert_eq!(says(&mut dialog, "y"), "Do(Insert(\"y\"))");
-    assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
+    assert!(matches!(press(&mut dialog, "enter"), DialogStep::Ignored));
     let pasted = dialog.input(&Input::Paste("text".into()));
     assert_eq!(format!("{pasted:?}"), "Do(Insert(\"text\"))");
     type_text(&mut dialog, "still typing");

@@ -137,7 +137,7 @@ fn keys_answer() {
         assert_eq!(says, format!("Close(Some(Answer {{ id: 3, answer: {answer} }}))"), "{multi} {keys}");
     }
     for (multi, keys) in [(false, "space"), (false, "9"), (false, "4 enter"), (true, "space enter"), (false, "x")] {
-        assert!(matches!(press(&mut AskDialog::new(3, colors(multi)), keys), Step::Ignored), "{multi} {keys}");
+        assert!(matches!(press(&mut AskDialog::new(3, colors(multi)), keys), DialogStep::Ignored), "{multi} {keys}");
     }
 }
 
@@ -154,7 +154,7 @@ fn a_question_without_options_is_answered_in_words() {
 fn a_key_of_somebody_who_is_typing_is_no_answer() {
     let mut dialog = AskDialog::new(1, colors(false)).quiet(Quiet::after(true));
     assert_eq!(says(&mut dialog, "1"), "Do(Insert(\"1\"))");
-    assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
+    assert!(matches!(press(&mut dialog, "enter"), DialogStep::Ignored));
     dialog.quiet.be_over();
     assert!(says(&mut dialog, "1").contains("Red"));
 }

@@ -94,8 +94,8 @@ fn keys_choose() {
         (false, "tab enter", r#"SetSetting "modelRoles.smol" "openai/gpt-5""#),
     ] {
         let step = match press(&mut ModelDialog::new(choices(temporary)), keys) {
-            Step::Close(Some(Action::All(all))) => all.iter().map(short).collect::<Vec<_>>().join(" "),
-            Step::Close(Some(action)) => short(&action),
+            DialogStep::Close(Some(Action::All(all))) => all.iter().map(short).collect::<Vec<_>>().join(" "),
+            DialogStep::Close(Some(action)) => short(&action),
             other => format!("{other:?}"),
         } == step;
         assert!(step, "{temporary} {keys}: {:?}", press(&mut ModelDialog::new(choices(temporary)), keys));
@@ -115,12 +115,12 @@ fn nothing_to_choose_from_chooses_nothing() {
     let mut dialog = ModelDialog::new(ModelChoices::default());
     assert!(draw(&mut dialog, 60).contains("Nothing here."));
     for keys in ["enter", "left", "right"] {
-        assert!(matches!(press(&mut dialog, keys), Step::Ignored), "{keys}");
+        assert!(matches!(press(&mut dialog, keys), DialogStep::Ignored), "{keys}");
     }
     press(&mut dialog, "ctrl+right tab down");
     assert_eq!(says(&mut dialog, "escape"), "Close(None)");
     let mut dialog = ModelDialog::new(choices(false));
-    assert!(matches!(press(&mut dialog, "z z z enter"), Step::Ignored));
+    assert!(matches!(press(&mut dialog, "z z z enter"), DialogStep::Ignored));
     assert!(draw(&mut dialog, 30).contains("Nothing matches."));
 }
 

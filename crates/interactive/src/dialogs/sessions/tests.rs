@@ -104,7 +104,7 @@ fn a_new_title() {
     assert!(draw(&mut dialog, 60).contains("❯ Walker"));
     press(&mut dialog, "ctrl+r x escape");
     assert!(draw(&mut dialog, 60).contains("❯ Walker "));
-    assert!(matches!(press(&mut dialog, "ctrl+r ctrl+u enter"), Step::Redraw), "no title is no rename");
+    assert!(matches!(press(&mut dialog, "ctrl+r ctrl+u enter"), DialogStep::Redraw), "no title is no rename");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn deleting_is_asked_about() {
     Delete this session?
     y delete · any other key keep
     ");
-    assert!(matches!(press(&mut dialog, "n"), Step::Redraw));
+    assert!(matches!(press(&mut dialog, "n"), DialogStep::Redraw));
     assert_eq!(says(&mut dialog, "ctrl+d y"), r#"Do(DeleteSession("/s/two.jsonl"))"#);
     assert!(!draw(&mut dialog, 60).contains("walker"));
     assert_eq!(says(&mut dialog, "ctrl+backspace y"), r#"Do(DeleteSession("/s/four.jsonl"))"#);

@@ -177,7 +177,7 @@ fn labels_are_set_and_taken_away() {
     let step = says(&mut dialog, "shift+l ctrl+u enter");
     assert_eq!(step, r#"Do(Label { entry: EntryId("a3"), label: None })"#);
     assert!(draw(&mut dialog, 60).contains("1 of 1 · labeled-only"));
-    assert!(matches!(press(&mut dialog, "L x escape"), Step::Redraw));
+    assert!(matches!(press(&mut dialog, "L x escape"), DialogStep::Redraw));
 }
 
 #[test]
@@ -185,6 +185,6 @@ fn a_session_without_entries_goes_nowhere() {
     let mut dialog = TreeDialog::new(TreeView::default());
     assert!(draw(&mut dialog, 30).contains("Nothing here."));
     for keys in ["enter", "L", "alt+left", "alt+right"] {
-        assert!(matches!(press(&mut dialog, keys), Step::Ignored), "{keys}");
+        assert!(matches!(press(&mut dialog, keys), DialogStep::Ignored), "{keys}");
     }
 }

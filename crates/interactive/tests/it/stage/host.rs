@@ -14,10 +14,10 @@ use omp_session::{
 };
 use omp_session_testkit::{AddressTool, ScriptedSession};
 use omp_store::{
-    BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
+    BlobStore, CopiedSession, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
 };
 use omp_testkit::{ScriptedLlm, mock_model};
-use omp_tools::{TodoBoard, Toolbox};
+use omp_tools::{TodoList, Toolbox};
 use omp_types::{Content, Editor, Message, Model, ThinkingLevel};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ impl TestHost {
     fn copy(
         &self,
         file: &Path,
-        copy: impl FnOnce(&LoadedSession, CopyTo<'_>) -> Result<Copied, CopyError>,
+        copy: impl FnOnce(&LoadedSession, CopyTo<'_>) -> Result<CopiedSession, CopyError>,
     ) -> Result<PathBuf, String> {
         let folder = self.sessions_dir()?.session_dir_for(&self.cwd);
         let to = CopyTo { folder: &folder, cwd: &self.cwd, now: SystemTime::now() };
@@ -235,7 +235,7 @@ impl SlashCommand for Plan {
 }
 
 /// The task list of the tools, as front ends see it.
-struct Board(TodoBoard);
+struct Board(TodoList);
 
 impl omp_session::TodoBoard for Board {
     fn phases(&self) -> Value {

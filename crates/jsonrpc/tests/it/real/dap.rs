@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use omp_jsonrpc::{Answer, Child, Error, Handler, Peer, Polite, Protocol, ShutdownLimits};
+use omp_jsonrpc::{Error, Handler, HandlerFuture, Peer, Polite, Protocol, ServerProcess, ShutdownLimits};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -15,15 +15,15 @@ use crate::{eventually, soon};
 const SERVER: &str = "debugpy-1.8.22";
 const PROGRAM: &str = "total = 0\nfor number in range(4):\n    total += number\nprint(total)\n";
 
-async fn start(folder: &Path, client: &Client) -> Child {
+async fn start(folder: &Path, client: &Client) -> ServerProcess {
     start_with(folder, client.clone()).await
 }
 
-async fn start_with(folder: &Path, handler: impl Handler) -> Child {
+async fn start_with(folder: &Path, handler: impl Handler) -> ServerProcess {
     std::fs::write(folder.join("program.py"), PROGRAM).unwrap();
     let python = installed(SERVER, "bin/python");
     let spawn = program(&python, folder).args(["-m", "debugpy.adapter"]);
-    let child = Child::start("debugpy", spawn, Protocol::dap(), Arc::new(handler)).unwrap();
+    let child = ServerProcess::start("debugpy", spawn, Protocol::dap(), Arc::new(handler)).unwrap();
     let hello = json!({"adapterID": "python", "clientID": "omp-tests", "pathFormat": "path", "linesStartAt1": true,
         "columnsStartAt1": true, "supportsRunInTerminalRequest": true});
     let can = soon(child.peer().request("initialize", hello)).await.unwrap();
@@ -34,7 +34,7 @@ async fn start_with(folder: &Path, handler: impl Handler) -> Child {
 }
 
 /// Is answered only when the configuration is done.
-fn launch(child: &Child, folder: &Path, console: &str) -> JoinHandle<Result<Value, Error>> {
+fn launch(child: &ServerProcess, folder: &Path, console: &str) -> JoinHandle<Result<Value, Error>> {
     let arguments = json!({"program": folder.join("program.py"), "console": console, "stopOnEntry": true,
         "python": [installed(SERVER, "bin/python")], "cwd": folder});
     let peer = child.peer().clone();
@@ -42,7 +42,7 @@ fn launch(child: &Child, folder: &Path, console: &str) -> JoinHandle<Result<Valu
 }
 
 /// Stopped at the first line; the process that is debugged.
-async fn start_program(child: &Child, folder: &Path, client: &Client) -> u32 {
+async fn start_program(child: &ServerProcess, folder: &Path, client: &Client) -> u32 {
     let launched = launch(child, folder, "internalConsole");
     client.told("initialized", |_| true).await;
     soon(child.peer().request("configurationDone", Value::Null)).await.unwrap();
@@ -52,7 +52,7 @@ async fn start_program(child: &Child, folder: &Path, client: &Client) -> u32 {
     process["systemProcessId"].as_u64().unwrap().try_into().unwrap()
 }
 
-async fn frame(child: &Child) -> Value {
+async fn frame(child: &ServerProcess) -> Value {
     let trace = soon(child.peer().request("stackTrace", json!({"threadId": 1}))).await.unwrap();
     trace["stackFrames"][0]["id"].clone()
 }
@@ -116,7 +116,7 @@ struct Terminal {
 }
 
 impl Handler for Terminal {
-    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<Answer> {
+    fn request(&self, _peer: &Peer, method: &str, params: Value) -> Option<HandlerFuture> {
         assert_eq!(method, "runInTerminal");
         let words: Vec<&str> = params["args"].as_array()?.iter().filter_map(Value::as_str).collect();
         let started = program(Path::new(words[0]), &self.folder).args(&words[1..]).start();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use omp_jsonrpc::{Call, Child, Error, Polite, Protocol, ShutdownLimits};
+use omp_jsonrpc::{Error, OutgoingCall, Polite, Protocol, ServerProcess, ShutdownLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -22,13 +22,13 @@ fn answer(method: &str, params: &Value) -> Option<Value> {
 }
 
 /// With the file open; and its address.
-async fn start(folder: &Path, client: &Client) -> (Child, String) {
+async fn start(folder: &Path, client: &Client) -> (ServerProcess, String) {
     let folder = folder.canonicalize().unwrap();
     std::fs::write(folder.join("a.py"), SOURCE).unwrap();
     let root = format!("file://{}", folder.display());
     let script = installed(SERVER, "node_modules/pyright/langserver.index.js");
     let spawn = program(Path::new("node"), &folder).arg(script).arg("--stdio");
-    let child = Child::start("pyright", spawn, Protocol::lsp(), Arc::new(client.clone())).unwrap();
+    let child = ServerProcess::start("pyright", spawn, Protocol::lsp(), Arc::new(client.clone())).unwrap();
     let hello = json!({
         "processId": std::process::id(),
         "rootUri": root,
@@ -74,7 +74,7 @@ async fn a_request_that_is_taken_back_is_answered_and_the_answer_is_ignored() {
     let (folder, client) = (tempfile::tempdir().unwrap(), Client::new(answer));
     let (child, file) = start(folder.path(), &client).await;
     let cancel = CancellationToken::new();
-    let call = Call::new("textDocument/references", at_twice(&file)).cancelled_by(cancel.clone());
+    let call = OutgoingCall::new("textDocument/references", at_twice(&file)).cancelled_by(cancel.clone());
     let peer = child.peer().clone();
     // Both messages are sent before pyright has the answers to its own questions, which it waits for.
     let asked = tokio::spawn(async move { peer.call(call).await });
@@ -90,7 +90,7 @@ async fn a_request_that_is_taken_back_is_answered_and_the_answer_is_ignored() {
 async fn a_request_with_progress_hears_of_it() {
     let (folder, client) = (tempfile::tempdir().unwrap(), Client::new(answer));
     let (child, file) = start(folder.path(), &client).await;
-    let (call, mut progress) = Call::new("textDocument/references", at_twice(&file)).with_progress();
+    let (call, mut progress) = OutgoingCall::new("textDocument/references", at_twice(&file)).with_progress();
     let references = soon(child.peer().call(call)).await.unwrap();
     assert_eq!(references.as_array().unwrap().len(), 3, "{references}");
     let mut kinds = Vec::new();

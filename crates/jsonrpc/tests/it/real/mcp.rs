@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_jsonrpc::{Call, Child, Error, Polite, Protocol, ShutdownLimits};
+use omp_jsonrpc::{Error, OutgoingCall, Polite, Protocol, ServerProcess, ShutdownLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -24,10 +24,10 @@ fn answer(method: &str, _params: &Value) -> Option<Value> {
     }
 }
 
-async fn start(folder: &Path, client: &Client) -> Child {
+async fn start(folder: &Path, client: &Client) -> ServerProcess {
     let script = installed(SERVER, "node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     let spawn = program(Path::new("node"), folder).arg(script).arg("stdio");
-    let child = Child::start("the MCP server", spawn, Protocol::mcp(), Arc::new(client.clone())).unwrap();
+    let child = ServerProcess::start("the MCP server", spawn, Protocol::mcp(), Arc::new(client.clone())).unwrap();
     let hello = json!({
         "protocolVersion": "2025-11-25",
         "capabilities": {"roots": {"listChanged": true}, "sampling": {}},
@@ -39,11 +39,11 @@ async fn start(folder: &Path, client: &Client) -> Child {
     child
 }
 
-fn tool(name: &str, arguments: Value) -> Call {
-    Call::new("tools/call", json!({"name": name, "arguments": arguments}))
+fn tool(name: &str, arguments: Value) -> OutgoingCall {
+    OutgoingCall::new("tools/call", json!({"name": name, "arguments": arguments}))
 }
 
-async fn echo(child: &Child) -> String {
+async fn echo(child: &ServerProcess) -> String {
     let answer = soon(child.peer().call(tool("echo", json!({"message": "hello"})))).await.unwrap();
     answer["content"][0]["text"].as_str().unwrap().to_owned()
 }

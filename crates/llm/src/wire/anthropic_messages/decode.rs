@@ -14,13 +14,13 @@ use crate::wire::json::{self, Text};
 pub(super) struct AnthropicDecoder {
     model: Arc<Model>,
     /// The blocks that are open, by the server's number.
-    blocks: Vec<(u64, Slot)>,
+    blocks: Vec<(u64, BlockSlot)>,
     usage: Usage,
     stop: Option<StopReason>,
 }
 
 /// Where a block of the stream goes.
-enum Slot {
+enum BlockSlot {
     Text(usize),
     Thinking(usize),
     Call {
@@ -53,25 +53,25 @@ impl AnthropicDecoder {
             "text" => {
                 let index = answer.open_text();
                 push_some(block.text.as_deref(), |text| answer.push_text(index, text));
-                Slot::Text(index)
+                BlockSlot::Text(index)
             }
             "thinking" => {
                 let index = answer.open_thinking();
                 push_some(block.thinking.as_deref(), |text| answer.push_thinking(index, text));
                 push_some(block.signature.as_deref(), |text| sign(answer, index, text));
-                Slot::Thinking(index)
+                BlockSlot::Thinking(index)
             }
             "redacted_thinking" => {
                 answer.add_redacted_thinking(block.data.as_deref().unwrap_or_default());
-                Slot::Ignored
+                BlockSlot::Ignored
             }
             "tool_use" => {
                 let name = block.name.as_deref().unwrap_or_default();
                 let index = answer.open_tool_call(block.id.as_deref().unwrap_or_default(), name);
                 let input = block.input.map(RawValue::get).filter(|input| !matches!(*input, "{}" | "null" | "\"\""));
-                Slot::Call { index, input: input.map(str::to_owned) }
+                BlockSlot::Call { index, input: input.map(str::to_owned) }
             }
-            _ => Slot::Ignored,
+            _ => BlockSlot::Ignored,
         };
         self.blocks.retain(|(number, _)| *number != event.index);
         self.blocks.push((event.index, slot));
@@ -82,15 +82,17 @@ impl AnthropicDecoder {
         let BlockDelta { index, delta } = json::parse(&self.model, data)?;
         // The newest block is the one that grows.
         match self.blocks.iter().rev().find(|(number, _)| *number == index) {
-            Some((_, Slot::Text(index))) => push_some(delta.text.as_deref(), |text| answer.push_text(*index, text)),
-            Some((_, Slot::Thinking(index))) => {
+            Some((_, BlockSlot::Text(index))) => {
+                push_some(delta.text.as_deref(), |text| answer.push_text(*index, text))
+            }
+            Some((_, BlockSlot::Thinking(index))) => {
                 push_some(delta.thinking.as_deref(), |text| answer.push_thinking(*index, text));
                 push_some(delta.signature.as_deref(), |text| sign(answer, *index, text));
             }
-            Some((_, Slot::Call { index, .. })) => {
+            Some((_, BlockSlot::Call { index, .. })) => {
                 push_some(delta.partial_json.as_deref(), |text| answer.push_arguments(*index, text));
             }
-            Some((_, Slot::Ignored)) => {}
+            Some((_, BlockSlot::Ignored)) => {}
             None => return Err(errors::protocol(&self.model, "it goes on with a block that it never began")),
         }
         Ok(())
@@ -100,14 +102,14 @@ impl AnthropicDecoder {
         let BlockStop { index } = json::parse(&self.model, data)?;
         let Some(position) = self.blocks.iter().position(|(number, _)| *number == index) else { return Ok(()) };
         match self.blocks.remove(position).1 {
-            Slot::Text(index) | Slot::Thinking(index) => answer.close(index),
-            Slot::Call { index, input } => {
+            BlockSlot::Text(index) | BlockSlot::Thinking(index) => answer.close(index),
+            BlockSlot::Call { index, input } => {
                 if let Some(input) = input.filter(|_| answer.raw_arguments(index).is_some_and(str::is_empty)) {
                     answer.push_arguments(index, &input);
                 }
                 answer.close(index);
             }
-            Slot::Ignored => {}
+            BlockSlot::Ignored => {}
         }
         Ok(())
     }

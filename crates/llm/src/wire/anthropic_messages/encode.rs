@@ -11,9 +11,9 @@ use omp_types::{CacheRetention, ImageContent, Message, Model, ModelError, Reques
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::thinking::{Plan, Thinking};
+use super::thinking::{ThinkingParam, ThinkingPlan};
 use crate::errors;
-use crate::wire::history::{self, Input, Piece};
+use crate::wire::history::{self, AnswerPiece, InputPiece};
 use crate::wire::schema;
 
 /// Longest id and name of a call the API takes.
@@ -24,21 +24,21 @@ const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/w
 const IMAGE_OF_OTHER_TYPE: &str = "[An image stood here. It was left out because the API does not take its type.]";
 const NO_RESULT: &str = "No result was recorded for this call.";
 
-pub(super) fn body(request: &Request, plan: &Plan) -> Result<Vec<u8>, ModelError> {
+pub(super) fn body(request: &Request, plan: &ThinkingPlan) -> Result<Vec<u8>, ModelError> {
     let marker = CacheControl::new(request.cache);
     let mut messages = turns(request);
     // The newest turn is written to the cache; the one before it is where the last request wrote, even if more blocks
     // lie between the two than the server looks back.
-    for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
+    for turn in messages.iter_mut().rev().filter(|turn| turn.role == MessageRole::User).take(2) {
         turn.mark(marker);
     }
     let system = (!request.system.trim().is_empty())
-        .then(|| [Block::Text { text: &request.system, cache_control: Some(marker) }]);
-    let mut tools: Vec<_> = request.tools.iter().map(Tool::new).collect();
+        .then(|| [ContentBlock::Text { text: &request.system, cache_control: Some(marker) }]);
+    let mut tools: Vec<_> = request.tools.iter().map(AnthropicTool::new).collect();
     if let Some(last) = tools.last_mut() {
         last.cache_control = Some(marker);
     }
-    let body = Body {
+    let body = MessagesBody {
         model: plan.model,
         max_tokens: plan.max_tokens,
         stream: true,
@@ -53,21 +53,21 @@ pub(super) fn body(request: &Request, plan: &Plan) -> Result<Vec<u8>, ModelError
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct MessagesBody<'a> {
     model: &'a str,
     max_tokens: u64,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
+    thinking: Option<ThinkingParam>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<[Block<'a>; 1]>,
+    system: Option<[ContentBlock<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<ToolChoice<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Turn<'a>>,
+    tools: Vec<AnthropicTool<'a>>,
+    messages: Vec<MessageTurn<'a>>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +104,7 @@ impl CacheControl {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
@@ -113,7 +113,7 @@ struct Tool<'a> {
     cache_control: Option<CacheControl>,
 }
 
-impl<'a> Tool<'a> {
+impl<'a> AnthropicTool<'a> {
     fn new(spec: &'a ToolSpec) -> Self {
         Self {
             name: history::portable_id(&spec.name, NAME_LIMIT),
@@ -126,27 +126,27 @@ impl<'a> Tool<'a> {
 
 #[derive(Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Role {
+enum MessageRole {
     User,
     Assistant,
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
-    role: Role,
-    content: Vec<Block<'a>>,
+struct MessageTurn<'a> {
+    role: MessageRole,
+    content: Vec<ContentBlock<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+enum ContentBlock<'a> {
     Text {
         text: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
     Image {
-        source: Source<'a>,
+        source: ImageSource<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
@@ -165,7 +165,7 @@ enum Block<'a> {
     ToolResult {
         tool_use_id: Cow<'a, str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        content: Vec<Block<'a>>,
+        content: Vec<ContentBlock<'a>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,19 +174,19 @@ enum Block<'a> {
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
+struct ImageSource<'a> {
     r#type: &'static str,
     media_type: &'a str,
     data: &'a str,
 }
 
-impl Turn<'_> {
+impl MessageTurn<'_> {
     /// Thinking and calls take no marker, but they never end a user's turn.
     fn mark(&mut self, marker: CacheControl) {
         if let Some(
-            Block::Text { cache_control, .. }
-            | Block::Image { cache_control, .. }
-            | Block::ToolResult { cache_control, .. },
+            ContentBlock::Text { cache_control, .. }
+            | ContentBlock::Image { cache_control, .. }
+            | ContentBlock::ToolResult { cache_control, .. },
         ) = self.content.last_mut()
         {
             *cache_control = Some(marker);
@@ -195,21 +195,21 @@ impl Turn<'_> {
 }
 
 /// The conversation as turns, each call with exactly one result.
-fn turns(request: &Request) -> Vec<Turn<'_>> {
+fn turns(request: &Request) -> Vec<MessageTurn<'_>> {
     let model = &*request.model;
-    let mut turns = Turns { turns: Vec::with_capacity(request.messages.len()), unanswered: Vec::new() };
+    let mut turns = MessageTurns { turns: Vec::with_capacity(request.messages.len()), unanswered: Vec::new() };
     for message in &request.messages {
         match &**message {
             Message::ToolResult(result) => turns.answer(result, model),
             Message::Assistant(answer) => {
                 turns.answer_the_rest();
-                turns.extend(Role::Assistant, history::pieces(answer, model).filter_map(piece_block));
+                turns.extend(MessageRole::Assistant, history::pieces(answer, model).filter_map(piece_block));
                 turns.unanswered.extend(answer.tool_calls().map(|call| call.id.as_str()));
             }
             other => {
                 turns.answer_the_rest();
                 let content = history::input_of(other).unwrap_or_default();
-                turns.extend(Role::User, history::inputs(content, model).map(input_block));
+                turns.extend(MessageRole::User, history::inputs(content, model).map(input_block));
             }
         }
     }
@@ -217,21 +217,21 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
     turns.turns
 }
 
-struct Turns<'a> {
-    turns: Vec<Turn<'a>>,
+struct MessageTurns<'a> {
+    turns: Vec<MessageTurn<'a>>,
     /// Calls of the last answer that have no result yet.
     unanswered: Vec<&'a str>,
 }
 
-impl<'a> Turns<'a> {
-    fn extend(&mut self, role: Role, blocks: impl Iterator<Item = Block<'a>>) {
+impl<'a> MessageTurns<'a> {
+    fn extend(&mut self, role: MessageRole, blocks: impl Iterator<Item = ContentBlock<'a>>) {
         let mut blocks = blocks.peekable();
         if blocks.peek().is_none() {
             return;
         }
         match self.turns.last_mut() {
             Some(turn) if turn.role == role => turn.content.extend(blocks),
-            _ => self.turns.push(Turn { role, content: blocks.collect() }),
+            _ => self.turns.push(MessageTurn { role, content: blocks.collect() }),
         }
     }
 
@@ -241,37 +241,39 @@ impl<'a> Turns<'a> {
         self.unanswered.remove(position);
         let content: Vec<_> = history::inputs(&result.content, model).map(input_block).collect();
         // The API takes an error only as text; with an image the words have to do.
-        let only_text = content.iter().all(|block| matches!(block, Block::Text { .. }));
-        let block = Block::ToolResult {
+        let only_text = content.iter().all(|block| matches!(block, ContentBlock::Text { .. }));
+        let block = ContentBlock::ToolResult {
             tool_use_id: history::portable_id(&result.tool_call_id, ID_LIMIT),
             content,
             is_error: result.is_error && only_text,
             cache_control: None,
         };
-        self.extend(Role::User, std::iter::once(block));
+        self.extend(MessageRole::User, std::iter::once(block));
     }
 
     fn answer_the_rest(&mut self) {
         for id in std::mem::take(&mut self.unanswered) {
-            let block = Block::ToolResult {
+            let block = ContentBlock::ToolResult {
                 tool_use_id: history::portable_id(id, ID_LIMIT),
-                content: vec![Block::Text { text: NO_RESULT, cache_control: None }],
+                content: vec![ContentBlock::Text { text: NO_RESULT, cache_control: None }],
                 is_error: true,
                 cache_control: None,
             };
-            self.extend(Role::User, std::iter::once(block));
+            self.extend(MessageRole::User, std::iter::once(block));
         }
     }
 }
 
 /// Thinking is taken back only with the signature that came with it, blank text not at all.
-fn piece_block(piece: Piece<'_>) -> Option<Block<'_>> {
+fn piece_block(piece: AnswerPiece<'_>) -> Option<ContentBlock<'_>> {
     match piece {
-        Piece::Text { text, .. } if text.trim().is_empty() => None,
-        Piece::Text { text, .. } => Some(Block::Text { text, cache_control: None }),
-        Piece::Thinking { text, signature } => Some(Block::Thinking { thinking: text, signature: signature? }),
-        Piece::RedactedThinking(data) => Some(Block::RedactedThinking { data }),
-        Piece::Call { call, .. } => Some(Block::ToolUse {
+        AnswerPiece::Text { text, .. } if text.trim().is_empty() => None,
+        AnswerPiece::Text { text, .. } => Some(ContentBlock::Text { text, cache_control: None }),
+        AnswerPiece::Thinking { text, signature } => {
+            Some(ContentBlock::Thinking { thinking: text, signature: signature? })
+        }
+        AnswerPiece::RedactedThinking(data) => Some(ContentBlock::RedactedThinking { data }),
+        AnswerPiece::Call { call, .. } => Some(ContentBlock::ToolUse {
             id: history::portable_id(&call.id, ID_LIMIT),
             name: history::portable_id(&call.name, NAME_LIMIT),
             input: &call.arguments,
@@ -279,14 +281,15 @@ fn piece_block(piece: Piece<'_>) -> Option<Block<'_>> {
     }
 }
 
-fn input_block(input: Input<'_>) -> Block<'_> {
+fn input_block(input: InputPiece<'_>) -> ContentBlock<'_> {
     match input {
-        Input::Text(text) => Block::Text { text, cache_control: None },
-        Input::Image(image) if !IMAGE_TYPES.contains(&image.mime_type.as_str()) => {
-            Block::Text { text: IMAGE_OF_OTHER_TYPE, cache_control: None }
+        InputPiece::Text(text) => ContentBlock::Text { text, cache_control: None },
+        InputPiece::Image(image) if !IMAGE_TYPES.contains(&image.mime_type.as_str()) => {
+            ContentBlock::Text { text: IMAGE_OF_OTHER_TYPE, cache_control: None }
         }
-        Input::Image(ImageContent { data, mime_type }) => {
-            Block::Image { source: Source { r#type: "base64", media_type: mime_type, data }, cache_control: None }
-        }
+        InputPiece::Image(ImageContent { data, mime_type }) => ContentBlock::Image {
+            source: ImageSource { r#type: "base64", media_type: mime_type, data },
+            cache_control: None,
+        },
     }
 }

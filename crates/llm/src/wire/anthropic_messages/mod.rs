@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use omp_types::{Model, ModelError, Request};
 
-use super::{Call, Decoder, Wire, endpoint};
+use super::{Decoder, WireApi, WireCall, endpoint};
 use crate::auth::Credential;
 pub(crate) use thinking::INTERLEAVED_BETA;
-use thinking::Plan;
+use thinking::ThinkingPlan;
 
 const API_VERSION: &str = "2023-06-01";
 
@@ -23,11 +23,11 @@ const OAUTH_TOKEN_PREFIX: &str = "sk-ant-oat";
 
 pub(crate) struct AnthropicMessages;
 
-impl Wire for AnthropicMessages {
-    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError> {
-        let plan = Plan::new(request);
+impl WireApi for AnthropicMessages {
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<WireCall, ModelError> {
+        let plan = ThinkingPlan::new(request);
         let body = encode::body(request, &plan)?;
-        Ok(Call { url: url(&request.model.base_url), headers: headers(&request.model, credential, &plan), body })
+        Ok(WireCall { url: url(&request.model.base_url), headers: headers(&request.model, credential, &plan), body })
     }
 
     fn decoder(&self, model: Arc<Model>) -> Box<dyn Decoder> {
@@ -43,7 +43,7 @@ fn url(base: &str) -> String {
     endpoint::join(base, "v1/messages")
 }
 
-fn headers(model: &Model, credential: &Credential, plan: &Plan) -> Vec<(String, String)> {
+fn headers(model: &Model, credential: &Credential, plan: &ThinkingPlan) -> Vec<(String, String)> {
     let key = match credential {
         Credential::None => None,
         Credential::ApiKey(key) => Some(("x-api-key", key.clone())),
@@ -60,7 +60,7 @@ fn headers(model: &Model, credential: &Credential, plan: &Plan) -> Vec<(String, 
 }
 
 /// What the user configured, then what this request needs.
-fn betas(model: &Model, credential: &Credential, plan: &Plan) -> String {
+fn betas(model: &Model, credential: &Credential, plan: &ThinkingPlan) -> String {
     let configured = model.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER));
     let mut betas: Vec<_> =
         configured.flat_map(|(_, value)| value.split(',')).map(|beta| beta.trim().to_owned()).collect();

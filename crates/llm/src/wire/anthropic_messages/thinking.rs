@@ -20,17 +20,17 @@ pub(crate) const INTERLEAVED_BETA: &str = "interleaved-thinking-2025-05-14";
 
 /// What a request says about thinking and length.
 #[derive(Debug, PartialEq)]
-pub(super) struct Plan<'a> {
+pub(super) struct ThinkingPlan<'a> {
     pub model: &'a str,
     pub max_tokens: u64,
-    pub thinking: Option<Thinking>,
+    pub thinking: Option<ThinkingParam>,
     pub effort: Option<&'a str>,
     interleaved: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Thinking {
+pub(super) enum ThinkingParam {
     Enabled {
         budget_tokens: u64,
     },
@@ -40,7 +40,7 @@ pub(super) enum Thinking {
     },
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ThinkingPlan<'a> {
     pub fn new(request: &'a Request) -> Self {
         let model = &*request.model;
         let level = level(model, request.thinking);
@@ -70,7 +70,7 @@ impl<'a> Plan<'a> {
         match support.map(|support| support.mode.as_str()) {
             Some("anthropic-adaptive") => {
                 let shown = support.is_some_and(|support| support.supports_display);
-                self.thinking = Some(Thinking::Adaptive { display: shown.then_some("summarized") });
+                self.thinking = Some(ThinkingParam::Adaptive { display: shown.then_some("summarized") });
                 self.effort = word;
             }
             mode => {
@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
         }
         let budget = budget.min(self.max_tokens.saturating_sub(SMALLEST_BUDGET));
         if budget >= SMALLEST_BUDGET {
-            self.thinking = Some(Thinking::Enabled { budget_tokens: budget });
+            self.thinking = Some(ThinkingParam::Enabled { budget_tokens: budget });
             self.interleaved = self.model.contains("claude");
         }
     }
@@ -150,7 +150,7 @@ mod tests {
         let mut request = sample::request(model, Vec::new());
         request.thinking = level;
         request.max_tokens = max_tokens;
-        let plan = Plan::new(&request);
+        let plan = ThinkingPlan::new(&request);
         let thinking = plan.thinking.map(|thinking| serde_json::to_string(&thinking).unwrap());
         let betas: Vec<_> = plan.betas().map(|beta| beta.split('-').next().unwrap()).collect();
         format!(
@@ -233,6 +233,6 @@ mod tests {
     fn a_model_that_does_not_reason_is_not_asked_to() {
         let model = Model { reasoning: false, ..sample::model(Api::AnthropicMessages) };
         let request = sample::request(model, Vec::new());
-        assert_eq!(Plan::new(&request).thinking, None);
+        assert_eq!(ThinkingPlan::new(&request).thinking, None);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::is_gemini_3;
-use crate::wire::history::{self, Input, Piece};
+use crate::wire::history::{self, AnswerPiece, InputPiece};
 
 /// Google's own word for "this call was made by another model": without any signature Gemini 3 refuses the call.
 const FOREIGN_CALL: &str = "skip_thought_signature_validator";
@@ -16,14 +16,14 @@ const ID_LIMIT: usize = 64;
 pub(super) const NAME_LIMIT: usize = 64;
 
 #[derive(Serialize)]
-pub(super) struct Content<'a> {
+pub(super) struct RequestContent<'a> {
     role: &'static str,
-    parts: Vec<Part<'a>>,
+    parts: Vec<RequestPart<'a>>,
 }
 
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+struct RequestPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -31,7 +31,7 @@ struct Part<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     inline_data: Option<InlineData<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    function_call: Option<FunctionCall<'a>>,
+    function_call: Option<SentFunctionCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     function_response: Option<FunctionResponse<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ struct InlineData<'a> {
 }
 
 #[derive(Serialize)]
-struct FunctionCall<'a> {
+struct SentFunctionCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<Cow<'a, str>>,
     name: Cow<'a, str>,
@@ -58,19 +58,19 @@ struct FunctionResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<Cow<'a, str>>,
     name: Cow<'a, str>,
-    response: Outcome<'a>,
+    response: FunctionOutcome<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<Part<'a>>,
+    parts: Vec<RequestPart<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Outcome<'a> {
+enum FunctionOutcome<'a> {
     Output(Cow<'a, str>),
     Error(Cow<'a, str>),
 }
 
-pub(super) fn contents(request: &Request) -> Vec<Content<'_>> {
+pub(super) fn contents(request: &Request) -> Vec<RequestContent<'_>> {
     let model = &*request.model;
     let mut contents = Contents {
         model,
@@ -101,17 +101,17 @@ struct Contents<'a> {
     model: &'a Model,
     is_gemini_3: bool,
     sends_ids: bool,
-    sent: Vec<Content<'a>>,
+    sent: Vec<RequestContent<'a>>,
     /// Results since the last answer: they must stand in one content.
-    results: Vec<Part<'a>>,
+    results: Vec<RequestPart<'a>>,
     /// Their images, for models that take none within a result.
     images: Vec<&'a ImageContent>,
 }
 
 impl<'a> Contents<'a> {
-    fn push(&mut self, role: &'static str, parts: Vec<Part<'a>>) {
+    fn push(&mut self, role: &'static str, parts: Vec<RequestPart<'a>>) {
         if !parts.is_empty() {
-            self.sent.push(Content { role, parts });
+            self.sent.push(RequestContent { role, parts });
         }
     }
 
@@ -121,27 +121,31 @@ impl<'a> Contents<'a> {
         let mut first_call = true;
         for piece in history::pieces(answer, self.model) {
             match piece {
-                Piece::Text { text, signature } => {
-                    parts.push(Part { text: Some(text), thought_signature: signature, ..Part::default() });
+                AnswerPiece::Text { text, signature } => {
+                    parts.push(RequestPart {
+                        text: Some(text),
+                        thought_signature: signature,
+                        ..RequestPart::default()
+                    });
                 }
                 // Thoughts are sent back only for their signature; the model does not read them.
-                Piece::Thinking { text, signature: Some(signature) } => {
-                    parts.push(Part {
+                AnswerPiece::Thinking { text, signature: Some(signature) } => {
+                    parts.push(RequestPart {
                         text: Some(text),
                         thought: true,
                         thought_signature: Some(signature),
-                        ..Part::default()
+                        ..RequestPart::default()
                     });
                 }
-                Piece::Thinking { .. } | Piece::RedactedThinking(_) => {}
-                Piece::Call { call, signature } => {
+                AnswerPiece::Thinking { .. } | AnswerPiece::RedactedThinking(_) => {}
+                AnswerPiece::Call { call, signature } => {
                     // Of parallel calls only the first is signed.
                     let stand_in = (self.is_gemini_3 && first_call).then_some(FOREIGN_CALL);
                     first_call = false;
                     let name = history::portable_id(&call.name, NAME_LIMIT);
-                    let call = FunctionCall { id: self.id(&call.id), name, args: &call.arguments };
+                    let call = SentFunctionCall { id: self.id(&call.id), name, args: &call.arguments };
                     let thought_signature = signature.or(stand_in);
-                    parts.push(Part { function_call: Some(call), thought_signature, ..Part::default() });
+                    parts.push(RequestPart { function_call: Some(call), thought_signature, ..RequestPart::default() });
                 }
             }
         }
@@ -151,7 +155,7 @@ impl<'a> Contents<'a> {
     fn result(&mut self, result: &'a ToolResultMessage) {
         let (text, images) = history::result_text_and_images(result, self.model);
         let parts = if self.is_gemini_3 {
-            images.into_iter().map(|image| part(Input::Image(image))).collect()
+            images.into_iter().map(|image| part(InputPiece::Image(image))).collect()
         } else {
             self.images.extend(images);
             Vec::new()
@@ -159,10 +163,10 @@ impl<'a> Contents<'a> {
         let response = FunctionResponse {
             id: self.id(&result.tool_call_id),
             name: history::portable_id(&result.tool_name, NAME_LIMIT),
-            response: if result.is_error { Outcome::Error(text) } else { Outcome::Output(text) },
+            response: if result.is_error { FunctionOutcome::Error(text) } else { FunctionOutcome::Output(text) },
             parts,
         };
-        self.results.push(Part { function_response: Some(response), ..Part::default() });
+        self.results.push(RequestPart { function_response: Some(response), ..RequestPart::default() });
     }
 
     fn flush_results(&mut self) {
@@ -170,8 +174,8 @@ impl<'a> Contents<'a> {
         self.push("user", results);
         if !self.images.is_empty() {
             let images = std::mem::take(&mut self.images);
-            let heading = std::iter::once(Part { text: Some(RESULT_IMAGES), ..Part::default() });
-            let parts = heading.chain(images.into_iter().map(|image| part(Input::Image(image)))).collect();
+            let heading = std::iter::once(RequestPart { text: Some(RESULT_IMAGES), ..RequestPart::default() });
+            let parts = heading.chain(images.into_iter().map(|image| part(InputPiece::Image(image)))).collect();
             self.push("user", parts);
         }
     }
@@ -181,12 +185,12 @@ impl<'a> Contents<'a> {
     }
 }
 
-fn part(input: Input<'_>) -> Part<'_> {
+fn part(input: InputPiece<'_>) -> RequestPart<'_> {
     match input {
-        Input::Text(text) => Part { text: Some(text), ..Part::default() },
-        Input::Image(image) => {
+        InputPiece::Text(text) => RequestPart { text: Some(text), ..RequestPart::default() },
+        InputPiece::Image(image) => {
             let inline_data = InlineData { mime_type: &image.mime_type, data: &image.data };
-            Part { inline_data: Some(inline_data), ..Part::default() }
+            RequestPart { inline_data: Some(inline_data), ..RequestPart::default() }
         }
     }
 }

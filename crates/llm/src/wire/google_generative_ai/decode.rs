@@ -85,13 +85,13 @@ struct TokenCounts {
 
 pub(super) struct GoogleDecoder {
     model: Arc<Model>,
-    open: Open,
+    open: OpenPart,
     stop: Option<StopReason>,
 }
 
 /// The block that goes on as long as parts of its kind follow each other.
 #[derive(Clone, Copy, PartialEq)]
-enum Open {
+enum OpenPart {
     Nothing,
     Text(usize),
     Thinking(usize),
@@ -99,7 +99,7 @@ enum Open {
 
 impl GoogleDecoder {
     pub(super) fn new(model: Arc<Model>) -> Self {
-        Self { model, open: Open::Nothing, stop: None }
+        Self { model, open: OpenPart::Nothing, stop: None }
     }
 }
 
@@ -208,25 +208,25 @@ impl GoogleDecoder {
 
     fn say(&mut self, text: &str, answer: &mut MessageBuilder) {
         let index = match self.open {
-            Open::Text(index) => index,
+            OpenPart::Text(index) => index,
             _ => {
                 self.close_open(answer);
                 answer.open_text()
             }
         };
-        self.open = Open::Text(index);
+        self.open = OpenPart::Text(index);
         answer.push_text(index, text);
     }
 
     fn think(&mut self, text: &str, answer: &mut MessageBuilder) {
         let index = match self.open {
-            Open::Thinking(index) => index,
+            OpenPart::Thinking(index) => index,
             _ => {
                 self.close_open(answer);
                 answer.open_thinking()
             }
         };
-        self.open = Open::Thinking(index);
+        self.open = OpenPart::Thinking(index);
         answer.push_thinking(index, text);
     }
 
@@ -234,11 +234,11 @@ impl GoogleDecoder {
     fn sign_last(&mut self, signature: &str, answer: &mut MessageBuilder) {
         let signature = Some(signature.to_owned());
         match self.open {
-            Open::Thinking(index) => answer.edit_thinking(index, |block| block.thinking_signature = signature),
-            Open::Text(index) => answer.edit_text(index, |block| block.text_signature = signature),
-            Open::Nothing => {
+            OpenPart::Thinking(index) => answer.edit_thinking(index, |block| block.thinking_signature = signature),
+            OpenPart::Text(index) => answer.edit_text(index, |block| block.text_signature = signature),
+            OpenPart::Nothing => {
                 let index = answer.open_text();
-                self.open = Open::Text(index);
+                self.open = OpenPart::Text(index);
                 answer.edit_text(index, |block| block.text_signature = signature);
             }
         }
@@ -261,7 +261,8 @@ impl GoogleDecoder {
     }
 
     fn close_open(&mut self, answer: &mut MessageBuilder) {
-        if let Open::Text(index) | Open::Thinking(index) = std::mem::replace(&mut self.open, Open::Nothing) {
+        if let OpenPart::Text(index) | OpenPart::Thinking(index) = std::mem::replace(&mut self.open, OpenPart::Nothing)
+        {
             answer.close(index);
         }
     }

@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 use omp_types::{Model, ModelError, Request};
 
-use super::{Call, Decoder, Wire, endpoint};
+use super::{Decoder, WireApi, WireCall, endpoint};
 use crate::auth::Credential;
 
 pub(crate) struct GoogleGenerativeAi;
 
-impl Wire for GoogleGenerativeAi {
-    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError> {
+impl WireApi for GoogleGenerativeAi {
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<WireCall, ModelError> {
         let model = &*request.model;
         let path = format!("models/{}:streamGenerateContent?alt=sse", model.id);
-        Ok(Call {
+        Ok(WireCall {
             url: endpoint::join(&model.base_url, &path),
             headers: headers(model, credential),
             body: request::body(request)?,

@@ -6,22 +6,22 @@ use omp_types::{Model, ModelError, Request, ThinkingLevel, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::contents::{Content, NAME_LIMIT, contents};
+use super::contents::{NAME_LIMIT, RequestContent, contents};
 use super::{is_gemini_3, schema};
 use crate::wire::{self, effort, history, json};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct GoogleBody<'a> {
     #[serde(skip_serializing_if = "GenerationConfig::is_empty")]
     generation_config: GenerationConfig,
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<SystemInstruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<[Tools<'a>; 1]>,
+    tools: Option<[FunctionTools<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<ToolConfig<'a>>,
-    contents: Vec<Content<'a>>,
+    contents: Vec<RequestContent<'a>>,
 }
 
 #[derive(Serialize)]
@@ -69,12 +69,12 @@ struct SystemText<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tools<'a> {
-    function_declarations: Vec<Function<'a>>,
+struct FunctionTools<'a> {
+    function_declarations: Vec<FunctionDeclaration<'a>>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct FunctionDeclaration<'a> {
     name: Cow<'a, str>,
     description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,14 +89,14 @@ impl GenerationConfig {
 
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
     let system = Some(&*request.system).filter(|text| !text.trim().is_empty());
-    let body = Body {
+    let body = GoogleBody {
         generation_config: GenerationConfig {
             max_output_tokens: request.max_tokens,
             thinking_config: thinking(&request.model, request.thinking),
         },
         system_instruction: system.map(|text| SystemInstruction { parts: [SystemText { text }] }),
         tools: (!request.tools.is_empty())
-            .then(|| [Tools { function_declarations: request.tools.iter().map(function).collect() }]),
+            .then(|| [FunctionTools { function_declarations: request.tools.iter().map(function).collect() }]),
         tool_config: request.terms.tool.as_deref().map(tool_config),
         contents: contents(request),
     };
@@ -108,9 +108,13 @@ fn tool_config(name: &str) -> ToolConfig<'_> {
     ToolConfig { function_calling_config: CallingConfig { mode: "ANY", allowed_function_names } }
 }
 
-fn function(tool: &ToolSpec) -> Function<'_> {
+fn function(tool: &ToolSpec) -> FunctionDeclaration<'_> {
     let name = history::portable_id(&tool.name, NAME_LIMIT);
-    Function { name, description: &tool.description, parameters: schema::parameters(&wire::schema::parameters(tool)) }
+    FunctionDeclaration {
+        name,
+        description: &tool.description,
+        parameters: schema::parameters(&wire::schema::parameters(tool)),
+    }
 }
 
 /// By level for Gemini 3, by a budget of tokens before it. Off is said aloud, because these models think unasked; those

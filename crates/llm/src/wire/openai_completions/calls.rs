@@ -9,7 +9,7 @@ use super::chunk::{CallDelta, FunctionDelta};
 use crate::wire::{history, json};
 
 #[derive(Default)]
-pub(super) struct Calls {
+pub(super) struct StreamedCalls {
     open: Vec<OpenCall>,
 }
 
@@ -20,7 +20,7 @@ struct OpenCall {
     block: usize,
 }
 
-impl Calls {
+impl StreamedCalls {
     pub(super) fn add(&mut self, piece: &CallDelta<'_>, answer: &mut MessageBuilder) {
         let id = piece.id.as_deref().unwrap_or_default();
         let name = piece.function.as_ref().and_then(|function| function.name.as_deref()).unwrap_or_default();

@@ -8,7 +8,7 @@ use omp_types::{ErrorKind, Model, ModelError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::wire::endpoint::{self, Vendor};
+use crate::wire::endpoint::{self, ServerVendor};
 
 /// The `compat` of a model. Keys this program does not know are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -126,41 +126,45 @@ fn detect(model: &Model) -> Compat {
     Compat { request: detect_request(vendor), messages: detect_messages(vendor, model), extras: Extras::default() }
 }
 
-fn detect_request(vendor: Vendor) -> RequestCompat {
+fn detect_request(vendor: ServerVendor) -> RequestCompat {
     RequestCompat {
-        supports_store: vendor == Vendor::OpenAi,
-        supports_reasoning_effort: !matches!(vendor, Vendor::Xai | Vendor::Zai | Vendor::Moonshot | Vendor::Mistral),
+        supports_store: vendor == ServerVendor::OpenAi,
+        supports_reasoning_effort: !matches!(
+            vendor,
+            ServerVendor::Xai | ServerVendor::Zai | ServerVendor::Moonshot | ServerVendor::Mistral
+        ),
         // Mistral counts tokens unasked and refuses fields it does not know.
-        supports_usage_in_streaming: vendor != Vendor::Mistral,
-        supports_strict_mode: vendor == Vendor::OpenAi,
-        supports_prompt_cache_key: vendor == Vendor::OpenAi,
-        omits_default_max_tokens: matches!(vendor, Vendor::OpenAi | Vendor::Copilot | Vendor::Local),
+        supports_usage_in_streaming: vendor != ServerVendor::Mistral,
+        supports_strict_mode: vendor == ServerVendor::OpenAi,
+        supports_prompt_cache_key: vendor == ServerVendor::OpenAi,
+        omits_default_max_tokens: matches!(vendor, ServerVendor::OpenAi | ServerVendor::Copilot | ServerVendor::Local),
         max_tokens_field: match vendor {
-            Vendor::OpenAi | Vendor::Cerebras | Vendor::Groq => MaxTokensField::MaxCompletionTokens,
+            ServerVendor::OpenAi | ServerVendor::Cerebras | ServerVendor::Groq => MaxTokensField::MaxCompletionTokens,
             _ => MaxTokensField::MaxTokens,
         },
         thinking_format: match vendor {
-            Vendor::OpenRouter => ThinkingFormat::Openrouter,
-            Vendor::Zai | Vendor::Moonshot => ThinkingFormat::Zai,
-            Vendor::DeepSeek => ThinkingFormat::Deepseek,
-            Vendor::Qwen => ThinkingFormat::Qwen,
+            ServerVendor::OpenRouter => ThinkingFormat::Openrouter,
+            ServerVendor::Zai | ServerVendor::Moonshot => ThinkingFormat::Zai,
+            ServerVendor::DeepSeek => ThinkingFormat::Deepseek,
+            ServerVendor::Qwen => ThinkingFormat::Qwen,
             _ => ThinkingFormat::Openai,
         },
         reasoning_effort_map: BTreeMap::new(),
     }
 }
 
-fn detect_messages(vendor: Vendor, model: &Model) -> MessageCompat {
-    let is_mistral = vendor == Vendor::Mistral;
+fn detect_messages(vendor: ServerVendor, model: &Model) -> MessageCompat {
+    let is_mistral = vendor == ServerVendor::Mistral;
     let is_claude = model.id.starts_with("anthropic/") || model.id.contains("claude");
     MessageCompat {
-        supports_developer_role: vendor == Vendor::OpenAi,
+        supports_developer_role: vendor == ServerVendor::OpenAi,
         requires_tool_result_name: is_mistral,
         requires_assistant_after_tool_result: is_mistral,
         requires_thinking_as_text: is_mistral,
         requires_mistral_tool_ids: is_mistral,
-        requires_reasoning_content: model.reasoning && matches!(vendor, Vendor::DeepSeek | Vendor::Moonshot),
-        supports_cache_control: vendor == Vendor::OpenRouter && is_claude,
+        requires_reasoning_content: model.reasoning
+            && matches!(vendor, ServerVendor::DeepSeek | ServerVendor::Moonshot),
+        supports_cache_control: vendor == ServerVendor::OpenRouter && is_claude,
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use omp_types::{MessageBuilder, Model, ModelError, StopReason};
 use serde_json::value::RawValue;
 
-use super::calls::Calls;
+use super::calls::StreamedCalls;
 use super::chunk::{Choice, Chunk, ContentPart, Delta, ReasoningDetail, TokenCounts};
 use crate::errors;
 use crate::wire::Decoder;
@@ -17,14 +17,14 @@ use crate::wire::json::{self, cut_off};
 
 pub(super) struct ChatDecoder {
     model: Arc<Model>,
-    open: Open,
-    calls: Calls,
+    open: OpenBlock,
+    calls: StreamedCalls,
     stop: Option<StopReason>,
 }
 
 /// The block that text or thinking goes on in.
 #[derive(Clone, Copy, PartialEq)]
-enum Open {
+enum OpenBlock {
     Nothing,
     Text(usize),
     Thinking(usize),
@@ -32,7 +32,7 @@ enum Open {
 
 impl ChatDecoder {
     pub(super) fn new(model: Arc<Model>) -> Self {
-        Self { model, open: Open::Nothing, calls: Calls::default(), stop: None }
+        Self { model, open: OpenBlock::Nothing, calls: StreamedCalls::default(), stop: None }
     }
 }
 
@@ -151,11 +151,11 @@ impl ChatDecoder {
 
     fn say(&mut self, text: &str, answer: &mut MessageBuilder) {
         let index = match self.open {
-            Open::Text(index) => index,
+            OpenBlock::Text(index) => index,
             _ => {
                 self.close_open(answer);
                 let index = answer.open_text();
-                self.open = Open::Text(index);
+                self.open = OpenBlock::Text(index);
                 index
             }
         };
@@ -164,12 +164,12 @@ impl ChatDecoder {
 
     fn think(&mut self, field: &'static str, text: &str, answer: &mut MessageBuilder) {
         let index = match self.open {
-            Open::Thinking(index) => index,
+            OpenBlock::Thinking(index) => index,
             _ => {
                 self.close_open(answer);
                 let index = answer.open_thinking();
                 answer.edit_thinking(index, |block| block.thinking_signature = Some(field.to_owned()));
-                self.open = Open::Thinking(index);
+                self.open = OpenBlock::Thinking(index);
                 index
             }
         };
@@ -177,7 +177,9 @@ impl ChatDecoder {
     }
 
     fn close_open(&mut self, answer: &mut MessageBuilder) {
-        if let Open::Text(index) | Open::Thinking(index) = std::mem::replace(&mut self.open, Open::Nothing) {
+        if let OpenBlock::Text(index) | OpenBlock::Thinking(index) =
+            std::mem::replace(&mut self.open, OpenBlock::Nothing)
+        {
             answer.close(index);
         }
     }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::compat::MessageCompat;
-use crate::wire::history::{self, Input, Piece};
+use crate::wire::history::{self, AnswerPiece, InputPiece};
 use crate::wire::json;
 
 /// OpenAI takes no longer call ids.
@@ -30,14 +30,14 @@ pub(super) enum ChatMessage<'a> {
     User {
         content: ChatContent<'a>,
     },
-    Assistant(Answer<'a>),
+    Assistant(AssistantAnswer<'a>),
     Tool {
         tool_call_id: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<Cow<'a, str>>,
         content: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<CacheControl>,
+        cache_control: Option<CompletionsCacheControl>,
     },
 }
 
@@ -45,16 +45,16 @@ pub(super) enum ChatMessage<'a> {
 #[serde(untagged)]
 pub(super) enum ChatContent<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ChatPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Part<'a> {
+pub(super) enum ChatPart<'a> {
     Text {
         text: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<CacheControl>,
+        cache_control: Option<CompletionsCacheControl>,
     },
     ImageUrl {
         image_url: ImageUrl<'a>,
@@ -68,7 +68,7 @@ pub(super) struct ImageUrl<'a> {
 }
 
 #[derive(Clone, Copy, Serialize)]
-pub(super) struct CacheControl {
+pub(super) struct CompletionsCacheControl {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub(super) struct CacheControl {
 }
 
 #[derive(Default, Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct AssistantAnswer<'a> {
     content: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<Cow<'a, str>>,
@@ -142,7 +142,7 @@ impl<'a> Chat<'a> {
         }
         let content = if self.compat.supports_cache_control {
             let cache_control = Some(cache_control(self.request));
-            ChatContent::Parts(vec![Part::Text { text: system, cache_control }])
+            ChatContent::Parts(vec![ChatPart::Text { text: system, cache_control }])
         } else {
             ChatContent::Text(Cow::Borrowed(system))
         };
@@ -160,16 +160,16 @@ impl<'a> Chat<'a> {
     }
 
     /// One string where that is enough: many servers take nothing else.
-    fn content_of(&self, inputs: &[Input<'a>]) -> ChatContent<'a> {
-        let has_image = inputs.iter().any(|input| matches!(input, Input::Image(_)));
+    fn content_of(&self, inputs: &[InputPiece<'a>]) -> ChatContent<'a> {
+        let has_image = inputs.iter().any(|input| matches!(input, InputPiece::Image(_)));
         if has_image || self.compat.supports_cache_control {
             return ChatContent::Parts(inputs.iter().map(|input| part(*input)).collect());
         }
         let texts: Vec<&str> = inputs
             .iter()
             .filter_map(|input| match input {
-                Input::Text(text) => Some(*text),
-                Input::Image(_) => None,
+                InputPiece::Text(text) => Some(*text),
+                InputPiece::Image(_) => None,
             })
             .collect();
         ChatContent::Text(history::joined(&texts, "\n"))
@@ -179,7 +179,7 @@ impl<'a> Chat<'a> {
         if self.compat.requires_assistant_after_tool_result
             && matches!(self.sent.last(), Some(ChatMessage::Tool { .. }))
         {
-            let bridge = Answer { content: Some(Cow::Borrowed(BRIDGE)), ..Answer::default() };
+            let bridge = AssistantAnswer { content: Some(Cow::Borrowed(BRIDGE)), ..AssistantAnswer::default() };
             self.sent.push(ChatMessage::Assistant(bridge));
         }
         self.sent.push(ChatMessage::User { content });
@@ -187,16 +187,18 @@ impl<'a> Chat<'a> {
 
     fn answer(&mut self, answer: &'a AssistantMessage) {
         self.flush_images();
-        let mut entry = Answer::default();
+        let mut entry = AssistantAnswer::default();
         let mut texts: Vec<Cow<'a, str>> = Vec::new();
         for piece in history::pieces(answer, &self.request.model) {
             match piece {
-                Piece::Text { text, .. } if text.trim().is_empty() => {}
-                Piece::Text { text, .. } => texts.push(Cow::Borrowed(text)),
-                Piece::Thinking { text, .. } if self.compat.requires_thinking_as_text => texts.extend(as_text(text)),
-                Piece::Thinking { text, signature } => entry.think(text, signature),
-                Piece::RedactedThinking(_) => {}
-                Piece::Call { call, signature } => {
+                AnswerPiece::Text { text, .. } if text.trim().is_empty() => {}
+                AnswerPiece::Text { text, .. } => texts.push(Cow::Borrowed(text)),
+                AnswerPiece::Thinking { text, .. } if self.compat.requires_thinking_as_text => {
+                    texts.extend(as_text(text))
+                }
+                AnswerPiece::Thinking { text, signature } => entry.think(text, signature),
+                AnswerPiece::RedactedThinking(_) => {}
+                AnswerPiece::Call { call, signature } => {
                     // A signature here is an encrypted thought that belongs to the call.
                     entry
                         .reasoning_details
@@ -239,8 +241,8 @@ impl<'a> Chat<'a> {
             return;
         }
         let images = std::mem::take(&mut self.images);
-        let mut parts = vec![Part::Text { text: RESULT_IMAGES, cache_control: None }];
-        parts.extend(images.into_iter().map(|url| Part::ImageUrl { image_url: ImageUrl { url } }));
+        let mut parts = vec![ChatPart::Text { text: RESULT_IMAGES, cache_control: None }];
+        parts.extend(images.into_iter().map(|url| ChatPart::ImageUrl { image_url: ImageUrl { url } }));
         self.user(ChatContent::Parts(parts));
     }
 
@@ -254,7 +256,7 @@ impl<'a> Chat<'a> {
     }
 }
 
-impl<'a> Answer<'a> {
+impl<'a> AssistantAnswer<'a> {
     /// Thinking goes back in the field it came in, which its signature names.
     fn think(&mut self, text: &'a str, field: Option<&str>) {
         let field = match field {
@@ -282,19 +284,19 @@ fn concatenated(mut texts: Vec<Cow<'_, str>>) -> Option<Cow<'_, str>> {
     }
 }
 
-fn part(input: Input<'_>) -> Part<'_> {
+fn part(input: InputPiece<'_>) -> ChatPart<'_> {
     match input {
-        Input::Text(text) => Part::Text { text, cache_control: None },
-        Input::Image(url) => Part::ImageUrl { image_url: ImageUrl { url } },
+        InputPiece::Text(text) => ChatPart::Text { text, cache_control: None },
+        InputPiece::Image(url) => ChatPart::ImageUrl { image_url: ImageUrl { url } },
     }
 }
 
-fn cache_control(request: &Request) -> CacheControl {
-    CacheControl { kind: "ephemeral", ttl: (request.cache == CacheRetention::Long).then_some("1h") }
+fn cache_control(request: &Request) -> CompletionsCacheControl {
+    CompletionsCacheControl { kind: "ephemeral", ttl: (request.cache == CacheRetention::Long).then_some("1h") }
 }
 
 /// Puts the moving cache marker on the newest input or result.
-fn mark_last(sent: &mut [ChatMessage<'_>], marker: CacheControl) {
+fn mark_last(sent: &mut [ChatMessage<'_>], marker: CompletionsCacheControl) {
     for message in sent.iter_mut().rev() {
         match message {
             ChatMessage::Tool { cache_control, .. } => {
@@ -303,8 +305,8 @@ fn mark_last(sent: &mut [ChatMessage<'_>], marker: CacheControl) {
             }
             ChatMessage::User { content: ChatContent::Parts(parts) } => {
                 let last_text = parts.iter_mut().rev().find_map(|part| match part {
-                    Part::Text { cache_control, .. } => Some(cache_control),
-                    Part::ImageUrl { .. } => None,
+                    ChatPart::Text { cache_control, .. } => Some(cache_control),
+                    ChatPart::ImageUrl { .. } => None,
                 });
                 if let Some(cache_control) = last_text {
                     *cache_control = Some(marker);

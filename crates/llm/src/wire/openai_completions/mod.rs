@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 use omp_types::{Model, ModelError, Request};
 
-use super::{Call, Decoder, Wire, endpoint};
+use super::{Decoder, WireApi, WireCall, endpoint};
 use crate::auth::Credential;
 
 pub(crate) struct OpenaiCompletions;
 
-impl Wire for OpenaiCompletions {
-    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError> {
+impl WireApi for OpenaiCompletions {
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<WireCall, ModelError> {
         let model = &*request.model;
         let compat = compat::Compat::of(model)?;
-        Ok(Call {
+        Ok(WireCall {
             url: endpoint::join(&model.base_url, "chat/completions"),
             headers: endpoint::headers(model, credential),
             body: request::body(request, &compat)?,

@@ -19,7 +19,7 @@ const DEFAULT_MAX_TOKENS: u64 = 32_000;
 const FIXED: [&str; 3] = ["stream", "tools", "messages"];
 
 pub(super) fn body(request: &Request, compat: &Compat) -> Result<Vec<u8>, ModelError> {
-    let body = Body {
+    let body = CompletionsBody {
         head: head(request, compat),
         tools: &request.tools,
         strict: compat.request.supports_strict_mode,
@@ -28,14 +28,14 @@ pub(super) fn body(request: &Request, compat: &Compat) -> Result<Vec<u8>, ModelE
     json::write(&body)
 }
 
-struct Body<'a> {
+struct CompletionsBody<'a> {
     head: Map<String, Value>,
     tools: &'a [ToolSpec],
     strict: bool,
     messages: Vec<ChatMessage<'a>>,
 }
 
-impl Serialize for Body<'_> {
+impl Serialize for CompletionsBody<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_map(None)?;
         for (key, value) in &self.head {
@@ -43,7 +43,7 @@ impl Serialize for Body<'_> {
         }
         if !self.tools.is_empty() {
             let strict = self.strict.then_some(false);
-            let tools: Vec<_> = self.tools.iter().map(|tool| Tool::new(tool, strict)).collect();
+            let tools: Vec<_> = self.tools.iter().map(|tool| CompletionsTool::new(tool, strict)).collect();
             body.serialize_entry("tools", &tools)?;
         }
         body.serialize_entry("messages", &self.messages)?;
@@ -52,7 +52,7 @@ impl Serialize for Body<'_> {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct CompletionsTool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     function: Function<'a>,
@@ -67,7 +67,7 @@ struct Function<'a> {
     strict: Option<bool>,
 }
 
-impl<'a> Tool<'a> {
+impl<'a> CompletionsTool<'a> {
     fn new(tool: &'a ToolSpec, strict: Option<bool>) -> Self {
         let name = history::portable_id(&tool.name, NAME_LIMIT);
         let parameters = schema::parameters(tool);

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::TokenCounts;
-use super::input::{Item, conversation};
+use super::input::{InputItem, conversation};
 use crate::auth::Credential;
 use crate::errors;
-use crate::wire::{Call, endpoint, json};
+use crate::wire::{WireCall, endpoint, json};
 
 /// Set under `compat.remoteCompaction` of a model whose server offers it, or does not.
 #[derive(Default, Deserialize)]
@@ -20,10 +20,10 @@ struct Offer {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct CompactBody<'a> {
     model: &'a str,
     instructions: &'a str,
-    input: Vec<Item<'a>>,
+    input: Vec<InputItem<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -43,15 +43,15 @@ fn offer(model: &Model) -> Offer {
     set.and_then(|set| Offer::deserialize(set).ok()).unwrap_or_default()
 }
 
-pub(crate) fn encode(request: &Request, credential: &Credential) -> Result<Call, ModelError> {
+pub(crate) fn encode(request: &Request, credential: &Credential) -> Result<WireCall, ModelError> {
     let model = &*request.model;
     let Offer { endpoint, model: other, .. } = offer(model);
-    let body = Body {
+    let body = CompactBody {
         model: other.as_deref().unwrap_or(&model.id),
         instructions: &request.system,
         input: conversation(request),
     };
-    Ok(Call {
+    Ok(WireCall {
         url: endpoint.unwrap_or_else(|| endpoint::join(&model.base_url, "responses/compact")),
         headers: endpoint::json_headers(model, credential),
         body: json::write(&body)?,
@@ -105,13 +105,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::{Wire, sample};
+    use crate::wire::{WireApi, sample};
 
     fn openai(id: &str) -> Model {
         Model { provider: "openai".into(), id: id.into(), ..sample::model(Api::OpenaiResponses) }
     }
 
-    fn body_of(call: Call) -> Value {
+    fn body_of(call: WireCall) -> Value {
         serde_json::from_slice(&call.body).unwrap()
     }
 

@@ -20,14 +20,14 @@ pub(super) struct ResponsesDecoder {
 }
 
 struct OpenItem {
-    kind: Kind,
+    kind: OutputItemKind,
     output_index: Option<i64>,
     id: String,
     block: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum OutputItemKind {
     Text,
     Thinking,
     Call,
@@ -48,11 +48,11 @@ impl Decoder for ResponsesDecoder {
         let event: Event = json::parse(&self.model, data)?;
         let kind = event.kind.as_deref().unwrap_or(name);
         match kind {
-            "response.output_text.delta" | "response.refusal.delta" => self.delta(Kind::Text, &event, answer),
+            "response.output_text.delta" | "response.refusal.delta" => self.delta(OutputItemKind::Text, &event, answer),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.delta(Kind::Thinking, &event, answer);
+                self.delta(OutputItemKind::Thinking, &event, answer);
             }
-            "response.function_call_arguments.delta" => self.delta(Kind::Call, &event, answer),
+            "response.function_call_arguments.delta" => self.delta(OutputItemKind::Call, &event, answer),
             "response.function_call_arguments.done" => self.arguments_done(&event, answer),
             "response.reasoning_summary_part.added" => self.next_summary(&event, answer),
             "response.output_item.added" => self.item_added(&event, answer)?,
@@ -102,7 +102,7 @@ impl ResponsesDecoder {
         Ok(event.response.map(|raw| json::parse(&self.model, raw.get())).transpose()?.unwrap_or_default())
     }
 
-    fn delta(&mut self, kind: Kind, event: &Event<'_>, answer: &mut MessageBuilder) {
+    fn delta(&mut self, kind: OutputItemKind, event: &Event<'_>, answer: &mut MessageBuilder) {
         let Some(delta) = json::string_of(event.delta) else { return };
         let block = match self.find(kind, event) {
             Some(position) => self.open[position].block,
@@ -113,7 +113,7 @@ impl ResponsesDecoder {
 
     /// Summaries come in parts; a blank line keeps them apart.
     fn next_summary(&mut self, event: &Event<'_>, answer: &mut MessageBuilder) {
-        let Some(position) = self.find(Kind::Thinking, event) else { return };
+        let Some(position) = self.find(OutputItemKind::Thinking, event) else { return };
         let block = self.open[position].block;
         if length(block, answer) > 0 {
             answer.push_thinking(block, "\n\n");
@@ -121,7 +121,7 @@ impl ResponsesDecoder {
     }
 
     fn arguments_done(&mut self, event: &Event<'_>, answer: &mut MessageBuilder) {
-        if let Some(position) = self.find(Kind::Call, event)
+        if let Some(position) = self.find(OutputItemKind::Call, event)
             && let Some(arguments) = json::text_of(event.arguments)
         {
             complete_arguments(self.open[position].block, &arguments, answer);
@@ -133,7 +133,7 @@ impl ResponsesDecoder {
         let item: Item = json::parse(&self.model, raw.get())?;
         if let Some(kind) = kind_of(&item) {
             let block = self.open(kind, event, &item, answer);
-            if kind == Kind::Call
+            if kind == OutputItemKind::Call
                 && let Some(arguments) = json::text_of(item.arguments)
             {
                 complete_arguments(block, &arguments, answer);
@@ -163,12 +163,12 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn open(&mut self, kind: Kind, event: &Event<'_>, item: &Item<'_>, answer: &mut MessageBuilder) -> usize {
+    fn open(&mut self, kind: OutputItemKind, event: &Event<'_>, item: &Item<'_>, answer: &mut MessageBuilder) -> usize {
         let id = item.id.as_deref().or(event.item_id.as_deref()).unwrap_or_default();
         let block = match kind {
-            Kind::Text => answer.open_text(),
-            Kind::Thinking => answer.open_thinking(),
-            Kind::Call => {
+            OutputItemKind::Text => answer.open_text(),
+            OutputItemKind::Thinking => answer.open_thinking(),
+            OutputItemKind::Call => {
                 let call_id = item.call_id.as_deref().unwrap_or_default();
                 let joined = ids::join(call_id, id, answer.message());
                 answer.open_tool_call(&joined, item.name.as_deref().unwrap_or_default())
@@ -179,7 +179,7 @@ impl ResponsesDecoder {
     }
 
     /// By position, else by id, else the newest of its kind.
-    fn find(&self, kind: Kind, event: &Event<'_>) -> Option<usize> {
+    fn find(&self, kind: OutputItemKind, event: &Event<'_>) -> Option<usize> {
         let same_kind = |open: &OpenItem| open.kind == kind;
         if let Some(index) = event.output_index {
             return self.open.iter().rposition(|open| same_kind(open) && open.output_index == Some(index));
@@ -209,40 +209,40 @@ impl ResponsesDecoder {
     }
 }
 
-fn kind_of(item: &Item<'_>) -> Option<Kind> {
+fn kind_of(item: &Item<'_>) -> Option<OutputItemKind> {
     match item.kind.as_deref()? {
-        "message" => Some(Kind::Text),
-        "reasoning" => Some(Kind::Thinking),
-        "function_call" => Some(Kind::Call),
+        "message" => Some(OutputItemKind::Text),
+        "reasoning" => Some(OutputItemKind::Thinking),
+        "function_call" => Some(OutputItemKind::Call),
         _ => None,
     }
 }
 
-fn push(kind: Kind, block: usize, delta: &str, answer: &mut MessageBuilder) {
+fn push(kind: OutputItemKind, block: usize, delta: &str, answer: &mut MessageBuilder) {
     match kind {
-        Kind::Text => answer.push_text(block, delta),
-        Kind::Thinking => answer.push_thinking(block, delta),
-        Kind::Call => answer.push_arguments(block, delta),
+        OutputItemKind::Text => answer.push_text(block, delta),
+        OutputItemKind::Thinking => answer.push_thinking(block, delta),
+        OutputItemKind::Call => answer.push_arguments(block, delta),
     }
 }
 
 /// Takes from the finished item what the deltas did not bring, and what must be sent back with it.
-fn settle(kind: Kind, block: usize, item: &Item<'_>, raw: &RawValue, answer: &mut MessageBuilder) {
+fn settle(kind: OutputItemKind, block: usize, item: &Item<'_>, raw: &RawValue, answer: &mut MessageBuilder) {
     match kind {
-        Kind::Text => {
+        OutputItemKind::Text => {
             if length(block, answer) == 0 {
                 answer.push_text(block, &item.text());
             }
             let signature = ids::text_signature(item.id.as_deref().unwrap_or_default(), item.phase.as_deref());
             answer.edit_text(block, |text| text.text_signature = signature);
         }
-        Kind::Thinking => {
+        OutputItemKind::Thinking => {
             if length(block, answer) == 0 {
                 answer.push_thinking(block, &item.thinking());
             }
             answer.edit_thinking(block, |thinking| thinking.thinking_signature = Some(raw.get().to_owned()));
         }
-        Kind::Call => {
+        OutputItemKind::Call => {
             if let Some(arguments) = json::text_of(item.arguments) {
                 complete_arguments(block, &arguments, answer);
             }

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ids;
-use crate::wire::endpoint::{self, Vendor};
-use crate::wire::history::{self, Input, Piece};
+use crate::wire::endpoint::{self, ServerVendor};
+use crate::wire::history::{self, AnswerPiece, InputPiece};
 use crate::wire::json;
 
 pub(super) const NAME_LIMIT: usize = 64;
@@ -20,14 +20,14 @@ const RESULT_IMAGES: &str = "Images from the tool results above:";
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Item<'a> {
+pub(super) enum InputItem<'a> {
     Message(InputMessage<'a>),
     Text(OutputMessage<'a>),
     /// An answer that the server does not know by an id: it was made by another model, or its reasoning is lost.
     Said(SaidMessage<'a>),
     /// A reasoning item exactly as the server sent it.
     Reasoning(&'a RawValue),
-    Call(FunctionCall<'a>),
+    Call(FunctionCallItem<'a>),
     Result(FunctionResult<'a>),
     /// What the server has made of an earlier part of the conversation.
     Shortened(&'a Value),
@@ -81,7 +81,7 @@ struct OutputText<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct FunctionCall<'a> {
+pub(super) struct FunctionCallItem<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,17 +97,17 @@ pub(super) struct FunctionResult<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     call_id: Cow<'a, str>,
-    output: Output<'a>,
+    output: CallOutput<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Output<'a> {
+enum CallOutput<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<InputPart<'a>>),
 }
 
-pub(super) fn input(request: &Request) -> Vec<Item<'_>> {
+pub(super) fn input(request: &Request) -> Vec<InputItem<'_>> {
     let mut items = Items::new(request);
     items.system(&request.system);
     items.conversation(request);
@@ -115,7 +115,7 @@ pub(super) fn input(request: &Request) -> Vec<Item<'_>> {
 }
 
 /// The same without the system prompt.
-pub(super) fn conversation(request: &Request) -> Vec<Item<'_>> {
+pub(super) fn conversation(request: &Request) -> Vec<InputItem<'_>> {
     let mut items = Items::new(request);
     items.conversation(request);
     items.sent
@@ -123,8 +123,8 @@ pub(super) fn conversation(request: &Request) -> Vec<Item<'_>> {
 
 struct Items<'a> {
     model: &'a Model,
-    vendor: Vendor,
-    sent: Vec<Item<'a>>,
+    vendor: ServerVendor,
+    sent: Vec<InputItem<'a>>,
     /// Images of results for servers whose results are only text; they follow the results.
     images: Vec<&'a ImageContent>,
 }
@@ -158,26 +158,26 @@ impl<'a> Items<'a> {
             return;
         }
         let set = self.model.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
-        let takes_developer = set.unwrap_or(matches!(self.vendor, Vendor::OpenAi | Vendor::Copilot));
+        let takes_developer = set.unwrap_or(matches!(self.vendor, ServerVendor::OpenAi | ServerVendor::Copilot));
         let role = if takes_developer && self.model.reasoning { "developer" } else { "system" };
         let content = vec![InputPart::InputText { text: Cow::Borrowed(system) }];
-        self.sent.push(Item::Message(InputMessage { role, content }));
+        self.sent.push(InputItem::Message(InputMessage { role, content }));
     }
 
     fn input(&mut self, content: &'a [Content]) {
         self.flush_images();
         let content: Vec<_> = history::inputs(content, self.model).map(part).collect();
         if !content.is_empty() {
-            self.sent.push(Item::Message(InputMessage { role: "user", content }));
+            self.sent.push(InputItem::Message(InputMessage { role: "user", content }));
         }
     }
 
     fn shortened(&mut self, items: &'a [Value], beside: Option<&'a str>) {
         self.flush_images();
-        self.sent.extend(items.iter().map(Item::Shortened));
+        self.sent.extend(items.iter().map(InputItem::Shortened));
         if let Some(text) = beside {
             let content = vec![InputPart::InputText { text: Cow::Borrowed(text) }];
-            self.sent.push(Item::Message(InputMessage { role: "user", content }));
+            self.sent.push(InputItem::Message(InputMessage { role: "user", content }));
         }
     }
 
@@ -190,17 +190,17 @@ impl<'a> Items<'a> {
         let own = history::is_own(answer, self.model);
         for piece in history::pieces(answer, self.model) {
             let item = match piece {
-                Piece::Thinking { signature, .. } => {
+                AnswerPiece::Thinking { signature, .. } => {
                     match signature.and_then(|json| self.reasoning(json)) {
                         Some(item) => waiting.push(item),
                         None => lost_reasoning = true,
                     }
                     continue;
                 }
-                Piece::RedactedThinking(_) => continue,
-                Piece::Text { text, .. } if text.trim().is_empty() => continue,
-                Piece::Text { text, signature } => output_message(text, signature.filter(|_| !lost_reasoning)),
-                Piece::Call { call, .. } => Item::Call(FunctionCall {
+                AnswerPiece::RedactedThinking(_) => continue,
+                AnswerPiece::Text { text, .. } if text.trim().is_empty() => continue,
+                AnswerPiece::Text { text, signature } => output_message(text, signature.filter(|_| !lost_reasoning)),
+                AnswerPiece::Call { call, .. } => InputItem::Call(FunctionCallItem {
                     kind: "function_call",
                     id: ids::call_item_id(&call.id).filter(|_| own && !lost_reasoning),
                     call_id: ids::call_id(&call.id),
@@ -215,7 +215,7 @@ impl<'a> Items<'a> {
 
     /// A reasoning item the server will understand: encrypted, since nothing is stored there; local servers keep theirs
     /// in plain text.
-    fn reasoning(&self, json: &'a str) -> Option<Item<'a>> {
+    fn reasoning(&self, json: &'a str) -> Option<InputItem<'a>> {
         #[derive(Deserialize)]
         struct Reasoning<'a> {
             #[serde(rename = "type")]
@@ -227,51 +227,51 @@ impl<'a> Items<'a> {
         }
         let reasoning: Reasoning = serde_json::from_str(json).ok()?;
         let usable = match self.vendor {
-            Vendor::Local => reasoning.content.is_some_and(|parts| !parts.is_empty()),
+            ServerVendor::Local => reasoning.content.is_some_and(|parts| !parts.is_empty()),
             _ => reasoning.encrypted_content.is_some_and(|content| !content.is_empty()),
         };
         if reasoning.kind != "reasoning" || !usable {
             return None;
         }
-        serde_json::from_str(json).ok().map(Item::Reasoning)
+        serde_json::from_str(json).ok().map(InputItem::Reasoning)
     }
 
     fn result(&mut self, result: &'a ToolResultMessage) {
         let (text, images) = history::result_text_and_images(result, self.model);
-        let output = if images.is_empty() || self.vendor == Vendor::Local {
+        let output = if images.is_empty() || self.vendor == ServerVendor::Local {
             self.images.extend(images);
-            Output::Text(text)
+            CallOutput::Text(text)
         } else {
-            Output::Parts(with_images(text, images))
+            CallOutput::Parts(with_images(text, images))
         };
         let call_id = ids::call_id(&result.tool_call_id);
-        self.sent.push(Item::Result(FunctionResult { kind: "function_call_output", call_id, output }));
+        self.sent.push(InputItem::Result(FunctionResult { kind: "function_call_output", call_id, output }));
     }
 
     fn flush_images(&mut self) {
         if !self.images.is_empty() {
             let content = with_images(Cow::Borrowed(RESULT_IMAGES), std::mem::take(&mut self.images));
-            self.sent.push(Item::Message(InputMessage { role: "user", content }));
+            self.sent.push(InputItem::Message(InputMessage { role: "user", content }));
         }
     }
 }
 
-fn output_message<'a>(text: &'a str, signature: Option<&'a str>) -> Item<'a> {
+fn output_message<'a>(text: &'a str, signature: Option<&'a str>) -> InputItem<'a> {
     let (Some(id), phase) = ids::text_item(signature) else {
-        return Item::Said(SaidMessage { kind: "message", role: "assistant", content: text });
+        return InputItem::Said(SaidMessage { kind: "message", role: "assistant", content: text });
     };
     let content = [OutputText { kind: "output_text", text, annotations: [] }];
-    Item::Text(OutputMessage { kind: "message", role: "assistant", id, status: "completed", phase, content })
+    InputItem::Text(OutputMessage { kind: "message", role: "assistant", id, status: "completed", phase, content })
 }
 
 fn with_images<'a>(text: Cow<'a, str>, images: Vec<&'a ImageContent>) -> Vec<InputPart<'a>> {
     let text = InputPart::InputText { text };
-    std::iter::once(text).chain(images.into_iter().map(|image| part(Input::Image(image)))).collect()
+    std::iter::once(text).chain(images.into_iter().map(|image| part(InputPiece::Image(image)))).collect()
 }
 
-fn part(input: Input<'_>) -> InputPart<'_> {
+fn part(input: InputPiece<'_>) -> InputPart<'_> {
     match input {
-        Input::Text(text) => InputPart::InputText { text: Cow::Borrowed(text) },
-        Input::Image(image_url) => InputPart::InputImage { detail: "auto", image_url },
+        InputPiece::Text(text) => InputPart::InputText { text: Cow::Borrowed(text) },
+        InputPiece::Image(image_url) => InputPart::InputImage { detail: "auto", image_url },
     }
 }

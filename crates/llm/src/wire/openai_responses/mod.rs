@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 use omp_types::{Model, ModelError, Request};
 
-use super::{Call, Decoder, Wire, endpoint};
+use super::{Decoder, WireApi, WireCall, endpoint};
 use crate::auth::Credential;
 
 pub(crate) struct OpenaiResponses;
 
-impl Wire for OpenaiResponses {
-    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError> {
+impl WireApi for OpenaiResponses {
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<WireCall, ModelError> {
         let model = &*request.model;
-        Ok(Call {
+        Ok(WireCall {
             url: endpoint::join(&model.base_url, "responses"),
             headers: endpoint::headers(model, credential),
             body: request::body(request)?,

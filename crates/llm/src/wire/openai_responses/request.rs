@@ -6,21 +6,21 @@ use omp_types::{CacheRetention, ModelError, Request, ToolSpec};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::input::{Item, NAME_LIMIT, input};
-use crate::wire::endpoint::{self, Vendor};
+use super::input::{InputItem, NAME_LIMIT, input};
+use crate::wire::endpoint::{self, ServerVendor};
 use crate::wire::{effort, history, json, schema};
 
 const CACHE_KEY_LIMIT: usize = 64;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ResponsesBody<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<[&'static str; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Reasoning<'a>>,
+    reasoning: Option<ReasoningParam<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,22 +30,22 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     service_tier: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<ToolChoice<'a>>,
+    tool_choice: Option<ResponsesToolChoice<'a>>,
     #[serde(flatten)]
     extra: Map<String, Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    input: Vec<Item<'a>>,
+    tools: Vec<ResponsesTool<'a>>,
+    input: Vec<InputItem<'a>>,
 }
 
 #[derive(Serialize)]
-struct Reasoning<'a> {
+struct ReasoningParam<'a> {
     effort: &'a str,
     summary: &'static str,
 }
 
 #[derive(Serialize)]
-struct ToolChoice<'a> {
+struct ResponsesToolChoice<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: Cow<'a, str>,
@@ -53,7 +53,7 @@ struct ToolChoice<'a> {
 
 /// Without `strict: false` the server would make every parameter required.
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ResponsesTool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: Cow<'a, str>,
@@ -65,13 +65,13 @@ struct Tool<'a> {
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
     let model = &*request.model;
     let effort = effort::word(model, request.thinking).filter(|_| model.reasoning);
-    let long = request.cache == CacheRetention::Long && endpoint::vendor(model) == Vendor::OpenAi;
-    let body = Body {
+    let long = request.cache == CacheRetention::Long && endpoint::vendor(model) == ServerVendor::OpenAi;
+    let body = ResponsesBody {
         model: &model.id,
         stream: true,
         store: false,
         include: model.reasoning.then_some(["reasoning.encrypted_content"]),
-        reasoning: effort.map(|effort| Reasoning { effort, summary: "auto" }),
+        reasoning: effort.map(|effort| ReasoningParam { effort, summary: "auto" }),
         max_output_tokens: request.max_tokens,
         prompt_cache_key: request.session_id.as_deref().map(|id| history::portable_id(id, CACHE_KEY_LIMIT)),
         prompt_cache_retention: long.then_some("24h"),
@@ -106,16 +106,16 @@ fn extra_body(request: &Request) -> Map<String, Value> {
     extra.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-fn tool_choice(request: &Request) -> Option<ToolChoice<'_>> {
+fn tool_choice(request: &Request) -> Option<ResponsesToolChoice<'_>> {
     let name = request.terms.tool.as_deref()?;
-    Some(ToolChoice { kind: "function", name: history::portable_id(name, NAME_LIMIT) })
+    Some(ResponsesToolChoice { kind: "function", name: history::portable_id(name, NAME_LIMIT) })
 }
 
-fn tool(tool: &ToolSpec) -> Tool<'_> {
+fn tool(tool: &ToolSpec) -> ResponsesTool<'_> {
     let name = history::portable_id(&tool.name, NAME_LIMIT);
     let mut parameters = schema::parameters(tool);
     rename_one_of(&mut parameters);
-    Tool { kind: "function", name, description: &tool.description, parameters, strict: false }
+    ResponsesTool { kind: "function", name, description: &tool.description, parameters, strict: false }
 }
 
 /// The API knows `anyOf` but not `oneOf`.

@@ -14,7 +14,7 @@ use omp_headless::Exit;
 use omp_types::Env;
 
 use crate::folder::unused::Unused;
-use crate::folder::{FolderSetup, Problem, working_folder};
+use crate::folder::{FolderProblem, FolderSetup, working_folder};
 use crate::output::{complain, print, print_quoted, warn};
 
 pub use page::markdown;
@@ -56,7 +56,7 @@ pub struct ConfigArgs {
 #[derive(Subcommand, Debug)]
 enum ConfigCommand {
     /// List every setting, its value and where it comes from
-    List(ListArgs),
+    List(ConfigListArgs),
     /// Print the value of a setting
     Get { key: String },
     /// Change a setting in your config.yml
@@ -76,7 +76,7 @@ enum ConfigCommand {
 }
 
 #[derive(Args, Debug)]
-struct ListArgs {
+struct ConfigListArgs {
     /// Only settings that are set in some file
     #[arg(long)]
     changed: bool,
@@ -86,7 +86,7 @@ struct ListArgs {
     markdown: bool,
 }
 
-pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
+pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let dirs = Dirs::from_env(env)?;
     let cwd = working_folder(args.cwd.as_deref())?;
     if let ConfigCommand::Schema = args.command {

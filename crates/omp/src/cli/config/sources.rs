@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::folder::unused::Unused;
 
 /// One thing that was found.
-struct Item<'a> {
+struct FoundItem<'a> {
     kind: &'static str,
     name: String,
     /// `None` for context files and their imports, whose path says it.
@@ -54,7 +54,7 @@ pub fn text(found: &Catalogue, unused: &Unused, home: &Path) -> String {
     out
 }
 
-/// The same for programs.
+/// What was found, as JSON.
 pub fn json(found: &Catalogue, unused: &Unused) -> Value {
     let won = items(found).into_iter().map(|item| {
         json!({
@@ -84,9 +84,9 @@ pub fn json(found: &Catalogue, unused: &Unused) -> Value {
     })
 }
 
-fn items(found: &Catalogue) -> Vec<Item<'_>> {
+fn items(found: &Catalogue) -> Vec<FoundItem<'_>> {
     let mut items = Vec::new();
-    items.extend(found.context_files.iter().map(|file| Item {
+    items.extend(found.context_files.iter().map(|file| FoundItem {
         kind: "context file",
         name: file.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         provider: None,
@@ -96,7 +96,7 @@ fn items(found: &Catalogue) -> Vec<Item<'_>> {
     items.extend(found.imports.iter().map(|import| {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let told = format!("{} in {}", name(&import.path), name(&import.by));
-        Item { kind: "import", name: told, provider: None, level: import.level, path: &import.path }
+        FoundItem { kind: "import", name: told, provider: None, level: import.level, path: &import.path }
     }));
     let parts = [&found.system, &found.append_system, &found.title_system];
     items.extend(parts.into_iter().flatten().map(|file| item("system prompt", &file.name, &file.source)));
@@ -118,9 +118,9 @@ fn items(found: &Catalogue) -> Vec<Item<'_>> {
     items
 }
 
-fn item<'a>(kind: &'static str, name: &str, source: &'a ItemSource) -> Item<'a> {
+fn item<'a>(kind: &'static str, name: &str, source: &'a ItemSource) -> FoundItem<'a> {
     let provider = Some(source.provider.id());
-    Item { kind, name: name.to_owned(), provider, level: source.level, path: &source.path }
+    FoundItem { kind, name: name.to_owned(), provider, level: source.level, path: &source.path }
 }
 
 /// A context file is shadowed for its folder, anything else under its name.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use omp_types::{Api, InputKind, Llm, Model, Prices};
 
-pub use script::{DemoLlm, Outcome};
+pub use script::{DemoLlm, DemoOutcome};
 
 /// What the user would have typed.
 pub const TASK: &str = "A test fails. Find out why and fix it.";
@@ -36,7 +36,7 @@ pub fn failure(reason: &str) -> String {
 }
 
 /// The scripted model; `typing` is the pause between words. How it went stands in the outcome.
-pub fn model(typing: Duration) -> (Arc<Model>, Arc<dyn Llm>, Outcome) {
+pub fn model(typing: Duration) -> (Arc<Model>, Arc<dyn Llm>, DemoOutcome) {
     let model = Model {
         id: "scripted".into(),
         name: "Scripted demo".into(),
@@ -53,6 +53,6 @@ pub fn model(typing: Duration) -> (Arc<Model>, Arc<dyn Llm>, Outcome) {
         compat: serde_json::Value::Null,
         context_promotion_target: None,
     };
-    let outcome = Outcome::default();
+    let outcome = DemoOutcome::default();
     (Arc::new(model), Arc::new(DemoLlm { typing, outcome: outcome.clone() }), outcome)
 }

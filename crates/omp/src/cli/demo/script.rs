@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 pub struct DemoLlm {
     /// Pause between words.
     pub typing: Duration,
-    pub outcome: Outcome,
+    pub outcome: DemoOutcome,
 }
 
 /// How the demo went: nothing before it has ended.
 #[derive(Clone, Default)]
-pub struct Outcome(Arc<OnceLock<Result<(), String>>>);
+pub struct DemoOutcome(Arc<OnceLock<Result<(), String>>>);
 
-impl Outcome {
+impl DemoOutcome {
     fn decide(&self, outcome: Result<(), String>) {
         // The first failure is the one that counts.
         let _ = self.0.set(outcome);
@@ -48,8 +48,9 @@ impl Llm for DemoLlm {
         if calls.is_empty() {
             self.outcome.decide(Ok(()));
         }
-        let mut parts: VecDeque<Part> = text.split_inclusive(' ').map(|word| Part::Word(word.to_owned())).collect();
-        parts.extend(calls.into_iter().map(|(name, arguments)| Part::Call {
+        let mut parts: VecDeque<DemoPiece> =
+            text.split_inclusive(' ').map(|word| DemoPiece::Word(word.to_owned())).collect();
+        parts.extend(calls.into_iter().map(|(name, arguments)| DemoPiece::Call {
             id: call_id(step, name),
             name,
             arguments,
@@ -67,7 +68,7 @@ impl Llm for DemoLlm {
 /// Characters of a failed result that are quoted.
 const MOST_SHOWN: usize = 600;
 
-type Calls = Vec<(&'static str, Value)>;
+type DemoCalls = Vec<(&'static str, Value)>;
 
 /// Answers given since the user last spoke.
 fn steps_taken(messages: &[Arc<Message>]) -> usize {
@@ -110,7 +111,7 @@ fn call_id(step: usize, tool: &str) -> String {
     format!("demo_{step}_{tool}")
 }
 
-fn answer(step: usize, messages: &[Arc<Message>]) -> (String, Calls) {
+fn answer(step: usize, messages: &[Arc<Message>]) -> (String, DemoCalls) {
     let run_tests = (Bash::NAME, json!({"command": "sh test.sh"}));
     match step {
         0 => ("I run the tests first, to see what fails.".into(), vec![run_tests]),
@@ -146,14 +147,14 @@ fn fix(messages: &[Arc<Message>]) -> Option<String> {
     Some(format!("{header}\n{number}:{}", text.replace("/ 10", "/ 100")))
 }
 
-enum Part {
+enum DemoPiece {
     Word(String),
     Call { id: String, name: &'static str, arguments: Value },
 }
 
 struct DemoStream {
     builder: MessageBuilder,
-    parts: VecDeque<Part>,
+    parts: VecDeque<DemoPiece>,
     /// The open text block.
     text: Option<usize>,
     typing: Duration,
@@ -161,14 +162,14 @@ struct DemoStream {
 }
 
 impl DemoStream {
-    fn say(&mut self, part: Option<Part>) {
+    fn say(&mut self, part: Option<DemoPiece>) {
         match part {
-            Some(Part::Word(word)) => {
+            Some(DemoPiece::Word(word)) => {
                 let block = *self.text.get_or_insert_with(|| self.builder.open_text());
                 self.builder.push_text(block, &word);
                 self.pause = (!self.typing.is_zero()).then(|| Box::pin(tokio::time::sleep(self.typing)));
             }
-            Some(Part::Call { id, name, arguments }) => {
+            Some(DemoPiece::Call { id, name, arguments }) => {
                 self.builder.close_all();
                 let call = self.builder.open_tool_call(&id, name);
                 self.builder.push_arguments(call, &arguments.to_string());
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_demo_that_was_cut_short_has_not_succeeded() {
-        let outcome = Outcome::default();
+        let outcome = DemoOutcome::default();
         assert!(outcome.result().is_err());
         outcome.decide(Err("first".into()));
         outcome.decide(Ok(()));

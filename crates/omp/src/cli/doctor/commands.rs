@@ -11,7 +11,7 @@ use omp_tools::Bash;
 use omp_types::{Access, ContainMode, Content, Editor};
 use serde_json::{Value, json};
 
-use super::report::{Finding, State};
+use super::report::{Finding, FindingLevel};
 use crate::cli::ToolArgs;
 use crate::cli::demo;
 use crate::folder::FolderSetup;
@@ -29,7 +29,7 @@ const MOST_SHOWN: usize = 800;
 /// The mode, by which means this system keeps it, and a command that was tried with it.
 pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
     let tried = contained(setup).await;
-    let mut findings = containment(setup, tried.state == State::Failure);
+    let mut findings = containment(setup, tried.state == FindingLevel::Failure);
     findings.push(tried);
     findings
 }
@@ -83,7 +83,7 @@ fn landlock_version() -> String {
 /// Runs a command as the model would, with the map of this folder, and looks whether it was kept from what it must not do.
 async fn contained(setup: &FolderSetup) -> Finding {
     const AREA: &str = "command";
-    let probe = match Probe::new(&setup.dirs.agent) {
+    let probe = match ContainmentProbe::new(&setup.dirs.agent) {
         Ok(probe) => probe,
         Err(error) => {
             let agent = setup.dirs.agent.display();
@@ -143,7 +143,7 @@ fn refused(why: &str) -> String {
     if shown.contains("hint:") { shown } else { format!("a command did not run: {shown}\nhint: {hint}") }
 }
 
-async fn call(setup: &FolderSetup, probe: &Probe) -> Result<ToolOutput, String> {
+async fn call(setup: &FolderSetup, probe: &ContainmentProbe) -> Result<ToolOutput, String> {
     let opened = sessions::unrecorded(&setup.cwd);
     let (model, ..) = demo::model(Duration::ZERO);
     let only = ToolArgs { tools: vec![Bash::NAME.to_owned()], ..ToolArgs::default() };
@@ -159,9 +159,9 @@ fn text_of(output: &ToolOutput) -> String {
 }
 
 /// A place that no contained command may write to. It vanishes with this.
-struct Probe(tempfile::TempDir);
+struct ContainmentProbe(tempfile::TempDir);
 
-impl Probe {
+impl ContainmentProbe {
     fn new(agent: &Path) -> std::io::Result<Self> {
         std::fs::create_dir_all(agent)?;
         tempfile::Builder::new().prefix(".doctor-").tempdir_in(agent).map(Self)

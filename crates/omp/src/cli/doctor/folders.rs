@@ -120,7 +120,7 @@ mod system {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::report::State;
+    use super::super::report::FindingLevel;
     use super::*;
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         std::fs::create_dir(&agent).unwrap();
         std::fs::write(&keys, "apiKey: x\n").unwrap();
         let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-        let check = |state: State, says: &str| {
+        let check = |state: FindingLevel, says: &str| {
             let finding = home(temp.path(), &agent, &keys);
             assert_eq!(finding.state, state, "{finding:?}");
             assert!(finding.text.contains(says), "{finding:?}");
@@ -139,17 +139,17 @@ mod tests {
         mode(temp.path(), 0o755);
         mode(&agent, 0o755);
         mode(&keys, 0o600);
-        check(State::Fine, "omp's own folder");
+        check(FindingLevel::Fine, "omp's own folder");
         mode(&keys, 0o644);
-        check(State::Warning, "read the keys in");
+        check(FindingLevel::Warning, "read the keys in");
         mode(&agent, 0o777);
-        check(State::Warning, "others may write to");
+        check(FindingLevel::Warning, "others may write to");
         mode(temp.path(), 0o777);
-        check(State::Warning, "chmod go-w");
+        check(FindingLevel::Warning, "chmod go-w");
         let gone = home(&temp.path().join("gone"), &agent, &keys);
-        assert_eq!(gone.state, State::Failure);
+        assert_eq!(gone.state, FindingLevel::Failure);
         let file = sessions(&keys.join("sessions"));
-        assert_eq!(file.state, State::Failure);
+        assert_eq!(file.state, FindingLevel::Failure);
         assert!(sessions(&agent.join("sessions")).text.contains("free"));
     }
 }

@@ -15,9 +15,9 @@ use omp_headless::Exit;
 use omp_types::Env;
 
 use crate::cli::RunArgs;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print, print_quoted};
-use report::{Finding, Report};
+use report::{DoctorReport, Finding};
 
 const SETTINGS: &str = "settings";
 
@@ -39,9 +39,9 @@ pub struct DoctorArgs {
     json: bool,
 }
 
-pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
+pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
-    let mut report = Report::default();
+    let mut report = DoctorReport::default();
     report.extend(settings(&setup));
     report.extend(commands::check(&setup).await);
     report.extend(model::check(&setup, args.local).await);

@@ -8,7 +8,7 @@ const AREA_WIDTH: usize = 13;
 const INDENT: usize = 6 + AREA_WIDTH;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FindingLevel {
     Fine,
     /// omp works, with less than it could.
     Warning,
@@ -19,29 +19,29 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub area: &'static str,
-    pub state: State,
+    pub state: FindingLevel,
     /// May have several lines, and end with a `hint:`.
     pub text: String,
 }
 
 impl Finding {
     pub fn fine(area: &'static str, text: impl Into<String>) -> Self {
-        Self { area, state: State::Fine, text: text.into() }
+        Self { area, state: FindingLevel::Fine, text: text.into() }
     }
 
     pub fn warning(area: &'static str, text: impl Into<String>) -> Self {
-        Self { area, state: State::Warning, text: text.into() }
+        Self { area, state: FindingLevel::Warning, text: text.into() }
     }
 
     pub fn failure(area: &'static str, text: impl Into<String>) -> Self {
-        Self { area, state: State::Failure, text: text.into() }
+        Self { area, state: FindingLevel::Failure, text: text.into() }
     }
 
     fn text(&self) -> String {
         let mark = match self.state {
-            State::Fine => "ok",
-            State::Warning => "warn",
-            State::Failure => "FAIL",
+            FindingLevel::Fine => "ok",
+            FindingLevel::Warning => "warn",
+            FindingLevel::Failure => "FAIL",
         };
         let mut lines = self.text.trim_end().lines();
         let first = lines.next().unwrap_or_default();
@@ -51,9 +51,9 @@ impl Finding {
 
     fn json(&self) -> Value {
         let state = match self.state {
-            State::Fine => "ok",
-            State::Warning => "warning",
-            State::Failure => "failure",
+            FindingLevel::Fine => "ok",
+            FindingLevel::Warning => "warning",
+            FindingLevel::Failure => "failure",
         };
         let (text, hint) = match self.text.split_once("\nhint: ") {
             Some((text, hint)) => (text, Some(hint)),
@@ -64,11 +64,11 @@ impl Finding {
 }
 
 #[derive(Default)]
-pub struct Report {
+pub struct DoctorReport {
     findings: Vec<Finding>,
 }
 
-impl Report {
+impl DoctorReport {
     pub fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
@@ -78,7 +78,7 @@ impl Report {
     }
 
     pub fn has_failures(&self) -> bool {
-        self.count(State::Failure) > 0
+        self.count(FindingLevel::Failure) > 0
     }
 
     pub fn text(&self) -> String {
@@ -91,7 +91,7 @@ impl Report {
         format!("{}\n", json!({"ok": !self.has_failures(), "findings": findings}))
     }
 
-    fn count(&self, state: State) -> usize {
+    fn count(&self, state: FindingLevel) -> usize {
         self.findings.iter().filter(|finding| finding.state == state).count()
     }
 
@@ -100,7 +100,7 @@ impl Report {
             1 => format!("1 {one}"),
             count => format!("{count} {one}s"),
         };
-        match (self.count(State::Failure), self.count(State::Warning)) {
+        match (self.count(FindingLevel::Failure), self.count(FindingLevel::Warning)) {
             (0, 0) => "Nothing is wrong.".to_owned(),
             (0, warnings) => format!("It works, with {}.", counted(warnings, "warning")),
             (failures, 0) => format!("{}.", counted(failures, "problem")),
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn findings_are_aligned_and_counted() {
-        let mut report = Report::default();
+        let mut report = DoctorReport::default();
         assert_eq!(report.text(), "\nNothing is wrong.\n");
         report.add(Finding::fine("git", "2.39"));
         report.add(Finding::warning("terminal", "TERM is not set\nhint: set it"));
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn programs_get_the_same() {
-        let mut report = Report::default();
+        let mut report = DoctorReport::default();
         report.add(Finding::failure("model", "no key\nhint: give one"));
         report.add(Finding::fine("git", "2.39"));
         let expect = json!({"ok": false, "findings": [

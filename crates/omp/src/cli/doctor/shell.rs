@@ -29,7 +29,7 @@ const NO_TERMINAL: [&str; 4] =
 const COMPLAINTS_ONLY: &str = "exec \"$0\" -l -i -c \"$1\" 2>&1 >/dev/null";
 /// A login shell of bash reads its profile only.
 const ALSO_BASHRC: &str = "[ -z \"$BASH_VERSION\" ] || [ ! -r ~/.bashrc ] || . ~/.bashrc; :";
-/// Of which the first is read.
+/// Bash reads the first of these that exists.
 const PROFILES: [&str; 3] = [".bash_profile", ".bash_login", ".profile"];
 
 pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
@@ -132,29 +132,35 @@ pub async fn git(setup: &FolderSetup) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use omp_exec::Exit;
+    use omp_exec::ProcessExit;
 
-    use super::super::report::State;
+    use super::super::report::FindingLevel;
     use super::*;
 
     #[track_caller]
-    fn check(output: &str, code: Option<i32>, ms: u64, state: State, says: &str) {
-        let exit = code.map(|code| Exit { code, signal: None });
+    fn check(output: &str, code: Option<i32>, ms: u64, state: FindingLevel, says: &str) {
+        let exit = code.map(|code| ProcessExit { code, signal: None });
         let captured = Captured { output: output.into(), truncated: false, exit };
         let finding = judged(Ok(captured), Duration::from_millis(ms));
         assert_eq!(finding.state, state, "{finding:?}");
         assert!(finding.text.contains(says), "{finding:?}");
-        assert_eq!(finding.text.contains("hint:"), state != State::Fine, "{finding:?}");
+        assert_eq!(finding.text.contains("hint:"), state != FindingLevel::Fine, "{finding:?}");
     }
 
     #[test]
     fn start_up_files_are_judged_by_time_and_complaints() {
-        check("", Some(0), 40, State::Fine, "take 40 ms");
-        check("bash: no job control in this shell\n", Some(0), 40, State::Fine, "40 ms");
-        check("", Some(0), 700, State::Warning, "take 700 ms");
-        check("", Some(0), 2500, State::Warning, "may do without them");
-        check("", None, 10_000, State::Warning, "more than 10 s");
-        check(".bashrc: line 3: nvm: command not found\n", Some(0), 40, State::Warning, "nvm: command not found");
-        check("", Some(7), 40, State::Warning, "end with code 7\nhint:");
+        check("", Some(0), 40, FindingLevel::Fine, "take 40 ms");
+        check("bash: no job control in this shell\n", Some(0), 40, FindingLevel::Fine, "40 ms");
+        check("", Some(0), 700, FindingLevel::Warning, "take 700 ms");
+        check("", Some(0), 2500, FindingLevel::Warning, "may do without them");
+        check("", None, 10_000, FindingLevel::Warning, "more than 10 s");
+        check(
+            ".bashrc: line 3: nvm: command not found\n",
+            Some(0),
+            40,
+            FindingLevel::Warning,
+            "nvm: command not found",
+        );
+        check("", Some(7), 40, FindingLevel::Warning, "end with code 7\nhint:");
     }
 }

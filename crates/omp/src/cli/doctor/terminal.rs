@@ -60,27 +60,27 @@ fn judged(env: &Env, is_terminal: bool, size: Option<Size>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::State;
+    use super::super::report::FindingLevel;
     use super::*;
 
     #[track_caller]
-    fn check(vars: &[(&str, &str)], size: Option<(usize, usize)>, state: State, says: &str) {
+    fn check(vars: &[(&str, &str)], size: Option<(usize, usize)>, state: FindingLevel, says: &str) {
         let env: Env = vars.iter().copied().collect();
         let finding = judged(&env, true, size.map(|(width, height)| Size { width, height }));
         assert_eq!(finding.state, state, "{finding:?}");
         assert!(finding.text.contains(says), "{finding:?}");
-        assert_eq!(finding.text.contains("hint:"), state != State::Fine, "{finding:?}");
+        assert_eq!(finding.text.contains("hint:"), state != FindingLevel::Fine, "{finding:?}");
     }
 
     #[test]
     fn terminals_are_judged_by_name_and_size() {
         let xterm = ("TERM", "xterm-256color");
-        check(&[xterm], Some((80, 24)), State::Fine, "xterm-256color, 80×24, 256 colours");
-        check(&[xterm, ("TMUX", "/tmp/tmux-1/default,1,0")], Some((80, 24)), State::Fine, "in tmux");
-        check(&[xterm], Some((20, 5)), State::Warning, "small");
-        check(&[xterm], None, State::Warning, "size");
-        check(&[("TERM", "dumb")], Some((80, 24)), State::Warning, "dumb");
-        check(&[], Some((80, 24)), State::Warning, "TERM is not set");
-        assert_eq!(judged(&Env::default(), false, None).state, State::Fine);
+        check(&[xterm], Some((80, 24)), FindingLevel::Fine, "xterm-256color, 80×24, 256 colours");
+        check(&[xterm, ("TMUX", "/tmp/tmux-1/default,1,0")], Some((80, 24)), FindingLevel::Fine, "in tmux");
+        check(&[xterm], Some((20, 5)), FindingLevel::Warning, "small");
+        check(&[xterm], None, FindingLevel::Warning, "size");
+        check(&[("TERM", "dumb")], Some((80, 24)), FindingLevel::Warning, "dumb");
+        check(&[], Some((80, 24)), FindingLevel::Warning, "TERM is not set");
+        assert_eq!(judged(&Env::default(), false, None).state, FindingLevel::Fine);
     }
 }

@@ -8,8 +8,8 @@ use clap::Args;
 use omp_store::CopyTo;
 use serde_json::json;
 
-use super::{Answer, Desk, placed};
-use crate::folder::Problem;
+use super::{SessionsContext, SessionsOutput, placed};
+use crate::folder::FolderProblem;
 
 #[derive(Args, Debug)]
 pub struct RenameArgs {
@@ -44,15 +44,15 @@ pub struct DeleteArgs {
     yes: bool,
 }
 
-impl Desk {
-    pub(super) fn rename(&self, args: &RenameArgs) -> Result<Answer, Problem> {
+impl SessionsContext {
+    pub(super) fn rename(&self, args: &RenameArgs) -> Result<SessionsOutput, FolderProblem> {
         let session = self.open(&args.session)?;
         let id = session.id().to_owned();
         let title = crate::session::sessions::rename(session, &args.title)?;
-        Ok(Answer { text: format!("{id} is now called {title}\n"), json: json!({"title": title}) })
+        Ok(SessionsOutput { text: format!("{id} is now called {title}\n"), json: json!({"title": title}) })
     }
 
-    pub(super) fn move_to(&self, args: &MoveArgs) -> Result<Answer, Problem> {
+    pub(super) fn move_to(&self, args: &MoveArgs) -> Result<SessionsOutput, FolderProblem> {
         let folder = self.cwd.join(args.folder.as_deref().unwrap_or(Path::new("")));
         let unusable = |why: &dyn std::fmt::Display| {
             format!("cannot move a session to {}: {why}\nhint: give a folder that exists", folder.display())
@@ -65,12 +65,12 @@ impl Desk {
         Ok(placed("moved to", &moved.map_err(|error| error.to_string())?))
     }
 
-    pub(super) fn archive(&self, session: &str) -> Result<Answer, Problem> {
+    pub(super) fn archive(&self, session: &str) -> Result<SessionsOutput, FolderProblem> {
         let file = self.sessions.resolve(&self.cwd, session).map_err(|error| error.to_string())?;
         Ok(placed("archived as", &self.sessions.archive(&file).map_err(|error| error.to_string())?))
     }
 
-    pub(super) fn unarchive(&self, session: &str) -> Result<Answer, Problem> {
+    pub(super) fn unarchive(&self, session: &str) -> Result<SessionsOutput, FolderProblem> {
         let file = self.find(session)?;
         if file.starts_with(self.sessions.root()) && !self.put_away(&file) {
             return Err(format!("session {} is not archived\nhint: nothing was changed", file.display()));
@@ -78,7 +78,7 @@ impl Desk {
         Ok(placed("back as", &self.sessions.unarchive(&file).map_err(|error| error.to_string())?))
     }
 
-    pub(super) fn delete(&self, args: &DeleteArgs) -> Result<Answer, Problem> {
+    pub(super) fn delete(&self, args: &DeleteArgs) -> Result<SessionsOutput, FolderProblem> {
         let file = self.sessions.resolve(&self.cwd, &args.session).map_err(|error| error.to_string())?;
         if !args.yes && !asked(&file)? {
             return Err("nothing was deleted\nhint: `--yes` deletes without asking".to_owned());
@@ -88,10 +88,10 @@ impl Desk {
             "deleted; it stays in the trash for 30 days, from where `omp sessions unarchive` brings it back\n{}\n",
             trashed.display()
         );
-        Ok(Answer { text, json: json!({"path": trashed}) })
+        Ok(SessionsOutput { text, json: json!({"path": trashed}) })
     }
 
-    pub(super) fn repair(&self, session: &str) -> Result<Answer, Problem> {
+    pub(super) fn repair(&self, session: &str) -> Result<SessionsOutput, FolderProblem> {
         let session = self.open(session)?;
         let folder = session.path().parent().unwrap_or(Path::new(".")).to_owned();
         let cwd = PathBuf::from(&session.header().cwd);
@@ -110,7 +110,7 @@ impl Desk {
             "path": salvaged.copy.path, "id": salvaged.copy.id, "kept": salvaged.kept, "lost": salvaged.lost,
             "damage": report, "warnings": salvaged.copy.warnings,
         });
-        Ok(Answer { text, json })
+        Ok(SessionsOutput { text, json })
     }
 
     /// With `--session-dir` archive and trash lie below the sessions.
@@ -120,7 +120,7 @@ impl Desk {
 }
 
 /// `false` where nobody can be asked.
-fn asked(file: &Path) -> Result<bool, Problem> {
+fn asked(file: &Path) -> Result<bool, FolderProblem> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(false);
     }

@@ -7,8 +7,8 @@ use clap::Args;
 use omp_store::GcOptions;
 use serde_json::json;
 
-use super::{Answer, Desk};
-use crate::folder::Problem;
+use super::{SessionsContext, SessionsOutput};
+use crate::folder::FolderProblem;
 
 #[derive(Args, Debug)]
 pub struct GcArgs {
@@ -25,8 +25,8 @@ pub struct GcArgs {
     dry_run: bool,
 }
 
-impl Desk {
-    pub(super) fn gc(&self, args: &GcArgs) -> Result<Answer, Problem> {
+impl SessionsContext {
+    pub(super) fn gc(&self, args: &GcArgs) -> Result<SessionsOutput, FolderProblem> {
         let options = GcOptions {
             now: SystemTime::now(),
             max_age: args.max_age,
@@ -57,7 +57,7 @@ impl Desk {
             "dryRun": args.dry_run, "sessions": sessions, "blobs": report.blobs, "blobBytes": report.blob_bytes,
             "purged": report.purged, "purgedBytes": report.purged_bytes, "skipped": report.skipped,
         });
-        Ok(Answer { text, json })
+        Ok(SessionsOutput { text, json })
     }
 }
 

@@ -7,7 +7,7 @@ use omp_headless::Exit;
 use omp_types::Env;
 
 use crate::cli::RunArgs;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::print;
 use crate::session::pages::{Exporter, secrets};
 use crate::session::secrets::redactor;
@@ -35,7 +35,7 @@ impl ExportArgs {
 }
 
 /// Writes the page of a session and says where it is. Needs no model and changes nothing else.
-pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem> {
+pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(run, env)?;
     let named = setup.cwd.join(&args.session);
     let file = if named.is_file() {

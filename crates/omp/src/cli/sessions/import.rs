@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use omp_headless::Exit;
 use omp_store::BlobStore;
-use omp_store::import::{self, Destination, Importable, Program};
+use omp_store::import::{self, ImportDestination, Importable, Program};
 use omp_types::Env;
 
 use crate::cli::RunArgs;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print, warn};
 use crate::session::sessions;
 
@@ -21,7 +21,7 @@ use crate::session::sessions;
 pub struct ImportArgs {
     /// The program to import from
     #[arg(value_enum, value_name = "PROGRAM", required_unless_present = "list")]
-    program: Option<From>,
+    program: Option<ImportFrom>,
 
     /// Session files (default: the sessions of this folder)
     #[arg(value_name = "PATH", conflicts_with = "all")]
@@ -37,7 +37,7 @@ pub struct ImportArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum From {
+enum ImportFrom {
     /// Claude Code, ~/.claude/projects
     Claude,
     /// Codex, ~/.codex/sessions
@@ -46,21 +46,21 @@ enum From {
     Pi,
 }
 
-impl From {
+impl ImportFrom {
     fn program(self) -> Program {
         match self {
-            From::Claude => Program::Claude,
-            From::Codex => Program::Codex,
-            From::Pi => Program::Pi,
+            ImportFrom::Claude => Program::Claude,
+            ImportFrom::Codex => Program::Codex,
+            ImportFrom::Pi => Program::Pi,
         }
     }
 }
 
-pub fn import(args: &ImportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem> {
+pub fn import(args: &ImportArgs, run: &RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = &FolderSetup::new(run, env)?;
     let sessions = sessions::folder(setup, &run.session);
-    let Some(program) = args.program.map(From::program).filter(|_| !args.list) else {
-        return print(&list(args.program.map(From::program), setup));
+    let Some(program) = args.program.map(ImportFrom::program).filter(|_| !args.list) else {
+        return print(&list(args.program.map(ImportFrom::program), setup));
     };
     let paths = if args.paths.is_empty() { found(program, args.all, setup) } else { given(&args.paths, &setup.cwd) };
     if paths.is_empty() {
@@ -68,7 +68,7 @@ pub fn import(args: &ImportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Probl
         return print(&format!("no sessions of {program} in this folder\n{hint}\n"));
     }
     let blobs = BlobStore::new(&setup.dirs.agent);
-    let to = Destination { sessions: &sessions, blobs: &blobs, cwd: &setup.cwd };
+    let to = ImportDestination { sessions: &sessions, blobs: &blobs, cwd: &setup.cwd };
     let mut exit = Exit::Success;
     for path in paths {
         match import::import(program, &path, &to) {

@@ -4,8 +4,8 @@ use clap::Args;
 use omp_store::SessionInfo;
 use serde_json::{Value, json};
 
-use super::{Answer, Desk, about};
-use crate::folder::Problem;
+use super::{SessionsContext, SessionsOutput, about};
+use crate::folder::FolderProblem;
 
 const ID_SHOWN: usize = 13;
 const ABOUT_SHOWN: usize = 80;
@@ -40,8 +40,8 @@ pub struct SearchArgs {
     limit: usize,
 }
 
-impl Desk {
-    pub(super) fn list(&self, args: &ListArgs) -> Result<Answer, Problem> {
+impl SessionsContext {
+    pub(super) fn list(&self, args: &ListArgs) -> Result<SessionsOutput, FolderProblem> {
         let sessions = if args.archived { self.sessions.archived() } else { self.sessions.clone() };
         let found = if args.all { sessions.list_all() } else { sessions.list(&self.cwd) };
         let mut found = found.map_err(|error| error.to_string())?;
@@ -51,15 +51,15 @@ impl Desk {
         } else {
             found.iter().map(|info| line(info, args.all)).collect()
         };
-        Ok(Answer { text, json: found.iter().map(about).collect() })
+        Ok(SessionsOutput { text, json: found.iter().map(about).collect() })
     }
 
-    pub(super) fn search(&self, args: &SearchArgs) -> Result<Answer, Problem> {
+    pub(super) fn search(&self, args: &SearchArgs) -> Result<SessionsOutput, FolderProblem> {
         let query = args.words.join(" ");
         let cwd = args.here.then_some(self.cwd.as_path());
         let found = self.sessions.search(cwd, &query, args.limit).map_err(|error| error.to_string())?;
         if found.is_empty() {
-            return Ok(Answer { text: "nothing found\n".to_owned(), json: json!([]) });
+            return Ok(SessionsOutput { text: "nothing found\n".to_owned(), json: json!([]) });
         }
         let text = found.iter().map(|hit| match hit.snippet.as_str() {
             "" => line(&hit.info, !args.here),
@@ -70,7 +70,7 @@ impl Desk {
             hit_json["snippet"] = Value::from(hit.snippet.as_str());
             hit_json
         });
-        Ok(Answer { text: text.collect(), json: json.collect() })
+        Ok(SessionsOutput { text: text.collect(), json: json.collect() })
     }
 }
 

@@ -17,7 +17,7 @@ use omp_types::Env;
 use serde_json::{Value, json};
 
 use crate::cli::{RunArgs, SessionArgs};
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print, warn};
 use crate::session::pages;
 use crate::session::secrets::redactor;
@@ -92,7 +92,7 @@ struct One {
     session: String,
 }
 
-pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
+pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let session = SessionArgs { session_dir: args.session_dir.clone(), ..SessionArgs::default() };
     let run = RunArgs { session, ..RunArgs::default() };
     let command = match args.command {
@@ -109,7 +109,7 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
     };
     let registry = setup.registry(&run.model);
     let secrets = pages::secrets(&registry, redactor(&setup, &registry));
-    let desk = Desk { sessions, blobs: BlobStore::new(&setup.dirs.agent), cwd: setup.cwd };
+    let desk = SessionsContext { sessions, blobs: BlobStore::new(&setup.dirs.agent), cwd: setup.cwd };
     let mut told = match command {
         AtRest::List(args) => desk.list(&args),
         AtRest::Search(args) => desk.search(&args),
@@ -129,21 +129,21 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
 }
 
 /// Where sessions are and from where they are looked at.
-struct Desk {
+struct SessionsContext {
     sessions: SessionsDir,
     blobs: BlobStore,
     cwd: PathBuf,
 }
 
 /// What a command has to say, for people and for programs.
-struct Answer {
+struct SessionsOutput {
     text: String,
     json: Value,
 }
 
-impl Desk {
+impl SessionsContext {
     /// A session by id or path, also one that was put away.
-    fn find(&self, session: &str) -> Result<PathBuf, Problem> {
+    fn find(&self, session: &str) -> Result<PathBuf, FolderProblem> {
         for place in [&self.sessions, &self.sessions.archived(), &self.sessions.trashed()] {
             match place.resolve(&self.cwd, session) {
                 Err(FindError::NoMatch(_)) => {}
@@ -153,7 +153,7 @@ impl Desk {
         Err(format!("no session's id starts with `{session}`\nhint: `omp sessions list --all` lists them"))
     }
 
-    fn open(&self, session: &str) -> Result<LoadedSession, Problem> {
+    fn open(&self, session: &str) -> Result<LoadedSession, FolderProblem> {
         LoadedSession::open(&self.find(session)?, self.blobs.clone()).map_err(|error| error.to_string())
     }
 }
@@ -171,6 +171,6 @@ fn about(info: &SessionInfo) -> Value {
 }
 
 /// Something became a file at a new place.
-fn placed(what: &str, path: &Path) -> Answer {
-    Answer { text: format!("{what} {}\n", path.display()), json: json!({ "path": path }) }
+fn placed(what: &str, path: &Path) -> SessionsOutput {
+    SessionsOutput { text: format!("{what} {}\n", path.display()), json: json!({ "path": path }) }
 }

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use clap::Args;
-use omp_store::{LoadedSession, SessionStats};
+use omp_store::{FileStats, LoadedSession};
 use omp_types::{Message, Usage};
 use serde_json::{Value, json};
 
-use super::{Answer, Desk};
-use crate::folder::Problem;
+use super::{SessionsContext, SessionsOutput};
+use crate::folder::FolderProblem;
 use crate::session::transcript::told;
 
 /// Characters shown of one message.
@@ -25,8 +25,8 @@ pub struct ShowArgs {
     last: usize,
 }
 
-impl Desk {
-    pub(super) fn show(&self, args: &ShowArgs) -> Result<Answer, Problem> {
+impl SessionsContext {
+    pub(super) fn show(&self, args: &ShowArgs) -> Result<SessionsOutput, FolderProblem> {
         let session = self.open(&args.session)?;
         let (messages, total, problems) = last_messages(&session, args.last);
         let header = session.header();
@@ -61,13 +61,13 @@ impl Desk {
             "version": header.version, "timestamp": header.timestamp, "parentSession": header.parent_session,
             "entries": session.entry_count(), "messages": total, "inUseBy": in_use, "damage": problems, "last": messages,
         });
-        Ok(Answer { text, json })
+        Ok(SessionsOutput { text, json })
     }
 
-    pub(super) fn stats(&self, session: &str) -> Result<Answer, Problem> {
+    pub(super) fn stats(&self, session: &str) -> Result<SessionsOutput, FolderProblem> {
         let session = self.open(session)?;
         let stats = session.stats();
-        Ok(Answer { text: stats_text(&stats), json: stats_json(session.id(), &stats) })
+        Ok(SessionsOutput { text: stats_text(&stats), json: stats_json(session.id(), &stats) })
     }
 }
 
@@ -81,7 +81,7 @@ fn last_messages(session: &LoadedSession, last: usize) -> (Vec<Message>, usize, 
     (told.into_iter().map(|told| told.message).collect(), total, problems)
 }
 
-fn stats_text(stats: &SessionStats) -> String {
+fn stats_text(stats: &FileStats) -> String {
     let tally = &stats.tally;
     let mut text = String::new();
     let counts = [
@@ -114,7 +114,7 @@ fn usage_text(usage: &Usage) -> String {
     )
 }
 
-fn stats_json(id: &str, stats: &SessionStats) -> Value {
+fn stats_json(id: &str, stats: &FileStats) -> Value {
     let tally = &stats.tally;
     let models: serde_json::Map<String, Value> = tally
         .models

@@ -9,11 +9,11 @@ use omp_tui::{Terminal, TerminalOptions, Themes};
 use tokio::sync::mpsc;
 
 use super::told;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::warn;
 
 /// Asks on the whole terminal. Something is returned when omp is to end.
-pub async fn at_terminal(setup: &mut FolderSetup) -> Result<Option<Exit>, Problem> {
+pub async fn at_terminal(setup: &mut FolderSetup) -> Result<Option<Exit>, FolderProblem> {
     let Some(question) = question(&setup.trust()) else { return Ok(None) };
     let themes = Themes::load(&setup.dirs.agent.join("themes"));
     let named = |key: &str| setup.settings.get::<String>(key);
@@ -27,7 +27,10 @@ pub async fn at_terminal(setup: &mut FolderSetup) -> Result<Option<Exit>, Proble
 }
 
 /// Asks in plain lines, where a person types them.
-pub async fn in_text(setup: &mut FolderSetup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, Problem> {
+pub async fn in_text(
+    setup: &mut FolderSetup,
+    lines: &mut mpsc::Receiver<String>,
+) -> Result<Option<Exit>, FolderProblem> {
     let Some(question) = question(&setup.trust()).filter(|_| io::stdin().is_terminal()) else { return Ok(None) };
     let mut out = io::stdout();
     let asked = run_trust_in_text(lines, &mut out, &question).await.and_then(|answer| out.flush().map(|()| answer));

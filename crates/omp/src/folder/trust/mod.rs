@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::cli::ToolArgs;
 use crate::folder::displaced_rules;
-use crate::folder::{FolderSetup, Problem};
+use crate::folder::{FolderProblem, FolderSetup};
 use crate::session::secrets;
 
 pub use asking::{at_terminal, in_text};
@@ -24,7 +24,7 @@ const ENTRY: &str = "trust";
 
 /// A command of the model's must not say what the user trusts. It could hide where it comes from: this is for the honest
 /// mistake, the containment is for the rest.
-pub fn refuse_children(env: &Env) -> Result<(), Problem> {
+pub fn refuse_children(env: &Env) -> Result<(), FolderProblem> {
     match is_child_of_omp(env) {
         false => Ok(()),
         true => Err("a command that omp runs cannot trust a folder\nhint: say it in a shell of your own".to_owned()),

@@ -112,7 +112,7 @@ fn never(setup: &FolderSetup, root: &Path) -> String {
     text
 }
 
-/// Nothing of a project steers a terminal or hides what it says.
+/// Removes escape sequences and shows invisible characters of a project's text.
 pub fn clean(text: &str) -> String {
     reveal_invisible(&strip_control(text)).replace('\n', " ")
 }

@@ -4,19 +4,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use omp_undo::{Stop, Undo};
+use omp_undo::{StopFlag, Undo};
 
-/// Between two pieces of work, so that whoever waits comes first.
+/// Pause between two pieces of work, so that a waiting call gets the lock first.
 const PAUSE: Duration = Duration::from_millis(3);
 
 /// One thread at most, which ends with this.
 #[derive(Default)]
-pub struct Background {
-    stop: Stop,
+pub struct UndoThread {
+    stop: StopFlag,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Background {
+impl UndoThread {
     /// Begins, where nobody does it yet.
     pub fn go_on(&self, undo: &Arc<Undo>) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,7 +35,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for UndoThread {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {

@@ -10,12 +10,12 @@ use omp_undo::{LeftOut, Uncovered};
 
 /// Each reason is told once in a session.
 #[derive(Default)]
-pub struct Told {
+pub struct UncoveredNotices {
     reasons: Mutex<BTreeSet<Uncovered>>,
     late_look: AtomicBool,
 }
 
-impl Told {
+impl UncoveredNotices {
     /// What is new of it, as an error: the call goes on all the same.
     pub fn tell(&self, left_out: &[LeftOut], entries: usize, patience: Duration) -> Result<(), String> {
         let mut told = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn each_reason_is_told_once_with_its_setting() {
-        let told = Told::default();
+        let told = UncoveredNotices::default();
         let large = left_out(Uncovered::TooLarge, 1, &["data/model.bin"]);
         let waits = left_out(Uncovered::NotYet, 120_000, &["a", "b", "c"]);
         let tell = |list: &[LeftOut]| told.tell(list, 300_000, Duration::from_secs(2)).err();

@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 const GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
-pub struct Looks {
-    shared: Arc<Shared>,
+pub struct UndoLooks {
+    shared: Arc<LooksUnderWay>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct LooksUnderWay {
     /// How many have not ended.
     under_way: AtomicUsize,
     /// The first that went wrong with one that nobody waited for any more.
@@ -32,7 +32,7 @@ pub enum Waited<T> {
     Aborted,
 }
 
-impl Looks {
+impl UndoLooks {
     /// Begins it at once, on a thread that may block. `None` is as long as it takes.
     pub async fn wait<T: Send + 'static>(
         &self,
@@ -72,9 +72,9 @@ impl Looks {
     }
 
     /// One more is under way until what this gives is dropped.
-    pub fn begin(&self) -> End {
+    pub fn begin(&self) -> LookEnd {
         self.shared.under_way.fetch_add(1, Ordering::SeqCst);
-        End(self.shared.clone())
+        LookEnd(self.shared.clone())
     }
 
     /// Whether one that was given up has not ended yet. Of the others somebody knows, who waits for them.
@@ -91,9 +91,9 @@ impl Looks {
 const FAILED: &str = "the look at the workspace failed inside omp";
 
 /// Counts a look out, also one that panics.
-pub struct End(Arc<Shared>);
+pub struct LookEnd(Arc<LooksUnderWay>);
 
-impl Drop for End {
+impl Drop for LookEnd {
     fn drop(&mut self) {
         self.0.under_way.fetch_sub(1, Ordering::SeqCst);
     }
@@ -103,12 +103,12 @@ impl Drop for End {
 mod tests {
     use std::sync::mpsc;
 
-    use omp_undo::{Options, PATIENCE};
+    use omp_undo::{PATIENCE, UndoOptions};
 
     use super::*;
 
     fn undo(root: &std::path::Path) -> Arc<Undo> {
-        let options = Options {
+        let options = UndoOptions {
             store: root.join("store"),
             workspace: root.to_owned(),
             session: "s".to_owned(),
@@ -125,7 +125,7 @@ mod tests {
     async fn what_is_given_up_goes_on_and_what_goes_wrong_with_it_is_told_later() {
         let root = tempfile::tempdir().unwrap();
         let undo = undo(root.path());
-        let (looks, abort) = (Looks::default(), CancellationToken::new());
+        let (looks, abort) = (UndoLooks::default(), CancellationToken::new());
         let done = looks.wait(&undo, |_| Ok(7), Some(Duration::MAX), &abort).await;
         assert!(matches!(done, Waited::Done(Ok(7))) && !looks.any_given_up());
         let wrong = looks.wait(&undo, |_| Err::<(), _>(UndoError::Evicted), None, &abort).await;

@@ -17,7 +17,7 @@ use futures_util::future::{BoxFuture, ready};
 use omp_agent::{AgentEvent, Stop, ToolOutcome};
 use omp_compaction::TreeMove;
 use omp_config::Rule;
-use omp_rules::{ContextMode, Hit, Listener, Origin, Repeat, RuleSettings, Watch};
+use omp_rules::{ContextMode, Hit, RuleRepeat, RuleSettings, StreamListener, ViolationOrigin, Watch};
 use omp_store::{Context, EntryId};
 use omp_types::{AssistantMessage, Content, Message, StreamEvent, Transcript};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ impl SessionFeature for RulesWatched {
     fn resume(&self, cx: &SessionCx, resumed: &Resumed) {
         let cwd = PathBuf::from(&cx.control.recorder().header().cwd);
         let mut watching = self.watching();
-        watching.listener = Listener::new(cwd.clone());
+        watching.listener = StreamListener::new(cwd.clone());
         watching.cwd = cwd;
         watching.restore(&resumed.injected_rules);
     }
@@ -126,11 +126,11 @@ impl SessionFeature for RulesWatched {
     }
 }
 
-/// Which rules were broken, and told.
+/// The rules being watched, and which of them were broken and reported.
 struct Watching {
     rules: StreamRules,
     cwd: PathBuf,
-    listener: Listener,
+    listener: StreamListener,
     /// By name, the turn in which the model was last told of a rule.
     told: HashMap<String, u64>,
     turn: u64,
@@ -158,7 +158,7 @@ impl Watching {
         Self {
             rules,
             cwd: PathBuf::new(),
-            listener: Listener::new(PathBuf::new()),
+            listener: StreamListener::new(PathBuf::new()),
             told: HashMap::new(),
             turn: 0,
             interruptions: HashMap::new(),
@@ -249,7 +249,7 @@ impl Watching {
             }
         }
         match origin {
-            Origin::Tool(id) if !interrupts && !id.is_empty() => {
+            ViolationOrigin::Tool(id) if !interrupts && !id.is_empty() => {
                 match self.answer.by_call.iter_mut().find(|(known, _)| *known == id) {
                     Some((_, waiting)) => waiting.extend(rules),
                     None => self.answer.by_call.push((id, rules.into_iter().collect())),
@@ -266,15 +266,15 @@ impl Watching {
             || self.answer.by_call.iter().any(|(_, waiting)| waiting.contains(&rule));
         let is_due = match (self.told.get(&known.name), self.rules.settings.repeat) {
             (None, _) => true,
-            (Some(_), Repeat::Once) => false,
-            (Some(told), Repeat::AfterGap(gap)) => self.turn.saturating_sub(*told) >= gap,
+            (Some(_), RuleRepeat::Once) => false,
+            (Some(told), RuleRepeat::AfterGap(gap)) => self.turn.saturating_sub(*told) >= gap,
         };
         is_due && !waits
     }
 
-    fn interrupts(&self, rule: usize, origin: &Origin) -> bool {
+    fn interrupts(&self, rule: usize, origin: &ViolationOrigin) -> bool {
         let mode = self.rules.watch.interrupt_mode(rule).unwrap_or(self.rules.settings.interrupt);
-        let in_tool = matches!(origin, Origin::Tool(_));
+        let in_tool = matches!(origin, ViolationOrigin::Tool(_));
         mode.interrupts(in_tool) && self.interruptions.get(&rule).is_none_or(|times| *times < MAX_INTERRUPTIONS)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use omp_config::Rule;
 
-/// Of one rule's text; more than anyone writes.
+/// Most bytes of one rule's text; more than anyone writes.
 const MAX_TEXT: usize = 64 * 1024;
 
 /// After an answer that was stopped, or behind one that was not.

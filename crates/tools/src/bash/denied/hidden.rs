@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use omp_shell::{Command, RedirectKind};
+use omp_shell::{RedirectKind, ShellCommand};
 use omp_types::{AccessMap, Denied, Env, Service, Touch};
 
-use super::{MOST, Wanted, paths_in, without_speaker};
+use super::{MOST, WantedPath, paths_in, without_speaker};
 
 /// What programs print of a path that is not there for them.
 const MISSING: &[&str] = &[
@@ -98,7 +98,7 @@ const CLOSED: &[(&str, &[&str])] = &[
 
 /// A command that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::bash) struct Ended<'a> {
+pub(in crate::bash) struct EndedCommand<'a> {
     pub command: &'a str,
     /// As far as it was kept.
     pub output: &'a str,
@@ -109,7 +109,7 @@ pub(in crate::bash) struct Ended<'a> {
 }
 
 /// Sentences, each with what would open it.
-pub(super) fn told(ended: &Ended<'_>, map: &AccessMap) -> Vec<String> {
+pub(super) fn told(ended: &EndedCommand<'_>, map: &AccessMap) -> Vec<String> {
     let mut services: Vec<&Service> = services_in(ended.output, map);
     let mut hidden: Vec<PathBuf> = Vec::new();
     for path in named(ended).chain(missed(ended)) {
@@ -126,7 +126,8 @@ pub(super) fn told(ended: &Ended<'_>, map: &AccessMap) -> Vec<String> {
         }
     }
     let mut sentences: Vec<String> = hidden.iter().take(MOST).map(|path| of_path(path)).collect();
-    let wanted: Vec<Wanted> = hidden.iter().map(|path| Wanted { path: path.clone(), is_folder: false }).collect();
+    let wanted: Vec<WantedPath> =
+        hidden.iter().map(|path| WantedPath { path: path.clone(), is_folder: false }).collect();
     if let Some(paths) = super::listed(&wanted) {
         sentences.push(format!(
             "hint: run it again with `read: [{paths}]`: the user is asked. `containment.shown` in config.yml shows it for good"
@@ -172,7 +173,7 @@ fn services_in<'a>(output: &str, map: &'a AccessMap) -> Vec<&'a Service> {
 }
 
 /// Paths that the command names. One that only prints its words names none.
-fn named<'a>(ended: &'a Ended<'_>) -> impl Iterator<Item = PathBuf> + 'a {
+fn named<'a>(ended: &'a EndedCommand<'_>) -> impl Iterator<Item = PathBuf> + 'a {
     /// Words that are looked at.
     const MOST_WORDS: usize = 2_000;
     let commands = omp_shell::read(ended.command).commands;
@@ -186,7 +187,7 @@ fn named<'a>(ended: &'a Ended<'_>) -> impl Iterator<Item = PathBuf> + 'a {
     words.into_iter().flat_map(pieces).filter_map(|piece| expanded(&piece, ended))
 }
 
-fn words_of(command: &Command) -> Vec<String> {
+fn words_of(command: &ShellCommand) -> Vec<String> {
     let words = command.words.iter().skip(1);
     let files = command
         .redirects
@@ -196,7 +197,7 @@ fn words_of(command: &Command) -> Vec<String> {
     words.chain(files.map(|redirect| &redirect.target)).chain(assigned).map(|word| word.text.clone()).collect()
 }
 
-fn only_prints(command: &Command) -> bool {
+fn only_prints(command: &ShellCommand) -> bool {
     let prints = matches!(command.program(), Some("echo" | "printf" | ":" | "true"));
     prints
         && command
@@ -206,7 +207,7 @@ fn only_prints(command: &Command) -> bool {
 }
 
 /// As the shell would read the word: `~`, `$HOME` and other variables at its beginning.
-fn expanded(word: &str, ended: &Ended<'_>) -> Option<PathBuf> {
+fn expanded(word: &str, ended: &EndedCommand<'_>) -> Option<PathBuf> {
     if word == "~" || word.starts_with("~/") {
         return Some(ended.home?.join(word[1..].trim_start_matches('/')));
     }
@@ -225,7 +226,7 @@ fn expanded(word: &str, ended: &Ended<'_>) -> Option<PathBuf> {
 }
 
 /// Paths that programs said they have not found.
-fn missed<'a>(ended: &'a Ended<'_>) -> impl Iterator<Item = PathBuf> + 'a {
+fn missed<'a>(ended: &'a EndedCommand<'_>) -> impl Iterator<Item = PathBuf> + 'a {
     let lines = ended.output.lines().filter(|line| MISSING.iter().any(|sign| line.contains(sign)));
     lines.flat_map(|line| paths_in(without_speaker(line))).filter_map(|path| expanded(path, ended))
 }
@@ -276,7 +277,7 @@ mod tests {
         fn names(&self, command: &str, output: &str) -> Vec<String> {
             let root = self.root();
             let cwd = root.join("work");
-            let ended = Ended { command, output, cwd: &cwd, home: Some(&root), env: &self.env, failed: true };
+            let ended = EndedCommand { command, output, cwd: &cwd, home: Some(&root), env: &self.env, failed: true };
             let told = told(&ended, &self.map);
             assert!(told.is_empty() || told.iter().any(|line| line.starts_with("hint: ")), "{told:?}");
             let lines = told.iter().filter_map(|line| line.strip_prefix("Contained: "));

@@ -8,9 +8,9 @@ mod pushed;
 use std::path::{Path, PathBuf};
 
 use omp_exec::{Deed, SetAside};
-use omp_types::{AccessMap, Cache, ContainMode, Denied, Touch};
+use omp_types::{AccessMap, ContainMode, Denied, Touch, UnusedCache};
 
-pub(super) use hidden::Ended;
+pub(super) use hidden::EndedCommand;
 use paths::{paths_in, quoted_in};
 
 /// What programs print when containment stops them, some with a small first letter.
@@ -33,11 +33,11 @@ const LOOKED_AT: usize = 16 * 1024;
 
 /// Sentences for the model and the user, each with what would open it; none where nothing was denied. What the user
 /// `may_write` neither is not containment's doing.
-pub(super) fn told(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
+pub(super) fn told(ended: &EndedCommand<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
     if map.mode == ContainMode::Off {
         return Vec::new();
     }
-    let ended = Ended { output: tail(ended.output), ..*ended };
+    let ended = EndedCommand { output: tail(ended.output), ..*ended };
     let caches = missing_caches(&ended, map);
     let mut sentences = match caches.is_empty() {
         true => not_written(&ended, map, may_write),
@@ -48,13 +48,13 @@ pub(super) fn told(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path)
 }
 
 /// Caches that a program wanted to make. It could not, as the folder around them is closed; omp can.
-pub(super) fn missing_caches(ended: &Ended<'_>, map: &AccessMap) -> Vec<PathBuf> {
+pub(super) fn missing_caches(ended: &EndedCommand<'_>, map: &AccessMap) -> Vec<PathBuf> {
     let lines = tail(ended.output).lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign)));
     let paths: Vec<PathBuf> = lines
         .flat_map(|line| paths_in(without_speaker(line)))
         .map(|path| omp_stdx::real_path::of(&ended.cwd.join(path)))
         .collect();
-    let is_meant = |cache: &&Cache| paths.iter().any(|path| path.starts_with(&cache.path));
+    let is_meant = |cache: &&UnusedCache| paths.iter().any(|path| path.starts_with(&cache.path));
     let missing = map.caches.iter().filter(is_meant).filter(|cache| !cache.path.exists());
     missing.map(|cache| cache.path.clone()).take(MOST).collect()
 }
@@ -66,7 +66,7 @@ fn not_there(cache: &Path) -> String {
     )
 }
 
-fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
+fn not_written(ended: &EndedCommand<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
     let all: Vec<&str> = ended.output.lines().collect();
     let has_sign = |line: &str| SIGNS.iter().any(|sign| line.contains(sign));
     let signs: Vec<usize> = (0..all.len()).filter(|at| has_sign(all[*at])).collect();
@@ -84,7 +84,7 @@ fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> 
             Err(Denied::Hidden(_)) => {}
             Err(Denied::Outside(_)) if is_of_a_process(&real) => is_of_others = true,
             Err(Denied::Outside(_)) if !may_write(&real) => {}
-            Err(why) => add(&mut walls, why.to_string(), Wanted::new(real, makes_folder(&all[..=at]))),
+            Err(why) => add(&mut walls, why.to_string(), WantedPath::new(real, makes_folder(&all[..=at]))),
             Ok(()) if is_read_only(at) || is_busy(at) => {
                 unopened.extend(closed_root(&real, map).filter(|root| !unopened.contains(root)).cloned());
             }
@@ -94,7 +94,7 @@ fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> 
     for remote in pushed::remotes(&all, ended.cwd) {
         match map.allows(Touch::Write, &remote) {
             Err(why @ Denied::Outside(_)) if may_write(&remote) => {
-                add(&mut walls, why.to_string(), Wanted::new(remote, true));
+                add(&mut walls, why.to_string(), WantedPath::new(remote, true));
             }
             _ => {}
         }
@@ -113,7 +113,7 @@ fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> 
         return read_only.then(|| where_it_may(map)).into_iter().collect();
     }
     let mut sentences: Vec<String> = walls.iter().take(MOST).map(|wall| format!("Contained: {}.", wall.why)).collect();
-    let wanted: Vec<Wanted> = walls.into_iter().flat_map(|wall| wall.wanted).collect();
+    let wanted: Vec<WantedPath> = walls.into_iter().flat_map(|wall| wall.wanted).collect();
     sentences.extend(listed(&wanted).map(|paths| ask(&paths)));
     sentences
 }
@@ -142,7 +142,7 @@ fn about_unopened(roots: &[PathBuf], command: &str) -> Vec<String> {
             "Contained: {root} may be written, but is made, replaced or removed only by a command that names it."
         ));
     }
-    let wanted: Vec<Wanted> = others.into_iter().cloned().map(Wanted::from).collect();
+    let wanted: Vec<WantedPath> = others.into_iter().cloned().map(WantedPath::from).collect();
     let hint = |paths: String| format!("hint: run it again with `write: [{paths}]`: nobody is asked, it is allowed");
     told.extend(listed(&wanted).map(hint));
     told
@@ -151,10 +151,10 @@ fn about_unopened(roots: &[PathBuf], command: &str) -> Vec<String> {
 /// What stopped a command, and what would have to be opened for it.
 struct Wall {
     why: String,
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedPath>,
 }
 
-fn add(walls: &mut Vec<Wall>, why: String, wanted: Wanted) {
+fn add(walls: &mut Vec<Wall>, why: String, wanted: WantedPath) {
     if walls.iter().all(|wall| wall.why != why) {
         walls.push(Wall { why, wanted: vec![wanted] });
     }
@@ -169,23 +169,24 @@ fn held_by_guards(folder: &Path, map: &AccessMap) -> Option<Wall> {
     let more = if guards.len() > 1 { " and other files in it decide" } else { " decides" };
     let why =
         format!("{} may not be moved or removed: {}{more} what runs or is allowed", folder.display(), first.display());
-    let wanted = if guards.len() > MOST { Vec::new() } else { guards.into_iter().cloned().map(Wanted::from).collect() };
+    let wanted =
+        if guards.len() > MOST { Vec::new() } else { guards.into_iter().cloned().map(WantedPath::from).collect() };
     Some(Wall { why, wanted })
 }
 
 /// A path to write to, as the argument of the tool has it.
-struct Wanted {
+struct WantedPath {
     path: PathBuf,
     is_folder: bool,
 }
 
-impl Wanted {
+impl WantedPath {
     fn new(path: PathBuf, is_folder: bool) -> Self {
         Self { is_folder: is_folder || path.is_dir(), path }
     }
 }
 
-impl From<PathBuf> for Wanted {
+impl From<PathBuf> for WantedPath {
     fn from(path: PathBuf) -> Self {
         Self::new(path, false)
     }
@@ -204,10 +205,10 @@ fn makes_folder(lines: &[&str]) -> bool {
 }
 
 /// As an argument of the tool holds them; `None` where there is none that it could hold.
-fn listed(wanted: &[Wanted]) -> Option<String> {
+fn listed(wanted: &[WantedPath]) -> Option<String> {
     let is_plain = |text: &&str| !text.contains(|c: char| c.is_control() || c == '"');
     let mut texts: Vec<String> = Vec::new();
-    for Wanted { path, is_folder } in wanted {
+    for WantedPath { path, is_folder } in wanted {
         let Some(text) = path.to_str().filter(is_plain) else { continue };
         let text = format!("\"{text}{}\"", if *is_folder { "/" } else { "" });
         if !texts.contains(&text) {
@@ -235,7 +236,7 @@ pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
     }
     let is_folder = |found: &SetAside| found.to.as_ref().is_some_and(|to| to.is_dir());
     let told = found.iter().filter(|found| found.deed != Deed::Unwatched);
-    let wanted: Vec<Wanted> = told.map(|found| Wanted::new(found.path.clone(), is_folder(found))).collect();
+    let wanted: Vec<WantedPath> = told.map(|found| WantedPath::new(found.path.clone(), is_folder(found))).collect();
     sentences.extend(listed(&wanted).map(|paths| ask(&paths)));
     sentences
 }
@@ -328,7 +329,7 @@ mod tests {
         };
         let may_write = |path: &Path| !path.starts_with("/root-only");
         let env = omp_types::Env::default();
-        let ended = Ended { command: "", output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
+        let ended = EndedCommand { command: "", output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
         assert_eq!(told(&ended, &map, may_write), expect, "{output}");
     }
 
@@ -336,11 +337,11 @@ mod tests {
     fn a_cache_that_was_missing_is_told_as_that() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
-        let cache = |name: &str| Cache { path: home.join(name), home: home.clone(), ..Cache::default() };
+        let cache = |name: &str| UnusedCache { path: home.join(name), home: home.clone(), ..UnusedCache::default() };
         let map = AccessMap { writable: vec![home.join(".npm")], caches: vec![cache(".npm")], ..AccessMap::default() };
         let env = omp_types::Env::default();
         let output = format!("npm error EROFS: read-only file system, mkdir '{}/.npm/_cacache'\n", home.display());
-        let ended = Ended { command: "make", output: &output, cwd: &home, home: None, env: &env, failed: true };
+        let ended = EndedCommand { command: "make", output: &output, cwd: &home, home: None, env: &env, failed: true };
         assert_eq!(missing_caches(&ended, &map), [home.join(".npm")]);
         assert_eq!(told(&ended, &map, |_| true), [not_there(&home.join(".npm"))]);
         // One that is there is refused for another reason.
@@ -436,7 +437,7 @@ mod tests {
             let guarded: Vec<PathBuf> = guarded.iter().map(|path| top.join(path)).collect();
             guarded.iter().for_each(|path| std::fs::write(path, "").unwrap());
             let map = AccessMap { workspace: top.clone(), guarded, ..AccessMap::default() };
-            let ended = Ended { command: "", output, cwd: &top, home: None, env: &env, failed: true };
+            let ended = EndedCommand { command: "", output, cwd: &top, home: None, env: &env, failed: true };
             told(&ended, &map, |_| true)
         };
         let at = |path: &str| top.join(path).display().to_string();
@@ -458,7 +459,7 @@ mod tests {
         let map = AccessMap { writable: vec![allowed.clone(), top.join("there")], ..AccessMap::default() };
         let env = omp_types::Env::default();
         let told = |command: &str, output: &str| {
-            let ended = Ended { command, output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
+            let ended = EndedCommand { command, output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
             told(&ended, &map, |_| true)
         };
         let sdk = allowed.display();

@@ -72,20 +72,20 @@ impl Tool for ApplyPatchEdit {
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
         let input = call.arguments.get("input")?.as_str()?;
-        self.previews.view(&self.files, call, || Some(Input { tool: self, input }))
+        self.previews.view(&self.files, call, || Some(PatchInput { tool: self, input }))
     }
 
     fn outlook(&self, patch: &Patch) -> Option<View> {
-        outlook(&self.files, &Input { tool: self, input: &patch.input })
+        outlook(&self.files, &PatchInput { tool: self, input: &patch.input })
     }
 }
 
-struct Input<'a> {
+struct PatchInput<'a> {
     tool: &'a ApplyPatchEdit,
     input: &'a str,
 }
 
-impl Arrived for Input<'_> {
+impl Arrived for PatchInput<'_> {
     fn paths(&self) -> Vec<&str> {
         named(self.input).collect()
     }

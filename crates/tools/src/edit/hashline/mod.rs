@@ -29,7 +29,7 @@ pub struct Params {
 /// The text, and what it says to do.
 pub struct Sections {
     input: String,
-    patch: Result<hashline::Patch, HashlineError>,
+    patch: Result<hashline::HashlinePatch, HashlineError>,
 }
 
 impl HashlineEdit {
@@ -72,20 +72,20 @@ impl Tool for HashlineEdit {
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
         let input = call.arguments.get("input")?.as_str()?;
-        self.previews.view(&self.files, call, || Some(Input { tool: self, input }))
+        self.previews.view(&self.files, call, || Some(HashlineInput { tool: self, input }))
     }
 
     fn outlook(&self, sections: &Sections) -> Option<View> {
-        outlook(&self.files, &Input { tool: self, input: &sections.input })
+        outlook(&self.files, &HashlineInput { tool: self, input: &sections.input })
     }
 }
 
-struct Input<'a> {
+struct HashlineInput<'a> {
     tool: &'a HashlineEdit,
     input: &'a str,
 }
 
-impl Arrived for Input<'_> {
+impl Arrived for HashlineInput<'_> {
     fn paths(&self) -> Vec<&str> {
         named(self.input).collect()
     }
@@ -105,7 +105,7 @@ impl Arrived for Input<'_> {
 fn plan(
     source: &dyn FileSource,
     files: &Files,
-    patch: hashline::Patch,
+    patch: hashline::HashlinePatch,
     options: HashlineOptions,
 ) -> Result<Vec<FileEdit>, ToolError> {
     let seen = |path: &std::path::Path, tag| files.snapshot(path, tag);

@@ -74,7 +74,7 @@ fn a_document_is_given_up_with_the_call() {
     let scratch = Scratch::new(&[("a.html", &"<p>text</p>\n".repeat(100_000))]);
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let reader = Reader { files: scratch.files.clone(), options: ReadOptions::default(), cancel };
+    let reader = ReadCall { files: scratch.files.clone(), options: ReadOptions::default(), cancel };
     let error = reader.typed("a.html:md").unwrap_err().to_string();
     assert_eq!(error, "a.html cannot be read as a HTML page: it was cancelled");
 }

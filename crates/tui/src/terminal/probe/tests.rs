@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use crate::input::{Decoded, Decoder};
+use crate::input::{Decoded, InputDecoder};
 
 const REST: [Probe; 4] = [Probe::Background, Probe::Synchronized, Probe::Graphics, Probe::Notifications];
 
@@ -19,7 +19,7 @@ fn asked() -> Prober {
 
 /// Feeds an answer byte by byte: what is known then, and whether anything reached the person's input.
 fn answer(prober: &mut Prober, bytes: &str) -> Vec<Capability> {
-    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+    let (mut decoder, mut out) = (InputDecoder::default(), Vec::new());
     for byte in bytes.as_bytes() {
         decoder.feed(&[*byte], Instant::now(), &mut out);
     }

@@ -10,8 +10,8 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal as UnixSig
 use nix::unistd::getpid;
 
 use super::{Wake, wake};
-use crate::input::Decoder;
-use crate::terminal::shared::{Phase, Shared};
+use crate::input::InputDecoder;
+use crate::terminal::shared::{SharedTerminal, TerminalPhase};
 use crate::terminal::{Signal, TermEvent};
 
 /// Who was told to end, and has not, is not asked again.
@@ -24,10 +24,10 @@ const LOOKS_EVERY: Duration = Duration::from_millis(100);
 const TOLD_WITHIN: Duration = Duration::from_millis(200);
 
 /// Until the terminal is dropped.
-pub fn read(shared: &Shared, wake: &Wake) {
-    let mut reader = Reader {
+pub fn read(shared: &SharedTerminal, wake: &Wake) {
+    let mut reader = TerminalReader {
         shared,
-        decoder: Decoder::default(),
+        decoder: InputDecoder::default(),
         closed: false,
         end_at: None,
         stop_at: None,
@@ -37,9 +37,9 @@ pub fn read(shared: &Shared, wake: &Wake) {
     while reader.turn(wake).is_some() {}
 }
 
-struct Reader<'a> {
-    shared: &'a Shared,
-    decoder: Decoder,
+struct TerminalReader<'a> {
+    shared: &'a SharedTerminal,
+    decoder: InputDecoder,
     closed: bool,
     /// The terminal is ended then, if nobody else did it.
     end_at: Option<Instant>,
@@ -51,12 +51,12 @@ struct Reader<'a> {
     found_out: Option<Instant>,
 }
 
-impl Reader<'_> {
+impl TerminalReader<'_> {
     /// `None` when it is to stop.
     fn turn(&mut self, wake: &Wake) -> Option<()> {
         self.decoder.expect_replies(self.shared.expects_answers_until());
         let full = !self.shared.has_room();
-        let reads = !self.closed && self.shared.phase() == Phase::Active && !full;
+        let reads = !self.closed && self.shared.phase() == TerminalPhase::Active && !full;
         let mut ready = vec![PollFd::new(wake.0.as_fd(), PollFlags::POLLIN)];
         if reads {
             ready.push(PollFd::new(self.shared.tty.input(), PollFlags::POLLIN));
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 wake::TERM => self.end(Signal::Term, UnixSignal::SIGTERM),
                 wake::HUP => self.end(Signal::Hup, UnixSignal::SIGHUP),
                 // They are for the program that has the terminal now.
-                wake::INT | wake::QUIT if self.shared.phase() == Phase::Paused => {}
+                wake::INT | wake::QUIT if self.shared.phase() == TerminalPhase::Paused => {}
                 wake::INT => self.end(Signal::Int, UnixSignal::SIGINT),
                 wake::QUIT => self.end(Signal::Term, UnixSignal::SIGQUIT),
                 wake::TSTP => self.stop(),
@@ -115,11 +115,11 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        if self.shared.phase() != Phase::Active {
+        if self.shared.phase() != TerminalPhase::Active {
             // What was begun is not ended by bytes that come after somebody else has read.
-            self.decoder = Decoder::default();
+            self.decoder = InputDecoder::default();
         }
-        if self.shared.phase() == Phase::Suspended {
+        if self.shared.phase() == TerminalPhase::Suspended {
             self.check_at.get_or_insert(Instant::now() + STOPS_WITHIN);
         }
         Some(())
@@ -145,7 +145,7 @@ impl Reader<'_> {
     }
 
     fn end(&mut self, signal: Signal, told_by: UnixSignal) {
-        if self.shared.phase() == Phase::Ended {
+        if self.shared.phase() == TerminalPhase::Ended {
             // Told again, although nothing has to be saved for the terminal any more.
             die_of(told_by);
         }
@@ -155,19 +155,19 @@ impl Reader<'_> {
 
     fn stop(&mut self) {
         match self.shared.phase() {
-            Phase::Active => {
+            TerminalPhase::Active => {
                 self.stop_at.get_or_insert(Instant::now() + STOPS_WITHIN);
                 self.shared.send(TermEvent::Signal(Signal::Stop));
             }
             // The program that has the terminal wants the whole job to stop.
-            Phase::Paused => self.shared.tty.stop_the_job(),
-            Phase::Suspended | Phase::Ended => {}
+            TerminalPhase::Paused => self.shared.tty.stop_the_job(),
+            TerminalPhase::Suspended | TerminalPhase::Ended => {}
         }
     }
 
     fn told_to_go_on(&mut self) {
         let known = self.found_out.take().is_some_and(|then| then.elapsed() < TOLD_WITHIN);
-        if !known || self.shared.phase() != Phase::Active {
+        if !known || self.shared.phase() != TerminalPhase::Active {
             self.go_on();
         }
     }
@@ -178,7 +178,7 @@ impl Reader<'_> {
         self.stop_at = None;
         let phase = self.shared.phase();
         self.shared.tty.job_goes_on();
-        if !matches!(phase, Phase::Active | Phase::Suspended) {
+        if !matches!(phase, TerminalPhase::Active | TerminalPhase::Suspended) {
             return;
         }
         if self.shared.tty.is_ours() {
@@ -187,7 +187,7 @@ impl Reader<'_> {
             self.shared.send(TermEvent::Signal(Signal::Cont));
         } else {
             // In the background the terminal is the shell's.
-            self.shared.leave(Phase::Suspended);
+            self.shared.leave(TerminalPhase::Suspended);
             self.check_at = Some(Instant::now() + LOOKS_EVERY);
         }
     }
@@ -198,11 +198,11 @@ impl Reader<'_> {
         if passed(&mut self.end_at) {
             self.shared.leave_in_a_hurry();
         }
-        if passed(&mut self.stop_at) && self.shared.phase() == Phase::Active {
+        if passed(&mut self.stop_at) && self.shared.phase() == TerminalPhase::Active {
             self.shared.suspend();
             self.check_at = Some(now + STOPS_WITHIN);
         }
-        if passed(&mut self.check_at) && self.shared.phase() == Phase::Suspended {
+        if passed(&mut self.check_at) && self.shared.phase() == TerminalPhase::Suspended {
             self.found_out = Some(now);
             self.go_on();
         }

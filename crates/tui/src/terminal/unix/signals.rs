@@ -6,7 +6,7 @@ use nix::libc;
 use signal_hook_registry::{SigId, register, unregister};
 
 use super::wake;
-use crate::terminal::shared::Shared;
+use crate::terminal::shared::SharedTerminal;
 
 const SIGNALS: [(libc::c_int, u8); 7] = [
     (libc::SIGWINCH, wake::SIZE),
@@ -21,7 +21,7 @@ const SIGNALS: [(libc::c_int, u8); 7] = [
 pub struct Signals(Vec<SigId>);
 
 impl Signals {
-    pub fn listen(shared: &Shared) -> io::Result<Self> {
+    pub fn listen(shared: &SharedTerminal) -> io::Result<Self> {
         let mut listening = Self(Vec::new());
         for (signal, why) in SIGNALS {
             let waker = shared.waker.clone();

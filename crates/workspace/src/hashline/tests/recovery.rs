@@ -110,7 +110,7 @@ fn single_lines_seen_in_a_search() {
         |numbers: &[usize]| -> BTreeMap<usize, String> { numbers.iter().map(|n| (*n, format!("line {n}"))).collect() };
     let mut bench = Bench::new(&before);
     let tag = bench.tag();
-    let snapshot = Snapshot::Lines(Arc::new(lines(&[9, 10, 11])));
+    let snapshot = FileSnapshot::Lines(Arc::new(lines(&[9, 10, 11])));
     bench.seen.push((tag, snapshot));
     fs::write(bench.folder.path().join("f"), before.replace("line 18\n", "other\n")).unwrap();
     assert!(bench.apply("10:X", tag).is_ok());
