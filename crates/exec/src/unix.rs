@@ -67,7 +67,7 @@ fn start_with(mut command: Command, given: Given, streams: Streams) -> io::Resul
     let Given { limits, mut cage, text } = given;
     let (limits, is_scoped) = (resources(limits), wants_scope(cage.as_ref()));
     // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
-    let parent = (!watchdog::stand_by()).then(nix::unistd::getpid);
+    let parent = (!watchdog::expect_child()).then(nix::unistd::getpid);
     // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit,
     // fcntl, dup2, what `Cage::enter` makes), and nothing is allocated: limits and cage were laid out before.
     unsafe {

@@ -18,9 +18,16 @@ use crate::spawn::owner_mark;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// Starts the watchdog unless it runs. `false` when there is none: children must then be tied to omp in another way.
-pub(crate) fn stand_by() -> bool {
-    with_watchdog(|watchdog| watchdog.is_some())
+/// Starts the watchdog unless it runs, and tells it that a child is about to start, as omp may be killed before the child's
+/// group is known. `false` when there is none: the child must then be tied to omp in another way.
+pub(crate) fn expect_child() -> bool {
+    with_watchdog(|watchdog| {
+        let Some(watchdog) = watchdog else { return false };
+        if !watchdog.expects_children {
+            watchdog.expects_children = watchdog.pipe.write(b"!\n").is_ok();
+        }
+        true
+    })
 }
 
 /// Everything in the group is to end with omp.
@@ -58,6 +65,8 @@ fn tell_of(what: &str, folder: &Path) {
 struct Watchdog {
     process: Child,
     pipe: io::PipeWriter,
+    /// Whether it was told that there are children.
+    expects_children: bool,
 }
 
 fn tell(line: &str) {
@@ -90,7 +99,7 @@ fn start() -> io::Result<Watchdog> {
     unsafe {
         command.pre_exec(|| Ok(setsid().map(drop)?));
     }
-    Ok(Watchdog { process: command.spawn()?, pipe })
+    Ok(Watchdog { process: command.spawn()?, pipe, expects_children: false })
 }
 
 /// As the script looks for it.
@@ -108,4 +117,37 @@ fn set_nonblocking(pipe: &io::PipeWriter) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(pipe, FcntlArg::F_GETFL)?);
     fcntl(pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARK: &str = "omp-watchdog-test";
+
+    #[expect(clippy::disallowed_methods, reason = "the script is tried without omp around it")]
+    fn marked_sleeper() -> Child {
+        let mark = format!("{MARK}-{}-1", std::process::id());
+        Command::new("sleep").arg("600").env("OMP_SPAWN", mark).stdin(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Runs the script with what omp has told it until it was killed.
+    #[expect(clippy::disallowed_methods, reason = "the script is tried without omp around it")]
+    fn after_omp_has_gone(told: &str) {
+        let mark = format!("{MARK}-{}", std::process::id());
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", SCRIPT, "omp-watchdog", &mark, ""]).env_clear().env("PATH", "/usr/bin:/bin");
+        let mut script = command.stdin(Stdio::piped()).spawn().unwrap();
+        script.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
+        assert!(script.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_child_whose_group_was_not_told_yet_is_killed() {
+        let mut child = marked_sleeper();
+        after_omp_has_gone("");
+        assert!(child.try_wait().unwrap().is_none(), "nothing was to start, so nothing is looked for");
+        after_omp_has_gone("!\n");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap()), Some(9));
+    }
 }

@@ -1,5 +1,6 @@
 # Outlives omp by a moment: when the pipe on standard input closes, everything omp has started is killed.
 # $1 is the mark that all of omp's children carry, $2 a pattern for the tag of those that are contained (Linux). Lines read:
+#   !               children are about to start
 #   +GROUP, -GROUP  a group runs, has ended
 #   /FOLDER         removed at the end with all it holds
 #   =/FOLDER        removed at the end if it is empty
@@ -13,6 +14,7 @@ newline='
 folders=$newline
 while IFS= read -r line; do
     case $line in
+        !) started=1 ;;
         +*) groups="$groups${line#+} "; started=1 ;;
         -*) case $groups in *" ${line#-} "*) groups="${groups%%" ${line#-} "*} ${groups#*" ${line#-} "}" ;; esac ;;
         /*|=/*) folders="$folders$line$newline" ;;
