@@ -1,58 +1,24 @@
 //! A tool that has the user open an address in a browser.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use omp_agent::{AnyPlan, AnyTool, Concurrency, Outcome, Tier, ToolCx, ToolOutput, plan_of};
 use omp_session::{Answer, Command, QuestionKind, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::Content;
-use omp_view::View;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::stage::Stage;
+use address_tool::AddressTool;
 
-struct Login;
-
-impl AnyTool for Login {
-    fn name(&self) -> Cow<'_, str> {
-        "login".into()
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        "Logs in".into()
-    }
-
-    fn parameters(&self) -> Value {
-        json!({"type": "object"})
-    }
-
-    fn concurrency(&self) -> Concurrency {
-        Concurrency::Shared
-    }
-
-    fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
-        let run = async move |cx: ToolCx| {
-            let url = arguments["url"].as_str().unwrap_or_default().to_owned();
-            let text = match &cx.questions {
-                None => "nobody is there".to_owned(),
-                Some(questions) => format!("{:?}", questions.open_url(url, "It needs an account".to_owned()).await),
-            };
-            Ok(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() })
-        };
-        Ok(plan_of(Tier::Read, move |cx| Box::pin(async move { run(cx).await })))
-    }
-
-    fn render(&self, _: &Value, _: Outcome<&Value>) -> View {
-        View::default()
-    }
-}
+/// The crate that holds it depends on the session, so it is taken in as a file.
+#[path = "../../../session-testkit/src/address_tool.rs"]
+mod address_tool;
 
 /// The result of the tool, and the addresses that were asked about.
 async fn log_in(url: &str, attended: bool, answer: Answer) -> (String, Vec<String>) {
-    let script = ScriptedLlm::new([Turn::call("login", json!({"url": url})), Turn::text("done")]);
+    let script = ScriptedLlm::new([Turn::call("visit", json!({"url": url})), Turn::text("done")]);
     let mut stage = Stage::with(script, |options| {
-        options.tools = vec![Arc::new(Login)];
+        options.tools = vec![Arc::new(AddressTool)];
         options.attended = attended;
     });
     stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
@@ -76,7 +42,7 @@ async fn log_in(url: &str, attended: bool, answer: Answer) -> (String, Vec<Strin
 
 #[tokio::test]
 async fn the_user_says_whether_it_was_opened() {
-    let asked = vec!["It needs an account: https://example.com/a?b=c".to_owned()];
+    let asked = vec!["You have to log in.: https://example.com/a?b=c".to_owned()];
     for (answer, result) in [
         (Answer::Yes, "result: Ok(true)"),
         (Answer::No, "result: Ok(false)"),
