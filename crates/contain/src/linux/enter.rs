@@ -194,7 +194,8 @@ fn is_gone(path: &CStr) -> bool {
     }
 }
 
-/// Whether a file or a link stands where a folder was taken along, or the other way round: that is not what may be written.
+/// Whether something else stands there than what was taken along: a file in the place of a folder, or the other way round, or
+/// what was made after that was removed, which cannot be mounted any more. It is not what may be written.
 fn is_another(tree: c_int, path: &CStr) -> bool {
     // SAFETY: a C string, an open descriptor, and structures that the calls fill in.
     unsafe {
@@ -202,7 +203,7 @@ fn is_another(tree: c_int, path: &CStr) -> bool {
         let is_folder = |data: &libc::stat| data.st_mode & libc::S_IFMT == libc::S_IFDIR;
         libc::fstat(tree, &raw mut taken) == 0
             && libc::lstat(path.as_ptr(), &raw mut there) == 0
-            && is_folder(&taken) != is_folder(&there)
+            && (taken.st_nlink == 0 || is_folder(&taken) != is_folder(&there))
     }
 }
 

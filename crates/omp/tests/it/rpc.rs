@@ -91,10 +91,10 @@ impl Process {
         std::fs::read_to_string(format!("/proc/{}/{file}", self.0)).unwrap()
     }
 
-    /// Resident memory in kB.
+    /// Memory of its own in kB. How much of the program's file is resident is up to the system.
     fn memory(&self) -> u64 {
         let status = self.read("status");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
@@ -291,7 +291,8 @@ async fn a_reader_that_stops_neither_blocks_the_session_nor_fills_the_memory() {
         scene.server.until(|counts| counts.answers >= number).await;
     }
     let memory = client.process().memory();
-    assert!(memory < 100_000, "{memory} kB");
+    // About 35,000; 118,000 if nothing went to a file.
+    assert!(memory < 70_000, "{memory} kB");
     for _ in 0..20 {
         let end = client.until("turn_end").await;
         assert!(end["message"]["content"][0]["text"].as_str().unwrap().len() > 80_000);
@@ -339,7 +340,7 @@ async fn many_sessions_leave_nothing_behind() {
         held.push(client.process().handles());
         children.push(client.process().children());
     }
-    assert!(memory[SESSIONS - 1] as f64 <= memory[1] as f64 * 1.10, "{memory:?} kB in {:?}", started.elapsed());
+    assert!(memory[SESSIONS - 1] <= memory[1] + 8_000, "{memory:?} kB in {:?}", started.elapsed());
     assert_eq!(children[SESSIONS - 1], children[1]);
     // What a look in the background has open at this moment is no leak: those only grow.
     let grown = |now: usize| now > held[1];

@@ -69,7 +69,7 @@ fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
             watched: GUARDED,
             ..row(
                 "guarded files that do not exist",
-                &text(&["mkdir -p .omp && echo x > .omp/config.yml", "echo x > .envrc", "ln -s $TMPDIR .husky"]),
+                &text(&["mkdir t && echo x > t/config.yml && mv t .omp", "echo x > .envrc", "ln -s $TMPDIR .husky"]),
             )
         },
         row(
