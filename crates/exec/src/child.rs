@@ -164,17 +164,11 @@ impl Child {
             }
         };
         let _ = timeout(grace, listen).await;
-        self.tree.kill(self.leader());
-        if self.ended.is_none()
-            && let Ok(Ok(status)) = timeout(grace, self.process.wait()).await
-        {
-            self.ended = Some((ProcessExit::from(status), Instant::now()));
-        }
-        self.armed = self.ended.is_none();
+        self.kill(grace).await;
     }
 
     /// Ends all but the process itself, politely first, then everything.
-    pub(crate) async fn end_descendants(self, grace: Duration) {
+    pub(crate) async fn end_descendants(mut self, grace: Duration) {
         const LOOK_EVERY: Duration = Duration::from_millis(10);
         let wait = async {
             while self.tree.terminate_descendants() > 0 {
@@ -182,7 +176,19 @@ impl Child {
             }
         };
         let _ = timeout(grace, wait).await;
-        drop(self);
+        self.kill(grace).await;
+    }
+
+    /// Kills the whole tree and waits for the main process: where nobody does, a dead one stays in the process table until
+    /// omp has something else to do.
+    async fn kill(&mut self, patience: Duration) {
+        self.tree.kill(self.leader());
+        if self.ended.is_none()
+            && let Ok(Ok(status)) = timeout(patience, self.process.wait()).await
+        {
+            self.ended = Some((ProcessExit::from(status), Instant::now()));
+        }
+        self.armed = self.ended.is_none();
     }
 
     pub(crate) async fn capture(mut self, limit: usize, deadline: Duration) -> io::Result<Captured> {
@@ -251,5 +257,22 @@ impl From<ExitStatus> for ProcessExit {
         let signal = platform::signal_of(status);
         let code = status.code().unwrap_or_else(|| 128 + signal.unwrap_or_default());
         Self { code, signal }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::{ChildEnv, Spawn};
+
+    #[tokio::test]
+    async fn what_was_ended_is_not_left_in_the_process_table() {
+        let env = ChildEnv::unattended(&[("PATH", "/usr/bin:/bin")].into_iter().collect());
+        let spawn = Spawn::new("sleep", env, &omp_contain::Containment::none()).arg("600");
+        let child = spawn.start().unwrap();
+        let entry = format!("/proc/{}", child.id());
+        assert!(std::fs::exists(&entry).unwrap());
+        child.end_descendants(Duration::from_secs(60)).await;
+        assert!(!std::fs::exists(&entry).unwrap());
     }
 }
