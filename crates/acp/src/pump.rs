@@ -92,7 +92,7 @@ impl Pump {
                 }
             }
             SessionEvent::Spent(spent) => {
-                if let Some(broken) = spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
+                if let Some(broken) = spent.unexpected_break() {
                     self.live.updates.notice(NoticeSeverity::Warning, &broken.to_string()).await;
                 }
             }

@@ -117,6 +117,18 @@ pub enum RunEnd {
     Fatal(String),
 }
 
+impl RunEnd {
+    /// Why the run did not end well. `None` if it finished or the user aborted it.
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Self::Finished | Self::Aborted => None,
+            Self::Failed(error) => Some(&error.message),
+            Self::TurnLimit => Some("the turn limit is reached before the work was done"),
+            Self::OverBudget(reason) | Self::Stopped(reason) | Self::Fatal(reason) => Some(reason),
+        }
+    }
+}
+
 /// Runs until the model has no more calls and nobody has anything more to say.
 ///
 /// With no `prompts` the model is asked to go on from where the transcript stands, which is how a failed turn is

@@ -3,66 +3,20 @@
 use std::io;
 use std::time::Duration;
 
-use omp_session::{
-    Command, Obeyed, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SessionSwitch, SwitchedSession,
-    TimeLimit, TypedPrompt, Wish,
-};
-use omp_types::{Content, Editor, ErrorKind, Message, ModelError, StopReason};
+use omp_session::{Command, Obeyed, Session, SessionEvent, SessionHost, TimeLimit, TypedPrompt};
+use omp_types::Content;
 use tokio::sync::mpsc;
-use tokio::task::{JoinError, JoinHandle};
 
+use crate::driven::{Driven, ended, switch};
 use crate::exit::Exit;
-
-/// Shows a session's events in one mode's way.
-pub trait Presenter: Send {
-    fn event(&mut self, event: &SessionEvent) -> io::Result<()>;
-
-    /// When [`Presenter::tick`] wants to be called, if something on the screen changes by itself.
-    fn next_tick(&self) -> Option<tokio::time::Instant> {
-        None
-    }
-
-    fn tick(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// What a slash command has answered.
-    fn reply(&mut self, text: &str) -> io::Result<()>;
-
-    /// What comes next is of another session.
-    fn switched(&mut self, to: &OpenSession) -> io::Result<()>;
-
-    /// All prompts are worked off; `problem` says why it did not go well.
-    fn finish(&mut self, problem: Option<&str>) -> io::Result<()>;
-}
+use crate::outcome::{Outcome, judge};
+use crate::presenter::Presenter;
 
 /// What ends a run from outside.
 pub struct Limits {
     pub max_time: Option<Duration>,
     /// Resolves to the exit that the signal asks for; awaited again after the first one.
     pub signals: mpsc::Receiver<Exit>,
-}
-
-/// A session that is driven, with what is typed into it.
-pub struct Driven {
-    pub session: Session,
-    pub actor: JoinHandle<()>,
-}
-
-impl Driven {
-    /// Waits until everything the session owns is gone.
-    async fn end(self) -> Result<(), JoinError> {
-        let Self { session, actor, .. } = self;
-        drop(session);
-        actor.await
-    }
-}
-
-impl From<OpenSession> for Driven {
-    fn from(opened: OpenSession) -> Self {
-        let OpenSession { session, actor, .. } = opened;
-        Self { session, actor }
-    }
 }
 
 /// Runs all prompts in order; the first one that does not go well ends the run. A command may lead to another session of
@@ -77,10 +31,7 @@ pub async fn drive(
 ) -> io::Result<Exit> {
     let mut slot = Some(driven);
     let written = converse(&mut slot, host, prompts, presenter, limits).await;
-    let ended = match slot {
-        Some(driven) => driven.end().await,
-        None => Ok(()),
-    };
+    let ended = ended(slot).await;
     match written {
         Ok(_) if ended.is_err() => Ok(Exit::Failed),
         Ok(exit) => Ok(exit),
@@ -111,18 +62,16 @@ async fn converse(
                 presenter.reply(&text)?;
                 continue;
             }
-            Ok(Obeyed::Switch(wish)) => match switch(slot, host, wish, presenter).await? {
-                Ok(()) => {
-                    next_events = None;
-                    continue;
+            Ok(Obeyed::Switch(wish)) => {
+                next_events = None;
+                match switch(slot, host, wish, presenter).await? {
+                    Ok(()) => continue,
+                    Err(problem) => outcome = Outcome::usage(problem),
                 }
-                Err(problem) => {
-                    outcome = Outcome { exit: Exit::Usage, problem: Some(problem) };
-                    break;
-                }
-            },
+                break;
+            }
             Err(problem) => {
-                outcome = Outcome { exit: Exit::Usage, problem: Some(problem) };
+                outcome = Outcome::usage(problem);
                 break;
             }
         };
@@ -137,49 +86,6 @@ async fn converse(
     }
     presenter.finish(outcome.problem.as_deref())?;
     Ok(outcome.exit)
-}
-
-/// Goes on with another session. When it cannot be opened the old one stays, unless it had to be let go of before.
-async fn switch(
-    slot: &mut Option<Driven>,
-    host: Option<&dyn SessionHost>,
-    wish: Wish,
-    presenter: &mut dyn Presenter,
-) -> io::Result<Result<(), String>> {
-    let Some(host) = host else { return Ok(Err("there is no other session to go to here".to_owned())) };
-    let switch = SessionSwitch::new(wish, None);
-    let before = if switch.lets_go_first() { slot.take() } else { None };
-    if let Err(problem) = ended(before).await {
-        return Ok(Err(problem));
-    }
-    let SwitchedSession { opened, ends } = match switch.open(host, Editor::default()).await {
-        Ok(switched) => switched,
-        // The run ends, so nothing has to be taken up again.
-        Err(failed) => return Ok(Err(failed.problem)),
-    };
-    slot.iter().for_each(|old| old.session.ends_by(ends));
-    presenter.switched(&opened)?;
-    Ok(ended(slot.replace(opened.into())).await)
-}
-
-async fn ended(old: Option<Driven>) -> Result<(), String> {
-    let Some(old) = old else { return Ok(()) };
-    old.end().await.map_err(|error| format!("the old session did not end well: {error}"))
-}
-
-struct Outcome {
-    exit: Exit,
-    problem: Option<String>,
-}
-
-impl Outcome {
-    fn failed(problem: impl Into<String>) -> Self {
-        Self { exit: Exit::Failed, problem: Some(problem.into()) }
-    }
-
-    fn limit(problem: impl Into<String>) -> Self {
-        Self { exit: Exit::Limit, problem: Some(problem.into()) }
-    }
 }
 
 /// Follows one prompt to its end.
@@ -221,7 +127,7 @@ async fn watch(
                 match event {
                     SessionEvent::Agent(omp_session::AgentEvent::MessageEnd { message }) => last_answer = Some(message),
                     SessionEvent::Idle { end, .. } => {
-                        return Ok(stopped.unwrap_or_else(|| judge(session, end, last_answer.as_deref())));
+                        return Ok(stopped.unwrap_or_else(|| judge(session, &end, last_answer.as_deref())));
                     }
                     _ => {}
                 }
@@ -240,31 +146,4 @@ async fn until(deadline: Option<tokio::time::Instant>) {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
-}
-
-fn judge(session: &Session, end: RunEnd, last: Option<&Message>) -> Outcome {
-    match end {
-        RunEnd::Finished => match last.and_then(Message::as_assistant).map(|answer| answer.stop_reason) {
-            Some(StopReason::Length) => Outcome::limit("the answer was cut off by the model's output limit"),
-            _ => Outcome { exit: Exit::Success, problem: None },
-        },
-        RunEnd::Failed(error) => Outcome::failed(with_hint(&error, session.snapshot().file.is_some())),
-        RunEnd::Fatal(reason) => Outcome::failed(reason),
-        RunEnd::OverBudget(reason) => Outcome::limit(reason),
-        RunEnd::Stopped(reason) => Outcome::failed(reason),
-        RunEnd::TurnLimit => Outcome::limit("the turn limit is reached before the work was done"),
-        RunEnd::Aborted => Outcome { exit: Exit::Interrupted, problem: Some("aborted".to_owned()) },
-    }
-}
-
-/// What can be done about a failure that has no remedy of its own.
-fn with_hint(error: &ModelError, recorded: bool) -> String {
-    let hint = match error.kind {
-        _ if error.message.contains("hint: ") => return error.message.clone(),
-        ErrorKind::Refused => "put it in other words, or try another --model",
-        kind if !kind.retryable() => return error.message.clone(),
-        _ if recorded => "nothing is lost; go on later with `omp -c -p \"go on\"`, or try another --model",
-        _ => "try again later, or with another --model",
-    };
-    format!("{}\nhint: {hint}", error.message)
 }

@@ -5,15 +5,20 @@
 //! signals, and turns the end into an exit code. Nothing here ever asks a question on a terminal.
 
 mod drive;
+mod driven;
 mod exit;
 mod input;
 mod json;
+mod outcome;
+mod presenter;
 mod rpc;
 mod text;
 
-pub use drive::{Driven, Limits, Presenter, drive};
+pub use drive::{Limits, drive};
+pub use driven::Driven;
 pub use exit::Exit;
 pub use input::{InputError, build_prompts, read_piped, read_piped_within};
 pub use json::JsonPresenter;
+pub use presenter::Presenter;
 pub use rpc::{Client, HostUris, serve};
 pub use text::{TextPresenter, TextStyle};

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use omp_session::{OpenSession, SessionEvent, SessionHeader};
 use omp_wire::EventFrame;
 
-use crate::drive::Presenter;
+use crate::presenter::Presenter;
 
 pub struct JsonPresenter<W> {
     out: W,

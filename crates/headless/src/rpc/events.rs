@@ -168,9 +168,9 @@ impl Teller {
                 let outcome: Outcome = Err(reason.as_str().into());
                 self.output.frame(&response(id.as_ref(), command, &outcome));
             }
-            RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) => self.warn(reason),
-            RunEnd::TurnLimit => self.warn("the turn limit is reached before the work was done"),
-            RunEnd::Finished | RunEnd::Failed(_) | RunEnd::Aborted => {}
+            // The client has the failed answer itself.
+            RunEnd::Failed(_) => {}
+            end => end.problem().into_iter().for_each(|problem| self.warn(problem)),
         }
         if undelivered > 0 {
             let (count, they) = match undelivered {

@@ -5,19 +5,20 @@
 
 mod card;
 mod countdown;
+mod remarks;
 
 use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
-use omp_compaction::CompactionReason;
 use omp_session::{AgentEvent, OpenSession, Refused, SessionEvent, ToldRetries, ToolOutcome};
 use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;
 
-use crate::drive::Presenter;
+use crate::presenter::Presenter;
 pub(crate) use card::{Palette, write_card};
 use countdown::Countdown;
+use remarks::remark;
 
 /// Who is watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,37 +155,13 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 self.break_line()?;
                 self.refused(refused)
             }
-            SessionEvent::RulesFired(fired) => {
-                self.break_line()?;
-                writeln!(self.err, "omp: {}", fired.line())
-            }
-            SessionEvent::CompactionStart { reason, .. } if *reason != CompactionReason::Manual => {
-                self.break_line()?;
-                writeln!(self.err, "omp: compacting the conversation ({})", reason.as_str())
-            }
-            SessionEvent::CompactionEnd { error: Some(error), reason, .. } if *reason != CompactionReason::Manual => {
-                writeln!(self.err, "omp: {error}")
-            }
-            SessionEvent::Quarantined(told) => {
-                self.break_line()?;
-                writeln!(self.err, "omp: {told}")
-            }
-            SessionEvent::JobEnded(ended) => {
-                self.break_line()?;
-                writeln!(self.err, "omp: {ended}")
-            }
-            SessionEvent::Notice { text: notice, .. } => {
-                self.break_line()?;
-                writeln!(self.err, "omp: warning: {notice}")
-            }
-            SessionEvent::Spent(spent) => match spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
-                Some(broken) => {
+            other => match remark(other) {
+                Some(remark) => {
                     self.break_line()?;
-                    writeln!(self.err, "omp: warning: {broken}")
+                    writeln!(self.err, "omp: {remark}")
                 }
                 None => Ok(()),
             },
-            _ => Ok(()),
         }
     }
 

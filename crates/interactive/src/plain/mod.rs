@@ -487,7 +487,7 @@ impl<W: Write> Plain<W> {
                 self.teller.end_answer()?;
                 self.teller.say(&fired.line())
             }
-            SessionEvent::Spent(spent) => match spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
+            SessionEvent::Spent(spent) => match spent.unexpected_break() {
                 Some(broken) => self.teller.say(&format!("Warning: {broken}.")),
                 None => Ok(()),
             },
@@ -549,12 +549,8 @@ impl<W: Write> Plain<W> {
 
     fn ended(&mut self, end: RunEnd) -> io::Result<()> {
         match end {
-            RunEnd::Finished => Ok(()),
             RunEnd::Aborted => self.teller.say("Interrupted."),
-            RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) => self.problem(&reason),
-            RunEnd::TurnLimit => self.problem("the turn limit is reached before the work was done"),
-            RunEnd::Failed(error) => self.problem(&error.message),
-            RunEnd::Fatal(reason) => self.problem(&reason),
+            end => end.problem().map_or(Ok(()), |problem| self.problem(problem)),
         }
     }
 

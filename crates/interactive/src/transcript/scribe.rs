@@ -273,8 +273,7 @@ impl Scribe {
     /// A cache that was lost although nobody wanted it is worth a line at once.
     fn spent(&mut self, log: &mut Log, spent: &Spent) {
         self.turn = Some(spent.turn);
-        if let Some(broken) = spent.break_cause
-            && broken.cause.is_unexpected()
+        if let Some(broken) = spent.unexpected_break()
             && self.costs.get().misses
         {
             self.note(log, Tone::Warning, broken.to_string());

@@ -51,6 +51,13 @@ pub struct Spent {
     pub break_cause: Option<PrefixBreak>,
 }
 
+impl Spent {
+    /// The break of the cached prefix, if no action of the user explains it.
+    pub fn unexpected_break(&self) -> Option<PrefixBreak> {
+        self.break_cause.filter(|broken| broken.cause.is_unexpected())
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Spending {
     fixed: Fixed,

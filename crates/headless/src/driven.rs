@@ -1,0 +1,58 @@
+//! The session that prompts go to, and how another one takes its place.
+
+use omp_session::{OpenSession, Session, SessionHost, SessionSwitch, SwitchedSession, Wish};
+use omp_types::Editor;
+use tokio::task::{JoinError, JoinHandle};
+
+use crate::presenter::Presenter;
+
+/// A session that is driven, with what is typed into it.
+pub struct Driven {
+    pub session: Session,
+    pub actor: JoinHandle<()>,
+}
+
+impl Driven {
+    /// Waits until everything the session owns is gone.
+    async fn end(self) -> Result<(), JoinError> {
+        let Self { session, actor, .. } = self;
+        drop(session);
+        actor.await
+    }
+}
+
+impl From<OpenSession> for Driven {
+    fn from(opened: OpenSession) -> Self {
+        let OpenSession { session, actor, .. } = opened;
+        Self { session, actor }
+    }
+}
+
+/// Goes on with another session. When it cannot be opened the old one stays, unless it had to be let go of before.
+pub(crate) async fn switch(
+    slot: &mut Option<Driven>,
+    host: Option<&dyn SessionHost>,
+    wish: Wish,
+    presenter: &mut dyn Presenter,
+) -> std::io::Result<Result<(), String>> {
+    let Some(host) = host else { return Ok(Err("there is no other session to go to here".to_owned())) };
+    let switch = SessionSwitch::new(wish, None);
+    let before = if switch.lets_go_first() { slot.take() } else { None };
+    if let Err(problem) = ended(before).await {
+        return Ok(Err(problem));
+    }
+    let SwitchedSession { opened, ends } = match switch.open(host, Editor::default()).await {
+        Ok(switched) => switched,
+        // The run ends, so nothing has to be taken up again.
+        Err(failed) => return Ok(Err(failed.problem)),
+    };
+    slot.iter().for_each(|old| old.session.ends_by(ends));
+    presenter.switched(&opened)?;
+    Ok(ended(slot.replace(opened.into())).await)
+}
+
+/// Waits until the session and all it owns are gone.
+pub(crate) async fn ended(old: Option<Driven>) -> Result<(), String> {
+    let Some(old) = old else { return Ok(()) };
+    old.end().await.map_err(|error| format!("the old session did not end well: {error}"))
+}
