@@ -243,7 +243,7 @@ impl Actor {
     }
 
     fn answer_as_before(&mut self, usual: Models, chosen: &Arc<Model>) {
-        // If the run was promoted to a larger model, the file already records that model.
+        // If the run was promoted to a larger model, the file records that model, so the change back is recorded too.
         if !Arc::ptr_eq(&self.models.current, chosen) {
             self.control.recorder().model_changed(&usual.current);
         }

@@ -13,7 +13,7 @@ pub(super) const LARGEST_PAYLOAD: usize = 1 << 20;
 /// The prefix of every message that explains why there is no signature.
 pub(super) const NOT_SIGNED: &str = "omp did not sign";
 
-/// The key to sign with, after the request was checked.
+/// The kind of object to sign, and the key to sign with.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SigningOrder {
     pub(super) object: Object,

@@ -131,7 +131,7 @@ impl Recorder {
         self.append(EntryBody::Custom(custom))
     }
 
-    /// Keeps data that the model does not see, to be written before the first message.
+    /// Keeps data that the model does not see, to be written before the next message.
     pub fn keep(&mut self, custom: Option<Custom>) {
         self.pending.extend(custom.map(EntryBody::Custom));
     }

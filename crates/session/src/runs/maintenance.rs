@@ -387,7 +387,7 @@ impl Actor {
         let go_on_afterwards = self.goes_on_after(need);
         let wanted = CompactionRequest { reason: need, instructions: None, will_retry };
         let is_on = self.control.compacts() && self.upkeep.is_automatic();
-        // For an answer that was cut off, the error is clear without a failed compaction.
+        // No compaction is tried for a cut-off answer if nothing can be left out: its failure would add no information.
         let done = match is_on && (need != CompactionReason::Incomplete || self.may_shorten(cancel)) {
             true => self.keep_up(wanted, cancel).await.is_ok(),
             false => false,

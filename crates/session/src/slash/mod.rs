@@ -39,8 +39,8 @@ pub trait SlashCommand: Send + Sync {
         CommandSource::Builtin
     }
 
-    /// Whether the command produces a prompt, to which files and piped text can be attached. A builtin does if it takes
-    /// arguments.
+    /// Whether the command produces a prompt, to which files and piped text can be attached. A builtin does if its
+    /// argument hint contains `prompt`.
     fn takes_attachments(&self) -> bool {
         self.source() != CommandSource::Builtin || self.arguments().is_some_and(|hint| hint.contains("prompt"))
     }

@@ -41,7 +41,7 @@ impl TreeNode {
     }
 }
 
-/// Each branch is listed below its first entry, in the order of the file.
+/// Each branch is listed below the entry where it begins, in the order of the file.
 pub(crate) fn tree(session: &LoadedSession, leaf: Option<&EntryId>) -> Vec<TreeNode> {
     tree_of(&session.tree(leaf), TreeFilter::Said)
 }
