@@ -39,7 +39,7 @@ pub(crate) fn start(command: Command, given: Given) -> io::Result<Process> {
     start_with(command, given, Streams::Plain)
 }
 
-/// Sends the identifying namespaces of a contained tree once it has started.
+/// Receives the namespace that identifies a contained tree, once it has started.
 #[cfg(target_os = "linux")]
 pub(crate) type Herald = Option<omp_contain::Herald>;
 

@@ -1,8 +1,8 @@
 //! Commands that may see each other: those with the same map share one user namespace.
 //!
 //! A process can read another one's open files (`lsof -ti:8000`, `ss -p`, `fuser`) only if both are in one user namespace,
-//! and it is in no Landlock domain that the other is not in. A command that was lent more than the map has a namespace of
-//! its own.
+//! and it is in no Landlock domain that the other is not in. A command that was lent more than the map allows has a
+//! namespace of its own.
 
 use std::ffi::{CStr, c_int};
 use std::fs::File;

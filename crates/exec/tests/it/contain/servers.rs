@@ -97,7 +97,7 @@ fn parent_of(pid: &str) -> String {
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().to_owned()
 }
 
-/// A process with additional lent access is not visible to later commands.
+/// Later commands cannot inspect a process that was lent more access.
 #[tokio::test]
 async fn one_that_was_lent_more_is_not_looked_into() {
     let stage = Stage::new();
@@ -118,7 +118,7 @@ async fn one_that_was_lent_more_is_not_looked_into() {
         ))
         .await;
     assert!(!told.contains("\nin\n") && told.ends_with("end\n") && !file.exists(), "{told}");
-    // A process with the same access is.
+    // They can inspect a process with the same access.
     let told = stage.run("sleep 300 >/dev/null 2>&1 & echo $!").await;
     let told = stage.run(&format!("readlink /proc/{}/fd/1", told.trim())).await;
     assert_eq!(told, "/dev/null\n");
