@@ -1,4 +1,4 @@
-//! Runs the calls of one answer: shared ones side by side, exclusive ones alone, results in call order.
+//! Runs the calls of one answer: shared ones concurrently, exclusive ones alone, with results in call order.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -22,13 +22,13 @@ const ABORTED: &str = "Aborted by the user.";
 const ABORTED_MIDWAY: &str = "Aborted by the user; the output above is what there was until then.";
 const SKIPPED: &str = "Skipped: the user sent a new message before this call began.";
 
-/// What became of the calls.
+/// The outcome of the calls.
 pub(crate) struct CallResults {
-    /// One result message a call, in call order, as far as they were told to the port.
+    /// One result message per call, in call order, as far as they were sent to the port.
     pub results: Vec<Arc<Message>>,
-    /// A tool that ends the run.
+    /// Set if a tool ends the run.
     pub fatal: Option<String>,
-    /// The port ended the run.
+    /// Set if the port ended the run.
     pub stop: Option<Stop>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn run_calls<P: Port>(
     CallResults { results: ledger.results, fatal: ledger.fatal, stop }
 }
 
-/// The outputs as they come in, turned into messages in call order.
+/// Collects outputs as they arrive and turns them into messages in call order.
 struct CallLedger<'a> {
     calls: &'a [ToolCall],
     outputs: Vec<Option<ToolOutput>>,
@@ -58,7 +58,7 @@ struct CallLedger<'a> {
 }
 
 impl CallLedger<'_> {
-    /// Records one output and tells the port of every result that is now next in order.
+    /// Records one output and sends the port every result that is now next in order.
     async fn settle<P: Port>(&mut self, index: usize, output: ToolOutput, port: &mut P) -> Result<(), Stop> {
         self.outputs[index] = Some(output);
         while let Some(output) = self.outputs.get_mut(self.results.len()).and_then(Option::take) {
@@ -83,7 +83,7 @@ fn result_message(call: &ToolCall, output: ToolOutput) -> Message {
     })
 }
 
-/// Neighbouring shared calls together, exclusive calls alone.
+/// Groups neighbouring shared calls; exclusive calls are alone.
 fn batches(config: &LoopConfig, calls: &[ToolCall]) -> Vec<std::ops::Range<usize>> {
     let exclusive = |call: &ToolCall| {
         config.tools.find(&call.name).is_some_and(|(tool, _)| tool.concurrency() == Concurrency::Exclusive)
@@ -156,20 +156,20 @@ struct Started {
     index: usize,
     arguments: Arc<Value>,
     done: bool,
-    /// The newest output that the port was told.
+    /// The newest output that was sent to the port.
     partial: Option<ToolOutput>,
 }
 
 /// How a call ended.
 enum CallEnd {
     ByItself(Result<ToolOutput, ToolError>),
-    /// Aborted, and it did not hand over a result in time.
+    /// Aborted, without delivering a result in time.
     CutOff,
 }
 
 type CallFuture<'c> = BoxFuture<'c, CallEnd>;
 
-/// What is left of a call that was cut off: its newest partial output, and that it is not all.
+/// The result of a call that was cut off: its newest partial output, with a note that it is incomplete.
 fn cut_off(partial: Option<ToolOutput>) -> ToolOutput {
     let mut output = partial.unwrap_or_default();
     output.is_error = true;
@@ -183,7 +183,7 @@ fn cut_off(partial: Option<ToolOutput>) -> ToolOutput {
     output
 }
 
-/// Everything that can refuse a call; what is left is the call itself, ready to be polled.
+/// Performs all checks that can refuse a call; returns the call ready to be polled.
 async fn begin<'c, P: Port>(
     config: &'c LoopConfig,
     answer: &AssistantMessage,
@@ -260,10 +260,10 @@ fn invalid_json(name: &str, raw: &str, stop_reason: StopReason) -> String {
     )
 }
 
-/// The call, with a panic turned into a reply.
+/// The call, with a panic turned into an error reply.
 fn guarded<'c>(tool: String, plan: Box<dyn AnyPlan + 'c>, cx: ToolCx) -> BoxFuture<'c, Result<ToolOutput, ToolError>> {
     async move {
-        // A tool may panic before its future exists.
+        // A tool may panic before it returns its future.
         match AssertUnwindSafe(async { plan.run(cx).await }).catch_unwind().await {
             Ok(result) => result,
             Err(panic) => Err(ToolError::Reply(bug(&tool, &*panic))),

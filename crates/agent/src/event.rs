@@ -1,4 +1,4 @@
-//! What the loop tells those who watch: ten kinds of events, never one per tool.
+//! The events of the loop: ten kinds, none specific to a tool.
 
 use std::sync::Arc;
 

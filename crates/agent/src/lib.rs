@@ -1,7 +1,7 @@
-//! The agent loop: what an agent *is*, without knowing which tools, which provider or which session.
+//! The agent loop, independent of tools, providers and sessions.
 //!
-//! [`run`] drives turns: ask the model, run its tool calls, feed the results back, until the model has nothing more to
-//! do. Tools plug in below through [`AnyTool`]; whoever watches and decides plugs in above through [`Port`].
+//! [`run`] drives turns: ask the model, run its tool calls, feed the results back, until the model has nothing more to do.
+//! Tools implement [`AnyTool`]; the code that observes and decides implements [`Port`].
 
 mod calls;
 mod event;

@@ -1,7 +1,7 @@
-//! A call on its way: checked against the schema, planned once, and run as it was judged.
+//! The stages of a call: checked against the schema, planned once, and run as it was approved.
 //!
-//! The types keep the order. Arguments can be amended until the call is planned; what is planned cannot be changed any
-//! more, and nothing but a plan runs.
+//! The types enforce the order. Arguments can be amended until the call is planned; a plan cannot be changed, and only a
+//! plan can run.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use serde_json::Value;
 use crate::schema::check_arguments;
 use crate::tool::{AnyTool, Approval, ToolCx, ToolError, ToolOutput, ToolRole};
 
-/// What a tool makes of the arguments of one call: what it does, and all that it needs to run.
+/// A tool's plan for one call: its effects, and everything that it needs to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned<P> {
     pub approval: Approval,
-    /// Handed to the tool when the call runs.
+    /// Passed to the tool when the call runs.
     pub plan: P,
 }
 
@@ -27,11 +27,11 @@ impl<P> Planned<P> {
     }
 }
 
-/// A plan with its type erased. Typed tools get this for free.
+/// A plan with its type erased. Typed tools get this implementation automatically.
 pub trait AnyPlan: Send + Sync {
     fn approval(&self) -> &Approval;
 
-    /// Everything that the call would change, for the approval question.
+    /// All changes that the call would make, for the approval question.
     fn preview(&self) -> Option<View> {
         None
     }
@@ -41,7 +41,7 @@ pub trait AnyPlan: Send + Sync {
         Self: 'a;
 }
 
-/// A plan for tools without parameters of their own, such as those of a host: an approval and what runs.
+/// A plan for tools without typed parameters, such as those of a host: an approval and a function to run.
 pub fn plan_of<'t, F>(approval: impl Into<Approval>, run: F) -> Box<dyn AnyPlan + 't>
 where
     F: FnOnce(ToolCx) -> BoxFuture<'t, Result<ToolOutput, ToolError>> + Send + Sync + 't,
@@ -69,14 +69,14 @@ impl AnyPlan for PlanOf<'_> {
     }
 }
 
-/// A call whose arguments fit the schema of its tool. What it does is not known yet.
+/// A call whose arguments match the schema of its tool. Its effects are not known yet.
 pub struct CheckedCall<'t> {
     call: ToolCall,
     tool: &'t dyn AnyTool,
     schema: &'t Value,
 }
 
-/// Arguments that do not fit the schema.
+/// Arguments that do not match the schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid arguments for `{tool}`; nothing was run:{}", listed(.problems))]
 pub struct InvalidArguments {
@@ -101,12 +101,12 @@ impl<'t> CheckedCall<'t> {
         &self.call
     }
 
-    /// What the session needs the tool for.
+    /// The role that the tool has for the session.
     pub fn role(&self) -> Option<ToolRole> {
         self.tool.role()
     }
 
-    /// Puts other arguments in place of those there are, which stay when the new ones do not fit.
+    /// Replaces the arguments. On an error the old ones stay.
     pub fn amend(&mut self, mut arguments: Value) -> Result<(), InvalidArguments> {
         let invalid = |problems| InvalidArguments { tool: self.call.name.clone(), problems };
         check_arguments(self.schema, &mut arguments)
@@ -118,7 +118,7 @@ impl<'t> CheckedCall<'t> {
         Ok(())
     }
 
-    /// Lets the tool look at the arguments. An error is what the model reads.
+    /// Lets the tool plan the call. An error is the text for the model.
     pub fn plan(self) -> Result<PlannedCall<'t>, String> {
         let arguments = Arc::new(Value::Object(self.call.arguments.clone()));
         let plan = self.tool.plan(arguments.clone())?;
@@ -126,7 +126,7 @@ impl<'t> CheckedCall<'t> {
     }
 }
 
-/// A call that is ready to be judged, and to run as it was judged.
+/// A call that is ready to be approved, and to run exactly as planned.
 pub struct PlannedCall<'t> {
     call: ToolCall,
     arguments: Arc<Value>,
@@ -151,7 +151,7 @@ impl<'t> PlannedCall<'t> {
         self.plan.preview()
     }
 
-    /// Its id, its arguments and what runs.
+    /// Its id, its arguments and its plan.
     pub(crate) fn into_parts(self) -> (String, Arc<Value>, Box<dyn AnyPlan + 't>) {
         (self.call.id, self.arguments, self.plan)
     }

@@ -1,4 +1,4 @@
-//! Partial output of running calls: one slot a call, of which only the newest content is kept.
+//! Partial output of running calls: one slot per call, which keeps only the newest content.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,14 +7,14 @@ use tokio::sync::Notify;
 
 use crate::tool::ToolOutput;
 
-/// Where a running call puts its latest partial output. A slow watcher sees fewer updates, never a longer queue.
+/// Receives the latest partial output of a running call. A slow reader gets fewer updates, never a longer queue.
 #[derive(Clone, Default)]
 pub struct Progress {
     board: Option<Arc<Board>>,
     slot: usize,
 }
 
-/// The slots of calls that run side by side.
+/// The slots of calls that run concurrently.
 #[derive(Default)]
 pub(crate) struct Board {
     slots: Mutex<Vec<(usize, ToolOutput)>>,
@@ -26,7 +26,7 @@ impl Progress {
         Self { board: Some(board), slot }
     }
 
-    /// A progress sink that nobody watches.
+    /// A progress sink without a reader.
     pub fn ignored() -> Self {
         Self::default()
     }
@@ -53,14 +53,14 @@ impl Board {
         self.changed.notify_one();
     }
 
-    /// What is in one slot and was not taken yet.
+    /// Takes the output of one slot, if there is a new one.
     pub(crate) fn take_one(&self, slot: usize) -> Option<ToolOutput> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let at = slots.iter().position(|(taken, _)| *taken == slot)?;
         Some(slots.swap_remove(at).1)
     }
 
-    /// Waits until at least one slot was filled and takes them all.
+    /// Waits until at least one slot has new output and takes all of it.
     pub(crate) async fn take(&self) -> Vec<(usize, ToolOutput)> {
         loop {
             let taken = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,11 +1,11 @@
-//! Messages a person sends while the agent works: steering interrupts, follow-ups wait for the end.
+//! Messages that the user sends while the agent works: steering interrupts, follow-ups wait for the end.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_types::Message;
 
-/// How many waiting messages are taken at once.
+/// How many waiting messages are delivered at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueMode {
     #[default]
@@ -13,17 +13,17 @@ pub enum QueueMode {
     All,
 }
 
-/// When steering is looked at.
+/// When steering messages are delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InterruptMode {
-    /// Between tool calls; calls that have not begun are skipped.
+    /// Between tool calls; calls that have not started are skipped.
     #[default]
     Immediate,
     /// Only when all calls of the answer are done.
     Wait,
 }
 
-/// How waiting messages are taken.
+/// How waiting messages are delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueModes {
     pub steering: QueueMode,
@@ -84,12 +84,12 @@ impl Queues {
         self.len() == 0
     }
 
-    /// What waits: steering, and follow-ups.
+    /// The waiting messages: steering, and follow-ups.
     pub fn waiting(&self) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
         self.with(|inner| (inner.steering.iter().cloned().collect(), inner.follow_up.iter().cloned().collect()))
     }
 
-    /// Empties both queues and returns what waited.
+    /// Empties both queues and returns their messages.
     pub fn clear(&self) -> Vec<Arc<Message>> {
         self.with(|inner| inner.steering.drain(..).chain(inner.follow_up.drain(..)).collect())
     }
@@ -102,7 +102,7 @@ impl Queues {
         self.with(|inner| take(&mut inner.follow_up, inner.modes.follow_up))
     }
 
-    /// Whether calls that have not begun should be skipped now.
+    /// Whether calls that have not started should be skipped now.
     pub(crate) fn interrupts(&self) -> bool {
         self.with(|inner| inner.modes.interrupt == InterruptMode::Immediate && !inner.steering.is_empty())
     }

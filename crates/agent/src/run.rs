@@ -1,7 +1,7 @@
-//! The loop: turns until the model is done, with steering in between and follow-ups at the end.
+//! The loop: turns until the model is done, with steering messages in between and follow-ups at the end.
 //!
-//! There is one path for success, error and abort: whatever happens, the transcript stays valid, every message that
-//! began has ended, and the last event is `AgentEnd`.
+//! Success, error and abort take one path: in every case the transcript stays valid, every message that started has ended,
+//! and the last event is `AgentEnd`.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::plan::{CheckedCall, PlannedCall};
 use crate::queue::Queues;
 use crate::tool::{Questions, ToolSet};
 
-/// What one run needs. Cheap to clone.
+/// The configuration of a run. Cheap to clone.
 #[derive(Clone)]
 pub struct LoopConfig {
     pub llm: Arc<dyn Llm>,
@@ -28,42 +28,43 @@ pub struct LoopConfig {
     pub thinking: ThinkingLevel,
     pub session_id: Option<String>,
     pub cache: CacheRetention,
-    /// A tool that has to be called is so in the first answer of the run alone.
+    /// A forced tool applies to the first answer of the run only.
     pub terms: Terms,
-    /// Answers a run may ask for before it is stopped.
+    /// Maximum answers of a run.
     pub max_turns: u32,
     pub queues: Queues,
     pub cancel: CancellationToken,
-    /// `None` where no human can be asked.
+    /// `None` if no user can be asked.
     pub questions: Option<Arc<dyn Questions>>,
 }
 
-/// The upper side of the loop: it is told everything and asked before every call.
+/// The interface to the code above the loop: it receives every event and decides about every call.
 pub trait Port: Send {
-    /// Called in order; the loop goes on when it returns, so what it saves is saved before anything later happens.
+    /// Called in order; the loop continues when it returns, so an event is saved before anything later happens.
     fn emit(&mut self, event: AgentEvent) -> impl Future<Output = Result<(), Stop>> + Send;
 
-    /// What a call stands for, where that is not what the model wrote: it is run so, and told as it was written.
+    /// The call to run, if that differs from what the model wrote; events still show the original.
     fn meant(&mut self, _call: &ToolCall) -> Option<ToolCall> {
         None
     }
 
-    /// Gives back the plan of a call that may run; it runs as it was planned. An error is what the model reads instead.
+    /// Returns the plan of a call that may run; it runs exactly as planned. An error is the text that the model gets
+    /// instead.
     fn before_call<'t>(
         &mut self,
         call: CheckedCall<'t>,
     ) -> impl Future<Output = Result<PlannedCall<'t>, String>> + Send;
 
-    /// May change what the model and the file will see of a call.
+    /// May change the result of a call before the model sees it and the file records it.
     fn after_call(&mut self, outcome: &mut ToolOutcome) -> impl Future<Output = ()> + Send;
 
-    /// An answer and its results are in the transcript; what the next request says may be changed here. Who takes
-    /// back the end of the transcript puts one message in its place.
+    /// An answer and its results were added to the transcript, which may be changed here. If its end is removed, one
+    /// message has to replace it.
     fn after_turn(&mut self, _transcript: &mut Transcript) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// Asked before every request. What it will say may be changed here; `Some` ends the run instead.
+    /// Called before every request, whose content may be changed here; `Some` ends the run instead.
     fn before_request(
         &mut self,
         _transcript: &mut Transcript,
@@ -71,13 +72,13 @@ pub trait Port: Send {
         async { Ok(None) }
     }
 
-    /// Asked after every piece of an answer: whether the rest of it is not wanted.
+    /// Called after every piece of an answer; `true` cuts the answer off.
     fn cuts(&mut self, _partial: &AssistantMessage) -> bool {
         false
     }
 
-    /// An answer was cut off; what there is of it ends the transcript, from which it may be taken back. What is
-    /// returned is said to the model, and the run goes on.
+    /// The answer was cut off; the partial answer is at the end of the transcript, from which it may be removed. The
+    /// returned message is sent to the model, and the run continues.
     fn after_cut(
         &mut self,
         _transcript: &mut Transcript,
@@ -85,18 +86,18 @@ pub trait Port: Send {
         async { Ok(Vec::new()) }
     }
 
-    /// Messages that waited for the run are about to be said: what of them is, and with what besides.
+    /// Queued messages are about to be delivered: returns those that are, with any additional ones.
     fn before_hearing(&mut self, waited: Vec<Arc<Message>>) -> impl Future<Output = Vec<Arc<Message>>> + Send {
         async { waited }
     }
 
-    /// The model has nothing more to do. What is returned is said to it, and the run goes on.
+    /// The model has finished. If a message is returned, it is sent to the model, and the run continues.
     fn before_finish(&mut self) -> impl Future<Output = Option<Arc<Message>>> + Send {
         async { None }
     }
 }
 
-/// Why the watcher cannot go on, such as a full disk. Ends the run.
+/// Why the port cannot continue, such as a full disk. Ends the run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Stop(pub String);
@@ -105,15 +106,15 @@ pub struct Stop(pub String);
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEnd {
     Finished,
-    /// The model's last answer failed; the transcript still holds it.
+    /// The model's last answer failed; the transcript still contains it.
     Failed(ModelError),
     Aborted,
     TurnLimit,
     /// A budget is used up; the text says which, and how much was used.
     OverBudget(String),
-    /// A hook wanted it to end here; the text says why.
+    /// A hook ended the run; the text says why.
     Stopped(String),
-    /// A tool or the watcher cannot go on.
+    /// A tool or the port cannot continue.
     Fatal(String),
 }
 
@@ -129,10 +130,9 @@ impl RunEnd {
     }
 }
 
-/// Runs until the model has no more calls and nobody has anything more to say.
+/// Runs until the model makes no more calls and no messages are queued.
 ///
-/// With no `prompts` the model is asked to go on from where the transcript stands, which is how a failed turn is
-/// tried again.
+/// Without `prompts` the model continues from the current transcript, which is how a failed turn is retried.
 pub async fn run<P: Port>(
     config: &LoopConfig,
     transcript: &mut Transcript,
@@ -196,7 +196,7 @@ async fn heard<P: Port>(port: &mut P, waited: Vec<Arc<Message>>) -> Vec<Arc<Mess
     if waited.is_empty() { waited } else { port.before_hearing(waited).await }
 }
 
-/// What is refused does not keep back what waits behind it.
+/// If all taken messages are refused, the next ones are tried.
 async fn next_heard<P: Port>(port: &mut P, mut take: impl FnMut() -> Vec<Arc<Message>>) -> Vec<Arc<Message>> {
     loop {
         let waited = take();
@@ -213,7 +213,7 @@ async fn next_heard<P: Port>(port: &mut P, mut take: impl FnMut() -> Vec<Arc<Mes
 #[derive(Default)]
 struct TurnResult {
     called_tools: bool,
-    /// What the model is told next.
+    /// The next messages for the model.
     said: Vec<Arc<Message>>,
     /// Set when the run is over.
     end: Option<RunEnd>,
@@ -267,11 +267,11 @@ fn as_result(message: &Arc<Message>) -> Option<ToolResultMessage> {
 
 struct ModelAnswer {
     answer: AssistantMessage,
-    /// Whether the port wanted no more of it.
+    /// Whether the port cut it off.
     cut: bool,
 }
 
-/// Streams one answer, passing every event on.
+/// Streams one answer and forwards every event.
 async fn ask<P: Port>(
     config: &LoopConfig,
     terms: Terms,

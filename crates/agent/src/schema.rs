@@ -1,17 +1,17 @@
-//! JSON Schema of arguments: made from the parameter type, checked against what the model sent.
+//! JSON Schema of arguments: generated from the parameter type, and checked against the arguments of the model.
 //!
-//! The check covers what schemas of tools use (types, required, enum, items, nested objects, bounds) and names every
-//! problem with its path, so that the model can fix all of them at once. Keys the schema does not know are let
-//! through: models add them, and refusing costs a turn.
+//! The check covers what tool schemas use (types, required, enum, items, nested objects, bounds) and reports every problem
+//! with its path, so that the model can fix all of them at once. Unknown keys are accepted: models add them, and refusing
+//! costs a turn.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// What is wrong at one place of the arguments.
+/// A problem at one path of the arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaProblem {
-    /// `edits[2].path`; empty for the arguments as a whole.
+    /// A path such as `edits[2].path`; empty for the arguments as a whole.
     pub path: String,
     pub problem: String,
 }
@@ -71,8 +71,8 @@ fn strip_object(object: &mut Map<String, Value>) {
     object.values_mut().for_each(strip);
 }
 
-/// Checks arguments against a tool's schema. Optional arguments given as `null` are dropped first, and a string in the
-/// place of a list of strings becomes a list of one: models write `"pat": "x"` where `"pat": ["x"]` is asked for.
+/// Checks arguments against a tool's schema. Optional arguments that are `null` are removed first, and a string in place of
+/// a list of strings becomes a list of one: models write `"pat": "x"` where `"pat": ["x"]` is required.
 pub fn check_arguments(schema: &Value, arguments: &mut Value) -> Result<(), Vec<SchemaProblem>> {
     drop_nulls(schema, arguments);
     make_lists(schema, arguments);

@@ -1,4 +1,4 @@
-//! The lower waist: what a tool is, typed for those who write one and erased for those who run one.
+//! The interface of tools: typed for their authors, and type-erased for the loop.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -18,31 +18,31 @@ use tokio_util::sync::CancellationToken;
 use crate::plan::{AnyPlan, Planned};
 use crate::progress::Progress;
 
-/// A tool as its author writes it. Dependencies are fields of the implementor; the call is a parameter.
+/// A tool as its author writes it. Dependencies are fields of the implementor; the arguments are passed to each call.
 pub trait Tool: Send + Sync + 'static {
     /// Field docs become the schema's descriptions.
     type Params: DeserializeOwned + JsonSchema + Send;
-    /// What runs: `Self::Params`, or what was made of them, so that nothing is parsed twice.
+    /// The plan that runs: `Self::Params`, or a value built from them, so that nothing is parsed twice.
     type Plan: Send + Sync;
-    /// Structured results for the session file and the screen; the model does not read them.
+    /// Structured results for the session file and the screen; they are not sent to the model.
     type Details: Serialize + DeserializeOwned + Send;
     const NAME: &'static str;
-    /// What the model reads: `include_str!("prompt.md")`.
+    /// The description for the model: `include_str!("prompt.md")`.
     const PROMPT: &'static str;
-    /// What sort of thing its calls do, as front ends show it.
+    /// The kind of operation that its calls perform, for front ends.
     const KIND: CallKind = CallKind::Other;
-    /// What a session needs it for besides.
+    /// The role that the tool has for a session, if any.
     const ROLE: Option<ToolRole> = None;
 
-    /// Decided from the arguments, once and before anything runs: what the call does.
+    /// Determines the effects of the call from its arguments, once and before anything runs.
     fn plan(&self, params: Self::Params) -> Planned<Self::Plan>;
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
 
-    /// How long an aborted call is waited for before its future is dropped: time to hand over what there is so far.
-    /// Only for a tool that listens to [`ToolCx::cancel`]; otherwise the newest partial output is all that is kept.
+    /// How long an aborted call may continue before its future is dropped, so that it can return a partial result. Only for
+    /// a tool that listens to [`ToolCx::cancel`]; otherwise only the newest partial output is kept.
     fn abort_grace(&self) -> Duration {
         Duration::ZERO
     }
@@ -53,30 +53,31 @@ pub trait Tool: Send + Sync + 'static {
         cx: &ToolCx,
     ) -> impl Future<Output = Result<Output<Self::Details>, ToolError>> + Send;
 
-    /// A pure function of what was saved.
+    /// Must be a pure function of the saved data.
     fn render(params: &Self::Params, outcome: Outcome<&Self::Details>) -> View;
 
-    /// What a call would do, shown while its arguments are still arriving: any of them may be missing or half there.
+    /// A preview of a call while its arguments are still arriving: any of them may be missing or incomplete.
     fn preview(&self, _call: &ArrivingCall<'_>) -> Option<View> {
         None
     }
 
-    /// Everything that a call would change, for the approval question.
+    /// All changes that a call would make, for the approval question.
     fn outlook(&self, _plan: &Self::Plan) -> Option<View> {
         None
     }
 
-    /// A resumed session hands back the details of this tool's last successful call, so that state can go on.
+    /// Restores the tool's state in a resumed session from the details of its last successful call.
     fn restore(&self, _last: Self::Details) {}
 }
 
-/// A tool as the loop sees it. Built-in tools get this for free; MCP and extension tools implement it directly.
+/// The interface of a tool to the loop. Built-in tools get this implementation automatically; MCP and extension tools
+/// implement it directly.
 pub trait AnyTool: Send + Sync {
     fn name(&self) -> Cow<'_, str>;
     fn description(&self) -> Cow<'_, str>;
     /// JSON Schema of the arguments.
     fn parameters(&self) -> Value;
-    /// Looks at arguments that fit the schema. An error is what the model reads.
+    /// Plans a call whose arguments match the schema. An error is the text for the model.
     fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String>;
     fn concurrency(&self) -> Concurrency;
 
@@ -106,40 +107,40 @@ pub trait AnyTool: Send + Sync {
     fn restore(&self, _last: &Value) {}
 }
 
-/// What a session needs a tool for, so that nobody has to know its name.
+/// The role that a tool has for a session, so that it need not be identified by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolRole {
-    /// Begins an exploration.
+    /// Starts an exploration.
     Checkpoint,
     /// Ends an exploration with its report.
     Rewind,
-    /// Keeps the list of tasks.
+    /// Maintains the task list.
     TaskList,
 }
 
-/// A call as far as its arguments have arrived.
+/// A call with the arguments that have arrived so far.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivingCall<'a> {
     /// Unique within the session; does not change while the arguments arrive.
     pub id: &'a str,
     pub arguments: &'a Value,
-    /// Nothing more will come.
+    /// Whether all arguments have arrived.
     pub is_whole: bool,
 }
 
-/// What a tool may touch while it runs. It never gets the session.
+/// What a tool may use while it runs. It has no access to the session.
 #[derive(Clone)]
 pub struct ToolCx {
     pub call_id: String,
-    /// Cancelled when the call is to end early. The call's future is dropped as well, after [`Tool::abort_grace`]; a
-    /// tool that owns other things than its future (a child process, a blocking task) listens here.
+    /// Cancelled when the call is to end early. The call's future is dropped as well, after [`Tool::abort_grace`]; a tool
+    /// that owns more than its future (a child process, a blocking task) has to listen to this.
     pub cancel: CancellationToken,
     pub progress: Progress,
-    /// `None` where no human can be asked.
+    /// `None` if no user can be asked.
     pub questions: Option<Arc<dyn Questions>>,
 }
 
-/// Asks the user something in the middle of a call.
+/// Asks the user a question during a call.
 pub trait Questions: Send + Sync {
     /// `None` when the user dismissed the question.
     fn ask(&self, question: String, choices: Vec<String>) -> BoxFuture<'_, Option<String>>;
@@ -151,23 +152,23 @@ pub trait Questions: Send + Sync {
         async move { Some(vec![answer.await?]) }.boxed()
     }
 
-    /// Has the user open an address in a browser. `false` when they do not want to; an error when nobody can be asked, or
-    /// not about this address.
+    /// Asks the user to open an address in a browser. `false` if they refuse; an error if no user can be asked, or the
+    /// address is not allowed.
     fn open_url(&self, _url: String, _reason: String) -> BoxFuture<'_, Result<bool, String>> {
         async { Err("nobody can be asked to open an address here".to_owned()) }.boxed()
     }
 }
 
-/// A question with options. The user may always type an answer of their own.
+/// A question with options. The user may also type another answer, unless it is closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     pub question: String,
     pub options: Vec<ChoiceOption>,
     /// Whether several options may be chosen.
     pub multi: bool,
-    /// Index of the option that is chosen beforehand.
+    /// Index of the preselected option.
     pub recommended: Option<usize>,
-    /// Whether only the options answer it, and no words of the user's own.
+    /// Whether only the options are valid answers.
     pub is_closed: bool,
 }
 
@@ -178,7 +179,7 @@ pub struct ChoiceOption {
 }
 
 impl ToolCx {
-    /// A context with nobody around it, for tests and for command-line faces of tools.
+    /// A context without a session, for tests and for the command-line interface of tools.
     pub fn detached(call_id: impl Into<String>) -> Self {
         Self {
             call_id: call_id.into(),
@@ -189,14 +190,14 @@ impl ToolCx {
     }
 }
 
-/// A finished call: what the model reads and what the screen draws are two fields from birth.
+/// A finished call, with separate fields for the model and the screen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output<D> {
     pub content: Vec<Content>,
     pub details: D,
-    /// The call ran, but what it did failed (a command that exits with 1). The model sees it as an error.
+    /// The call ran but its operation failed (a command that exits with 1). The model sees it as an error.
     pub is_error: bool,
-    /// Nothing was found and nothing has happened: the result may leave the context early.
+    /// The call found and changed nothing: its result may be removed from the context early.
     pub useless: bool,
 }
 
@@ -210,7 +211,7 @@ impl<D> Output<D> {
         self
     }
 
-    /// Marks a result that tells nothing worth remembering.
+    /// Marks a result that contains nothing worth keeping.
     pub fn useless_if(mut self, useless: bool) -> Self {
         self.useless = useless;
         self
@@ -235,10 +236,10 @@ impl ToolOutput {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// Told to the model, which can try something else.
+    /// Sent to the model, which can try something else.
     #[error("{0}")]
     Reply(String),
-    /// Ends the run: nothing the model does can help.
+    /// Ends the run: the model cannot fix it.
     #[error("{0}")]
     Fatal(String),
 }
@@ -249,7 +250,7 @@ impl ToolError {
     }
 }
 
-/// What a renderer is told of a call.
+/// The state of a call, for its renderer.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome<D> {
     /// Not finished; the text is the newest partial output.
@@ -258,11 +259,11 @@ pub enum Outcome<D> {
         details: D,
         is_error: bool,
     },
-    /// Ended without details: refused, invalid, failed, aborted.
+    /// Ended without details: refused, invalid, failed or aborted.
     Failed,
 }
 
-/// Which calls may run next to each other.
+/// Which calls may run concurrently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concurrency {
     /// Together with other shared calls of the same answer.
@@ -271,7 +272,7 @@ pub enum Concurrency {
     Exclusive,
 }
 
-/// What a call would touch.
+/// The kind of access that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     Read,
@@ -282,39 +283,39 @@ pub enum Tier {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     pub tier: Tier,
-    /// Why a person should look, if there is a reason beyond the tier.
+    /// Why the user should check the call, if there is a reason beyond the tier.
     pub reason: Option<String>,
-    /// Ask even where the mode would not.
+    /// Asks the user even if the mode would not.
     pub force_prompt: bool,
-    /// Everything the call is known to do, for rules and for the person who is asked.
+    /// All known effects of the call, for rules and for the user.
     pub effects: Vec<Effect>,
-    /// Whether the session's map keeps it also from what is not known of it: nothing is written that the map denies.
+    /// Whether the session's map also restricts the unknown effects: the call cannot write what the map denies.
     pub is_contained: bool,
 }
 
-/// One thing that a call does.
+/// One effect of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A program with its arguments, as the shell starts it; what wraps it (`sudo`, `env`, `xargs`) is an effect of its
-    /// own. `whole`: every word is known before it runs.
+    /// A program with its arguments, as the shell starts it; a wrapper (`sudo`, `env`, `xargs`) is an effect of its own.
+    /// `whole`: every word is known before it runs.
     Run {
         words: Vec<String>,
         whole: bool,
     },
-    /// Paths have their links followed.
+    /// A path with links resolved.
     Read(PathBuf),
     Write(PathBuf),
     Connect {
         host: String,
     },
-    /// A link in the workspace that leads out of it, and where it ends.
+    /// A link in the workspace that leads out of it, and its target.
     Follow {
         link: PathBuf,
         to: PathBuf,
     },
     /// A service of this machine that is closed to commands, by its name: `ssh-agent`, `docker`.
     Use(String),
-    /// Cannot be told before it happens.
+    /// Not known before the call runs.
     Unknown(String),
 }
 
@@ -324,7 +325,7 @@ impl From<Tier> for Approval {
     }
 }
 
-/// The tools of a run with what the model is told of them, made once.
+/// The tools of a run with their descriptions for the model, built once.
 #[derive(Clone, Default)]
 pub struct ToolSet {
     tools: Vec<Arc<dyn AnyTool>>,
@@ -345,17 +346,17 @@ impl ToolSet {
         self.specs.iter().map(|spec| spec.name.as_str())
     }
 
-    /// How a call of a tool looks. `None` for one that is not there.
+    /// The view of a call. `None` if the tool does not exist.
     pub fn view(&self, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
         Some(self.find(name)?.0.render(arguments, outcome))
     }
 
-    /// What sort of thing the calls of a tool do.
+    /// The kind of operation that the calls of a tool perform.
     pub fn kind(&self, name: &str) -> CallKind {
         self.find(name).map_or(CallKind::Other, |(tool, _)| tool.kind())
     }
 
-    /// What the session needs a tool for.
+    /// The role that a tool has for the session.
     pub fn role(&self, name: &str) -> Option<ToolRole> {
         self.find(name)?.0.role()
     }

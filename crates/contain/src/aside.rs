@@ -1,10 +1,10 @@
-//! What the kernel could not keep a command from making, changing or removing: it is found at once or when the command has
-//! ended, and set aside or put back.
+//! Finds what the kernel could not keep a command from creating, changing or removing, at once or when the command has
+//! ended, and sets it aside or puts it back.
 //!
-//! No mount can stand at a path that does not exist, and nothing is put there, for everybody would see it. So the folders
-//! around such paths are watched while a command runs, and what it makes there gets another name, by handles that follow no
-//! link. Where there are no mounts at all, everything that is guarded is looked at, and put back as it was. What git tracks is
-//! looked at everywhere, for git has to be able to replace it.
+//! A mount needs an existing path, and nothing may be created there for it, because every program would see it. So the
+//! folders of missing guarded paths are watched while a command runs, and what it creates there is renamed, with handles
+//! that follow no links. If there are no mounts at all, every guarded path is checked and restored. Tracked files are
+//! always handled this way, because git has to be able to replace them.
 
 #[cfg(target_os = "linux")]
 mod back;
@@ -43,18 +43,18 @@ use shelf::Shelf;
 #[cfg(target_os = "linux")]
 pub(crate) use tracked::{Tracked, leave_tracked, names_git};
 
-/// Of all trees of a session.
+/// The files set aside by all process trees of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Asides {
-    /// What the session may touch, without what is lent to calls that run.
+    /// The access of the session, without temporary access lent to calls.
     access: Option<Access>,
     found: Mutex<Vec<SetAside>>,
-    /// Hears of each at once.
+    /// Receives each result at once.
     listener: Mutex<Option<mpsc::Sender<SetAside>>>,
     living: Mutex<Living>,
-    /// Held while anything looks, so that whoever asks what was found gets all of it.
+    /// Locked during a scan, so that a caller who asks for results gets all of them.
     looking: Mutex<()>,
-    /// Shared by all trees that run at the same time, and what was known when it was used last.
+    /// The earlier state, shared by all trees that run at the same time, and the content known from its last use.
     #[cfg(target_os = "linux")]
     before: Mutex<(Weak<Before>, Arc<Mutex<Things>>)>,
     #[cfg(target_os = "linux")]
@@ -68,36 +68,36 @@ pub(crate) struct Asides {
 #[derive(Debug, Default)]
 struct Living {
     trees: Vec<Arc<WatchedTree>>,
-    /// Something looks now and then.
+    /// Whether a periodic scan is running.
     #[cfg(target_os = "linux")]
     is_looked_after: bool,
 }
 
-/// Held as long as a tree runs. Dropped, it is looked for what the tree has done.
+/// Held as long as a process tree runs. Dropping it scans for what the tree has done.
 #[derive(Debug)]
 pub(crate) struct TreeWatch {
     tree: Arc<WatchedTree>,
     asides: Arc<Asides>,
 }
 
-/// What one tree must not have made.
+/// The paths that one tree must not create.
 #[derive(Debug)]
 struct WatchedTree {
     map: Arc<AccessMap>,
-    /// Guarded, and not there when it began.
+    /// Guarded paths that did not exist when it started.
     places: Mutex<Vec<PathBuf>>,
-    /// Of these, what earlier calls were allowed to make and did not make.
+    /// The subset that earlier calls were allowed to create and did not.
     lent_before: Vec<PathBuf>,
-    /// Guarded folders in which something was lent to it, with what they held.
+    /// Guarded folders in which a path was lent to it, with their entries.
     opened: Vec<(PathBuf, BTreeSet<PathBuf>)>,
     repositories: Vec<SeenRepository>,
-    /// Folders of git's that were there when it began, those of repositories within included: mounts keep them.
+    /// Git folders that existed when it started, including those of nested repositories: mounts protect them.
     known: Vec<PathBuf>,
-    /// Files that lead to repositories within.
+    /// `.git` files that point to nested repositories.
     pointers: Vec<PathBuf>,
-    /// Settings of git that are kept by their keys: they are written, and put back where they run something.
+    /// Git settings files that are protected by key: commands can write them, and keys that run something are put back.
     settings: Vec<PathBuf>,
-    /// Guarded places that are put back as git has them, and not mounted.
+    /// Guarded paths that are restored from git instead of being mounted.
     #[cfg(target_os = "linux")]
     loose: Vec<PathBuf>,
     #[cfg(target_os = "linux")]
@@ -107,14 +107,14 @@ struct WatchedTree {
 #[derive(Debug)]
 struct SeenRepository {
     folder: PathBuf,
-    /// Was not there.
+    /// Whether it did not exist before.
     is_new: bool,
 }
 
-/// A folder, and the name in it that counts; any name without one.
+/// A folder, and the name in it that counts; `None` means any name.
 type WantedName = (PathBuf, Option<OsString>);
 
-/// A longer file is not read.
+/// Larger files are not read.
 const LONGEST: u64 = 256 * 1024;
 
 impl Asides {
@@ -122,18 +122,18 @@ impl Asides {
         Arc::new(Self { access: Some(access), ..Self::default() })
     }
 
-    /// Looks for what trees that still run have done.
+    /// Scans for what running trees have done.
     pub(crate) fn look(&self) {
         self.look_with(None, false);
     }
 
-    /// The same, while there is time to wait for what is half done.
+    /// Scans as [`Self::look`] does, but waits for changes in progress.
     #[cfg(target_os = "linux")]
     fn look_calmly(&self) {
         self.look_with(None, true);
     }
 
-    /// The same for one that has just ended.
+    /// Scans, including a tree that has just ended.
     fn look_with(&self, ended: Option<&Arc<WatchedTree>>, _has_time: bool) {
         let _looking = lock(&self.looking);
         let _maps = self.look_at_trees(ended, true);
@@ -141,7 +141,7 @@ impl Asides {
         self.look_back(&_maps, ended.and_then(|tree| tree.before.as_ref()), _has_time);
     }
 
-    /// What was made, not what was changed or removed: that may be half of something that goes on.
+    /// Scans for created paths only: a change or removal may be part of an operation in progress.
     #[cfg(target_os = "linux")]
     fn look_for_made(&self) {
         let _looking = lock(&self.looking);
@@ -166,7 +166,7 @@ impl Asides {
         maps
     }
 
-    /// What was found since it was asked for last.
+    /// The results since the last call.
     pub(crate) fn take(&self) -> Vec<SetAside> {
         std::mem::take(&mut lock(&self.found))
     }
@@ -175,7 +175,7 @@ impl Asides {
         let mut found = lock(&self.found);
         let new: Vec<SetAside> = told.into_iter().filter(|told| !found.contains(told)).collect();
         if let Some(listener) = &*lock(&self.listener) {
-            // Of a flood the first are enough.
+            // If there are too many, the first ones are enough.
             new.iter().for_each(|told| drop(listener.try_send(told.clone())));
         }
         found.extend(new);
@@ -188,7 +188,7 @@ impl Asides {
         receiver
     }
 
-    /// What is to be watched for all trees that run.
+    /// The paths to watch for all running trees.
     #[cfg(target_os = "linux")]
     fn wanted(&self) -> Vec<WantedName> {
         let trees = lock(&self.living).trees.clone();
@@ -197,7 +197,7 @@ impl Asides {
 }
 
 impl TreeWatch {
-    /// Before the tree starts.
+    /// To be called before the tree starts.
     pub(crate) fn new(map: Arc<AccessMap>, asides: &Arc<Asides>) -> Self {
         let folders = folders_of_git(&map).filter(|folder| is_within(folder, &map));
         let repositories = folders.map(|folder| SeenRepository { folder: folder.to_owned(), is_new: !folder.is_dir() });
@@ -229,23 +229,23 @@ impl TreeWatch {
         Self { tree: Arc::new(tree), asides: asides.clone() }
     }
 
-    /// What the tree may write although it is guarded.
+    /// Guarded files that the tree may write.
     pub(crate) fn settings(&self) -> &[PathBuf] {
         &self.tree.settings
     }
 
-    /// What it may also move with the folder around it.
+    /// Guarded files that the tree may also move with their folder.
     pub(crate) fn pointers(&self) -> &[PathBuf] {
         &self.tree.pointers
     }
 
-    /// What git may replace and remove although it is guarded.
+    /// Guarded paths that git may replace and remove.
     #[cfg(target_os = "linux")]
     pub(crate) fn loose(&self) -> &[PathBuf] {
         &self.tree.loose
     }
 
-    /// From now on it is looked for what the tree does.
+    /// Starts watching the tree.
     pub(crate) fn begin(self) -> Self {
         lock(&self.asides.living).trees.push(self.tree.clone());
         #[cfg(target_os = "linux")]
@@ -270,7 +270,7 @@ impl WatchedTree {
         self.look_at_places(maps, &mut found);
         for (folder, held) in &self.opened {
             let new = entries(folder).into_iter().filter(|path| !held.contains(path) && !hands::is_set_aside(path));
-            // Programs write a file under another name first; while it runs there is time for the rename.
+            // Programs write a file under another name first; while the tree runs there is time for the rename.
             let new = new.filter(|path| is_over || open::has_settled(path));
             new.for_each(|path| open::all_but_lent(&path, &self.map, &mut found));
         }
@@ -279,7 +279,7 @@ impl WatchedTree {
         found.iter().filter_map(|path| self.set_aside(path)).collect()
     }
 
-    /// What was made as the user allowed it is theirs from then on.
+    /// A path that was created with the user's permission belongs to the user from then on.
     fn look_at_places(&self, maps: &Maps, found: &mut Vec<PathBuf>) {
         let mut places = lock(&self.places);
         places.retain(|place| !(exists(place) && self.is_allowed(place, maps)));
@@ -288,8 +288,8 @@ impl WatchedTree {
         }
     }
 
-    /// git may be about to make it, for this tree or another: it is compared with what git has instead. What is as git has
-    /// it stays when that tree has ended.
+    /// Git may be about to create the path, for this tree or another: it is then compared with git's content instead. If it
+    /// matches, it stays when that tree has ended.
     fn is_left_to_git(&self, _place: &Path, _maps: &Maps) -> bool {
         #[cfg(target_os = "linux")]
         {
@@ -300,7 +300,7 @@ impl WatchedTree {
         false
     }
 
-    /// The user has allowed it, to this call or to another that ran at the same time.
+    /// Whether the user has allowed the path, for this call or for one that ran at the same time.
     fn is_allowed(&self, path: &Path, maps: &Maps) -> bool {
         maps.may_change(path) || (maps.was_lent(path) && !self.lent_before.iter().any(|place| path.starts_with(place)))
     }
@@ -311,7 +311,7 @@ impl WatchedTree {
         Some(SetAside { path, deed: Deed::Made, to, put_back: false, in_git: false, keys: Vec::new() })
     }
 
-    /// Where it can be seen at once that something was made.
+    /// The folders in which a creation can be noticed at once.
     #[cfg(target_os = "linux")]
     fn wanted(&self) -> Vec<WantedName> {
         let mut wanted: Vec<WantedName> = self.wanted_settings();
@@ -331,16 +331,16 @@ impl WatchedTree {
     }
 }
 
-/// Of the session with what is lent to calls, and of all trees that run.
+/// The maps of the session, including what is lent to calls, and of all running trees.
 struct Maps {
     all: Vec<Arc<AccessMap>>,
     session: Option<Access>,
     #[cfg(target_os = "linux")]
     tracked: Arc<Tracked>,
-    /// What is put back for any of the trees.
+    /// The earlier states to restore, of all trees.
     #[cfg(target_os = "linux")]
     before: Vec<Arc<Before>>,
-    /// How long git's past is looked into.
+    /// The deadline for searching git's history.
     #[cfg(target_os = "linux")]
     until: std::time::Instant,
 }
@@ -380,7 +380,7 @@ impl Maps {
     }
 }
 
-/// Guarded paths that commands could make.
+/// Guarded paths that do not exist and that commands could create.
 fn missing_guards(map: &AccessMap) -> Vec<PathBuf> {
     let guards = map.guarded.iter().filter(|guard| is_within(guard, map) && !map::is_in_missing_repository(guard));
     let mut missing: Vec<PathBuf> =
@@ -390,15 +390,15 @@ fn missing_guards(map: &AccessMap) -> Vec<PathBuf> {
     missing
 }
 
-/// Versions of omp before this one put empty folders and files there, marked by the sticky bit. What one of them has left
-/// when it was killed is taken away.
+/// Whether the guarded path is missing. Earlier versions of omp created empty folders and files there, marked by the sticky
+/// bit; any that were left by a killed omp are removed.
 fn is_missing(guard: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::fs::MetadataExt;
         let Ok(data) = guard.symlink_metadata() else { return true };
         match data.mode() & 0o7777 {
-            // Fails where it holds anything.
+            // Fails if the folder is not empty.
             0o1755 if data.is_dir() => std::fs::remove_dir(guard).is_ok(),
             0o1644 if data.is_file() && data.len() == 0 => std::fs::remove_file(guard).is_ok(),
             _ => false,
@@ -408,15 +408,16 @@ fn is_missing(guard: &Path) -> bool {
     !exists(guard)
 }
 
-/// omp itself writes there while commands run.
+/// Whether omp itself writes to the path while commands run.
 fn is_of_omp(guard: &Path, map: &AccessMap) -> bool {
-    /// Hidden in omp's own folder, and nowhere else.
+    /// A file that is hidden in omp's own folder, and nowhere else.
     const MARK_OF_OWN: &str = "secrets.key";
     let own = map.hidden.iter().filter(|hidden| hidden.ends_with(MARK_OF_OWN)).filter_map(|hidden| hidden.parent());
     map::is_own_temp_folder(guard) || own.into_iter().any(|own| own.starts_with(guard) || guard.starts_with(own))
 }
 
-/// The folder in which the first name on the way to `path` is missing, and that name; its own folder where none is.
+/// The folder in which the first missing component of `path` would be created, and its name; if none is missing, the parent
+/// folder.
 #[cfg(target_os = "linux")]
 fn nearest(path: &Path, map: &AccessMap) -> Option<WantedName> {
     let mut at = path;
@@ -433,7 +434,7 @@ fn is_within(path: &Path, map: &AccessMap) -> bool {
     map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root))
 }
 
-/// The outermost place that may be written to.
+/// The outermost writable folder that contains the path.
 fn root_of<'a>(path: &Path, map: &'a AccessMap) -> Option<&'a Path> {
     let roots = map.writable.iter().chain([&map.workspace]).map(PathBuf::as_path);
     roots.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len())

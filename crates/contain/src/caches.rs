@@ -1,5 +1,5 @@
-//! Caches of package managers that are missing: made for the commands that need them, since those cannot make anything in a
-//! home, and gone again with them if nothing was put there.
+//! Missing caches of package managers: created for the commands that need them, since those cannot create anything in the
+//! home folder, and removed afterwards if they are empty.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,22 +10,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_types::{AccessMap, UnusedCache};
 
-/// Of one session.
+/// The caches of one session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionCaches(Mutex<CacheUse>);
 
 #[derive(Debug, Default)]
 struct CacheUse {
-    /// How many commands that run have each of those that were made.
+    /// The number of running commands that use each created cache.
     used: BTreeMap<PathBuf, usize>,
-    /// They and the folders around them.
+    /// The created folders, including parents.
     made: BTreeSet<PathBuf>,
-    /// A program has looked for it in vain, whoever had started that.
+    /// Caches that a program has looked for in vain, whichever command started it.
     wanted: BTreeSet<PathBuf>,
 }
 
 impl SessionCaches {
-    /// Makes what a command needs, which `runs` names. It stays at least as long as what is returned.
+    /// Creates the caches that a command needs, going by its text `runs`. They exist at least as long as the returned
+    /// value.
     pub(crate) fn make(self: &Arc<Self>, map: &AccessMap, runs: &str) -> InUse {
         let mut state = self.lock();
         let mut used = Vec::new();
@@ -39,7 +40,7 @@ impl SessionCaches {
         InUse { caches: self.clone(), used }
     }
 
-    /// The next commands find it there. The map has as many as are known to omp.
+    /// Makes the cache available for later commands. The set is bounded by the caches known to the map.
     pub(crate) fn want(&self, cache: &Path) {
         self.lock().wanted.insert(cache.to_owned());
     }
@@ -50,7 +51,8 @@ impl SessionCaches {
 }
 
 impl CacheUse {
-    /// Whether it was made and has to go again. Where it cannot be made the command could not either, and says so itself.
+    /// Returns whether it was created and has to be removed again. If it cannot be created, the command could not do it
+    /// either and reports that itself.
     fn make(&mut self, cache: &UnusedCache) -> bool {
         if !cache.home.is_dir() || fs::symlink_metadata(&cache.path).is_ok() {
             return false;
@@ -58,7 +60,7 @@ impl CacheUse {
         let missing: Vec<&Path> = cache.path.ancestors().take_while(|folder| !folder.exists()).collect();
         let made = missing.iter().rev().filter(|folder| fs::create_dir(folder).is_ok());
         let made: Vec<PathBuf> = made.map(|folder| (*folder).to_owned()).collect();
-        // In a folder that the program has anyway (`~/.cargo`) one more is none that nobody wants.
+        // In a folder that the program already has (`~/.cargo`) one more folder does not bother anyone.
         let around = cache.path.parent().filter(|_| missing.len() == 1);
         let is_shared = |folder: &Path| folder == cache.home || folder.file_name() == Some(OsStr::new(".cache"));
         let stays = around.is_some_and(|folder| !is_shared(folder) && !self.made.contains(folder));
@@ -67,21 +69,21 @@ impl CacheUse {
         goes
     }
 
-    /// Takes away what nobody has any more, unless there is something in it.
+    /// Removes caches that are no longer used, if they are empty.
     fn clean(&mut self) {
         let in_use = |folder: &PathBuf| self.used.keys().any(|cache| cache.starts_with(folder));
         let mut idle: Vec<PathBuf> = self.made.iter().filter(|folder| !in_use(folder)).cloned().collect();
-        // Those within others first.
+        // Inner folders first.
         idle.sort_by_key(|folder| Reverse(folder.components().count()));
         for folder in idle {
-            // Fails where it is used, and then it is not omp's any more.
+            // Fails if it is not empty; then it no longer belongs to omp.
             let _ = fs::remove_dir(&folder);
             self.made.remove(&folder);
         }
     }
 }
 
-/// What was made for one command.
+/// The caches created for one command.
 #[derive(Debug)]
 pub(crate) struct InUse {
     caches: Arc<SessionCaches>,
@@ -103,7 +105,7 @@ impl Drop for InUse {
     }
 }
 
-/// As words of their own: `npm ci`, `/usr/bin/npm`, `bash -c 'npm ci'`, `python3 -m pip`.
+/// Whether the text contains a program as a word: `npm ci`, `/usr/bin/npm`, `bash -c 'npm ci'`, `python3 -m pip`.
 fn names_any(text: &str, programs: &[&str]) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     text.split(|c: char| !is_of_name(c)).any(|word| programs.contains(&word))
@@ -163,7 +165,7 @@ mod tests {
         fs::write(home.path(".cache/uv/x"), "").unwrap();
         drop(second);
         assert!(!home.path(".npm").exists() && home.path(".cache/uv/x").exists());
-        // It exists by now, so it is not omp's to take away.
+        // It already existed, so omp does not remove it.
         fs::remove_file(home.path(".cache/uv/x")).unwrap();
         drop(caches.make(&map, "uv sync"));
         assert!(home.path(".cache/uv").is_dir());
@@ -197,7 +199,7 @@ mod tests {
         assert!(!home.path(".cargo/registry").exists() && home.path(".cargo/git").is_dir());
         drop(other);
         assert!(!home.path(".cargo").exists());
-        // A folder that the program has anyway may have one more.
+        // A folder that the program already has may get one more.
         fs::create_dir(home.path(".cargo")).unwrap();
         drop(caches.make(&map, "npm"));
         assert!(home.path(".cargo/registry").is_dir() && !home.path(".cargo/git").exists());

@@ -1,4 +1,4 @@
-//! Systems without kernel containment of omp's yet: nothing can be kept, and that is said.
+//! Systems without kernel containment in omp: nothing can be enforced, and this is reported.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::rung::{Missing, ProbedSupport, Rung};
 
-/// There is none.
+/// Containment is not available.
 #[derive(Debug)]
 pub struct Cage;
 
@@ -37,7 +37,7 @@ impl Cage {
         Vec::new()
     }
 
-    /// Never succeeds.
+    /// Always fails.
     pub fn enter(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

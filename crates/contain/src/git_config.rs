@@ -1,5 +1,5 @@
-//! The keys in a configuration of git's that run something, or lead git to something that does. When a command has added,
-//! changed or removed one of them, exactly these are put back, and the rest of its change stays.
+//! Git configuration keys that run something, or point git to something that does. If a command has added, changed or
+//! removed such a key, only that key is put back, and the rest of the change stays.
 
 mod keys;
 mod parse;
@@ -9,18 +9,18 @@ use std::ops::Range;
 pub(crate) use keys::ConfigFilePlace;
 use parse::{ConfigEntry, Header, parse};
 
-/// What a changed configuration is to be.
+/// The verdict on a changed configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ConfigVerdict {
-    /// As it is now.
+    /// Keep it as it is.
     Fine,
-    /// This text. With the keys that were put back.
+    /// Replace it by this text, with these keys put back.
     Mended(String, Vec<String>),
-    /// Git could not read it, or reads it in another way than this does: as it was before.
+    /// Git could not parse it, or would parse it differently: restore the earlier file.
     Hostile,
 }
 
-/// Compares what was before a command with what is there now. An empty text stands for none.
+/// Compares the text before a command with the current one. An empty text stands for no file.
 pub(crate) fn judge(before: &str, now: &str, place: &ConfigFilePlace<'_>) -> ConfigVerdict {
     let (Some(was), Some(is)) = (parse(before), parse(now)) else {
         return if before == now { ConfigVerdict::Fine } else { ConfigVerdict::Hostile };
@@ -37,7 +37,7 @@ pub(crate) fn judge(before: &str, now: &str, place: &ConfigFilePlace<'_>) -> Con
     }
     wrong.sort();
     let text = mended(before, &was, now, &is, &wrong);
-    // Read once more, so that no odd text comes out as something else.
+    // Parsed once more, so that unusual text cannot result in something else.
     let is_mended = parse(&text).is_some_and(|after| {
         wrong.iter().all(|name| values(&after, name) == values(&was, name))
             && after
@@ -48,12 +48,12 @@ pub(crate) fn judge(before: &str, now: &str, place: &ConfigFilePlace<'_>) -> Con
     if is_mended { ConfigVerdict::Mended(text, wrong) } else { ConfigVerdict::Hostile }
 }
 
-/// Whether it can be read at all.
+/// Whether it can be parsed.
 pub(crate) fn is_readable(text: &str) -> bool {
     parse(text).is_some()
 }
 
-/// All keys with their values, in order, as `git config --list` prints them. `None` where git would complain.
+/// All keys with their values, in order, as `git config --list` prints them. `None` if git would report an error.
 pub fn settings_in(text: &str) -> Option<Vec<(String, String)>> {
     Some(parse(text)?.into_iter().map(|entry| (entry.name(), entry.value)).collect())
 }
@@ -62,7 +62,7 @@ fn values<'a>(entries: &'a [ConfigEntry], name: &str) -> Vec<&'a str> {
     entries.iter().filter(|entry| entry.name() == name).map(|entry| entry.value.as_str()).collect()
 }
 
-/// Without the keys that are wrong, and with those of before at the end.
+/// Removes the wrong keys and appends their earlier values.
 fn mended(before: &str, was: &[ConfigEntry], now: &str, is: &[ConfigEntry], wrong: &[String]) -> String {
     let mut text = String::with_capacity(now.len());
     let mut at = 0;
@@ -89,7 +89,7 @@ fn mended(before: &str, was: &[ConfigEntry], now: &str, is: &[ConfigEntry], wron
     text
 }
 
-/// With the blanks around it, where it has the line for itself.
+/// The span extended to the whole line, if the entry is alone on it.
 fn line_of(text: &str, span: &Range<usize>) -> Range<usize> {
     let start = text[..span.start].trim_end_matches([' ', '\t']).len();
     match text[span.end..].strip_prefix('\n') {

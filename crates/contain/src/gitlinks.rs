@@ -1,7 +1,7 @@
-//! Which folders git takes for repositories within a repository: it goes into each of them whenever it tells what has
-//! changed, and does there what that one's configuration says.
+//! Finds the nested repositories in a git index: git enters each of them whenever it reports changes, and applies its
+//! configuration there.
 //!
-//! The index is read as a stream, for one that a command has made may be of any size.
+//! The index is read as a stream, because one that a command has written may have any size.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -12,21 +12,21 @@ use std::time::{Duration, SystemTime};
 
 use omp_stdx::plain_file;
 
-/// Of one repository; more are not looked at.
+/// Maximum in one repository; further ones are ignored.
 const MOST: usize = 1_000;
-/// No longer name is one of a file.
+/// A longer name is not a valid file name.
 const LONGEST_NAME: u64 = 64 * 1024;
-/// Times, device, owner and size stand before the hash.
+/// Times, device, owner and size come before the hash.
 const STAT: usize = 40;
 const MODE_AT: usize = 24;
 const GITLINK: u32 = 0o160_000;
 const EXTENDED: u16 = 0x4000;
 
-/// The folders, from the top of the worktree on. What is no index names none.
+/// The folders, relative to the top of the work tree. An invalid index has none.
 pub(crate) fn of(git: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut indexes = vec![git.join("index")];
-    // Where an index is split, most of it stands in another file.
+    // With a split index, most entries are in another file.
     let files = std::fs::read_dir(git).into_iter().flatten().flatten();
     let shared = files.filter(|file| file.file_name().to_string_lossy().starts_with("sharedindex."));
     indexes.extend(shared.take(MOST).map(|file| file.path()));
@@ -38,7 +38,7 @@ pub(crate) fn of(git: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What was read before, as long as the file is the same. It is asked for around every command.
+/// Cached as long as the file is the same, because it is read around every command.
 fn of_index(index: &Path) -> Vec<PathBuf> {
     type Known = HashMap<PathBuf, (LinkStamp, Vec<PathBuf>)>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
@@ -50,13 +50,13 @@ fn of_index(index: &Path) -> Vec<PathBuf> {
     {
         return links.clone();
     }
-    // The hash is that of SHA-1, or of SHA-256; read with the wrong one it soon makes no sense.
+    // The hash is SHA-1 or SHA-256; parsing with the wrong size soon fails.
     let read = |hash| plain_file::open(index).ok().and_then(|(file, _)| names(file, hash));
     let links = read(20).or_else(|| read(32)).unwrap_or_default();
     if known.len() >= MOST_KNOWN {
         known.clear();
     }
-    // So young a file could be changed again and look the same.
+    // A newer file could change again with the same metadata.
     if stamp.changed.elapsed().is_ok_and(|age| age > YOUNG) {
         known.insert(index.to_owned(), (stamp, links.clone()));
     }
@@ -67,7 +67,7 @@ const YOUNG: Duration = Duration::from_millis(100);
 
 #[derive(PartialEq, Eq)]
 struct LinkStamp {
-    /// Zero where there are none.
+    /// Zero if there are none.
     numbers: (u64, u64),
     size: u64,
     changed: SystemTime,
@@ -104,7 +104,7 @@ fn names(file: File, hash: usize) -> Option<Vec<PathBuf>> {
             index.read_exact(&mut [0; 2]).ok()?;
             taken += 2;
         }
-        // The newest form says how much of the name before to leave out.
+        // Version 4 gives the number of bytes to remove from the previous name.
         let kept = if version == 4 { name.len().checked_sub(varint(&mut index)?)? } else { 0 };
         name.truncate(kept);
         let length = index.by_ref().take(LONGEST_NAME).read_until(0, &mut name).ok()?;
@@ -113,7 +113,7 @@ fn names(file: File, hash: usize) -> Option<Vec<PathBuf>> {
         if told != name.len().min(0x0fff) {
             return None;
         }
-        // Closed by one to eight zeros, up to a multiple of eight.
+        // Padded by one to eight zeros to a multiple of eight.
         if version != 4 {
             let rest = ((taken + length + 7) & !7) - (taken + length);
             index.read_exact(&mut [0; 8][..rest]).ok()?;
@@ -125,7 +125,7 @@ fn names(file: File, hash: usize) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-/// A path that leads elsewhere was not written by git.
+/// A path that points outside was not written by git.
 fn folder(name: &[u8]) -> Option<PathBuf> {
     #[cfg(unix)]
     let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
@@ -135,7 +135,7 @@ fn folder(name: &[u8]) -> Option<PathBuf> {
     (inside && !name.is_empty()).then_some(path)
 }
 
-/// As git writes offsets: seven bits a byte, each further byte counts one more.
+/// Git's encoding of offsets: seven bits per byte, and each further byte adds one.
 fn varint(index: &mut impl Read) -> Option<usize> {
     let mut value = 0_usize;
     for at in 0..5 {
@@ -161,7 +161,7 @@ fn number(bytes: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// An index as git writes it: names with their modes.
+    /// Builds an index in git's format: names with their modes.
     fn index(version: u32, hash: usize, entries: &[(&str, u32)]) -> Vec<u8> {
         let mut bytes = [&b"DIRC"[..], &version.to_be_bytes(), &(entries.len() as u32).to_be_bytes()].concat();
         let mut before = "";

@@ -1,4 +1,4 @@
-//! What has to last as long as anything of a contained tree runs.
+//! Resources that must live as long as any process of a contained tree.
 
 use std::path::PathBuf;
 
@@ -8,30 +8,30 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::aside::TreeWatch;
 use crate::caches::InUse;
 
-/// Dropped when the tree has ended.
+/// To be dropped when the tree has ended.
 #[derive(Debug, Default)]
 pub struct TreeGuard {
-    /// Looks for what the kernel could not prevent.
+    /// Scans for what the kernel could not prevent.
     #[cfg(unix)]
     pub(crate) _watch: Option<TreeWatch>,
-    /// Serves the way out of the tree.
+    /// Serves the proxy connection of the tree.
     pub(crate) way_out: Option<AbortOnDropHandle<()>>,
-    /// Folders that were made for it.
+    /// The cache folders created for it.
     pub(crate) caches: Option<InUse>,
 }
 
-/// What a command did that the kernel could not prevent, and what was done about it.
+/// A change by a command that the kernel could not prevent, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetAside {
     pub path: PathBuf,
     pub deed: Deed,
-    /// The name that what it has made or changed has now; without one it could not be renamed, or was not there.
+    /// The new name of what was created or changed; `None` if it could not be renamed, or did not exist.
     pub to: Option<PathBuf>,
-    /// It is as it was before.
+    /// Whether the earlier state is restored.
     pub put_back: bool,
-    /// It is judged by what git has, and was as in no commit that could be reached when the session began.
+    /// Whether it is a tracked file whose version was in no commit reachable when the session began.
     pub in_git: bool,
-    /// Of settings of git: only these keys were put back, and the rest of the change was kept.
+    /// For git settings: only these keys were put back, and the rest of the change was kept.
     pub keys: Vec<String>,
 }
 
@@ -40,6 +40,6 @@ pub enum Deed {
     Made,
     Changed,
     Removed,
-    /// None: there is more than can be looked after.
+    /// There is more than can be watched.
     Unwatched,
 }

@@ -1,6 +1,6 @@
-//! What a child process may touch: kernel containment, limits; fails closed and says why.
+//! Restricts what a child process may touch, with kernel containment and limits. It fails closed and reports why.
 //!
-//! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one. The parent lays out
+//! [`Containment`] is the decision of a session; every process that `omp-exec` starts gets one. The parent prepares
 //! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
 #[cfg(unix)]
@@ -10,7 +10,7 @@ mod caches;
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
-// Tested everywhere, as it is only text and a socket.
+// Tested on every system, as it only needs text and a socket.
 #[cfg(unix)]
 mod git_config;
 mod gitlinks;
@@ -58,18 +58,18 @@ pub use workspace::workspace_of;
 #[derive(Clone, Debug)]
 pub struct Containment {
     access: Option<Access>,
-    /// The rung that is tried first; lower ones are for tests of what they keep.
+    /// The rung that is tried first; lower ones are for tests.
     at_most: Rung,
-    /// The way out where only named hosts are reached.
+    /// The proxy for named hosts.
     egress: Option<Arc<Egress>>,
-    /// Signs commits for children, which see no keys.
+    /// Signs commits for children, which cannot access keys.
     signing: Option<Arc<dyn Signing>>,
-    /// What is made for commands.
+    /// The caches created for commands.
     caches: Arc<caches::SessionCaches>,
-    /// What commands have made that the kernel could not prevent.
+    /// Changes by commands that the kernel could not prevent.
     #[cfg(unix)]
     asides: Arc<aside::Asides>,
-    /// Which commands see each other.
+    /// Decides which commands can see each other.
     #[cfg(target_os = "linux")]
     families: Arc<linux::Families>,
     /// Writable paths that the command names.
@@ -77,7 +77,7 @@ pub struct Containment {
     named: Vec<PathBuf>,
 }
 
-/// Why a child may not start: what was configured cannot be kept.
+/// Why a child may not start: the configured protection cannot be enforced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContainmentRefused {
     #[error(
@@ -95,8 +95,8 @@ pub enum ContainmentRefused {
 }
 
 impl Containment {
-    /// Children may do what the user may: for what the user started themselves. Where it is used is listed, with its
-    /// reason, in `xtask/exceptions.toml`.
+    /// No containment: children may do what the user may. For programs that the user started. Its uses are listed, with
+    /// reasons, in `xtask/exceptions.toml`.
     pub fn none() -> Self {
         Self {
             access: None,
@@ -113,7 +113,7 @@ impl Containment {
         }
     }
 
-    /// What the map says, by the strongest means this system has. A map whose mode is `off` contains nothing.
+    /// Enforces the map by the strongest means of this system. A map whose mode is `off` contains nothing.
     pub fn new(access: Access) -> Self {
         let egress = Some(Arc::new(Egress::new(access.clone())));
         #[cfg(unix)]
@@ -127,21 +127,21 @@ impl Containment {
         }
     }
 
-    /// The same, with named hosts reached by way of the proxy that this machine has.
+    /// Reaches named hosts through this machine's upstream proxy.
     #[must_use]
     pub fn through(mut self, upstream: Upstream) -> Self {
         self.egress = self.access.clone().map(|access| Arc::new(Egress::new(access).through(upstream)));
         self
     }
 
-    /// The same, with somebody who signs commits for commands.
+    /// Adds a signer of commits for commands.
     #[must_use]
     pub fn signed_by(mut self, signing: Arc<dyn Signing>) -> Self {
         self.signing = Some(signing);
         self
     }
 
-    /// The same, with somebody who knows what git had: what it tracks can be replaced by git.
+    /// Adds access to git's history, so that git can replace tracked files.
     #[must_use]
     pub fn with_past(self, open: OpenPast) -> Self {
         #[cfg(target_os = "linux")]
@@ -151,22 +151,22 @@ impl Containment {
         self
     }
 
-    /// The same by weaker means.
+    /// Limits the means to this rung.
     #[must_use]
     pub fn at_most(mut self, rung: Rung) -> Self {
         self.at_most = rung;
         self
     }
 
-    /// The same for one call, with what is lent to it.
+    /// The containment for one call, including what is lent to it.
     #[must_use]
     pub fn for_call(&self, call: &str) -> Self {
         let access = self.access.as_ref().map(|access| Access::new(access.map_of(call).as_ref().clone()));
         Self { access, ..self.clone() }
     }
 
-    /// The same for one command, which is known to write to `writes`: of what it names outside the workspace, it may make,
-    /// replace and remove what the user has allowed.
+    /// The containment for one command that is known to write to `writes`: it may create, replace and remove the paths
+    /// outside the workspace that it names and the user has allowed.
     #[must_use]
     pub fn for_command(self, command: &str, writes: &[PathBuf]) -> Self {
         #[cfg(target_os = "linux")]
@@ -182,25 +182,25 @@ impl Containment {
         }
     }
 
-    /// What the children may touch; `None` where they are not contained.
+    /// What the children may touch; `None` if they are not contained.
     pub fn access(&self) -> Option<&Access> {
         self.access.as_ref()
     }
 
-    /// The way out, which is used where only named hosts are reached.
+    /// The proxy, which is used if only named hosts are reachable.
     pub fn egress(&self) -> Option<&Arc<Egress>> {
         let is_used = self.is_on() && self.access.as_ref()?.network() == NetworkMode::Allowlist;
         self.egress.as_ref().filter(|_| is_used)
     }
 
-    /// Where commands ask for signatures. `None` where nothing is contained, or they could not commit anyway.
+    /// Where commands request signatures. `None` if nothing is contained, or if they could not commit anyway.
     pub fn desk(&self) -> Option<Arc<SigningDesk>> {
         let signing = self.signing.as_ref()?;
         let may_commit = self.access.as_ref()?.mode() == ContainMode::WorkspaceWrite;
         signing.desk(self.rung().filter(|_| may_commit)?)
     }
 
-    /// What was signed for commands since this was asked for last, as sentences.
+    /// What was signed for commands since the last call, as sentences.
     pub fn take_signed(&self) -> Vec<String> {
         self.signing.as_ref().map(|signing| signing.take_signed()).unwrap_or_default()
     }
@@ -210,12 +210,12 @@ impl Containment {
         self.access.as_ref().is_some_and(|access| access.mode() != ContainMode::Off)
     }
 
-    /// The mode, and by which means it is kept.
+    /// The rung by which the mode is enforced.
     pub fn rung(&self) -> Option<Rung> {
         self.is_on().then(|| standing().rung().min(self.at_most))
     }
 
-    /// What the configured mode lacks here although commands run, for the user.
+    /// Protections of the configured mode that are missing here although commands run, for the user.
     pub fn shortfalls(&self) -> Vec<String> {
         match self.rung() {
             Some(Rung::Landlock | Rung::Namespaces) => standing().missing.iter().map(ToString::to_string).collect(),
@@ -223,7 +223,7 @@ impl Containment {
         }
     }
 
-    /// Whether commands could run at all as the map asks.
+    /// Whether commands can run at all with the configured map.
     pub fn check(&self) -> Result<(), ContainmentRefused> {
         let Some(access) = self.access.as_ref().filter(|access| access.mode() != ContainMode::Off) else {
             return Ok(());
@@ -238,15 +238,15 @@ impl Containment {
         Ok(())
     }
 
-    /// Lays out what one child needs, with `own` folders of omp's that it may write to; `runs` is what it is to run, as text.
-    /// `None` where nothing is contained. [`TreeGuard`] is to live as long as anything of the child's tree.
+    /// Prepares the containment of one child, with `own` folders of omp that it may write to; `runs` is its command as
+    /// text. `None` if nothing is contained. The [`TreeGuard`] has to live as long as any process of the child's tree.
     pub fn prepare(&self, own: &[PathBuf], runs: &str) -> Result<Option<(Cage, TreeGuard)>, ContainmentRefused> {
         self.check()?;
         let Some(rung) = self.rung() else { return Ok(None) };
         let mut map = self.access.as_ref().map(Access::map).unwrap_or_default();
         if !own.is_empty() {
             let (own, map) = (own.iter().map(|path| real_path::of(path)), Arc::make_mut(&mut map));
-            // The temp folder may lie in something hidden, such as the folder for sockets of the session.
+            // The temp folder may be inside a hidden folder, such as the one for the session's sockets.
             map.shown.extend(own.clone());
             map.writable.extend(own);
         }
@@ -268,7 +268,7 @@ impl Containment {
         Ok(Some((cage, kept)))
     }
 
-    /// Whether a command makes `path` itself, because the folder around it is opened.
+    /// Whether a command creates `path` itself, because its parent folder is opened.
     pub fn opens_around(&self, path: &Path) -> bool {
         #[cfg(target_os = "linux")]
         {
@@ -285,13 +285,13 @@ impl Containment {
         }
     }
 
-    /// A program has looked in vain for a cache of the map: it is there for the commands from now on.
+    /// A program has looked in vain for a cache of the map: it is created for all later commands.
     pub fn want_cache(&self, cache: &Path) {
         self.caches.want(cache);
     }
 
-    /// What commands have made, changed or removed although it decides what runs, since this was asked for last, and what
-    /// was done about it.
+    /// What commands have created, changed or removed since the last call although it decides what runs, and what was done
+    /// about it.
     pub fn take_set_aside(&self) -> Vec<SetAside> {
         #[cfg(unix)]
         {
@@ -302,7 +302,7 @@ impl Containment {
         Vec::new()
     }
 
-    /// Each of them as soon as it was done, beside [`Self::take_set_aside`]. The last who asks hears of it.
+    /// Sends each of them at once, in addition to [`Self::take_set_aside`]. Only the last receiver gets them.
     pub fn hear_set_aside(&self) -> mpsc::Receiver<SetAside> {
         #[cfg(unix)]
         {
@@ -312,7 +312,7 @@ impl Containment {
         mpsc::channel(1).1
     }
 
-    /// With settings of git that are not mounted although they are guarded.
+    /// Returns the guard, and the git settings that are not mounted although they are guarded.
     #[cfg(target_os = "linux")]
     fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung, runs: &str) -> (TreeGuard, Vec<PathBuf>) {
         if map.mode != ContainMode::WorkspaceWrite {
@@ -327,18 +327,18 @@ impl Containment {
         let watch = aside::TreeWatch::new(map.clone(), &self.asides);
         let watch = match rung < Rung::Namespaces {
             true => watch.put_back_all(),
-            // All else leaves the user's own changes of these files alone, however long it runs.
+            // Other commands leave the user's own changes of these files alone, however long they run.
             false => watch.put_back_some(aside::names_git(runs)),
         };
         aside::leave_tracked(map, watch.loose(), &self.asides.tracked);
         open.extend(aside::open_for_lent(map));
-        // A worktree is taken away with all that git keeps of it.
+        // A worktree is removed with everything that git keeps of it.
         open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());
         leave_open(map, watch.pointers());
         (TreeGuard { _watch: Some(watch.begin()), ..TreeGuard::default() }, open)
     }
 
-    /// Seatbelt goes by paths, whether something is there or not; repositories that commands make are looked at.
+    /// Seatbelt rules apply to paths, existing or not; repositories that commands create are scanned.
     #[cfg(target_os = "macos")]
     fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (TreeGuard, Vec<PathBuf>) {
         self.asides.look();
@@ -356,7 +356,7 @@ impl Containment {
     }
 }
 
-/// They are looked at instead, and the folders around them may be moved.
+/// Excludes the pointer files from the mounts: they are checked instead, and their folders may be moved.
 #[cfg(unix)]
 fn leave_open(map: &mut Arc<AccessMap>, pointers: &[PathBuf]) {
     if !pointers.is_empty() {
@@ -364,13 +364,13 @@ fn leave_open(map: &mut Arc<AccessMap>, pointers: &[PathBuf]) {
     }
 }
 
-/// `.git/worktrees/name/config.worktree`.
+/// Whether the path has the form `.git/worktrees/name/config.worktree`.
 #[cfg(target_os = "linux")]
 fn is_of_worktree(settings: &Path) -> bool {
     settings.ancestors().nth(2).is_some_and(|folder| folder.ends_with("worktrees"))
 }
 
-/// What this system can do, found out once by trying it.
+/// The capabilities of this system, detected once by trying them.
 pub fn standing() -> &'static ProbedSupport {
     static STANDING: std::sync::LazyLock<ProbedSupport> = std::sync::LazyLock::new(platform::probe);
     &STANDING
@@ -384,14 +384,14 @@ pub fn mode_name(mode: ContainMode) -> &'static str {
     }
 }
 
-/// What is hidden, as mounts and rules need it.
+/// The hidden paths in the form that mounts and rules need.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "laid out on Linux only"))]
 #[derive(Debug, Default)]
 pub(crate) struct Hidden {
-    /// In as many pieces as leave out what is shown. None lies within another: what is inside something hidden is hidden
-    /// already. None holds the workspace.
+    /// Split into as many paths as are needed to exclude what is shown. None is inside another, since that is hidden
+    /// already, and none contains the workspace.
     pub(crate) pieces: Vec<PathBuf>,
-    /// Hidden folders with something in them that is shown.
+    /// Hidden folders that contain something shown.
     pub(crate) opened: Vec<PathBuf>,
 }
 
@@ -409,7 +409,7 @@ impl Hidden {
                 hidden.pieces.push(path);
                 continue;
             }
-            // A link in there is no content of the folder: what it leads to is hidden by its own name, or not at all.
+            // A link is not content of the folder: its target is hidden by its own name, or not at all.
             rest.extend(entries(&path).filter(|path| !path.is_symlink()));
             hidden.opened.push(path);
         }
@@ -422,15 +422,15 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Without those that lie within another.
+/// Removes paths that are inside another.
 fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    // By components, a folder comes before all that is in it.
+    // A folder sorts before its content.
     paths.sort();
     paths.dedup_by(|inner, outer| inner.starts_with(outer));
     paths
 }
 
-/// Folders that commands may write to, none within another unless something guarded lies between.
+/// Writable folders, none inside another unless something guarded is between them.
 #[cfg_attr(not(any(target_os = "linux", target_os = "macos")), expect(dead_code, reason = "nothing is laid out"))]
 pub(crate) fn writable_roots(map: &AccessMap) -> Vec<PathBuf> {
     let mut roots = map.writable.clone();

@@ -1,4 +1,4 @@
-//! macOS: Seatbelt, applied by the system's own `sandbox-exec`, which then becomes the command.
+//! macOS: Seatbelt, applied by the system's `sandbox-exec`, which then executes the command.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,10 +15,10 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::rung::{Missing, ProbedSupport, Rung};
 use crate::seatbelt;
 
-/// Part of the system, which nobody but Apple can write to.
+/// Part of the system, which only Apple can write to.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-/// What one child is put into.
+/// The containment of one child.
 #[derive(Debug)]
 pub struct Cage {
     profile: String,
@@ -36,7 +36,7 @@ impl Cage {
         Ok(Self { profile: seatbelt::profile(map, nobody)?, variables: Vec::new() })
     }
 
-    /// Gives the command a way to `egress`, for as long as what is returned lives.
+    /// Connects the command to `egress`, for as long as the returned handle lives.
     pub(crate) fn let_out(&mut self, egress: &Arc<Egress>, map: &AccessMap) -> Result<AbortOnDropHandle<()>, String> {
         let told = |error: io::Error| error.to_string();
         let runtime = Handle::try_current().map_err(|error| error.to_string())?;
@@ -51,17 +51,17 @@ impl Cage {
         Ok(AbortOnDropHandle::new(runtime.spawn(egress.clone().serve(listener))))
     }
 
-    /// What is to be set in the child's environment.
+    /// Variables to set in the child's environment.
     pub fn variables(&self) -> &[(&'static str, String)] {
         &self.variables
     }
 
-    /// What is to be started instead, with the program and its arguments behind it.
+    /// The program to start in front of the command and its arguments.
     pub fn wrapper(&self) -> Vec<OsString> {
         [SANDBOX_EXEC, "-p", &self.profile].map(OsString::from).into()
     }
 
-    /// Nothing is left to be done by the child.
+    /// Does nothing: `sandbox-exec` applies the profile.
     pub fn enter(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -82,8 +82,8 @@ pub(crate) fn probe() -> ProbedSupport {
     ProbedSupport { missing: vec![missing], ..ProbedSupport::default() }
 }
 
-/// Runs a program that does nothing, with every kind of rule. A sandbox cannot be entered within another one, and what a
-/// release of macOS does not know of a profile is an error.
+/// Runs a program that does nothing, with every kind of rule. A sandbox cannot be entered within another one, and a rule
+/// that a release of macOS does not know is an error.
 #[expect(clippy::disallowed_methods, reason = "omp-exec asks this before it can start anything")]
 fn attempt() -> Result<(), String> {
     let map = AccessMap {

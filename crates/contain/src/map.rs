@@ -1,4 +1,4 @@
-//! What a session's children may touch unless the user said otherwise.
+//! The default map of what a session's children may touch.
 
 mod caches;
 mod familiar;
@@ -18,12 +18,12 @@ use crate::workspace::is_of_home;
 use caches::Caches;
 use looks::Looks;
 
-/// What the map is made from.
+/// The inputs of the map.
 #[derive(Clone, Debug)]
 pub struct MapSources<'a> {
     pub mode: ContainMode,
     pub network: NetworkMode,
-    /// As [`crate::workspace_of`] has it.
+    /// The result of [`crate::workspace_of`].
     pub workspace: &'a Path,
     /// The folder that omp was started in: the workspace, or one within it.
     pub cwd: &'a Path,
@@ -31,12 +31,12 @@ pub struct MapSources<'a> {
     /// omp's own folder, which holds its credentials and settings.
     pub agent: &'a Path,
     pub env: &'a Env,
-    /// Set by the user.
+    /// Writable paths set by the user.
     pub writable: Vec<PathBuf>,
     pub hidden: Vec<PathBuf>,
-    /// Of what is hidden.
+    /// Exceptions from the hidden paths.
     pub shown: Vec<PathBuf>,
-    /// Besides: sockets, and what clients of a service need.
+    /// Additionally allowed sockets, and files that clients of a service need.
     pub sockets: Vec<PathBuf>,
     pub hosts: Vec<String>,
 }
@@ -78,7 +78,7 @@ const HIDDEN: &[&str] = &[
     ".config/github-copilot",
     ".local/share/opencode/auth.json",
     ".pi/agent/auth.json",
-    // Read by omp itself for keys of providers.
+    // omp itself reads provider keys from it.
     ".env",
     ".omp/.env",
     ".gemini/.env",
@@ -121,7 +121,7 @@ const HIDDEN: &[&str] = &[
     ".python_history",
 ];
 
-/// Credentials in omp's own folder, and copies of files of every workspace, hidden ones perhaps.
+/// Credentials in omp's own folder, and copies of files of every workspace, possibly hidden ones.
 const HIDDEN_OF_AGENT: &[&str] = &[
     "auth.json",
     "agent.db",
@@ -137,7 +137,7 @@ const HIDDEN_OF_AGENT: &[&str] = &[
     "undo",
 ];
 
-/// Read by a shell, or by the program that logs in, when the user next opens one.
+/// Files that a shell or the login program reads when the user next opens one.
 const START_FILES: &[&str] = &[
     ".bashrc",
     ".bash_profile",
@@ -168,7 +168,7 @@ const START_FILES: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".codex/config.toml",
-    // Hidden where they are there. Where they are not, whoever makes one says who may log in, or what other programs run.
+    // Hidden if they exist. If not, creating one would decide who may log in, or what other programs run.
     ".ssh",
     ".aws/config",
     ".kube/config",
@@ -176,7 +176,7 @@ const START_FILES: &[&str] = &[
     ".docker/config.json",
 ];
 
-/// Decide in a project what runs or what is allowed.
+/// Files in a project that decide what runs or what is allowed.
 const GUARDED: &[&str] = &[
     ".omp",
     ".claude/settings.json",
@@ -191,7 +191,7 @@ const GUARDED: &[&str] = &[
     ".idea/workspace.xml",
 ];
 
-/// Sockets that lead out, and folders of them.
+/// Sockets that lead out of the sandbox, and folders of them.
 const SOCKETS: &[&str] = &[
     "/run/docker.sock",
     "/var/run/docker.sock",
@@ -214,7 +214,7 @@ const SOCKETS: &[&str] = &[
     "/tmp/screens",
 ];
 
-/// The same below the home folder: some hand out passwords, the others run what they are told.
+/// Sockets below the home folder: some hand out passwords, the others run commands.
 const SOCKETS_OF_HOME: &[&str] = &[
     ".cache/git/credential",
     ".git-credential-cache",
@@ -227,10 +227,10 @@ const SOCKETS_OF_HOME: &[&str] = &[
     ".local/share/wezterm",
 ];
 
-/// The same in the temp folders, with the number of the user behind it, or with anything.
+/// Sockets in the temp folders, followed by the user id or by anything.
 const SOCKETS_OF_TEMP: &[&str] = &["tmux-", "emacs", "zellij-", "ssh-*", "nvim.*", "vscode-git-*", "vscode-ipc-*"];
 
-/// Look names up for whoever asks, which sends the name out.
+/// Name resolvers, which send the requested name to the network.
 const RESOLVERS: &[&str] = &[
     "/run/systemd/resolve/io.systemd.Resolve",
     "/run/systemd/resolve/io.systemd.Resolve.Monitor",
@@ -238,7 +238,7 @@ const RESOLVERS: &[&str] = &[
     "/run/avahi-daemon",
 ];
 
-/// Hold the address of a socket: a path, `unix:path=…`, or a path before a comma.
+/// Variables with the address of a socket: a path, `unix:path=…`, or a path before a comma.
 const SOCKET_VARIABLES: &[&str] = &[
     "SSH_AUTH_SOCK",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -257,15 +257,15 @@ const SOCKET_VARIABLES: &[&str] = &[
     "SWAYSOCK",
 ];
 
-/// The map for `sources`, with every link followed.
+/// The map for `sources`, with all links resolved.
 pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let workspace = omp_stdx::real_path::of(sources.workspace);
     let named = NamedPaths::of(sources, &workspace);
-    // A project may hold any number of files, and some file systems read all their names before they tell one.
+    // A project may have any number of files, and some file systems read all names before they return one.
     let is_project = |folder: &Path| workspace.starts_with(folder) || folder.starts_with(&workspace);
     let looks = Looks::ahead(named.all(), |folder| folder == sources.home || !is_project(folder));
     let all_real = |paths: &[PathBuf]| {
-        // Only full paths say where something is.
+        // Only absolute paths are meaningful here.
         sorted(paths.iter().filter(|path| path.is_absolute()).map(|path| looks.real(path)).collect())
     };
     let NamedPaths { mut guarded, hidden, sockets, familiar, caches } = named;
@@ -278,7 +278,8 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
         let found = caches.find(sources, &looks);
         writable.extend(found.writable);
         missing = found.missing;
-        // git would write to the repository of the home folder and not to its tree: better not at all.
+        // In the repository of the home folder git could write to the repository but not to its work tree, so neither is
+        // allowed.
         let is_whole = top_of(&workspace).is_none_or(|top| top == workspace || !is_of_home(top, sources.home));
         writable.extend(repository.folders().iter().filter(|_| is_whole).cloned());
     }
@@ -291,13 +292,13 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
         guarded.iter().map(|guard| links::follow(guard, &looks, &is_reached, &mut links)).collect();
     guarded.extend(ends);
     let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| looks.real(path)).collect();
-    // One that is allowed is shown in its folder, and nothing else of that.
+    // An allowed socket is shown in its folder, and nothing else of that.
     let sockets = sockets.iter().map(|path| looks.real(path)).filter(|path| !allowed.contains(path));
     let hidden: Vec<PathBuf> = hidden.into_iter().chain(sockets).collect();
-    // What the user names is freed by its own name; folders around it leave it guarded.
+    // A path that the user names is opened by its own name; opening its parent folder leaves it guarded.
     let freed = all_real(&sources.writable);
     let is_guard = |path: &PathBuf| !workspace.starts_with(path) && !freed.contains(path);
-    // The temp folder may lie in the folder for sockets of the session, which is hidden.
+    // The temp folder may be inside the hidden folder for the session's sockets.
     let hidden = all_real(&hidden);
     let temp = looks.real(&temp_folder(sources.env));
     let temp = Some(temp).filter(|temp| hidden.iter().any(|path| temp.starts_with(path) && temp != path));
@@ -319,7 +320,7 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     }
 }
 
-/// The paths that are known by name, as they are written.
+/// The known paths, as written.
 struct NamedPaths {
     guarded: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
@@ -337,7 +338,7 @@ impl NamedPaths {
         guarded.extend(below(sources.home, START_FILES));
         guarded.push(sources.agent.to_owned());
         let own = own_temp_folder(sources.env);
-        // Also where an omp has them that found no other place.
+        // This is also the fallback path of an omp that could use no other.
         guarded.extend(own.file_name().map(|name| temp_folder(sources.env).join(name)));
         guarded.push(own);
         let mut hidden = below(sources.home, HIDDEN);
@@ -356,9 +357,9 @@ impl NamedPaths {
     }
 }
 
-/// From the folder that omp was started in up to the workspace: programs look for their settings in all of them.
+/// The folders from the one omp was started in up to the workspace: programs look for settings in all of them.
 ///
-/// An empty folder within the workspace is left out: programs that set up a project there want it empty.
+/// An empty folder within the workspace is excluded: programs that set up a project there need it empty.
 fn settled_folders(workspace: &Path, cwd: &Path) -> Vec<PathBuf> {
     let is_empty = || std::fs::read_dir(cwd).is_ok_and(|mut entries| entries.next().is_none());
     let below = cwd.ancestors().take_while(|folder| folder.starts_with(workspace) && *folder != workspace);
@@ -366,14 +367,14 @@ fn settled_folders(workspace: &Path, cwd: &Path) -> Vec<PathBuf> {
     [workspace.to_owned()].into_iter().chain(below).collect()
 }
 
-/// A repository that commands may make: what it holds is looked at afterwards.
+/// Whether the path is in a repository that commands may create: its content is scanned afterwards.
 pub(crate) fn is_in_missing_repository(guard: &Path) -> bool {
     let in_git = guard.ancestors().skip(1).find(|outer| outer.file_name().is_some_and(|name| name == ".git"));
     in_git.is_some_and(|folder| !folder.is_dir())
 }
 
-/// Where every omp of this user keeps its temporary folders. What lies in them is read by shells, the user's own included,
-/// so commands may write to those alone that are named to them.
+/// The folder for temporary folders of every omp of this user. Shells read files in them, including those of the user, so
+/// commands may write only to the ones that are passed to them.
 pub fn own_temp_folder(env: &Env) -> PathBuf {
     #[cfg(unix)]
     let name = format!("omp-{}", nix::unistd::geteuid());
@@ -382,14 +383,15 @@ pub fn own_temp_folder(env: &Env) -> PathBuf {
     own_place(env, crate::standing().rung()).join(name)
 }
 
-/// Where no mount can stand, not in the temp folder, which commands write to.
+/// On the Landlock rung no mount can protect it, so this is the home's cache folder if that exists: commands can write to
+/// the temp folder.
 fn own_place(env: &Env, rung: Rung) -> PathBuf {
     let home = env.get(vars::HOME).map(PathBuf::from).filter(|home| home.is_absolute() && rung == Rung::Landlock);
     let cache = home.map(|home| home.join(".cache")).filter(|cache| cache.is_dir());
     cache.unwrap_or_else(|| temp_folder(env))
 }
 
-/// By its name.
+/// Compares the name only.
 #[cfg(unix)]
 pub(crate) fn is_own_temp_folder(path: &Path) -> bool {
     path.file_name() == own_temp_folder(&Env::default()).file_name()
@@ -436,7 +438,7 @@ fn socket_of(value: &str) -> Option<PathBuf> {
     })
 }
 
-/// Agents of other logins have names by chance there, so the folder is looked into.
+/// Agents of other logins have random names there, so the folder is listed.
 #[cfg(unix)]
 fn sockets_in_temp(folder: &Path, user: &str) -> Vec<PathBuf> {
     const MOST: usize = 100_000;

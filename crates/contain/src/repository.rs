@@ -1,4 +1,4 @@
-//! Where git keeps what the workspace is part of, and what of it decides what git runs.
+//! The git folders of the workspace, and the files in them that decide what git runs.
 
 use std::path::{Path, PathBuf};
 
@@ -6,18 +6,18 @@ use omp_stdx::real_path::of as real;
 
 /// `commondir` says where all the others are read from.
 const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", "commondir"];
-/// A longer file that leads to git's folders, or says where its hooks are, is not read.
+/// A larger pointer or settings file is not read.
 const LARGEST: u64 = 1 << 20;
-/// Folders of submodules that are looked into, repositories that are guarded, files of settings that are read.
+/// Maximum submodule folders that are scanned, repositories that are guarded, and settings files that are read.
 const MOST: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct GuardedRepository {
-    /// Where the files are that are tracked.
+    /// The top of the work tree.
     top: PathBuf,
-    /// Folders of git's that commands may write to; those of a worktree lie outside.
+    /// Git folders that commands may write to; those of a worktree are outside.
     folders: Vec<PathBuf>,
-    /// The file that leads to them.
+    /// The file that points to them.
     pointer: Option<PathBuf>,
     home: PathBuf,
 }
@@ -33,7 +33,7 @@ impl GuardedRepository {
         let led = led_to(&dot_git);
         let pointer = led.is_some().then(|| dot_git.clone());
         let folder = real(&led.unwrap_or(dot_git));
-        // Whoever has made the folder could name any other as its repository, and have that written to.
+        // Otherwise whoever created the folder could name any other as its repository, and make that writable.
         if !is_own(&folder, &top) {
             return Self { folders: Vec::new(), top, pointer, home };
         }
@@ -60,7 +60,7 @@ impl GuardedRepository {
         guarded
     }
 
-    /// Folders of hooks, and further files of settings.
+    /// Hook folders, and further settings files.
     fn named_by_settings(&self) -> Vec<PathBuf> {
         let of_user = [".gitconfig", ".config/git/config"].map(|name| self.home.join(name));
         let of_folders = self.folders.iter().flat_map(|folder| ["config", "config.worktree"].map(|it| folder.join(it)));
@@ -78,7 +78,7 @@ impl GuardedRepository {
                 };
                 match key {
                     GitSettingKey::HooksPath => named.push(within(&self.top)),
-                    // Whatever stood in the place of one that is missing would stop git.
+                    // Creating something for a missing one would break git.
                     GitSettingKey::Include if within(&beside).exists() => {
                         named.push(within(&beside));
                         waiting.push(within(&beside));
@@ -95,24 +95,24 @@ impl GuardedRepository {
 /// A repository within another.
 #[derive(Debug)]
 pub(crate) struct NestedRepository {
-    /// The folder, or the file that leads to it.
+    /// The folder, or the file that points to it.
     pub(crate) dot_git: PathBuf,
-    /// Where its settings are.
+    /// The folder with its settings.
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is looked at afterwards"))]
     pub(crate) folder: PathBuf,
-    /// A worktree of the repository around it, which `git worktree remove` takes away. Nothing of it is mounted; it is
-    /// looked at afterwards.
+    /// A worktree of the outer repository, which `git worktree remove` removes. Nothing of it is mounted; it is checked
+    /// afterwards.
     pub(crate) is_worktree: bool,
 }
 
 impl NestedRepository {
-    /// With links followed.
+    /// With links resolved.
     #[cfg(unix)]
     pub(crate) fn real_folder(&self) -> PathBuf {
         real(&self.folder)
     }
 
-    /// Of a file in its place, the file as well.
+    /// If `.git` is a file, it is included.
     pub(crate) fn guarded(&self) -> Vec<PathBuf> {
         if self.is_worktree {
             return Vec::new();
@@ -128,7 +128,7 @@ impl NestedRepository {
     }
 }
 
-/// Those that git goes into by itself, and those within them.
+/// The repositories that git enters by itself, and those within them.
 pub(crate) fn inner_repositories(top: &Path, folders: &[PathBuf]) -> Vec<NestedRepository> {
     let mut found: Vec<NestedRepository> = Vec::new();
     let mut waiting: Vec<(PathBuf, PathBuf)> =
@@ -154,38 +154,38 @@ pub(crate) fn top_of(workspace: &Path) -> Option<&Path> {
     workspace.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
-/// The folder of git's of the repository at `top`, with links followed.
+/// The git folder of the repository at `top`, with links resolved.
 #[cfg(unix)]
 pub(crate) fn folder_of(top: &Path) -> PathBuf {
     let dot_git = top.join(".git");
     real(&led_to(&dot_git).unwrap_or(dot_git))
 }
 
-/// Where a file in the place of a repository leads.
+/// The target of a `.git` file.
 fn led_to(dot_git: &Path) -> Option<PathBuf> {
     led_by(dot_git, &short_file(dot_git)?)
 }
 
-/// The same for a file with this text.
+/// The target of a `.git` file with this text.
 pub(crate) fn led_by(dot_git: &Path, text: &str) -> Option<PathBuf> {
     let path = text.strip_prefix("gitdir:")?.trim();
     Some(dot_git.parent()?.join(path)).filter(|_| !path.is_empty())
 }
 
-/// What such a file says; `None` for anything that is none, a link included.
+/// The text of a `.git` file; `None` for anything else, including a link.
 #[cfg(unix)]
 pub(crate) fn pointer_text(dot_git: &Path) -> Option<String> {
     omp_stdx::plain_file::read_itself(dot_git, LARGEST).ok().and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// Lies in the folder, or knows it: as the repository of a worktree or of a submodule does.
+/// Whether the git folder is inside `top`, or refers back to it as that of a worktree or a submodule does.
 fn is_own(git: &Path, top: &Path) -> bool {
     let worktree = || short_file(&git.join("gitdir")).map(|text| real(&git.join(text.trim())));
     let submodule = || top.ancestors().skip(1).any(|above| git.starts_with(above.join(".git/modules")));
     git.starts_with(top) || worktree().is_some_and(|known| known == top.join(".git")) || submodule()
 }
 
-/// What a repository keeps of those within it, whose names may hold slashes.
+/// The git folders of submodules, whose names may contain slashes.
 fn modules(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.join("modules")];
@@ -206,7 +206,7 @@ fn modules(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A repository may hold anything in their place, also a pipe.
+/// A repository may have anything in its place, including a pipe.
 fn short_file(path: &Path) -> Option<String> {
     omp_stdx::plain_file::read_text(path, LARGEST).ok()
 }
@@ -217,11 +217,11 @@ enum GitSettingKey {
     Include,
 }
 
-/// What git's settings say of other places, in whichever section: one too many is guarded, none is missed.
+/// Paths to other files in git's settings, in any section: guarding one too many is better than missing one.
 fn settings(text: &str) -> Vec<(GitSettingKey, String)> {
     let line = |line: &str| {
         let line = line.trim();
-        // A setting may stand behind the name of its section.
+        // A setting may be on the same line as its section.
         let line = line.rsplit_once(']').filter(|_| line.starts_with('[')).map_or(line, |(_, rest)| rest.trim());
         let (key, value) = line.split_once('=')?;
         let key = match key.trim().to_ascii_lowercase().as_str() {

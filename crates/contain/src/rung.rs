@@ -1,20 +1,20 @@
-//! The ladder: by which means a mode is kept on this system, and what would be needed for the next rung.
+//! The ladder of means by which a mode is enforced on this system, and what the next rung would need.
 
 use std::fmt;
 
 use crate::ContainmentRefused;
 
-/// From nothing to everything.
+/// From weakest to strongest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rung {
     None,
-    /// Landlock and seccomp: no view of its own, so guarded files are put back afterwards and sockets are not kept.
+    /// Landlock and seccomp: without a private view, so guarded files are restored afterwards and sockets are not blocked.
     Landlock,
     /// A user and a mount namespace and seccomp, without Landlock.
     Namespaces,
-    /// What macOS has instead of all of them.
+    /// The mechanism of macOS.
     Seatbelt,
-    /// All of them.
+    /// Namespaces, Landlock and seccomp.
     #[default]
     Full,
 }
@@ -31,11 +31,11 @@ impl Rung {
     }
 }
 
-/// A means that this system does not have, why, and what would give it.
+/// A mechanism that this system lacks, why, and what would provide it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     pub what: &'static str,
-    /// What is not kept without it.
+    /// What is not protected without it.
     pub costs: &'static str,
     pub why: String,
     pub fix: String,
@@ -47,14 +47,14 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What was found out by trying.
+/// The detected capabilities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbedSupport {
     pub namespaces: bool,
-    /// The version of Landlock's interface; 0 without it.
+    /// The Landlock ABI version; 0 if it is not supported.
     pub landlock: u8,
     pub seccomp: bool,
-    /// Of macOS.
+    /// Whether macOS Seatbelt is available.
     pub seatbelt: bool,
     pub missing: Vec<Missing>,
 }

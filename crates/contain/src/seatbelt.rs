@@ -1,4 +1,4 @@
-//! macOS: the profile of Seatbelt that says the same as the map. Of two rules that fit, the later one counts.
+//! macOS: the Seatbelt profile for a map. If two rules match, the later one applies.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::writable_roots;
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/fd", "/dev/stdout", "/dev/stderr", "/dev/dtracehelper"];
 
-/// Would start something that is not contained, or do something in a program that is not.
+/// Would start something uncontained, or act through an uncontained program.
 const LEADS_AROUND: &str = r#"(deny appleevent-send)
 (deny job-creation)
 (deny mach-priv-task-port)
@@ -20,7 +20,7 @@ const LEADS_AROUND: &str = r#"(deny appleevent-send)
   (global-name "com.apple.pasteboard.1"))
 "#;
 
-/// Services that reach the network for whoever asks.
+/// Services that access the network for any client.
 const NO_NETWORK: &str = r#"(deny network*)
 (deny mach-lookup
   (global-name "com.apple.dnssd.service")
@@ -28,8 +28,8 @@ const NO_NETWORK: &str = r#"(deny network*)
   (global-name "com.apple.nsurlstorage-cache"))
 "#;
 
-/// The text; `proxy` is the port of the way out where only named hosts are reached. An error for paths that it could not
-/// name.
+/// The profile text; `proxy` is the port of the proxy if only named hosts are reachable. Fails for paths that it cannot
+/// express.
 pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, String> {
     let mut text = format!("(version 1)\n(allow default)\n{LEADS_AROUND}(deny file-write*)\n");
     let roots = writable_roots(map);
@@ -49,13 +49,13 @@ pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, Str
         "subpath",
         map.hidden.iter().map(PathBuf::as_path),
     )?;
-    // The last rule that fits counts.
+    // The last matching rule applies.
     let shown = map.shown.iter().map(PathBuf::as_path);
     rule(&mut text, "allow file-read* network-outbound", "subpath", shown)?;
     let shown_to_write = map.shown.iter().map(PathBuf::as_path).filter(|path| within(path));
     rule(&mut text, "allow file-write*", "subpath", shown_to_write)?;
     rule(&mut text, "deny file-write-unlink", "literal", leading(map, &roots).iter().map(PathBuf::as_path))?;
-    // Sockets by path count as network as well.
+    // Unix sockets count as network as well.
     let sockets = map.sockets.iter().map(PathBuf::as_path);
     match (map.network, proxy) {
         (NetworkMode::On, _) => {}
@@ -73,7 +73,7 @@ pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, Str
     Ok(text)
 }
 
-/// Folders that lead to something guarded or hidden: renamed away, another one could stand in their place.
+/// Folders on the way to something guarded or hidden: after a rename another folder could take their place.
 fn leading(map: &AccessMap, roots: &[PathBuf]) -> Vec<PathBuf> {
     let kept = map.guarded.iter().chain(&map.hidden);
     let within = |path: &&Path| roots.iter().any(|root| path.starts_with(root));
@@ -87,7 +87,7 @@ fn leading(map: &AccessMap, roots: &[PathBuf]) -> Vec<PathBuf> {
 fn rule<'a>(text: &mut String, what: &str, filter: &str, paths: impl Iterator<Item = &'a Path>) -> Result<(), String> {
     let filters: Vec<String> =
         paths.map(|path| quoted(path).map(|path| format!("\n  ({filter} {path})"))).collect::<Result<_, _>>()?;
-    // Without a filter a rule would mean everything.
+    // Without a filter a rule would match everything.
     if !filters.is_empty() {
         text.push_str(&format!("({what}{})\n", filters.concat()));
     }

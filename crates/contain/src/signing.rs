@@ -1,5 +1,5 @@
-//! Signatures of commits and tags that omp makes for contained commands, which see neither keys nor agents. Who makes
-//! them is known above; here is what a child is told of it.
+//! Signatures of commits and tags that omp makes for contained commands, which can access neither keys nor agents. Another
+//! crate makes them; this one only passes the settings to children.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use crate::rung::Rung;
 
-/// Makes signatures outside of the cage.
+/// Makes signatures outside the sandbox.
 pub trait Signing: Debug + Send + Sync {
-    /// Where commands ask for a signature; made when the first of them starts. `None` where the user signs nothing.
+    /// Where commands request a signature; created when the first of them starts. `None` if the user signs nothing.
     fn desk(&self, rung: Rung) -> Option<Arc<SigningDesk>>;
 
-    /// What was signed since this was asked for last, as sentences.
+    /// What was signed since the last call, as sentences.
     fn take_signed(&self) -> Vec<String>;
 }
 
-/// Where commands ask for a signature.
+/// Where commands request a signature.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SigningDesk {
-    /// A private folder of omp's, with the programs that git starts to sign.
+    /// A private folder of omp, with the programs that git starts to sign.
     pub folder: PathBuf,
     pub socket: PathBuf,
-    /// Keys of git's configuration with their values, which lead git to these programs.
+    /// Git configuration keys and values that point git to these programs.
     pub settings: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! Which folder is the workspace of a session: the repository that omp was started in, or the folder alone.
+//! Determines the workspace of a session: the repository that omp was started in, or the folder alone.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use omp_types::WorkspaceScope;
 
 use crate::repository::top_of;
 
-/// The workspace of a session that starts in `folder`, with links followed.
+/// The workspace of a session that starts in `folder`, with links resolved.
 ///
-/// It is the folder itself where the repository is that of the home folder (`~/.git`), lies above it, belongs to another
-/// user, or is none that git would use: `~/.git` must not open the whole home to a session in `~/project`.
+/// It is the folder itself if the repository is that of the home folder (`~/.git`), is above it, belongs to another user,
+/// or is not one that git would use: `~/.git` must not open the whole home folder to a session in `~/project`.
 pub fn workspace_of(folder: &Path, home: &Path, scope: WorkspaceScope) -> PathBuf {
     let folder = real(folder);
     let top = match scope {
@@ -23,12 +23,12 @@ pub fn workspace_of(folder: &Path, home: &Path, scope: WorkspaceScope) -> PathBu
     }
 }
 
-/// Whether the repository at `top` belongs to the home folder, or to something that holds it.
+/// Whether the repository at `top` is that of the home folder, or contains it.
 pub(crate) fn is_of_home(top: &Path, home: &Path) -> bool {
     real(home).starts_with(top)
 }
 
-/// Anybody, commands included, can make a repository there.
+/// Anybody, including commands, can create a repository there.
 const SHARED: [&str; 5] = ["/tmp", "/private/tmp", "/var/tmp", "/private/var/tmp", "/dev/shm"];
 
 fn is_workspace(top: &Path, folder: &Path, home: &Path) -> bool {
@@ -38,13 +38,13 @@ fn is_workspace(top: &Path, folder: &Path, home: &Path) -> bool {
     top.parent().is_some() && !is_shared && !in_git && !is_of_home(top, home) && is_repository(top) && is_users(top)
 }
 
-/// As git decides: a folder with a `HEAD`, or a file that leads to one.
+/// Applies git's rule: a folder with a `HEAD`, or a file that points to one.
 fn is_repository(top: &Path) -> bool {
     let git = top.join(".git");
     git.is_file() || git.join("HEAD").symlink_metadata().is_ok()
 }
 
-/// git refuses a repository of another user, who could have put it above any folder (`/tmp/.git`).
+/// Git refuses a repository of another user, who could have created it above any folder (`/tmp/.git`).
 #[cfg(unix)]
 fn is_users(top: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -102,7 +102,7 @@ mod tests {
         tree.check("home/app", Repository, "home/app");
         tree.check("home/app/crates/a", Repository, "home/app");
         tree.check("home/app/crates/a", Folder, "home/app/crates/a");
-        // One within another, as a submodule; a linked worktree.
+        // A nested repository such as a submodule; a linked worktree.
         tree.check("home/app/vendored/deep", Repository, "home/app/vendored");
         tree.check("home/linked/deep", Repository, "home/linked");
         tree.check("home/plain/deep", Repository, "home/plain/deep");

@@ -1,6 +1,7 @@
-//! What containment adds to a command: at most 5 ms at the median.
+//! Measures what containment adds to a command: at most 5 ms at the median.
 //!
-//! `cargo bench -p omp-exec --bench contain`. Contained and free commands take turns, so that load counts for both.
+//! Run it with `cargo bench -p omp-exec --bench contain`. Contained and uncontained commands alternate, so that system load
+//! affects both.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a bench prints what it measures")]
 
@@ -20,7 +21,7 @@ fn main() {
     for made in ["work/.git/hooks", "work/.claude", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
         std::fs::create_dir_all(home.join(made)).expect("a folder");
     }
-    // As git makes them, and a few that decide about running.
+    // The hooks that git creates, and a few files that decide what is run.
     for hook in 0..14 {
         std::fs::write(home.join(format!("work/.git/hooks/{hook}.sample")), "x".repeat(2_000)).expect("a file");
     }
@@ -55,7 +56,7 @@ fn main() {
     }
 }
 
-/// The guarded files are tracked.
+/// Commits the guarded files, so that they are tracked.
 async fn commit(home: &std::path::Path) {
     let env = ChildEnv::default().set("PATH", "/usr/local/bin:/usr/bin:/bin").set("HOME", home.display().to_string());
     let script = "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm one";
@@ -64,7 +65,7 @@ async fn commit(home: &std::path::Path) {
 }
 
 fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
-    // As usual, the home is in no folder that commands may write to.
+    // As usual, the home folder is not inside a folder that commands may write to.
     let temp = home.with_file_name("temp").display().to_string();
     let env: Env = [("PATH", "/usr/bin:/bin"), ("TMPDIR", &temp)].into_iter().collect();
     let (workspace, agent) = (home.join("work"), home.join(".omp/agent"));
@@ -84,7 +85,7 @@ fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
     })))
 }
 
-/// What is done before a command starts and after it has ended: rules, watches, what is looked at and put back.
+/// Measures the work before a command starts and after it ends: rules, watches, checks and restores.
 fn laying_out(containment: &Containment) -> Duration {
     let began = Instant::now();
     drop(containment.prepare(&[], "").expect("a cage"));

@@ -1,6 +1,7 @@
-//! What the proxy of named hosts adds to a request: at most 2 ms at the median.
+//! Measures what the proxy for named hosts adds to a request: at most 2 ms at the median.
 //!
-//! `cargo bench -p omp-exec --bench egress`. Requests through it and without it take turns, so that load counts for both.
+//! Run it with `cargo bench -p omp-exec --bench egress`. Requests with and without the proxy alternate, so that system load
+//! affects both.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a bench prints what it measures")]
 
@@ -52,7 +53,7 @@ fn greeter() -> SocketAddr {
     address
 }
 
-/// Sends each piece when there was an answer to the one before, and reads to the end.
+/// Sends each piece after the answer to the previous one, and reads to the end.
 fn request(to: SocketAddr, pieces: &[&str]) -> Duration {
     let began = Instant::now();
     let mut stream = TcpStream::connect(to).expect("a connection");

@@ -1,4 +1,4 @@
-//! A running child: its output in order, its end, and the end of all it started.
+//! A running child process: reads its output in order, waits for its exit, and ends its process tree.
 
 use std::io;
 use std::process::ExitStatus;
@@ -11,47 +11,48 @@ use crate::guard::ResourceGuard;
 use crate::platform::{self, OutputPipe, Tree};
 use crate::spawn::Overrun;
 
-/// How long the output may stay silent after the main process has ended while something still holds the pipe.
+/// How long the output may be silent after the main process has exited while another process still holds the pipe.
 const DRAIN_IDLE: Duration = Duration::from_millis(150);
-/// How long the output is read at most after the main process has ended.
+/// How long the output is read at most after the main process has exited.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
-/// Bytes asked for at a time by those who do not bring a buffer of their own.
+/// Bytes read at a time if the caller provides no buffer.
 const CHUNK: usize = 16 * 1024;
 
-/// A running process. Dropping it kills it and everything it started, at once.
+/// A running process. Dropping it immediately kills it and all its descendants.
 #[derive(Debug)]
 pub struct Child {
     process: platform::Process,
     output: OutputPipe,
     tree: Tree,
-    /// Set once the main process has ended.
+    /// Set once the main process has exited.
     ended: Option<(ProcessExit, Instant)>,
     /// False once the child has been handed over to [`Finished`].
     armed: bool,
     guard: Option<ResourceGuard>,
-    /// What containment needs as long as anything of the tree runs.
+    /// Resources that containment needs as long as any process of the tree runs.
     kept: TreeGuard,
 }
 
-/// How a process ended.
+/// The exit of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessExit {
-    /// As a shell reports it: 128 plus the signal for a process that was killed.
+    /// The exit code as a shell reports it: 128 plus the signal number for a killed process.
     pub code: i32,
     pub signal: Option<i32>,
 }
 
-/// A process that has ended, and what it left behind.
+/// A process that has exited, and the processes that it left behind.
 #[derive(Debug)]
 pub struct Finished {
     pub exit: ProcessExit,
-    /// Processes of its group that still run. They die when this is dropped: give it to a [`crate::Reaper`] to keep them.
+    /// Processes of its group that still run. They are killed when this is dropped; pass it to a [`crate::Reaper`] to keep
+    /// them.
     pub leftover: Option<Leftover>,
     /// See [`Child::overran`].
     pub overran: Option<Overrun>,
 }
 
-/// Background processes whose command has finished.
+/// Background processes whose command has exited.
 #[derive(Debug)]
 pub struct Leftover {
     pub(crate) tree: Tree,
@@ -60,13 +61,13 @@ pub struct Leftover {
     pub(crate) kept: TreeGuard,
 }
 
-/// What [`crate::Spawn::capture`] brings back.
+/// The result of [`crate::Spawn::capture`].
 #[derive(Debug)]
 pub struct Captured {
     pub output: Vec<u8>,
-    /// True when there was more than the limit.
+    /// True if there was more output than the limit.
     pub truncated: bool,
-    /// `None` when the deadline passed first.
+    /// `None` if the deadline passed first.
     pub exit: Option<ProcessExit>,
 }
 
@@ -81,18 +82,18 @@ impl Child {
         Self { process, output, tree, ended: None, armed: true, guard, kept }
     }
 
-    /// The process id; the id of its group as well.
+    /// The process id, which is also the process group id.
     pub fn id(&self) -> u32 {
         self.tree.id()
     }
 
-    /// The limit that its tree was killed for, if it was.
+    /// The limit that its tree was killed for exceeding, if it was.
     pub fn overran(&self) -> Option<Overrun> {
         self.guard.as_ref().and_then(|guard| guard.overran)
     }
 
-    /// Reads the next piece of output. `0` means there is no more: the pipe was closed, or the main process has ended
-    /// and what still holds the pipe open has been silent for a moment. Dropping the future loses nothing.
+    /// Reads the next piece of output. `0` means the end: the pipe was closed, or the main process has exited and the
+    /// processes that still hold the pipe have been silent for a moment. Dropping the future loses no data.
     pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.ended.is_none() {
             let leader = self.leader();
@@ -108,14 +109,14 @@ impl Child {
         timeout(patience, self.output.read(buffer)).await.unwrap_or(Ok(0))
     }
 
-    /// What ctrl+c in a terminal would do to it. Where there is no such thing nothing happens.
+    /// Interrupts the child like ctrl+c in a terminal. Does nothing on systems without such a signal.
     pub fn interrupt(&self) {
         if self.ended.is_none() {
             self.tree.interrupt();
         }
     }
 
-    /// Waits for the main process to end, whatever it has left behind. Dropping the future loses nothing.
+    /// Waits for the main process to exit, regardless of other processes. Dropping the future loses no data.
     pub async fn wait(&mut self) -> io::Result<ProcessExit> {
         if let Some((exit, _)) = self.ended {
             return Ok(exit);
@@ -125,12 +126,12 @@ impl Child {
         Ok(exit)
     }
 
-    /// Waits for the main process to end. Output that was not read yet is lost.
+    /// Waits for the main process to exit. Output that was not read yet is lost.
     pub async fn finish(mut self) -> io::Result<Finished> {
         let exit = self.wait().await?;
         let mut goes_on = self.tree.has_members();
         if goes_on {
-            // Helpers such as those of `<(…)` end a moment after the shell that does not wait for them.
+            // Helper processes such as those of `<(…)` exit a moment after the shell, which does not wait for them.
             tokio::time::sleep(DRAIN_IDLE).await;
             look(&mut self.guard, &self.tree, platform::Leader::Reaped);
             goes_on = self.tree.has_members();
@@ -149,8 +150,8 @@ impl Child {
         Ok(Finished { exit, leftover, overran })
     }
 
-    /// Asks the whole tree to end, gives it `grace`, then kills what is left. Goes on reading meanwhile, so that last
-    /// words are heard by `hear` and nobody blocks on a full pipe.
+    /// Terminates the whole tree, waits for `grace`, then kills the rest. Passes output to `hear` meanwhile, so that the
+    /// last output is not lost and no process blocks on a full pipe.
     pub async fn stop(&mut self, grace: Duration, mut hear: impl FnMut(&[u8])) {
         self.tree.terminate(self.leader());
         let mut buffer = vec![0; CHUNK];
@@ -159,7 +160,7 @@ impl Child {
                 hear(&buffer[..read]);
             }
             if self.ended.is_none() {
-                // An error here means that there is nothing to wait for any more.
+                // An error here means that there is no process left to wait for.
                 let _ = self.process.wait().await;
             }
         };
@@ -167,7 +168,7 @@ impl Child {
         self.kill(grace).await;
     }
 
-    /// Ends all but the process itself, politely first, then everything.
+    /// Terminates all descendants of the process and, after `grace`, kills the whole tree.
     pub(crate) async fn end_descendants(mut self, grace: Duration) {
         const LOOK_EVERY: Duration = Duration::from_millis(10);
         let wait = async {
@@ -179,8 +180,7 @@ impl Child {
         self.kill(grace).await;
     }
 
-    /// Kills the whole tree and waits for the main process: where nobody does, a dead one stays in the process table until
-    /// omp has something else to do.
+    /// Kills the whole tree and waits for the main process. Without the wait, a zombie would stay in the process table.
     async fn kill(&mut self, patience: Duration) {
         self.tree.kill(self.leader());
         if self.ended.is_none()

@@ -1,22 +1,22 @@
-//! What bash prints of its variables (`declare -p`), read back: no program has to be started to list them.
+//! Parses the output of bash's `declare -p`, so that no program has to be started to list the variables.
 
 use std::collections::BTreeMap;
 
 use crate::ChildEnv;
 
-/// Written behind the last variable: a dump that does not end with it is not complete.
+/// Written after the last variable: a dump without this end is incomplete.
 pub(crate) const WHOLE: &str = "# whole\n";
 
 /// The variables of a shell.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShellVariables {
     pub(crate) exported: BTreeMap<String, String>,
-    /// Shell code that sets those that are not exported.
+    /// Shell code that sets the variables that are not exported.
     pub(crate) plain: String,
 }
 
-/// Variables that bash sets itself, or that change how it reads the next command line. Names that begin with `BASH` and `COMP_`
-/// belong here too.
+/// Variables that bash sets itself, or that change how it parses the next command line. Names that begin with `BASH` and
+/// `COMP_` are treated the same.
 const OF_BASH: &[&str] = &[
     "CDPATH",
     "CHILD_MAX",
@@ -68,8 +68,8 @@ const OF_BASH: &[&str] = &[
     "_",
 ];
 
-/// The variables, or `None` where this is not all of them. Names that are none to bash are handed on by it without being
-/// listed: they are as they were `before`.
+/// Parses the variables; `None` if the dump is incomplete. Bash passes on variables with names that are invalid in bash
+/// without listing them, so these are taken from `before`.
 pub(crate) fn read(text: &[u8], before: &ChildEnv) -> Option<ShellVariables> {
     let is_name = |name: &str| name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
     let handed_on = before.iter().filter(|(name, _)| !is_name(name));
@@ -78,7 +78,7 @@ pub(crate) fn read(text: &[u8], before: &ChildEnv) -> Option<ShellVariables> {
     Some(declared)
 }
 
-/// The same of those whose name and value are wanted.
+/// Parses the variables for which `wanted` is true, given name and value.
 pub(crate) fn read_if(text: &[u8], wanted: impl Fn(&str, &str) -> bool) -> Option<ShellVariables> {
     let mut declared = ShellVariables::default();
     let mut rest = text.strip_suffix(WHOLE.as_bytes())?;
@@ -92,7 +92,7 @@ pub(crate) fn read_if(text: &[u8], wanted: impl Fn(&str, &str) -> bool) -> Optio
         let (name, after) = (std::str::from_utf8(&rest[..end]).ok()?, &rest[end..]);
         let mut single = None;
         rest = match after.strip_prefix(b"=") {
-            // Declared without a value.
+            // A variable that is declared without a value.
             None => after,
             Some(list) if list.starts_with(b"(") => skip_list(&list[1..])?,
             Some(quoted) => {
@@ -107,7 +107,7 @@ pub(crate) fn read_if(text: &[u8], wanted: impl Fn(&str, &str) -> bool) -> Optio
             continue;
         }
         if flags.contains(&b'x') {
-            // A list is handed to no program.
+            // Arrays cannot be exported to programs.
             if let Some(Ok(value)) = single.map(String::from_utf8) {
                 declared.exported.insert(name.to_owned(), value);
             }
@@ -118,7 +118,7 @@ pub(crate) fn read_if(text: &[u8], wanted: impl Fn(&str, &str) -> bool) -> Optio
     Some(declared)
 }
 
-/// What other shells print for `export -p`: `export NAME='it'"'"'s'`.
+/// Parses the output of `export -p` in other shells: `export NAME='it'"'"'s'`.
 pub(crate) fn read_posix(text: &[u8]) -> Option<BTreeMap<String, String>> {
     let mut rest = std::str::from_utf8(text.strip_suffix(WHOLE.as_bytes())?).ok()?;
     let mut variables = BTreeMap::new();
@@ -151,7 +151,7 @@ pub(crate) fn is_of_bash(name: &str) -> bool {
     name.starts_with("BASH") || name.starts_with("COMP_") || OF_BASH.contains(&name)
 }
 
-/// What stands behind `[0]="a" ["b c"]="d" )`.
+/// Skips an array such as `[0]="a" ["b c"]="d" )` and returns the rest.
 fn skip_list(mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         rest = rest.trim_ascii_start();
@@ -167,7 +167,7 @@ fn skip_list(mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// `"…"` or `$'…'`, and what stands behind it.
+/// Parses `"…"` or `$'…'` and returns the value and the rest.
 fn value(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let (mut rest, is_plain) = match text.strip_prefix(b"\"") {
         Some(rest) => (rest, true),
@@ -198,7 +198,7 @@ fn value(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// Behind a backslash in `$'…'`.
+/// Parses an escape after a backslash in `$'…'`.
 fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
     let (&first, rest) = text.split_first()?;
     let byte = match first {

@@ -1,8 +1,8 @@
-//! How each kind of shell is given a command, and how it writes down what the command leaves.
+//! How each kind of shell receives a command, and how it dumps its state afterwards.
 //!
-//! The command is not among the shell's arguments: `pkill -f "http.server 8000"` would find it there and end the shell that
-//! runs it. It comes on a descriptor, which the shell reads and closes before it runs anything, so it can also be larger
-//! than one argument may be.
+//! The command is not passed as an argument: `pkill -f "http.server 8000"` would match it there and kill the shell that
+//! runs it. The shell reads it from a file descriptor, which it closes before it runs anything, so the command can also be
+//! larger than the size limit of an argument.
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ pub(crate) enum ShellDialect {
     Bash,
     Zsh,
     Fish,
-    /// dash, busybox and whatever else is set as the shell.
+    /// dash, busybox and any other shell that is configured.
     Posix,
 }
 
-/// Between the setup and the command, where the shell reads them one after the other.
+/// Separates the setup from the command if the shell reads both from one descriptor.
 const END_OF_SETUP: char = '\u{1}';
 
-/// What a shell is to write down as it ends.
+/// What a shell dumps when it exits.
 pub(crate) struct ShellDump<'a> {
     pub(crate) folder: &'a Path,
-    /// Functions and aliases too: there can be thousands.
+    /// Whether to dump functions and aliases too: there can be thousands.
     pub(crate) definitions: bool,
 }
 
@@ -38,17 +38,17 @@ impl ShellDialect {
         }
     }
 
-    /// What stands behind `-c`: reads [`Self::text`] from the descriptor `slot` and runs it. The command sees no arguments and
-    /// no variable of ours, and its lines are counted from one.
+    /// The script for `-c`: reads [`Self::text`] from the descriptor `slot` and runs it. The command gets no arguments and
+    /// no variables of omp, and its line numbers start at one.
     pub(crate) fn boot(self, slot: i32) -> String {
         match self {
-            // Bash has a variable for the command behind `-c`. One of ours would have to be unset by the text that is run:
-            // errors would show it, and text that cannot be parsed would not do it.
+            // Bash has a variable for the command of `-c`. A variable of our own would have to be unset by the text that is
+            // run: error messages would show that, and it would not happen if the text cannot be parsed.
             Self::Bash => format!(
                 "IFS= read -r -d $'\\001' -u {slot} OMP_SETUP; IFS= read -r -d '' -u {slot} BASH_EXECUTION_STRING; \
                  exec {slot}<&-; eval \"$OMP_SETUP\"; \\builtin unset OMP_SETUP; eval \"$BASH_EXECUTION_STRING\""
             ),
-            // Reads byte by byte otherwise, and knows no descriptor above 9 in `exec 12<&-`.
+            // Zsh would otherwise read byte by byte, and does not support a descriptor above 9 in `exec 12<&-`.
             Self::Zsh => format!(
                 "OMP_FD={slot}; OMP_SETUP=\"$(<&{slot})\"; exec {{OMP_FD}}<&-; OMP_FD=(\"${{(@ps:\\001:)OMP_SETUP}}\"); \
                  OMP_SETUP=\"$OMP_FD[1]\"; OMP_COMMAND=\"${{(pj:\\001:)OMP_FD[2,-1]}}\"; \
@@ -60,7 +60,7 @@ impl ShellDialect {
         }
     }
 
-    /// The same where no descriptor can be handed on, with the text as the only argument.
+    /// The script for systems where no descriptor can be inherited; the text is the only argument.
     pub(crate) fn boot_from_argument(self) -> &'static str {
         match self {
             Self::Fish => "eval $argv[1]",
@@ -97,7 +97,7 @@ impl ShellDialect {
         }
     }
 
-    /// Shell code that makes the shell write down what it knows when it ends, however the command ends it.
+    /// Shell code that makes the shell dump its state when it exits, however the command ends it.
     pub(crate) fn dump(self, dump: &ShellDump<'_>) -> String {
         let ShellDump { folder, definitions } = dump;
         let env = self.path(folder, "env");
@@ -128,7 +128,7 @@ impl ShellDialect {
             Self::Fish => {
                 return format!("function __omp_leave --on-event fish_exit; command env -0 >{env} 2>/dev/null; end\n");
             }
-            // A program is not started when a variable is too large for it.
+            // No program can be started if a variable is too large.
             Self::Posix => {
                 body += &format!("command -p env -0 >|{env} || {{ export -p; echo \"{whole}\"; }} >|{env}");
             }
@@ -136,7 +136,7 @@ impl ShellDialect {
         format!("trap {} EXIT\n", self.quoted(&format!("{{ {body}; }} 2>/dev/null")))
     }
 
-    /// Shell code that reads the files in which functions and aliases were written down.
+    /// Shell code that reads the files with the dumped functions and aliases.
     pub(crate) fn recall(self, folder: &Path) -> String {
         let (first, files): (&str, &[&str]) = match self {
             Self::Bash => ("shopt -s expand_aliases\n", &["options", "defs", "exported"]),
@@ -154,7 +154,7 @@ impl ShellDialect {
     pub(crate) fn dump_definitions(self) -> Option<&'static str> {
         match self {
             Self::Bash => Some("\\builtin declare -f; \\builtin alias -p"),
-            // An alias of zsh's own would keep a function of its name from being read.
+            // A zsh alias would prevent a function of the same name from being parsed.
             Self::Zsh => Some("echo unalias -a; functions; alias -L"),
             Self::Fish | Self::Posix => None,
         }

@@ -1,34 +1,34 @@
-//! A process that somebody else starts: an editor, in a terminal of its own on the same machine.
+//! A process that an editor starts in a terminal of its own on the same machine.
 //!
-//! An editor adds the variables it is given to those it has, which may hold provider keys, and its terminal waits for
-//! somebody who types. So a small script stands between: it passes on nothing but the variables of the process, by name,
-//! and closes the input. Values are in no command line for longer than `env` needs to start the program.
+//! An editor adds the given variables to its own environment, which may contain provider keys, and its terminal waits for
+//! keyboard input. So a small script runs in between: it passes on only the variables of the process, by name, and closes
+//! the input. Values appear in a command line only for as long as `env` needs to start the program.
 
 use omp_types::EditorCommand;
 
 use crate::{Spawn, platform};
 
-/// What the program reads from a descriptor.
+/// The variable with the text that the program reads from a descriptor.
 const TEXT: &str = "OMP_TEXT";
-/// One variable holds no more on Linux.
+/// The limit of one variable on Linux.
 const MAX_TEXT: usize = 128 * 1024 - 64;
 const WRAPPER: &str = "/bin/sh";
 
 impl Spawn {
-    /// What to ask for. `None` where it cannot be said, and the process must be our own. Nothing contains what an editor
-    /// starts, so that has to be wanted.
+    /// The request for the editor. `None` if the process cannot be expressed that way and has to be started by omp. A
+    /// process started by an editor is not contained, so the caller has to allow that.
     pub fn elsewhere(&self, max_output: u64, uncontained: bool) -> Option<EditorCommand> {
         let cwd = self.cwd.clone()?;
         if cfg!(windows) || (self.containment.is_on() && !uncontained) {
             return None;
         }
         let mut env: Vec<_> = self.env.iter().filter(|(name, _)| is_shell_name(name)).map(owned).collect();
-        // A folder has as many names as links lead to it: the shell is to know it by this one.
+        // A folder can have several names through links: this makes the shell use this one.
         env.push(owned(("PWD", cwd.to_str()?)));
         let names: String = env.iter().map(|(name, _)| format!(" {name}=\"${name}\"")).collect();
         let mut script = format!("exec /usr/bin/env -i{names} \"$0\" \"$@\" </dev/null");
         if let Some(text) = &self.text {
-            // Expanded once: nothing in the text itself is.
+            // The text is expanded once; nothing inside it is.
             let slot = platform::text_slot().filter(|slot| *slot <= 9 && text.len() < MAX_TEXT)?;
             script = format!("{script} {slot}<<omp-end-of-text\n${TEXT}\nomp-end-of-text\n");
             env.push(owned((TEXT, text)));
@@ -44,7 +44,7 @@ fn owned((name, value): (&str, &str)) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-/// Other names are those of exported functions, which the shell defines from its files.
+/// Other names belong to exported functions, which the shell defines from its files.
 fn is_shell_name(name: &str) -> bool {
     let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     starts_well && name != "PWD" && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::ChildEnv;
 
-    /// As an editor starts it: with its own variables besides.
+    /// Runs the command like an editor, which adds its own variables.
     async fn run(command: EditorCommand) -> String {
         let editors = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("OPENAI_API_KEY", "sk-editor");
         let env = command.env.into_iter().fold(editors, |env, (name, value)| env.set(name, value));

@@ -1,4 +1,5 @@
-//! The environment of a child: the user's, without what only omp may know, with what keeps programs from asking.
+//! The environment of a child: the user's environment without secrets of omp, and with variables that keep programs from
+//! prompting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -7,13 +8,13 @@ use omp_types::{Env, PROVIDER_KEYS, vars};
 
 use crate::spawn::MARK_VARIABLE;
 
-/// The variables a child gets, all of them.
+/// The complete environment of a child.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChildEnv {
     values: BTreeMap<String, String>,
 }
 
-/// Nobody sits in front of a child: no pager, no editor, no question may wait for an answer.
+/// A child has no user, so it must not open a pager or an editor or wait for an answer.
 const UNATTENDED: &[(&str, &str)] = &[
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
@@ -44,27 +45,27 @@ const UNATTENDED: &[(&str, &str)] = &[
     ("COMPOSER_NO_INTERACTION", "1"),
     ("CLOUDSDK_CORE_DISABLE_PROMPTS", "1"),
     ("TF_INPUT", "0"),
-    // Output reaches us line by line, in the order it was printed.
+    // Output arrives line by line, in the order in which it was printed.
     ("PYTHONUNBUFFERED", "1"),
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
 ];
 
-/// How many settings git is told of by variables.
+/// The number of git settings passed in variables.
 const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";
 
-/// True of the shell omp was started from, not of the one it starts.
+/// Variables that describe the shell omp was started from, not the one it starts.
 const OF_THE_PARENT_SHELL: &[&str] =
     &["PWD", "OLDPWD", "SHLVL", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "_", "COLUMNS", "LINES"];
 
-/// Secrets of omp's own that are not provider keys.
+/// Secrets of omp that are not provider keys.
 const OWN_SECRETS: &[&str] = &["ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_CLIENT_KEY"];
 
-/// Keys of providers that everyday programs (`glab`, `huggingface-cli`) read as well.
+/// Provider keys that common programs (`glab`, `huggingface-cli`) also read.
 const OF_OTHER_PROGRAMS: &[&str] = &["GITLAB_TOKEN", "HF_TOKEN", "HUGGINGFACE_HUB_TOKEN"];
 
 impl ChildEnv {
-    /// The user's environment without provider keys and omp's secrets, for a child that nobody watches.
+    /// The user's environment without provider keys and omp's secrets, for a child without a user.
     pub fn unattended(env: &Env) -> Self {
         let mut values: BTreeMap<String, String> = env
             .iter()
@@ -84,16 +85,16 @@ impl ChildEnv {
         Self { values: passed.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
 
-    /// Sets a variable, over whatever is there.
+    /// Sets a variable, replacing an existing one.
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.values.insert(name.into(), value.into());
         self
     }
 
-    /// The variables that tell git of `settings` besides those it is told of already. None where it is told of all of
-    /// them, as in a shell whose last command was.
+    /// The variables that add `settings` to the git settings passed in this environment. Empty if all of them are already
+    /// there, such as after an earlier command of the same shell.
     pub(crate) fn more_of_git(&self, settings: &[(String, String)]) -> Vec<(String, String)> {
-        // Git ends with an error where this is no number, and so it should.
+        // If this is not a number, git exits with an error, which is intended.
         let Ok(told) = self.get(GIT_SETTINGS).filter(|count| !count.is_empty()).unwrap_or("0").parse::<usize>() else {
             return Vec::new();
         };
@@ -121,7 +122,7 @@ impl ChildEnv {
     }
 }
 
-/// Whether a child may see it: no key, nothing of the shell that omp was started from.
+/// Whether a child may get the variable: not a key, and not specific to the shell that omp was started from.
 pub(crate) fn is_passed_on(name: &str) -> bool {
     static PROVIDER: LazyLock<BTreeSet<&str>> =
         LazyLock::new(|| PROVIDER_KEYS.iter().flat_map(|(_, names)| names.iter().copied()).collect());
@@ -186,7 +187,7 @@ mod tests {
             assert_eq!((once.get("GIT_CONFIG_COUNT"), told(&once) == once), (Some(count), true), "{once:?}");
             let last = if count == "2" { "GIT_CONFIG_VALUE_1" } else { "GIT_CONFIG_VALUE_2" };
             assert_eq!(once.get(last), Some("/y"));
-            // A command that has set others: they stay, and ours follow.
+            // A command has set others: they are kept, and ours are added after them.
             let other = once.set("GIT_CONFIG_COUNT", "1").set("GIT_CONFIG_VALUE_0", "theirs");
             let again = told(&other);
             assert_eq!((again.get("GIT_CONFIG_COUNT"), again.get("GIT_CONFIG_VALUE_0")), (Some("3"), Some("theirs")));

@@ -1,4 +1,4 @@
-//! Watches how many processes a tree has and how much memory they take, so that a bomb ends before the machine does.
+//! Limits the number of processes and the memory of a tree, so that a fork bomb is killed before it exhausts the machine.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use crate::platform::{Crowd, Leader, Tree, Weight};
 use crate::spawn::{Overrun, ProcessLimits};
 
-/// Between two looks. A look is two small reads unless many processes were started meanwhile, or memory is short.
+/// The interval between two checks. A check is two small reads unless many processes were started meanwhile, or memory is
+/// short.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -17,12 +18,12 @@ pub(crate) struct ResourceGuard {
     crowd: Crowd,
     weight: Weight,
     looks: Interval,
-    /// The tree was too large and has been killed.
+    /// Set if the tree exceeded a limit and was killed.
     pub(crate) overran: Option<Overrun>,
 }
 
 impl ResourceGuard {
-    /// `None` where nothing is to be watched. Needs a running tokio runtime.
+    /// `None` if there are no limits. Needs a running tokio runtime.
     pub(crate) fn new(limits: ProcessLimits) -> Option<Self> {
         let ProcessLimits { tree_processes: processes, tree_memory: memory, .. } = limits;
         if processes.is_none() && memory.is_none() {
@@ -34,12 +35,12 @@ impl ResourceGuard {
         Some(Self { processes, memory, crowd, weight, looks, overran: None })
     }
 
-    /// Waits until it is time to look again.
+    /// Waits until the next check is due.
     pub(crate) async fn next_look(&mut self) {
         self.looks.tick().await;
     }
 
-    /// Kills the tree when it is too large.
+    /// Kills the tree if it exceeds a limit.
     pub(crate) fn look(&mut self, tree: &Tree, leader: Leader) {
         if self.overran.is_some() {
             return;

@@ -1,6 +1,7 @@
-//! Programs that a person works with: an editor that gets the terminal, a clipboard that keeps what it is fed.
+//! Programs that the user works with: an editor that gets the terminal, a clipboard tool that keeps its input.
 //!
-//! They are the user's own, so they are neither marked, ended with omp nor contained: what is to be contained is refused.
+//! They belong to the user, so they are neither marked, nor ended with omp, nor contained. A spawn that has to be contained
+//! is refused.
 
 use std::io;
 use std::process::Stdio;
@@ -24,8 +25,8 @@ impl Spawn {
         run.await.map(ProcessExit::from).map_err(|error| self.explain(error))
     }
 
-    /// Runs with `input` on standard input and its output discarded. What it leaves running behind itself lives on.
-    /// `None` when it took longer than `deadline` and was ended.
+    /// Runs with `input` on standard input and discards the output. Processes that it leaves behind keep running. `None` if
+    /// it took longer than `deadline` and was killed.
     pub async fn feed(self, input: &[u8], deadline: Duration) -> Result<Option<ProcessExit>, SpawnError> {
         self.is_the_users()?;
         let run = async {
@@ -37,7 +38,7 @@ impl Spawn {
             let mut child = command.spawn()?;
             if let Some(mut stdin) = child.stdin.take() {
                 match stdin.write_all(input).await {
-                    // It may end without reading everything; its exit says what that means.
+                    // The program may exit without reading all input; its exit code says what that means.
                     Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
                     _ => drop(stdin),
                 }
@@ -50,7 +51,7 @@ impl Spawn {
         }
     }
 
-    /// Starts a program that lives on when omp ends, such as a browser. Its exit, if it ends within `patience`.
+    /// Starts a program that outlives omp, such as a browser. Returns its exit if it ends within `patience`.
     pub async fn hand_over(self, patience: Duration) -> Result<Option<ProcessExit>, SpawnError> {
         self.is_the_users()?;
         let mut command = self.command("", None);
@@ -109,7 +110,7 @@ mod tests {
         let (go, done) = (folder.path().join("go"), folder.path().join("done"));
         let make_fifo = format!("mkfifo '{}' '{}'", go.display(), done.display());
         assert_eq!(shell(&make_fifo).hand_over(Duration::from_secs(30)).await.unwrap().unwrap().code, 0);
-        // It waits for a word before it answers, so it can only answer if it was left alone.
+        // The program waits for input before it answers, so it can only answer if it was not killed.
         let script = format!("read word <'{}'; echo \"$word\" >'{}'", go.display(), done.display());
         assert!(shell(&script).hand_over(Duration::from_millis(50)).await.unwrap().is_none());
         let answer = tokio::task::spawn_blocking(move || {

@@ -1,8 +1,8 @@
-//! Processes: the one door through which children start, and how whole trees end.
+//! Starts all child processes, and ends whole process trees.
 //!
-//! [`Spawn`] says what to start, [`Child`] reads its merged output and ends it: dropping a child kills it and
-//! everything it started. What outlives a finished command in the background goes to a [`Reaper`], whose owner decides
-//! how long it may live. No other crate may start a process, so containment has one place to stand.
+//! [`Spawn`] describes a process, [`Child`] reads its merged output and ends it: dropping a child kills it and all its
+//! descendants. Background processes that outlive their command are passed to a [`Reaper`], whose owner decides how long
+//! they may live. No other crate may start a process, so containment is enforced in one place.
 
 mod child;
 mod declared;
@@ -47,7 +47,7 @@ pub use signing::{Signer, stand_in};
 pub use spawn::{ErrorPipe, Overrun, ProcessLimits, Spawn, SpawnError, Stderr, is_child_of_omp};
 pub use threads::check_threads;
 
-/// Takes what starting processes needs of this process's own resources while there is plenty. To be called first.
+/// Reserves the resources that starting processes needs. To be called first.
 pub fn prepare() {
     platform::text_slot();
 }

@@ -1,13 +1,13 @@
-//! Where a program that omp starts by its bare name lies.
+//! Resolves a program that omp starts by its bare name.
 //!
-//! `PATH` may hold `.`, an empty entry or `node_modules/.bin`: there the folder omp works in, and so a repository, would
-//! choose the program. Such entries are passed over.
+//! `PATH` may contain `.`, an empty entry or `node_modules/.bin`: there the working folder of omp, and so a repository,
+//! would choose the program. Such entries are skipped.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The full path of a bare name. A name that is found nowhere becomes a path where nothing can be, so that nobody looks
-/// for it again.
+/// The full path of a bare name. A name that is not found becomes a path that cannot exist, so that no later lookup finds
+/// another program.
 pub(crate) fn resolved(program: &OsStr, path: Option<&str>) -> OsString {
     let is_bare = Path::new(program).components().count() == 1 && !program.as_encoded_bytes().contains(&b'/');
     let Some(path) = path.filter(|_| is_bare && cfg!(unix)) else { return program.to_owned() };

@@ -1,15 +1,16 @@
-//! Variables that no process can be started with: the kernel takes 128 KiB of one string, and about 2 MiB of all together.
+//! Variables that are too large to start a process with: the kernel limits one string to 128 KiB, and all together to about
+//! 2 MiB.
 //!
-//! They reach the shell as code that it runs. Programs that the shell starts still cannot have them, as in any shell.
+//! The shell gets them as code that it runs. Programs started by the shell still cannot have them, as in any shell.
 
 use crate::ChildEnv;
 
-/// Of `NAME=value` and the byte that ends it.
+/// Limit of `NAME=value` including its terminating byte.
 const MAX_STRING: usize = 128 * 1024;
-/// Of all variables together. Half of what Linux usually takes is left for arguments.
+/// Limit of all variables together. Half of the usual limit on Linux is left for arguments.
 const MAX_TOGETHER: usize = 1024 * 1024;
 
-/// What fits, and what does not, the largest first.
+/// The variables that fit, and those that do not, largest first.
 pub(crate) fn split(variables: ChildEnv) -> (ChildEnv, Vec<(String, String)>) {
     let size = |(name, value): &(&str, &str)| name.len() + value.len() + 2;
     let together: usize = variables.iter().map(|pair| size(&pair)).sum();
@@ -27,7 +28,7 @@ pub(crate) fn split(variables: ChildEnv) -> (ChildEnv, Vec<(String, String)>) {
             fitting = fitting.set(pair.0, pair.1);
         }
     }
-    // No shell can set a variable by such a name.
+    // No shell can set a variable with any other name.
     large.retain(|(name, _)| name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()));
     (fitting, large)
 }

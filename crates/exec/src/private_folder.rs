@@ -1,6 +1,6 @@
-//! A temporary folder that only this user can look into, gone when its owner is.
+//! A temporary folder that only this user can access, removed when it is dropped.
 //!
-//! All of them lie in one folder, which containment guards: a command of one session must not write what the shell of
+//! All of them are inside one folder, which containment guards: a command of one session must not write what the shell of
 //! another one reads.
 
 use std::io;
@@ -12,10 +12,10 @@ use omp_types::Env;
 use crate::platform;
 use crate::spawn::owner_mark;
 
-/// Others remove the folder around it when theirs was the last in it.
+/// Retries, since another omp may remove the parent folder when its own folder was the last one in it.
 const TRIES: usize = 8;
 
-/// Removed on drop; by the watchdog if omp is killed.
+/// Removed on drop, or by the watchdog if omp is killed.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder {
     path: PathBuf,
@@ -34,7 +34,7 @@ impl PrivateFolder {
                 created => return created,
             }
         }
-        // Somebody has put something of theirs in its place, or it cannot be made: then beside it.
+        // The parent folder was replaced by another user or cannot be created: use its parent instead.
         let temp = around.parent().ok_or(io::ErrorKind::NotFound)?;
         let path = temp.join(name);
         Self::make(&path)?;
@@ -53,10 +53,10 @@ impl PrivateFolder {
         Ok(Self { path, around: around.to_owned() })
     }
 
-    /// Told before, as omp can be killed at any moment.
+    /// Registers the folder with the watchdog before creating it, because omp can be killed at any moment.
     fn make(path: &Path) -> io::Result<()> {
         platform::remove_later(path);
-        // Fails where something of that name is there already: nobody can put a folder of theirs in our way.
+        // Fails if the path already exists, so that nobody can prepare a folder there.
         builder().create(path).inspect_err(|_| platform::leave(path))
     }
 
@@ -70,7 +70,7 @@ impl Drop for PrivateFolder {
         if std::fs::remove_dir_all(&self.path).is_ok() {
             platform::leave(&self.path);
         }
-        // Fails as long as there are others in it.
+        // Fails as long as other folders are in it.
         let _ = std::fs::remove_dir(&self.around);
         platform::leave(&self.around);
     }
@@ -89,7 +89,7 @@ fn builder() -> std::fs::DirBuilder {
     std::fs::DirBuilder::new()
 }
 
-/// A folder, not a link to one, that nobody else can write to.
+/// Checks that this is a folder, not a link, and that no other user can write to it.
 #[cfg(unix)]
 fn is_ours(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(names(temp.path()), 0);
     }
 
-    /// A link to somewhere else, a folder that others can write to, a file.
+    /// Cases: a link to another folder, a folder that others can write to, a file.
     #[test]
     fn what_somebody_has_put_in_its_place_is_not_used() {
         let squats: [fn(&Path, &Path); 3] = [

@@ -1,16 +1,16 @@
-//! The keyboard side of a terminal that a child runs in. What the child shows there is read from the child itself.
+//! The input side of a terminal that a child runs in. The output is read from the child itself.
 
 use std::io;
 
 use crate::platform::Terminal;
 
-/// Types into a child's terminal and changes its size. Keep it as long as the child: some systems end a program whose
-/// terminal goes away.
+/// Writes input to a child's terminal and resizes it. Keep it as long as the child: some systems end a program whose
+/// terminal is closed.
 pub struct Pty {
     terminal: Terminal,
 }
 
-/// In characters; brought within 5 to 200 rows and 20 to 400 columns.
+/// In characters; clamped to 5 to 200 rows and 20 to 400 columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
     pub rows: u16,
@@ -22,12 +22,12 @@ impl Pty {
         Self { terminal }
     }
 
-    /// Types `bytes`: `\r` is the enter key, `\x03` interrupts. Waits while the program reads none of what was typed.
+    /// Writes `bytes` as keyboard input: `\r` is the enter key, `\x03` interrupts. Waits while the program does not read.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.terminal.write(bytes).await
     }
 
-    /// The program is told (`SIGWINCH`).
+    /// Resizes the terminal and notifies the program (`SIGWINCH`).
     pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         self.terminal.resize(size)
     }

@@ -1,4 +1,4 @@
-//! Keeps what finished commands left running in the background, and ends it with its owner.
+//! Keeps background processes of finished commands running, and kills them with its owner.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,9 +9,10 @@ use crate::child::{Leftover, look, next_look};
 use crate::guard::ResourceGuard;
 use crate::platform::{Leader, OutputPipe, Tree};
 
-/// How many groups may stay behind; the oldest is ended when another comes.
+/// Maximum groups kept; the oldest is killed when another is added.
 const MAX_KEPT: usize = 64;
-/// Between two looks whether anything of a group still runs: what containment needs for it goes with the last.
+/// The interval for checking whether a group still has processes; the resources of containment are released with the last
+/// one.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Background processes of one session. Dropping it kills them.
@@ -20,7 +21,7 @@ pub struct Reaper {
     kept: Mutex<Vec<ReapedGroup>>,
 }
 
-/// One group. Its output is read and thrown away, so that a chatty server neither blocks nor dies of a closed pipe.
+/// One process group. Its output is read and discarded, so that it neither blocks nor dies of a closed pipe.
 #[derive(Debug)]
 struct ReapedGroup {
     tree: Tree,

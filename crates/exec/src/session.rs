@@ -1,7 +1,7 @@
-//! A shell whose folder, environment, functions and aliases go on from one command to the next.
+//! A shell whose working folder, environment, functions and aliases persist from one command to the next.
 //!
-//! Every command gets a shell process of its own, so that no command can break the session: what it leaves is written
-//! down by the shell as it ends and handed to the next. `exit 7`, a crash or a kill cost nothing.
+//! Every command gets a shell process of its own, so that no command can break the session: the shell dumps its state when
+//! it exits, and the next one loads it. `exit 7`, a crash or a kill do no harm.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -22,18 +22,18 @@ use crate::snapshot::{self, ShellSnapshot};
 use crate::spawn::MARK_VARIABLE;
 use crate::{ChildEnv, Shell, Spawn};
 
-/// One agent's shell. Commands that overlap start from its state and leave none.
+/// The shell of one agent. Overlapping commands start from its state and do not change it.
 pub struct ShellSession {
     shell: Shell,
     env: Env,
     folder: Option<PrivateFolder>,
-    /// Set once what the user's own start files define is in the state.
+    /// Set once the definitions of the user's start files are part of the state.
     started: OnceCell<()>,
-    /// What came of reading them, a failure included: they are run once.
+    /// The result of reading the start files, including a failure: they are run once.
     outcome: Arc<OnceCell<snapshot::SnapshotOutcome>>,
-    /// How long the start files may take.
+    /// The time limit for the start files.
     start_limit: Duration,
-    /// Reads them before the first command asks.
+    /// The task that reads the start files before the first command.
     reading: OnceLock<AbortOnDropHandle<()>>,
     state: Mutex<ShellState>,
     busy: AtomicBool,
@@ -44,29 +44,29 @@ struct ShellState {
     /// Shell code that sets the variables that are not exported.
     plain: String,
     cwd: PathBuf,
-    /// Functions and aliases that may define others, or remove themselves.
+    /// Functions and aliases that may define or remove others.
     defining: HashSet<String>,
-    /// What the user and the model are to be told with the next command.
+    /// Notices for the user and the model, delivered with the next command.
     notices: Vec<String>,
 }
 
-/// The right to change the session's state, held by the one command that runs in it.
+/// The right to change the session's state, held by one command at a time.
 pub struct ShellTurn {
     session: Arc<ShellSession>,
-    /// Variables of this command alone, with what they were before.
+    /// Variables set for this command only, with their previous values.
     borrowed: Vec<(String, Option<String>)>,
     started_in: PathBuf,
 }
 
-/// A command that leaves more than this leaves nothing.
+/// If the state after a command is larger than this, it is discarded.
 const MAX_STATE: u64 = 16 * 1024 * 1024;
-/// Start files that take longer are done without, unless a setting says otherwise.
+/// The default time limit for start files; if it is exceeded, they are ignored.
 const START_LIMIT: Duration = Duration::from_secs(10);
 const TOO_MUCH_STATE: &str =
     "The shell's variables take more than 16 MiB: what this command changed in the shell is not kept.";
-/// What a command leaves for us to read.
+/// The files that a command leaves for omp to read.
 const LEFT: &[&str] = &["env", "defs.new", "exported.new", "plain.new"];
-/// Belong to the process that has ended.
+/// Variables that belong to the shell process that has exited.
 const OF_THE_OLD_SHELL: &[&str] = &["PWD", "SHLVL", "_", MARK_VARIABLE];
 
 impl ShellSession {
@@ -87,13 +87,13 @@ impl ShellSession {
         }
     }
 
-    /// Where the shell stands.
+    /// The current working folder of the shell.
     pub fn cwd(&self) -> PathBuf {
         self.lock().cwd.clone()
     }
 
-    /// Makes `command` a process to start in `cwd`, with `extra` variables for it alone. Without a turn, what it
-    /// changes is not kept: that was not asked for, another command holds the session, or this shell cannot.
+    /// Prepares `command` to be started in `cwd`, with `extra` variables for it alone. Without a turn its changes are not
+    /// kept: because that was not requested, another command holds the session, or this kind of shell does not support it.
     pub async fn begin(
         self: &Arc<Self>,
         command: &str,
@@ -133,15 +133,15 @@ impl ShellSession {
         (self.shell.with_text(spawn, &setup, command).cwd(cwd).own_folder(folder.path()), turn)
     }
 
-    /// How long the start files may take, other than 10 seconds.
+    /// Sets the time limit for the start files; the default is 10 seconds.
     #[must_use]
     pub fn start_limit(mut self, limit: Duration) -> Self {
         self.start_limit = limit;
         self
     }
 
-    /// Begins to read the user's start files, so that the first command need not wait for all of them. Needs a running tokio
-    /// runtime; does nothing without.
+    /// Starts to read the user's start files, so that the first command has to wait less. Does nothing without a running
+    /// tokio runtime.
     pub fn read_start_files(&self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (shell, env, limit, outcome) =
@@ -153,7 +153,7 @@ impl ShellSession {
         });
     }
 
-    /// With the start files as the other session has read them, or will.
+    /// Shares the start files with another session, which has read them or will.
     #[must_use]
     pub fn started_like(mut self, other: &Self) -> Self {
         self.outcome = other.outcome.clone();
@@ -201,7 +201,7 @@ impl ShellSession {
         let cwd = variables.remove("PWD").map(PathBuf::from).filter(|cwd| cwd.is_absolute());
         variables.retain(|name, _| !OF_THE_OLD_SHELL.contains(&name.as_str()));
         if definitions.is_some() && self.shell.is_bash() {
-            // Written down with the other functions from now on.
+            // Exported functions are dumped with the other functions from now on.
             variables.retain(|name, _| !name.starts_with("BASH_FUNC_"));
         }
         for (name, before) in &turn.borrowed {
@@ -220,7 +220,7 @@ impl ShellSession {
         }
     }
 
-    /// The exported variables, and shell code for the others where this shell tells them.
+    /// The exported variables, and shell code for the others if this shell lists them.
     fn read_dump(&self, folder: &Path, bytes: &[u8]) -> Option<(BTreeMap<String, String>, Option<String>)> {
         let before = self.lock().variables.clone();
         match self.shell.dialect() {
@@ -235,32 +235,32 @@ impl ShellSession {
         }
     }
 
-    /// Exported variables with which no program can be started, the largest first.
+    /// Exported variables that are too large to start a program with, largest first.
     pub fn oversized(&self) -> Vec<(String, usize)> {
         oversized::split(self.lock().variables.clone()).1.into_iter().map(|(name, value)| (name, value.len())).collect()
     }
 
-    /// What somebody is to be told that was not told yet.
+    /// The notices that were not delivered yet.
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().notices)
     }
 
-    /// Goes back to `cwd`, for when the folder the shell stands in has gone.
+    /// Resets the working folder to `cwd`, for when the shell's current folder was deleted.
     pub fn return_to(&self, cwd: &Path) {
         self.lock().cwd = cwd.to_owned();
     }
 
-    /// Where commands leave what the next is to know; nobody else may write there.
+    /// The folder for the state of the shell; no other program may write there.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_ref().map(PrivateFolder::path)
     }
 
-    /// The variables as they are.
+    /// The current variables.
     pub fn variables(&self) -> ChildEnv {
         self.lock().variables.clone()
     }
 
-    /// Takes over what has changed in another session's variables since they were `before`, and where it stands.
+    /// Applies the changes to another session's variables since `before`, and its working folder.
     pub fn follow(&self, other: &Self, before: &ChildEnv) {
         let (after, cwd) = (other.variables(), other.cwd());
         let mut state = self.lock();
@@ -275,7 +275,7 @@ impl ShellSession {
 }
 
 impl ShellTurn {
-    /// The command has ended: the session goes on from where it left.
+    /// The command has exited: loads the state that it left.
     pub fn end(self) {
         self.session.take_over(&self);
     }
@@ -291,15 +291,15 @@ fn with_extra(env: ChildEnv, extra: &BTreeMap<String, String>) -> ChildEnv {
     extra.iter().fold(env, |env, (name, value)| env.set(name, value))
 }
 
-/// Functions and aliases are written down only after commands that may have changed them: there can be thousands.
+/// Whether the command may change functions or aliases. Only then are they dumped, since there can be thousands.
 fn may_define(command: &str) -> bool {
     ["()", "function", "alias", "source", ". ", "eval", "unset"].iter().any(|hint| command.contains(hint))
 }
 
 struct TooLarge;
 
-/// A command may have put anything there: a link to what it cannot read itself, a pipe that nobody writes to. Nothing at all is
-/// empty.
+/// Reads a state file, which a command may have replaced by a link to a file that it cannot read itself, or by a pipe
+/// without a writer. A missing file is empty.
 fn left_in(path: &Path) -> Result<Vec<u8>, TooLarge> {
     if std::fs::symlink_metadata(path).is_ok_and(|data| data.is_file() && data.len() > MAX_STATE) {
         return Err(TooLarge);
@@ -307,16 +307,16 @@ fn left_in(path: &Path) -> Result<Vec<u8>, TooLarge> {
     Ok(omp_stdx::plain_file::read_itself(path, MAX_STATE).unwrap_or_default())
 }
 
-/// What was written to `NAME.new`, if that is whole; it is `NAME` then.
+/// Renames `NAME.new` to `NAME` if it is complete, and returns its content.
 fn adopt_if_whole(folder: &Path, name: &str) -> Option<String> {
     let written = folder.join(format!("{name}.new"));
     let text = left_in(&written).ok().filter(|text| text.ends_with(declared::WHOLE.as_bytes()))?;
-    // A failure leaves the former ones in place.
+    // On failure the previous file stays in place.
     std::fs::rename(&written, folder.join(name)).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The names of functions, and of aliases that may define something, as shells print them.
+/// The names of functions, and of aliases that may define something, in the format that shells print.
 fn defining(definitions: &str) -> HashSet<String> {
     const MOST: usize = 10_000;
     let name_in = |line: &str| {
@@ -335,13 +335,13 @@ fn calls_any(command: &str, names: &HashSet<String>) -> bool {
 }
 
 fn remove(path: &Path) {
-    // Usually not there; a command may have made a folder of it.
+    // The file usually does not exist; a command may have replaced it by a folder.
     if std::fs::remove_file(path).is_err() {
         let _ = std::fs::remove_dir_all(path);
     }
 }
 
-/// `NAME=value` pieces, each ended by NUL. What is not UTF-8 is left out.
+/// Parses `NAME=value` entries, each terminated by NUL. Entries that are not UTF-8 are skipped.
 pub(crate) fn variables_in(bytes: &[u8]) -> BTreeMap<String, String> {
     let pieces = bytes.split(|byte| *byte == 0).filter_map(|piece| std::str::from_utf8(piece).ok());
     let pairs = pieces.filter_map(|piece| piece.split_once('=')).filter(|(name, _)| !name.is_empty());

@@ -1,9 +1,9 @@
-//! Which shell runs a command line, and how it is started.
+//! Selects the shell that runs a command line, and how it is started.
 //!
 //! Commands run in plain shells (`-c`). As a login shell each of them would run the user's profile (150 ms of processor
-//! time where `-c` takes 1.5 ms), and system profiles such as Debian's set PATH anew, which undoes a virtual environment
-//! or a version manager that was active where omp was started. So a login shell is asked once, by the snapshot, and what
-//! it knows is added to every command.
+//! time, compared to 1.5 ms for `-c`), and system profiles such as Debian's reset PATH, which undoes a virtual environment
+//! or a version manager that was active when omp was started. So a login shell is started once, for the snapshot, and its
+//! definitions are added to every command.
 
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,14 @@ use crate::{ChildEnv, Spawn};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shell {
     pub program: PathBuf,
-    /// What stands between the program and the command line.
+    /// The arguments between the program and the command line.
     pub args: Vec<String>,
-    /// Put before every command line (`PI_SHELL_PREFIX`).
+    /// Prepended to every command line (`PI_SHELL_PREFIX`).
     pub prefix: Option<String>,
 }
 
 impl Shell {
-    /// The user's shell when it is bash or zsh, else bash, else sh.
+    /// The user's shell if it is bash or zsh, else bash, else sh.
     pub fn choose(env: &Env) -> Self {
         let prefix = prefix(env);
         match posix_shell(env) {
@@ -35,12 +35,12 @@ impl Shell {
         }
     }
 
-    /// The shell the user has set, whatever `$SHELL` says. It is to understand `-c`.
+    /// The shell that the user configured, regardless of `$SHELL`. It has to support `-c`.
     pub fn at(program: &str, env: &Env) -> Self {
         Self { program: program.into(), args: vec!["-c".into()], prefix: prefix(env) }
     }
 
-    /// Makes `command` a process to start.
+    /// Prepares `command` to be started.
     pub fn spawn(&self, command: &str, env: ChildEnv, containment: &Containment) -> Spawn {
         let spawn = Spawn::new(&self.program, env, containment).args(&self.args);
         match self.is_posix() {
@@ -49,7 +49,7 @@ impl Shell {
         }
     }
 
-    /// Gives the shell `setup`, then `command`.
+    /// Passes `setup` and then `command` to the shell.
     pub(crate) fn with_text(&self, spawn: Spawn, setup: &str, command: &str) -> Spawn {
         let (dialect, slot) = (self.dialect(), platform::text_slot());
         let text = dialect.text(setup, &self.line(command), slot);
@@ -100,7 +100,7 @@ fn is_bash_or_zsh(shell: &Path) -> bool {
 fn on_path(name: &str, env: &Env) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let folders = std::env::split_paths(env.get(vars::PATH).unwrap_or("/usr/local/bin:/usr/bin:/bin"));
-    // A relative entry would let the folder omp runs in choose the shell.
+    // With a relative entry the working folder of omp would choose the shell.
     folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&file)).find(|path| path.is_file())
 }
 

@@ -1,8 +1,8 @@
-//! What the user's own shell knows: aliases, functions, options and variables, read once from its start files.
+//! A snapshot of the user's own shell: aliases, functions, options and variables, read once from its start files.
 //!
-//! The shell that is asked is a login shell unless `PI_BASH_NO_LOGIN` is set, so that the profile counts even where omp
-//! was not started from a terminal. Commands themselves run in plain shells: see [`crate::Shell`]. What the start files leave
-//! running, such as an ssh-agent, is ended with the shell that read them.
+//! It is a login shell unless `PI_BASH_NO_LOGIN` is set, so that the profile is read even if omp was not started from a
+//! terminal. Commands themselves run in plain shells: see [`crate::Shell`]. Processes that the start files leave running,
+//! such as an ssh-agent, are ended with the shell that read them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ use crate::{Child, ChildEnv, Shell, Spawn, Stderr};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ShellSnapshot {
-    /// Shell code that sets the options again; to be read before the definitions.
+    /// Shell code that sets the options; to be read before the definitions.
     pub(crate) options: String,
-    /// Shell code that makes the functions and aliases again.
+    /// Shell code that defines the functions and aliases.
     pub(crate) definitions: String,
     /// Shell code that sets variables that are not exported.
     pub(crate) plain: String,
     variables: BTreeMap<String, String>,
 }
 
-/// Why the start files were left out.
+/// Why the start files were ignored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SnapshotProblem {
     #[error(
@@ -51,11 +51,11 @@ pub(crate) enum SnapshotProblem {
 pub(crate) type SnapshotOutcome = Result<Option<Arc<ShellSnapshot>>, SnapshotProblem>;
 
 const MAX_BYTES: usize = 8 * 1024 * 1024;
-/// More code than this would be read again with every command.
+/// Limits the code that has to be read again with every command.
 const MAX_PLAIN: usize = 64 * 1024;
-/// Different shells and start files remembered.
+/// Number of snapshots kept, for different shells and start files.
 const MAX_KEPT: usize = 8;
-/// For what the start files have started, to end by itself.
+/// How long the processes of the start files get to exit by themselves.
 const GRACE: Duration = Duration::from_millis(300);
 const BEGIN: &str = "@omp-snapshot-begins@";
 const DEFINITIONS: &str = "@omp-snapshot-definitions@";
@@ -63,13 +63,13 @@ const PLAIN: &str = "@omp-snapshot-plain@";
 const VARIABLES: &str = "@omp-snapshot-variables@";
 const END: &str = "@omp-snapshot-ends@";
 
-/// Options that change what a command line means. Others belong to a shell that somebody types into, or would end
-/// commands early (`errexit`).
+/// Options that change the meaning of a command line. Other options are for interactive use, or would end commands early
+/// (`errexit`).
 const OPTIONS: &[&str] = &[
-    // Both shells, by `set -o`.
+    // Both shells, with `set -o`.
     "noclobber",
     "pipefail",
-    // bash, by `shopt`.
+    // bash, with `shopt`.
     "cdable_vars",
     "dotglob",
     "extglob",
@@ -78,7 +78,7 @@ const OPTIONS: &[&str] = &[
     "lastpipe",
     "nocasematch",
     "xpg_echo",
-    // zsh, by `set -o`.
+    // zsh, with `set -o`.
     "extendedglob",
     "globdots",
     "globstarshort",
@@ -92,18 +92,18 @@ const OPTIONS: &[&str] = &[
     "nullglob",
 ];
 
-/// Which files a shell reads when it starts.
+/// Which files a shell reads at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum StartFiles {
     Login,
     Interactive,
 }
 
-/// A shell, how it is started, and its start files with their times.
+/// A shell, how it is started, and its start files with their modification times.
 type SnapshotKey = (PathBuf, StartFiles, Vec<(PathBuf, Option<SystemTime>)>);
 
-/// The snapshot for `shell`, from memory while no start file has changed; `None` where there is nothing to read. Whoever asks
-/// while the files are being read waits for that. A failure is not remembered.
+/// The snapshot of `shell`, cached while no start file has changed; `None` if there is nothing to read. Concurrent callers
+/// wait for one read of the files. A failure is not cached.
 pub(crate) async fn of(shell: &Shell, env: &Env, limit: Duration) -> SnapshotOutcome {
     type Kept = HashMap<SnapshotKey, Arc<OnceCell<Arc<ShellSnapshot>>>>;
     static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
@@ -127,7 +127,7 @@ pub(crate) async fn of(shell: &Shell, env: &Env, limit: Duration) -> SnapshotOut
     taken.await.map(|snapshot| Some(snapshot.clone()))
 }
 
-/// Where the shell looks, whether something is there or not.
+/// The paths of the start files, whether they exist or not.
 fn start_files(shell: &Shell, env: &Env, start: StartFiles) -> Option<Vec<PathBuf>> {
     let home = env.get(vars::HOME).map(PathBuf::from)?;
     let (system, folder, own): (&[&str], _, &[&str]) = match start {
@@ -152,13 +152,13 @@ fn start_files(shell: &Shell, env: &Env, start: StartFiles) -> Option<Vec<PathBu
 
 async fn take(shell: &Shell, env: &Env, start: StartFiles, limit: Duration) -> Result<ShellSnapshot, SnapshotProblem> {
     let flags: &[&str] = match start {
-        // The script reads the profile itself, so as to know whether that has read `.bashrc`.
+        // The script reads the profile itself, so that it can detect whether the profile reads `.bashrc`.
         StartFiles::Login if shell.is_bash() => &["--noprofile", "-l", "-i", "-c"],
         StartFiles::Login => &["-l", "-i", "-c"],
         StartFiles::Interactive => &["-i", "-c"],
     };
     let script = script(shell, start).unwrap_or_default();
-    // The user's own start files, which may do what the user may.
+    // The start files belong to the user, so they are not contained.
     let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env), &Containment::none()).args(flags).arg(script);
     let spawn = spawn.cwd(env.get(vars::HOME).map_or("/", |home| if Path::new(home).is_dir() { home } else { "/" }));
     let child =
@@ -172,8 +172,8 @@ async fn take(shell: &Shell, env: &Env, start: StartFiles, limit: Duration) -> R
     Ok(snapshot)
 }
 
-/// Reads up to the mark at the end, where the shell stops itself, and ends all that it has started. While the shell is there,
-/// what has become a daemon is still below it. Dropping the future ends the same at once.
+/// Reads up to the end mark, where the shell stops itself, and ends all processes that it has started. While the shell
+/// exists, daemons are still its descendants. Dropping the future kills them at once.
 async fn read_to_end(mut child: Child) -> Result<Vec<u8>, SnapshotProblem> {
     let (mut output, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
     let end = format!("\n{END}\n");
@@ -195,8 +195,8 @@ async fn read_to_end(mut child: Child) -> Result<Vec<u8>, SnapshotProblem> {
     }
 }
 
-/// A login shell of bash reads the profile only, and most profiles read `.bashrc`, which then must not be read again: the trap
-/// sees its first command.
+/// A bash login shell reads the profile only, and most profiles read `.bashrc`, which must then not be read again: the trap
+/// detects its first command.
 const PROFILE: &str = r#"OMP_RC=; set -T
 trap '[[ ${BASH_SOURCE[0]} -ef ~/.bashrc ]] && { OMP_RC=1; trap - DEBUG; set +T; }' DEBUG
 [ -r /etc/profile ] && . /etc/profile
@@ -212,7 +212,7 @@ fn script(shell: &Shell, start: StartFiles) -> Option<String> {
     let profile = if shell.is_bash() && start == StartFiles::Login { PROFILE } else { "" };
     let (shopt, plain) = match shell.is_bash() {
         true => ("\\builtin shopt -p; ", "\\builtin declare -p"),
-        // Functions that are read when they are called are found there.
+        // Autoloaded functions are found in these folders.
         false => ("", "typeset -p fpath"),
     };
     Some(format!(
@@ -237,7 +237,7 @@ fn parse(output: &str, env: &Env) -> Option<ShellSnapshot> {
     })
 }
 
-/// Keys stay with omp, exported or not.
+/// Removes keys, whether exported or not.
 fn plain_variables(code: &str, env: &Env) -> String {
     let passed = |name: &str, value: &str| is_passed_on(name) && !env.is_kept_back(value);
     let plain = match code.starts_with("typeset ") {
@@ -252,21 +252,21 @@ fn sets_an_option(line: &str) -> bool {
     name.is_some_and(|name| OPTIONS.contains(&name))
 }
 
-/// `alias rm='rm -i'` and its like would wait for an answer that nobody gives.
+/// Whether the alias prompts, such as `alias rm='rm -i'`: it would wait for an answer that never comes.
 fn asks(line: &str) -> bool {
     let Some((name, value)) = line.strip_prefix("alias ").and_then(|alias| alias.split_once('=')) else { return false };
     matches!(name.trim_start_matches("-- "), "rm" | "cp" | "mv" | "ln") && value.contains(" -i")
 }
 
 impl ShellSnapshot {
-    /// What omp was started with stays as it is; what only the user's shell has is added.
+    /// Adds variables that only the user's shell has; those that omp was started with are not changed.
     pub(crate) fn added_to(&self, variables: ChildEnv) -> ChildEnv {
         let path = self.merged_path(variables.get("PATH").unwrap_or_default());
         let missing: Vec<_> = self.variables.iter().filter(|(name, _)| variables.get(name).is_none()).collect();
         missing.into_iter().fold(variables, |env, (name, value)| env.set(name, value)).set("PATH", path)
     }
 
-    /// The agent that a start file began has been ended, and nobody is to look for it.
+    /// Removes the variables of an agent that a start file started, since it was ended.
     fn forget_ended_agent(&mut self) {
         #[cfg(unix)]
         if let Some(socket) = self.variables.get("SSH_AUTH_SOCK")
@@ -277,7 +277,7 @@ impl ShellSnapshot {
         }
     }
 
-    /// `current` wins; folders that only the user's shell has come after.
+    /// Keeps the order of `current` and appends folders that only the user's shell has.
     fn merged_path(&self, current: &str) -> String {
         let own = self.variables.get("PATH").map(String::as_str).unwrap_or_default();
         let mut folders: Vec<&str> = current.split(':').filter(|folder| !folder.is_empty()).collect();

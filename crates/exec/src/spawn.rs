@@ -1,4 +1,4 @@
-//! What to start: program, arguments, folder, environment and limits, all explicit.
+//! Describes a process to start: program, arguments, folder, environment and limits, all explicit.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use crate::lookup;
 use crate::platform::{self, Herald, InputPipe, OutputPipe, Tree};
 use crate::pty::{Pty, TerminalSize};
 
-/// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
+/// A process that has not started yet. Its standard input is empty and it gets only the given environment.
 #[derive(Clone, Debug)]
 pub struct Spawn {
     pub(crate) program: OsString,
@@ -27,54 +27,54 @@ pub struct Spawn {
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: ChildEnv,
     pub(crate) containment: Containment,
-    /// Folders of omp's own that the child may write to although it is contained.
+    /// Folders of omp that the child may write to although it is contained.
     own: Vec<PathBuf>,
     stderr: Stderr,
     limits: ProcessLimits,
-    /// What the program reads from the descriptor [`platform::text_slot`].
+    /// Text that the program reads from the descriptor [`platform::text_slot`].
     pub(crate) text: Option<Arc<str>>,
-    /// The command line, where the program is a shell that is handed it.
+    /// The command line, if the program is a shell that gets it as text.
     runs: Option<Arc<str>>,
 }
 
-/// What a child writes to its standard error, of [`Spawn::start_apart`].
+/// The standard error of a child started with [`Spawn::start_apart`].
 #[derive(Debug)]
 pub struct ErrorPipe {
     pipe: OutputPipe,
 }
 
 impl ErrorPipe {
-    /// The next piece; `0` when nobody holds the other end any more. Dropping the future loses nothing.
+    /// Reads the next piece; `0` when the other end is closed. Dropping the future loses no data.
     pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.pipe.read(buffer).await
     }
 }
 
-/// Where a child's standard error goes.
+/// The destination of a child's standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stderr {
-    /// Into the same pipe as standard output, so that lines keep their order.
+    /// The same pipe as standard output, so that lines keep their order.
     #[default]
     Merged,
     Discarded,
 }
 
-/// What a child and everything below it may use. `None` leaves what omp itself has.
+/// Limits for a child and its descendants. `None` keeps the limit of omp itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessLimits {
     pub cpu_seconds: Option<u64>,
-    /// Of one file; what is larger is cut off with a signal.
+    /// Maximum size of one file; writing more raises a signal.
     pub file_bytes: Option<u64>,
     pub open_files: Option<u64>,
     pub processes: Option<u64>,
-    /// Processes of the tree alone; it is killed when it has more. Linux only.
+    /// Maximum processes of the tree; it is killed if it has more. Linux only.
     pub tree_processes: Option<usize>,
-    /// Memory of the tree that is nobody else's; it is killed when it takes more. Linux only. What a process merely
-    /// reserves does not count: virtual machines reserve more than there is.
+    /// Maximum private memory of the tree; it is killed if it uses more. Linux only. Memory that is only reserved does not
+    /// count: virtual machines reserve more than exists.
     pub tree_memory: Option<u64>,
 }
 
-/// A limit that a tree was killed for.
+/// The limit that a tree was killed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overrun {
     Processes,
@@ -82,7 +82,7 @@ pub enum Overrun {
 }
 
 impl ProcessLimits {
-    /// For what a model has run: more than any build needs, less than brings a machine down.
+    /// Limits for commands of a model: more than any build needs, but not enough to exhaust the machine.
     pub fn of_commands() -> Self {
         const FILE: u64 = 64 << 30;
         const PROCESSES: usize = 1_000;
@@ -121,7 +121,7 @@ pub enum SpawnError {
 }
 
 impl Spawn {
-    /// `containment` says what it may touch; [`Containment::none`] is for what the user started themselves.
+    /// `containment` says what it may touch; use [`Containment::none`] for programs that the user started.
     pub fn new(program: impl Into<OsString>, env: ChildEnv, containment: &Containment) -> Self {
         Self {
             program: program.into(),
@@ -137,7 +137,7 @@ impl Spawn {
         }
     }
 
-    /// Contained in another way than it was.
+    /// Replaces the containment.
     pub fn contained(mut self, containment: &Containment) -> Self {
         self.containment = containment.clone();
         self
@@ -163,13 +163,13 @@ impl Spawn {
         self
     }
 
-    /// Handed to the program on a descriptor of its own, where nobody sees it among its arguments.
+    /// Passes text to the program on a descriptor of its own, where it is not visible among the arguments.
     pub(crate) fn text(mut self, text: impl Into<Arc<str>>) -> Self {
         self.text = Some(text.into());
         self
     }
 
-    /// The command line of the text that is handed to the program.
+    /// Sets the command line of the text that is passed to the program.
     pub(crate) fn runs(mut self, command: &str) -> Self {
         self.runs = Some(command.into());
         self
@@ -190,23 +190,23 @@ impl Spawn {
         self.try_start().map_err(|error| self.explain(error))
     }
 
-    /// The same for a process that is written to. Closing the pipe, by dropping it, is the end of its input.
+    /// Starts the process with a pipe as its standard input. Dropping the pipe ends the input.
     pub fn start_with_input(self) -> Result<(Child, InputPipe), SpawnError> {
         self.try_start_with_input().map_err(|error| self.explain(error))
     }
 
-    /// The same; what it complains of comes apart from what it prints.
+    /// Starts the process with a pipe for input, and with standard error separate from standard output.
     pub fn start_apart(self) -> Result<(Child, InputPipe, ErrorPipe), SpawnError> {
         self.try_start_apart().map_err(|error| self.explain(error))
     }
 
-    /// Starts the process in a session of its own with a terminal for all three streams. The child reads what is
-    /// shown there; the other half writes what is typed.
+    /// Starts the process in a session of its own with a terminal for all three streams. The child reads the terminal's
+    /// output; the other half writes its input.
     pub fn start_in_terminal(self, size: TerminalSize) -> Result<(Child, Pty), SpawnError> {
         self.try_start_in_terminal(size).map_err(|error| self.explain(error))
     }
 
-    /// Runs to the end, keeping at most `limit` bytes of output; the tree is killed when `deadline` passes.
+    /// Runs to the end and keeps at most `limit` bytes of output; the tree is killed when `deadline` passes.
     pub async fn capture(self, limit: usize, deadline: Duration) -> Result<Captured, SpawnError> {
         let program = self.program.to_string_lossy().into_owned();
         self.start()?.capture(limit, deadline).await.map_err(|source| SpawnError::Io { program, source })
@@ -267,7 +267,7 @@ impl Spawn {
         Ok((Some(cage), kept, Some(herald)))
     }
 
-    /// What is run, as text: not for a shell.
+    /// The command as text for display, not for a shell.
     fn command_line(&self) -> Cow<'_, str> {
         match &self.runs {
             Some(command) => Cow::Borrowed(command),
@@ -311,7 +311,7 @@ impl Spawn {
         command
     }
 
-    /// Something was not found: the program, or what starting it needs.
+    /// Explains a "not found" error: the program is missing, or something needed to start it.
     fn what_is_missing(&self, program: String) -> SpawnError {
         let place = PathBuf::from(lookup::resolved(&self.program, self.env.get("PATH")));
         if cfg!(unix) && !Path::new("/dev/null").exists() {
@@ -343,7 +343,7 @@ impl Spawn {
     }
 }
 
-/// What a child is given besides its program, arguments and streams.
+/// What a child gets besides its program, arguments and streams.
 pub(crate) struct Given {
     pub(crate) limits: ProcessLimits,
     pub(crate) cage: Option<Cage>,
@@ -351,22 +351,22 @@ pub(crate) struct Given {
     pub(crate) text: Option<platform::TextFile>,
 }
 
-/// Every child carries this variable with a value of its own, so that what it started can be told from all other
-/// processes even after leaving its group, its session and its parent.
+/// Every child has this variable with a unique value, so that its descendants can be identified even after leaving its
+/// group, its session and its parent.
 pub(crate) const MARK_VARIABLE: &str = "OMP_SPAWN";
 
-/// Whether this process was started by an omp, as far as its environment tells.
+/// Whether this process was started by omp, judging by its environment.
 pub fn is_child_of_omp(env: &omp_types::Env) -> bool {
     env.lookup(MARK_VARIABLE).is_some()
 }
 
-/// What the marks of all children of this process begin with.
+/// The common prefix of the marks of all children of this process.
 pub(crate) fn owner_mark() -> &'static str {
     static OWNER: LazyLock<String> = LazyLock::new(|| format!("{}-{:x}", std::process::id(), *BEGAN));
     &OWNER
 }
 
-/// In nanoseconds, so that no two processes have the same.
+/// In nanoseconds, so that it is unique to this process.
 pub(crate) static BEGAN: LazyLock<u64> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or_default()
@@ -376,7 +376,7 @@ fn show(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What the first line of a script names.
+/// The interpreter named in the first line of a script.
 fn interpreter_of(program: &Path) -> Option<String> {
     use std::io::Read;
     let mut line = Vec::new();

@@ -1,14 +1,14 @@
-//! Whether the system lets this user have the threads that omp needs, asked once at the start: later it would be too late to
-//! say it well.
+//! Checks at the start whether the system allows this user the threads that omp needs, since a later failure could not be
+//! reported well.
 
 use std::sync::mpsc::sync_channel;
 use std::thread::Builder;
 
-/// Forking, watching, searching and waiting for files at the same time.
+/// Threads for forking, watching, searching and waiting for files at the same time.
 const NEEDED: usize = 8;
 const STACK: usize = 64 * 1024;
 
-/// What to tell the user where the system lets them have no more processes.
+/// An error is the message for a user who may not start more processes.
 pub fn check_threads() -> Result<(), String> {
     let mut held = Vec::with_capacity(NEEDED);
     for _ in 0..NEEDED {
@@ -23,7 +23,7 @@ pub fn check_threads() -> Result<(), String> {
     }
     for (hold, thread) in held {
         drop(hold);
-        // It only waits, and cannot fail.
+        // The thread only waits and cannot fail.
         let _ = thread.join();
     }
     Ok(())

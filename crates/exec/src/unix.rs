@@ -1,4 +1,4 @@
-//! Children on Unix: a session of their own, one pipe for both streams, signals to the whole tree.
+//! Children on Unix: each has its own session and one pipe for both streams, and signals go to the whole tree.
 
 mod arguments;
 #[cfg(target_os = "linux")]
@@ -39,14 +39,14 @@ pub(crate) fn start(command: Command, given: Given) -> io::Result<Process> {
     start_with(command, given, Streams::Plain)
 }
 
-/// Brings what a contained tree is known by, once it has started.
+/// Receives the namespace that identifies a contained tree, once it has started.
 #[cfg(target_os = "linux")]
 pub(crate) type Herald = Option<omp_contain::Herald>;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) type Herald = ();
 
-/// Makes everything of the tree known for ever.
+/// Gives the tree a tag that its processes cannot remove.
 #[cfg(target_os = "linux")]
 pub(crate) fn tag(cage: &mut Cage) -> Herald {
     cage.tag(tag::owner())
@@ -55,21 +55,22 @@ pub(crate) fn tag(cage: &mut Cage) -> Herald {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn tag(_cage: &mut Cage) -> Herald {}
 
-/// What a child's streams are.
+/// The streams of a child.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Streams {
     Plain,
-    /// A terminal, which is to be the one of the child's session.
+    /// A terminal, which becomes the controlling terminal of the child's session.
     Terminal,
 }
 
 fn start_with(mut command: Command, given: Given, streams: Streams) -> io::Result<Process> {
     let Given { limits, mut cage, text } = given;
     let (limits, is_scoped) = (resources(limits), wants_scope(cage.as_ref()));
-    // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
+    // The watchdog can find the whole tree only while its root lives. So the root is not killed by the parent-death signal
+    // if there is a watchdog.
     let parent = (!watchdog::expect_child()).then(nix::unistd::getpid);
-    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit,
-    // fcntl, dup2, what `Cage::enter` makes), and nothing is allocated: limits and cage were laid out before.
+    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit, fcntl,
+    // dup2, those of `Cage::enter`), and nothing is allocated: limits and cage were prepared before.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
@@ -92,21 +93,21 @@ fn start_with(mut command: Command, given: Given, streams: Streams) -> io::Resul
     launch(command, is_scoped)
 }
 
-/// What omp itself was started with and has not closed: a folder among them would lead around every mount.
+/// Keeps programs from inheriting descriptors that omp itself inherited: an open folder would bypass every mount.
 fn keep_descriptors_from_programs() -> io::Result<()> {
     const FIRST: i32 = 3;
-    /// Where they cannot be told apart from those that are not open.
+    /// The highest descriptor to close if the open ones cannot be listed.
     const MOST: i32 = 4_096;
     #[cfg(target_os = "linux")]
     {
         const CLOEXEC: u32 = 4;
-        // SAFETY: numbers only.
+        // SAFETY: passes only integers.
         if unsafe { nix::libc::syscall(nix::libc::SYS_close_range, FIRST, u32::MAX, CLOEXEC) } == 0 {
             return Ok(());
         }
     }
     for descriptor in FIRST..MOST {
-        // SAFETY: numbers only; one that is not open stays so.
+        // SAFETY: passes only integers; a descriptor that is not open stays closed.
         unsafe { nix::libc::fcntl(descriptor, nix::libc::F_SETFD, nix::libc::FD_CLOEXEC) };
     }
     Ok(())
@@ -128,13 +129,13 @@ pub(crate) fn process_limit() -> Option<u64> {
     (limit != nix::libc::RLIM_INFINITY).then_some(limit)
 }
 
-/// A limit that this process has itself cannot be raised.
+/// Limits `limit` to this process's own limit, which cannot be raised.
 fn lowered(resource: Resource, limit: rlim_t) -> rlim_t {
     getrlimit(resource).map_or(limit, |(_, most)| limit.min(most))
 }
 
-/// What a descendant leaves behind when it ends becomes a child of the command, not of init: so a daemon that has left
-/// its group, its session, its parent and its environment is still found as long as the command runs.
+/// Makes the command the subreaper of its descendants: orphans become its children instead of init's. So a daemon that has
+/// left its group, its session, its parent and its environment is still found while the command runs.
 #[cfg(target_os = "linux")]
 fn keep_orphans() -> io::Result<()> {
     Ok(nix::sys::prctl::set_child_subreaper(true)?)
@@ -148,7 +149,7 @@ fn keep_orphans() -> io::Result<()> {
 #[cfg(target_os = "linux")]
 fn die_with(parent: Pid) -> io::Result<()> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // The parent may have died before the line above took effect.
+    // The parent may have died before the prctl call took effect.
     if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
 }
 
@@ -167,9 +168,10 @@ fn wants_scope(_cage: Option<&Cage>) -> bool {
     false
 }
 
-/// Linux sends the parent-death signal when the *thread* that forked ends, and runtime threads come and go. So one
-/// thread that lives as long as the process does all the forking; another that of contained children, who have its Landlock
-/// domain in common: their signals reach each other, and neither omp nor anything else of the user's.
+/// Starts children on dedicated threads: Linux sends the parent-death signal when the *thread* that forked exits, and
+/// runtime threads come and go. One thread, which lives as long as the process, forks all children; another forks the
+/// contained ones, which share its Landlock domain: they can signal each other, but neither omp nor any other process of
+/// the user.
 #[cfg(target_os = "linux")]
 fn launch(mut command: Command, is_scoped: bool) -> io::Result<Process> {
     use std::sync::LazyLock;
@@ -208,19 +210,19 @@ pub(crate) fn signal_of(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-/// Whether the group's number still certainly belongs to the group.
+/// Whether the group id certainly still belongs to the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leader {
-    /// The leader has not been waited for, so its number cannot have been given to anybody else.
+    /// The leader has not been waited for, so its id cannot have been reused.
     Ours,
     Reaped,
 }
 
-/// How many processes a tree can have at most, from what is cheap to know.
+/// An upper bound of the number of processes in a tree, from data that is cheap to read.
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc tells"))]
 pub(crate) struct Crowd {
-    /// The newest process of the machine when the tree was counted last, and the count.
+    /// The newest process id of the machine at the last count of the tree, and that count.
     newest: Option<usize>,
     counted: usize,
 }
@@ -231,10 +233,10 @@ impl Crowd {
         Self { newest: proc_table::newest_process(), counted: 1 }
     }
 
-    /// Counts the tree only when as many processes were started on the machine as it would need.
+    /// Counts the tree only after enough processes were started on the machine to exceed the limit.
     pub(crate) fn exceeds(&mut self, tree: &Tree, limit: usize) -> bool {
         let (Some(before), Some(now)) = (self.newest, proc_table::newest_process()) else { return false };
-        // Numbers begin anew when they are used up.
+        // Process ids wrap around.
         let started = now.checked_sub(before).unwrap_or(usize::MAX);
         if self.counted.saturating_add(started) <= limit {
             return false;
@@ -244,7 +246,7 @@ impl Crowd {
     }
 }
 
-/// How much memory a tree takes, looked at where the machine is short of it.
+/// Checks the memory of a tree when the machine is short of memory.
 #[derive(Debug, Default)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc tells"))]
 pub(crate) struct Weight {
@@ -253,8 +255,8 @@ pub(crate) struct Weight {
 
 #[cfg(target_os = "linux")]
 impl Weight {
-    /// A tree cannot take more than all that is taken. Processes that share what they have not changed since they were
-    /// forked are counted to the page, which is slow, only when they seem to take too much.
+    /// A tree cannot use more memory than is used in total. The exact count of shared pages is slow, so it is only made if
+    /// the upper bound exceeds the limit.
     pub(crate) fn exceeds(&mut self, tree: &Tree, limit: u64) -> bool {
         const EVERY: u32 = 4;
         self.looks = self.looks.wrapping_add(1);
@@ -274,7 +276,7 @@ impl Weight {
     }
 }
 
-/// `None` where it cannot be told.
+/// `None` if unknown.
 #[cfg(target_os = "linux")]
 pub(crate) fn memory_of_machine() -> Option<u64> {
     memory::of_machine()
@@ -301,8 +303,8 @@ fn lives(group: i32) -> bool {
     if proc_table::is_there() { proc_table::group_lives(group) } else { is_still_a_group(group) }
 }
 
-/// Where there is no `/proc`: nobody has the number of the leader, who was waited for, so it was not given away and what the
-/// group has is still ours.
+/// For systems without `/proc`: if no process has the id of the reaped leader, the id was not reused and the group is still
+/// ours.
 #[cfg(target_os = "linux")]
 fn is_still_a_group(group: i32) -> bool {
     nix::sys::signal::kill(Pid::from_raw(group), None) == Err(Errno::ESRCH)
@@ -313,14 +315,14 @@ fn lives(_group: i32) -> bool {
     true
 }
 
-/// A child, its group, and whatever left the group. The default is a tree of nothing.
+/// A child, its process group, and descendants that left the group. The default is an empty tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
-    /// Group and session id; the leader's process id.
+    /// Process group and session id, which is the leader's process id.
     group: Option<i32>,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the marks of processes"))]
     mark: String,
-    /// When it began, if it is contained.
+    /// The start time, if it is contained.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the tags of processes"))]
     contained: Option<Instant>,
     #[cfg(target_os = "linux")]
@@ -328,7 +330,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// With a herald it is contained.
+    /// A tree with a herald is contained.
     pub(crate) fn new(child: &Process, mark: String, herald: Option<Herald>) -> Self {
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
@@ -343,7 +345,7 @@ impl Tree {
         }
     }
 
-    /// Nothing of the group runs any more.
+    /// Reports that no process of the group runs any more.
     pub(crate) fn has_ended(&self) {
         if let Some(group) = self.group {
             watchdog::forget(group);
@@ -354,7 +356,7 @@ impl Tree {
         self.group.and_then(|group| u32::try_from(group).ok()).unwrap_or_default()
     }
 
-    /// Whether anything of the group runs, or of the tree where it is contained. For a group whose leader was waited for.
+    /// Whether any process of the group runs, or of the tree if it is contained. For a group whose leader was waited for.
     pub(crate) fn has_members(&self) -> bool {
         let has_group = |group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group);
         self.group.is_some_and(|group| has_group(group) || self.has_tagged(group))
@@ -371,19 +373,19 @@ impl Tree {
         false
     }
 
-    /// Only for a group whose leader has not been waited for.
+    /// Interrupts the group. Only for a group whose leader has not been waited for.
     pub(crate) fn interrupt(&self) {
         if let Some(group) = self.group {
             let _ = killpg(Pid::from_raw(group), Signal::SIGINT);
         }
     }
 
-    /// Asks all of the tree to end.
+    /// Terminates all processes of the tree.
     pub(crate) fn terminate(&self, leader: Leader) {
         self.signal(Signal::SIGTERM, leader);
     }
 
-    /// Asks all below the leader to end; how many there were. Only for a leader that has not been waited for.
+    /// Terminates all descendants of the leader and returns their number. Only for a leader that has not been waited for.
     #[cfg(target_os = "linux")]
     pub(crate) fn terminate_descendants(&self) -> usize {
         let Some(group) = self.group else { return 0 };
@@ -393,13 +395,13 @@ impl Tree {
         members.len()
     }
 
-    /// They cannot be told from others here: what is in the group ends with it.
+    /// Descendants cannot be identified here; members of the group end with it.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn terminate_descendants(&self) -> usize {
         0
     }
 
-    /// Kills all of the tree, members that left the group included.
+    /// Kills all processes of the tree, including those that left the group.
     pub(crate) fn kill(&self, leader: Leader) {
         self.signal(Signal::SIGKILL, leader);
         self.has_ended();
@@ -412,13 +414,13 @@ impl Tree {
             return signal_group(group, signal, leader);
         }
         let members = || proc_table::members(group, &self.mark, self.tag.as_ref(), leader == Leader::Reaped);
-        // Looked up first: once a parent is dead, its children hang below init and only their mark tells.
+        // Members are listed first: once a parent is dead, its children belong to init and only their mark identifies them.
         let mut signalled = if signal == Signal::SIGKILL { freeze(members) } else { members() };
         proc_table::signal_all(&signalled, signal);
         if leader == Leader::Ours {
             let _ = killpg(Pid::from_raw(group), signal);
         }
-        // What was forked while the list was made shows up in the next.
+        // Processes that were forked while the list was made appear in the next one.
         for _ in 0..4 {
             let fresh: Vec<i32> = members().into_iter().filter(|pid| !signalled.contains(pid)).collect();
             if fresh.is_empty() {
@@ -438,14 +440,14 @@ impl Tree {
     fn signal(&self, signal: Signal, _leader: Leader) {
         let Some(group) = self.group.map(Pid::from_raw) else { return };
         if signal == Signal::SIGKILL {
-            // Else a shell takes up its next command when the one it waits for is dead.
+            // Otherwise a shell would start its next command when the current one is killed.
             let _ = killpg(group, Signal::SIGSTOP);
         }
         let _ = killpg(group, signal);
     }
 }
 
-/// All that can be reached without `/proc`.
+/// Signals the group, which is all that can be reached without `/proc`.
 #[cfg(target_os = "linux")]
 fn signal_group(group: i32, signal: Signal, leader: Leader) {
     if leader == Leader::Reaped && !is_still_a_group(group) {
@@ -458,8 +460,8 @@ fn signal_group(group: i32, signal: Signal, leader: Leader) {
     let _ = killpg(group, signal);
 }
 
-/// Stops every member until none is left that could fork. Whoever is killed one by one goes on first: a shell takes up its
-/// next command as soon as the one it waits for is dead, and a fork bomb is never done with.
+/// Stops every member until none is left that could fork. Without this, killing members one by one lets a shell start its
+/// next command as soon as the current one is dead, and a fork bomb would never end.
 #[cfg(target_os = "linux")]
 fn freeze(members: impl Fn() -> Vec<i32>) -> Vec<i32> {
     let mut stopped = Vec::new();

@@ -1,4 +1,4 @@
-//! Children on Windows: a process group without a window; trees end through `taskkill`.
+//! Children on Windows: a process group without a window; trees are ended with `taskkill`.
 
 mod terminal;
 
@@ -25,7 +25,7 @@ pub(crate) fn start(mut command: Command, given: Given) -> io::Result<Process> {
     command.creation_flags(flags).kill_on_drop(true).spawn().map(Process::Plain)
 }
 
-/// Descriptors are not handed on here: texts are arguments.
+/// Descriptors cannot be inherited here, so texts are passed as arguments.
 pub(crate) type TextFile = std::convert::Infallible;
 
 pub(crate) fn text_slot() -> Option<i32> {
@@ -36,7 +36,7 @@ pub(crate) fn text_file(_text: &str) -> io::Result<TextFile> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Others see them as they are.
+/// Arguments cannot be hidden here.
 pub fn hide_arguments() {}
 
 pub(crate) fn process_limit() -> Option<u64> {
@@ -47,7 +47,7 @@ pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Trees cannot be counted here.
+/// The processes of a tree cannot be counted here.
 #[derive(Debug)]
 pub(crate) struct Crowd;
 
@@ -61,7 +61,7 @@ impl Crowd {
     }
 }
 
-/// Nor weighed.
+/// The memory of a tree cannot be measured here.
 #[derive(Debug, Default)]
 pub(crate) struct Weight;
 
@@ -75,7 +75,7 @@ pub(crate) fn memory_of_machine() -> Option<u64> {
     None
 }
 
-/// Nobody outlives omp to do it here.
+/// No process outlives omp to remove it here.
 pub(crate) fn remove_later(_folder: &std::path::Path) {}
 
 pub(crate) fn remove_if_empty(_folder: &std::path::Path) {}
@@ -86,14 +86,14 @@ pub(crate) type Herald = ();
 
 pub(crate) fn tag(_cage: &mut Cage) -> Herald {}
 
-/// Whether the child's number still certainly belongs to it.
+/// Whether the child's process id certainly still belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leader {
     Ours,
     Reaped,
 }
 
-/// A child and its descendants. The default is a tree of nothing.
+/// A child and its descendants. The default is an empty tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     leader: Option<u32>,
@@ -108,7 +108,7 @@ impl Tree {
         self.leader.unwrap_or_default()
     }
 
-    /// Windows forgets the tree with its root: what runs on then cannot be told from other processes.
+    /// Windows forgets the tree with its root, so the remaining processes cannot be identified.
     pub(crate) fn has_members(&self) -> bool {
         false
     }
@@ -119,7 +119,7 @@ impl Tree {
         0
     }
 
-    /// There is no console that a child in a group of its own could be interrupted from.
+    /// A child in a group of its own cannot be interrupted from a console.
     pub(crate) fn interrupt(&self) {}
 
     pub(crate) fn terminate(&self, leader: Leader) {
@@ -136,7 +136,7 @@ impl Tree {
     }
 }
 
-/// The writing end of a child's standard input. Pipes block on Windows, so a thread writes.
+/// The writing end of a child's standard input. Pipes are blocking on Windows, so a thread writes.
 #[derive(Debug)]
 pub struct InputPipe {
     writer: std::sync::Arc<std::sync::Mutex<io::PipeWriter>>,
@@ -158,7 +158,8 @@ impl InputPipe {
     }
 }
 
-/// The reading end of a child's output pipe. Pipes block on Windows, so a thread reads; at most two pieces wait.
+/// The reading end of a child's output pipe. Pipes are blocking on Windows, so a thread reads; at most two pieces are
+/// buffered.
 #[derive(Debug, Default)]
 pub(crate) struct OutputPipe {
     pieces: Option<mpsc::Receiver<io::Result<Vec<u8>>>>,

@@ -1,6 +1,6 @@
-//! What a hook says back, by its exit code or in JSON, and what several of them say together.
+//! Parses the answer of a hook, from its exit code or JSON, and combines the answers of several hooks.
 //!
-//! Of a guard that speaks but cannot be understood the worst is assumed: the user is asked.
+//! If a guard's output cannot be understood, the worst is assumed: the user is asked.
 
 use omp_session::{HookPermission, HookReply};
 use serde_json::Value;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::event::HookEvent;
 use crate::run::{HookRun, MOST_OUTPUT};
 
-/// Characters of what a hook complains that the user is shown.
+/// Maximum characters of a hook's error output that the user is shown.
 const LONGEST_COMPLAINT: usize = 2_000;
-/// Characters that one hook may tell the model.
+/// Maximum characters that one hook may send to the model.
 const LONGEST_CONTEXT: usize = 10_000;
-/// Characters that may stand for a tool's output.
+/// Maximum characters that may replace a tool's output.
 const LONGEST_OUTPUT: usize = 100_000;
 
-/// What one hook wants.
+/// The answer of one hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct HookAnswer {
     pub notices: Vec<String>,
@@ -23,20 +23,20 @@ pub(crate) struct HookAnswer {
     pub blocked: Option<String>,
     pub halted: Option<String>,
     pub permission: Option<HookPermission>,
-    /// In Claude's shape of the arguments.
+    /// In Claude's format of the arguments.
     pub updated: Option<Value>,
-    /// What the model reads instead of a tool's output.
+    /// Replaces a tool's output for the model.
     pub output: Option<String>,
 }
 
-/// `name` is how the user is told of the hook.
+/// `name` is the name of the hook shown to the user.
 pub(crate) fn read(event: HookEvent, name: &str, ran: &HookRun, seconds: f64) -> HookAnswer {
     let Some(code) = ran.code else {
         return notice(format!(
             "{name} was stopped: it took longer than {seconds} s\nhint: `timeout` in its settings gives it more seconds"
         ));
     };
-    // What is said in JSON counts whatever the code is; only a block by the code cannot be taken back by it.
+    // JSON counts whatever the exit code is; only a block by the exit code cannot be undone by JSON.
     let said = spoken(event, name, ran);
     match (code, said) {
         (2, said) if event.can_block() => refused(ran, said),
@@ -46,7 +46,7 @@ pub(crate) fn read(event: HookEvent, name: &str, ran: &HookRun, seconds: f64) ->
     }
 }
 
-/// By the code 2: JSON may say why, and whatever else it likes.
+/// A block by exit code 2: JSON may give the reason and anything else.
 fn refused(ran: &HookRun, said: Option<HookAnswer>) -> HookAnswer {
     let mut answer = said.unwrap_or_default();
     let why = || if ran.stderr.is_empty() { "it gave no reason" } else { ran.stderr.as_str() };
@@ -80,15 +80,15 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Words for the model, at events where these are wanted.
+/// Plain output for the model, at events that support it.
 fn plain(event: HookEvent, ran: &HookRun) -> HookAnswer {
     let context = Some(&ran.stdout).filter(|text| event.prints_context() && !text.is_empty());
     HookAnswer { context: context.map(|text| cut(text, LONGEST_CONTEXT)), ..HookAnswer::default() }
 }
 
-/// What it says in JSON; `None` where it does not try to.
+/// The answer in JSON; `None` if the output is not meant as JSON.
 fn spoken(event: HookEvent, name: &str, ran: &HookRun) -> Option<HookAnswer> {
-    // Words for the model may begin with a bracket too.
+    // Plain text for the model may begin with a bracket too.
     let is_open = |text: &str| event.prints_context() && !text.ends_with('}');
     if !ran.stdout.starts_with('{') || (!ran.truncated && is_open(&ran.stdout)) {
         return None;
@@ -102,7 +102,7 @@ fn spoken(event: HookEvent, name: &str, ran: &HookRun) -> Option<HookAnswer> {
     })
 }
 
-/// Something was said that cannot be acted upon.
+/// The output cannot be understood.
 fn unclear(event: HookEvent, name: &str, why: &str) -> HookAnswer {
     let text = format!("{name} was not understood: {why}");
     let ask = HookPermission::Ask { reason: text.clone() };
@@ -110,7 +110,7 @@ fn unclear(event: HookEvent, name: &str, why: &str) -> HookAnswer {
     HookAnswer { permission: (event == HookEvent::PreToolUse).then_some(ask), ..told }
 }
 
-/// `Err` says what of it cannot be.
+/// `Err` says what is invalid.
 fn understood(event: HookEvent, name: &str, said: &Value) -> Result<HookAnswer, String> {
     let mut answer = HookAnswer::default();
     let unsaid = || "it gave no reason".to_owned();
@@ -124,7 +124,7 @@ fn understood(event: HookEvent, name: &str, said: &Value) -> Result<HookAnswer, 
         Some(_) => return Err("its `continue` is neither true nor false".to_owned()),
     }
     let mut decisions = vec![(text(said, "decision")?, reason.clone())];
-    // Some write what belongs into `hookSpecificOutput` beside it.
+    // Some hooks write fields of `hookSpecificOutput` beside it.
     let nothing = Value::Null;
     let own = said.get("hookSpecificOutput").unwrap_or(&nothing);
     if !own.is_object() && !own.is_null() {
@@ -171,7 +171,7 @@ fn text(value: &Value, key: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// What the model is to read instead of a tool's output: a text, or the text of one of Claude's shapes of outputs.
+/// The text that replaces a tool's output: a string, or the text in one of Claude's output formats.
 fn output_text(output: &Value) -> Option<String> {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     match output {
@@ -198,7 +198,7 @@ fn output_text(output: &Value) -> Option<String> {
     }
 }
 
-/// A refusal counts more than a question, a question more than a permission.
+/// A refusal outweighs a question, and a question outweighs a permission.
 pub(crate) fn together(answers: Vec<HookAnswer>) -> (HookReply, Vec<Value>) {
     let (mut reply, mut updated): (HookReply, Vec<Value>) = Default::default();
     let mut blocked: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Hooks that nothing waits for (`async`): they decide nothing, and what they say is told with the next prompt.
+//! Background hooks (`async`): they decide nothing, and their output is sent with the next prompt.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,12 +6,12 @@ use tokio::task::JoinSet;
 
 use crate::answer::HookAnswer;
 
-/// Hooks of a session that run in the background at the same time.
+/// Maximum background hooks of a session at the same time.
 pub(crate) const MOST: usize = 16;
-/// Answers that wait to be told.
+/// Maximum answers that wait to be delivered.
 const MOST_ANSWERS: usize = 64;
 
-/// Whatever still runs is ended with it.
+/// Dropping this ends all hooks that still run.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     tasks: Mutex<JoinSet<()>>,
@@ -19,14 +19,14 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Whether there was room for one more.
+    /// Returns whether there was room for one more.
     pub fn start(&self, work: impl Future<Output = HookAnswer> + Send + 'static) -> bool {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         if tasks.len() >= MOST {
             return false;
         }
-        // Not the whole: a task that held it would keep itself from being ended.
+        // Only the answers are shared: a task that held the whole would keep itself from being ended.
         let answers = self.answers.clone();
         tasks.spawn(async move {
             let answer = told_late(work.await);
@@ -38,13 +38,13 @@ impl Background {
         true
     }
 
-    /// What was said since it was asked last.
+    /// The answers since the last call.
     pub fn take(&self) -> Vec<HookAnswer> {
         std::mem::take(&mut *lock(&self.answers))
     }
 }
 
-/// It is too late to stop anything.
+/// Drops all decisions of the answer, since it is too late to stop anything.
 fn told_late(answer: HookAnswer) -> HookAnswer {
     let context = answer.context.or(answer.blocked);
     HookAnswer { notices: answer.notices, context, ..HookAnswer::default() }

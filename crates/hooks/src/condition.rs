@@ -1,6 +1,6 @@
 //! The `if` of a hook: a rule such as `Bash(git push *)` or `Edit(*.ts)` that narrows its matcher.
 //!
-//! It spares a hook work and is no guard: what cannot be read, or only running decides, does not keep a hook from running.
+//! It saves work and is not a guard: if it cannot be parsed, or depends on what happens at run time, the hook runs.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use omp_policy::{ApprovalRule, RuleLevel, RulePlaces, RuleSource};
 use omp_session::Effect;
 use serde_json::Value;
 
-/// Why a text is no such rule.
+/// Why a text is not a valid rule.
 pub(crate) fn problem(text: &str) -> Option<String> {
     rule(text, &RulePlaces::default()).err()
 }
 
-/// Whether the hook is for a call, as it is told of it.
+/// Whether the hook applies to a call, given the hook's input.
 pub(crate) fn fits(text: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> bool {
     let Ok(rule) = rule(text, &RulePlaces::new(cwd, home)) else { return true };
     let tool = input["omp_tool"].as_str().unwrap_or_default();
@@ -21,7 +21,7 @@ pub(crate) fn fits(text: &str, input: &Value, cwd: &Path, home: Option<&Path>) -
 }
 
 fn rule(text: &str, places: &RulePlaces) -> Result<ApprovalRule, String> {
-    // Read widely, as one that forbids.
+    // Interpreted widely, like a deny rule.
     ApprovalRule::parse(RuleLevel::Deny, RuleSource::User, text, places)
 }
 
@@ -41,7 +41,7 @@ fn effects(tool: &str, input: &Value) -> Vec<Effect> {
     }
 }
 
-/// Every command that the line starts, as the shell reader sees them.
+/// Every command that the line starts, according to the shell parser.
 fn commands(line: &str) -> Vec<Effect> {
     let script = omp_shell::read(line);
     let run = |command: &omp_shell::ShellCommand| Effect::Run {
@@ -82,7 +82,7 @@ mod tests {
             ("Edit(src/**)", file("edit", "docs/a.md"), false),
             ("Read(.env)", file("read", ".env"), true),
             ("Read(.env)", file("read", "a.txt"), false),
-            // What cannot be read excludes nothing.
+            // A rule that cannot be parsed excludes nothing.
             ("Bash(", bash("ls"), true),
         ] {
             assert_eq!(fits(rule, &input, cwd, None), expect, "{rule} {input}");

@@ -1,4 +1,4 @@
-//! The events, by the names that Claude Code gives them.
+//! The hook events, named as in Claude Code.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum HookEvent {
     PostToolUseFailure,
     UserPromptSubmit,
     Stop,
-    /// Runs when there are sub-agents.
+    /// Used once there are sub-agents.
     SubagentStop,
     SessionStart,
     SessionEnd,
@@ -33,11 +33,11 @@ const ALL: [HookEvent; 10] = [
     HookEvent::Notification,
 ];
 
-/// How long a hook may take that a prompt waits for.
+/// The time limit of a hook that a prompt waits for.
 const BEFORE_A_PROMPT: Duration = Duration::from_secs(30);
-/// How long a hook may take that does not say so itself.
+/// The default time limit of a hook.
 const USUAL: Duration = Duration::from_secs(600);
-/// The same for one that the end of the program waits for.
+/// The default time limit of a hook that delays the end of the program.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
 impl HookEvent {
@@ -90,17 +90,17 @@ impl HookEvent {
         matches!(self, HookEvent::PreToolUse | HookEvent::PostToolUse | HookEvent::PostToolUseFailure)
     }
 
-    /// Whether a `matcher` means something; otherwise every hook of the event runs.
+    /// Whether a `matcher` has a meaning; otherwise every hook of the event runs.
     pub(crate) fn is_matched(self) -> bool {
         !matches!(self, HookEvent::UserPromptSubmit | HookEvent::Stop)
     }
 
-    /// Whether what a hook prints is told to the model.
+    /// Whether the output of a hook is sent to the model.
     pub(crate) fn prints_context(self) -> bool {
         matches!(self, HookEvent::UserPromptSubmit | HookEvent::SessionStart)
     }
 
-    /// Whether a hook can keep it from happening, or says something to the model about what has happened.
+    /// Whether a hook can block the event, or can send the model a message about it.
     pub(crate) fn can_block(self) -> bool {
         !matches!(self, HookEvent::SessionStart | HookEvent::SessionEnd | HookEvent::Notification)
     }

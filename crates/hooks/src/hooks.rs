@@ -1,4 +1,4 @@
-//! The hooks of a session: which of them an event is for, all of them at once, their answers together.
+//! The hooks of a session: selects those for an event, runs them concurrently and combines their answers.
 
 use std::fmt;
 use std::path::Path;
@@ -22,30 +22,30 @@ use crate::read::Hook;
 use crate::run::{self, HookMachine, Where};
 use crate::shapes;
 
-/// Hooks that run side by side; the others wait for them.
+/// Maximum hooks that run concurrently; the others wait.
 const AT_ONCE: usize = 16;
-/// Characters of a command by which the user knows a hook.
+/// Maximum characters of the command that names a hook for the user.
 const LONGEST_NAME: usize = 60;
 
-/// Whether a hook that a project brings along may run, as it and the files it names are now.
+/// Whether a hook of a project may run, with its current text and the current files it names.
 pub trait HookTrust: fmt::Debug + Send + Sync {
     fn may_run(&self, hook: &Hook) -> bool;
 }
 
-/// All hooks there are, of the user and of the project.
+/// All hooks of the user and of the project.
 #[derive(Clone, Debug)]
 pub struct Hooks {
     hooks: Vec<Hook>,
     machine: HookMachine,
     trust: Arc<dyn HookTrust>,
-    /// For each hook: whether nobody need be told that it does not run, or has been.
+    /// For each hook, whether the user was already notified that it does not run, or need not be.
     is_told: Arc<[AtomicBool]>,
-    /// The user wants none of them to run.
+    /// The user has disabled all hooks.
     disabled: bool,
     background: Arc<Background>,
 }
 
-/// With what hooks are run.
+/// The inputs of [`Hooks`].
 #[derive(Clone, Debug)]
 pub struct HookSetup {
     pub env: Env,
@@ -66,22 +66,22 @@ impl Hooks {
             disabled,
             background: Arc::default(),
         };
-        // What is not trusted from the start is told when the session begins.
+        // Hooks that are not trusted at the start are reported when the session begins.
         hooks.is_told = hooks.hooks.iter().map(|hook| AtomicBool::new(!hooks.trusts(hook))).collect();
         hooks
     }
 
-    /// Whether any would ever run.
+    /// Whether any hook can run.
     pub fn run_any(&self) -> bool {
         !self.disabled && self.hooks.iter().any(|hook| self.trusts(hook))
     }
 
-    /// Asked right before a hook runs: what it runs may have been changed since the session began.
+    /// Checked right before a hook runs, because its files may have changed since the session began.
     fn trusts(&self, hook: &Hook) -> bool {
         hook.source.level == Level::User || self.trust.may_run(hook)
     }
 
-    /// Which are left out because they are not trusted, as a sentence for the user.
+    /// A sentence for the user about hooks that are ignored because they are not trusted.
     pub fn untrusted(&self) -> Option<String> {
         let left: Vec<&Hook> = self.hooks.iter().filter(|hook| !self.disabled && !self.trusts(hook)).collect();
         let first = left.first()?;
@@ -96,7 +96,7 @@ impl Hooks {
         ))
     }
 
-    /// Every hook with where it comes from and whether it runs.
+    /// Lists every hook with its source and whether it runs.
     pub fn listing(&self) -> String {
         if self.hooks.is_empty() {
             return "no hooks are set up\nhint: docs/hooks.md tells how".to_owned();
@@ -158,7 +158,7 @@ impl Hooks {
         settled(answers)
     }
 
-    /// The hooks an event is for, each command once, and what is to be told of those that are no longer trusted.
+    /// The hooks for an event, each command once, and notices about those that are no longer trusted.
     fn chosen<'a>(&'a self, told: &HookInput<'_>, cwd: &Path) -> (Vec<ChosenHook<'a>>, Vec<String>) {
         let mut chosen: Vec<ChosenHook<'_>> = Vec::new();
         let mut changed = Vec::new();
@@ -185,7 +185,7 @@ impl Hooks {
         chosen.hook.condition.as_deref().is_none_or(|rule| condition::fits(rule, input, &chosen.place.cwd, home))
     }
 
-    /// Says so where it cannot be.
+    /// Starts a background hook. Returns an answer with the reason if that is not possible.
     fn start_beside(&self, chosen: &ChosenHook<'_>, input: &Value) -> Option<HookAnswer> {
         let (machine, hook, place) = (self.machine.clone(), chosen.hook.clone(), chosen.place.clone());
         let input = input.clone();
@@ -199,7 +199,7 @@ impl Hooks {
 
     async fn one(&self, chosen: &ChosenHook<'_>, input: &Value, point: &HookPoint<'_>) -> HookAnswer {
         let mut answer = answered(&self.machine, chosen.hook, &chosen.place, input).await;
-        // Into our shape at once, while it is known what the hook was told.
+        // Converted to our format now, while the hook's input is known.
         if let (HookPoint::BeforeCall { call }, Some(updated)) = (point, answer.updated.take()) {
             let ours = Value::Object(call.arguments.clone());
             match shapes::amended(&call.name, &ours, &input["tool_input"], &updated) {
@@ -214,7 +214,7 @@ impl Hooks {
     }
 }
 
-/// Runs it and reads what it says.
+/// Runs the hook and parses its answer.
 async fn answered(machine: &HookMachine, hook: &Hook, place: &Where, input: &Value) -> HookAnswer {
     let name = name_of(hook);
     let bytes = format!("{input}\n").into_bytes();
@@ -224,13 +224,13 @@ async fn answered(machine: &HookMachine, hook: &Hook, place: &Where, input: &Val
     }
 }
 
-/// How the user is told of it.
+/// The name of the hook shown to the user.
 fn name_of(hook: &Hook) -> String {
     format!("the {} hook `{}`", hook.event.name(), short(&hook.command))
 }
 
-/// Of two that would run the same for a call only one does. One with less time, or for less, stands for no other: a
-/// project's could take the place of the user's guard.
+/// Whether two hooks would run the same for a call, so that only one of them runs. A hook with less time or a narrower
+/// condition does not replace another: a project's hook could replace the user's guard.
 fn is_same(known: &ChosenHook<'_>, hook: &Hook, project: &Path) -> bool {
     let (one, other) = (known.hook, hook);
     let key = |hook: &Hook| (hook.timeout, hook.condition.clone(), hook.in_background, hook.plugin.clone());
@@ -250,7 +250,7 @@ fn no_longer_trusted(hook: &Hook) -> String {
     )
 }
 
-/// Two hooks that want different arguments cannot both be obeyed.
+/// Combines the answers. If two hooks want different arguments, the call is blocked.
 fn settled(answers: Vec<HookAnswer>) -> HookReply {
     let (mut reply, mut updated) = answer::together(answers);
     updated.dedup();

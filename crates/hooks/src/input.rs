@@ -1,4 +1,4 @@
-//! What a hook is told on standard input, by Claude Code's names.
+//! The JSON that a hook gets on standard input, with Claude Code's names.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::event::HookEvent;
 use crate::outputs;
 use crate::shapes;
 
-/// What an event's hooks are chosen by and told.
+/// The data by which hooks are selected, and their input.
 pub(crate) struct HookInput<'a> {
     pub event: HookEvent,
-    /// What matchers are compared with.
+    /// The names that matchers are compared with.
     pub names: Vec<&'a str>,
-    /// One, or for a call that touches several files one for each of them.
+    /// One input, or one per file for a call that touches several files.
     pub inputs: Vec<Value>,
 }
 
@@ -47,7 +47,7 @@ fn permission_mode(scene: &HookScene) -> &'static str {
     }
 }
 
-/// What matchers are compared with.
+/// The names that matchers are compared with.
 pub(crate) fn names<'a>(point: &HookPoint<'a>) -> Vec<&'a str> {
     match point {
         HookPoint::BeforeCall { call } => shapes::names(&call.name),
@@ -72,7 +72,7 @@ fn besides(point: &HookPoint<'_>, scene: &HookScene) -> Vec<Value> {
                 let response = outputs::response(tool, &call["tool_input"], output);
                 if output.is_error {
                     call["error"] = response["text"].clone();
-                    // Nobody hears of a call that the user has ended.
+                    // Hooks are not run for a call that the user has aborted.
                     call["is_interrupt"] = false.into();
                 }
                 call["tool_response"] = response;

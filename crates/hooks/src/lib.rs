@@ -1,8 +1,8 @@
-//! Hooks: shell commands that users put around prompts, calls and sessions.
+//! Hooks: shell commands that users attach to prompts, calls and sessions.
 //!
-//! They are written as for Claude Code, in its settings files or in omp's. A hook is told of its event in JSON on
-//! standard input and answers by its exit code, or in JSON; [`Hooks`] runs those that an event is for, side by side, and
-//! puts their answers together. Hooks of a repository run only where the user trusts it.
+//! They use the format of Claude Code, in its settings files or in omp's. A hook gets its event as JSON on standard input
+//! and answers by its exit code, or in JSON; [`Hooks`] runs the hooks for an event concurrently and combines their answers.
+//! Hooks of a repository run only if the user trusts it.
 
 mod answer;
 mod background;

@@ -1,10 +1,10 @@
-//! Which of an event's hooks run: a name, several, a regular expression, or all.
+//! Selects the hooks of an event: by one name, several names, a regular expression, or all.
 
 use regex::{Regex, RegexBuilder};
 
-/// Longer ones are a mistake.
+/// Longer matchers are a mistake.
 const LONGEST: usize = 4 << 10;
-/// Bytes a compiled expression may take.
+/// Maximum bytes of a compiled expression.
 const LARGEST: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(crate) enum HookMatcher {
     All,
     /// `Edit` or `Edit|Write`.
     Names(Vec<String>),
-    /// Fits anywhere in the name, unless it is anchored.
+    /// Matches anywhere in the name, unless it is anchored.
     Pattern(Regex),
 }
 
@@ -37,7 +37,7 @@ impl HookMatcher {
             .map_err(|error| format!("its matcher `{text}` cannot be read: {}", problem(error)))
     }
 
-    /// Whether it is for something that goes by any of these names.
+    /// Whether it matches any of these names.
     pub fn fits(&self, names: &[&str]) -> bool {
         match self {
             HookMatcher::All => true,

@@ -1,10 +1,9 @@
-//! What a tool gave back, as Claude Code's hooks know it: the fields of its tools where ours say the same.
+//! The result of a tool in the format of Claude Code's hooks: with the fields of its tools, if ours have the same data.
 
 use omp_session::ToolOutput;
 use serde_json::{Value, json};
 
-/// `input` is the call in Claude's shape. The text that the model reads, and what the tool says besides, are always
-/// there.
+/// `input` is the call in Claude's format. The result always has the text for the model and the details of the tool.
 pub(crate) fn response(tool: &str, input: &Value, output: &ToolOutput) -> Value {
     let texts: Vec<&str> = output.content.iter().filter_map(|block| block.as_text()).collect();
     let text = texts.join("\n");
@@ -21,7 +20,7 @@ pub(crate) fn response(tool: &str, input: &Value, output: &ToolOutput) -> Value 
 fn as_claude_tells(tool: &str, input: &Value, text: &str, details: &Value) -> Value {
     let path = &input["file_path"];
     match tool {
-        // Both streams are one for our shell.
+        // Our shell has one stream for both.
         "bash" => json!({"stderr": "", "interrupted": false, "isImage": false}),
         "write" => {
             let kind = if details["created"] == true { "create" } else { "update" };

@@ -1,4 +1,4 @@
-//! From what was declared to hooks that can be run, with a sentence about what cannot.
+//! Turns declarations into hooks that can be run, with a sentence about each that cannot.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,42 +10,42 @@ use crate::condition;
 use crate::event::HookEvent;
 use crate::matcher::HookMatcher;
 
-/// Commands of one entry.
+/// Maximum commands of one entry.
 const MOST_COMMANDS: usize = 100;
 const LONGEST_COMMAND: usize = 64 << 10;
-/// Seconds a hook may take, whatever it says.
+/// Maximum time limit in seconds.
 const LONGEST_TIMEOUT: f64 = 3600.0;
 
 /// A command for an event.
 #[derive(Clone, Debug)]
 pub struct Hook {
     pub event: HookEvent,
-    /// As it was written.
+    /// The text as written.
     pub matcher: String,
     pub(crate) matches: HookMatcher,
     pub command: String,
     pub timeout: Duration,
     /// A rule that narrows the matcher: `Bash(git *)`.
     pub(crate) condition: Option<String>,
-    /// Nothing waits for it, and it decides nothing.
+    /// The session does not wait for it, and it decides nothing.
     pub in_background: bool,
-    /// What declares it.
+    /// Where it is declared.
     pub source: ItemSource,
-    /// What `$CLAUDE_PROJECT_DIR` is for it; `None` is the working folder.
+    /// The value of `$CLAUDE_PROJECT_DIR`; `None` means the working folder.
     pub(crate) project: Option<PathBuf>,
-    /// What `$CLAUDE_PLUGIN_ROOT` is for it, where it comes with a plugin.
+    /// The value of `$CLAUDE_PLUGIN_ROOT`, if the hook comes from a plugin.
     pub(crate) plugin: Option<PathBuf>,
 }
 
-/// What was declared, in its order.
+/// The declared hooks, in order.
 #[derive(Clone, Debug, Default)]
 pub struct ReadHooks {
     pub hooks: Vec<Hook>,
-    /// What is left out, in sentences for the user.
+    /// Sentences for the user about declarations that were left out.
     pub warnings: Vec<String>,
 }
 
-/// Items that are no shell hooks, such as modules for an extension system, are left to others.
+/// Items that are not shell hooks, such as modules for an extension system, are ignored here.
 pub fn read(declared: &[Declared]) -> ReadHooks {
     let mut found = ReadHooks::default();
     for item in declared {
@@ -107,7 +107,7 @@ fn unread_condition(path: &Path, event: HookEvent, why: &str) -> String {
     format!("{path}: the `if` of a hook of `{event}` cannot be read, so it runs whatever the call does: {why}")
 }
 
-/// With its command, how long it may take, and what it is for.
+/// Reads the command, the time limit and the condition.
 fn one(command: &Value, hook: Hook) -> Result<Hook, String> {
     match command.get("type").and_then(Value::as_str) {
         None | Some("command") => {}
@@ -144,7 +144,7 @@ fn one(command: &Value, hook: Hook) -> Result<Hook, String> {
     Ok(Hook { command: line, timeout, condition, ..hook })
 }
 
-/// A project's hooks mean the folder that brings them, wherever below it omp was started.
+/// For hooks of a project this is the folder that declares them, even if omp was started in a subfolder.
 fn project_of(item: &Declared) -> Option<PathBuf> {
     let folder = item.source.path.parent()?.parent()?;
     (item.source.level == Level::Project).then(|| folder.to_owned())

@@ -1,4 +1,5 @@
-//! Runs one hook: JSON in, exit code, output and complaints out, and nothing left of it afterwards.
+//! Runs one hook: JSON on standard input; exit code, output and error output as the result. Nothing keeps running
+//! afterwards.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,14 +8,14 @@ use omp_contain::Containment;
 use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, ProcessLimits, Shell};
 use omp_types::{Env, vars};
 
-/// Bytes that are kept of what a hook prints, and of what it complains.
+/// Maximum bytes kept of a hook's output, and of its error output.
 pub(crate) const MOST_OUTPUT: usize = 1 << 20;
 const MOST_COMPLAINTS: usize = 64 << 10;
 const CHUNK: usize = 16 << 10;
-/// How long complaints are waited for once the hook has ended.
+/// How long to wait for error output once the hook has exited.
 const LAST_WORDS: Duration = Duration::from_millis(150);
 
-/// With what hooks are run.
+/// The environment in which hooks are run.
 #[derive(Clone, Debug)]
 pub(crate) struct HookMachine {
     pub env: Env,
@@ -25,16 +26,16 @@ pub(crate) struct HookMachine {
 
 impl HookMachine {
     pub fn new(env: Env, containment: Containment) -> Self {
-        // Hooks are written for bash or sh, whatever shell the user types in.
+        // Hooks are written for bash or sh, whatever shell the user has.
         let without: Env = env.iter().filter(|(name, _)| *name != vars::SHELL.name).collect();
         Self { shell: Shell::choose(&without), env, containment }
     }
 }
 
-/// How a hook ended.
+/// The result of a hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HookRun {
-    /// `None` when its time was up.
+    /// `None` if it exceeded its time limit.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -42,12 +43,12 @@ pub(crate) struct HookRun {
     pub truncated: bool,
 }
 
-/// The folder it runs in, and the one it takes for the project.
+/// The working folder of the hook, and its project folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Where {
     pub cwd: PathBuf,
     pub project: PathBuf,
-    /// Of the plugin it comes with.
+    /// The folder of its plugin.
     pub plugin: Option<PathBuf>,
 }
 
@@ -69,7 +70,7 @@ pub(crate) async fn run(
     let containment = machine.containment.clone().for_command(command, &[]);
     let spawn = machine.shell.spawn(command, env, &containment).cwd(&place.cwd).limits(ProcessLimits::of_commands());
     let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
-    // Dropping the child when time is up kills all it has started.
+    // Dropping the child at the time limit kills all its descendants.
     match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {
         Ok(ran) => ran.map_err(|error| error.to_string()),
         Err(_) => Ok(HookRun::default()),
@@ -82,7 +83,7 @@ async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input
     let finished = {
         let feed = async move {
             let mut stdin = stdin;
-            // A hook need not read what it is told.
+            // A hook may ignore its input.
             let _ = stdin.write(input).await;
         };
         let listen = async {
@@ -90,7 +91,7 @@ async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input
             while let read @ 1.. = child.read(&mut buffer).await? {
                 said.add(&buffer[..read]);
             }
-            // It may close its output early and go on: its end counts.
+            // A hook may close its output early and keep running, so its exit is waited for.
             child.finish().await
         };
         let hear = async {
@@ -109,7 +110,7 @@ async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input
             }
         };
         if !heard {
-            // Something in the background may hold the pipe for ever.
+            // A background process may hold the pipe forever.
             let _ = tokio::time::timeout(LAST_WORDS, hear).await;
         }
         finished
@@ -118,7 +119,7 @@ async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input
     Ok(HookRun { code, stdout: said.text(), stderr: complained.text(), truncated })
 }
 
-/// The beginning of what comes.
+/// Keeps the beginning of an output.
 struct OutputHead {
     bytes: Vec<u8>,
     most: usize,

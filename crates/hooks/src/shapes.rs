@@ -1,16 +1,16 @@
-//! Calls as Claude Code's hooks know them: its names for tools and arguments, and the way back.
+//! Converts calls to the format of Claude Code's hooks, with its names for tools and arguments, and back.
 //!
-//! A hook that guards files looks at `file_path`. An edit of several files is told once for each of them, so that none
-//! slips by.
+//! A hook that guards files checks `file_path`. For an edit of several files hooks get one input per file, so that none is
+//! missed.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// Files of one call that hooks are told of one by one.
+/// Maximum files of one call for which hooks get separate inputs.
 pub(crate) const MOST_FILES: usize = 32;
 
-/// Claude's names for our tools. The first is the one that hooks are told.
+/// Claude's names for our tools. Hooks get the first one.
 const NAMES: &[(&str, &[&str])] = &[
     ("bash", &["Bash"]),
     ("edit", &["Edit", "MultiEdit"]),
@@ -28,13 +28,13 @@ const NAMES: &[(&str, &[&str])] = &[
     ("web_search", &["WebSearch"]),
 ];
 
-/// Every name by which a matcher may mean a tool, the one that hooks are told first.
+/// Every name by which a matcher may refer to a tool; the first is the one that hooks get.
 pub(crate) fn names(tool: &str) -> Vec<&str> {
     let theirs = NAMES.iter().find(|(ours, _)| *ours == tool).map(|(_, theirs)| *theirs).unwrap_or_default();
     theirs.iter().copied().chain([tool]).collect()
 }
 
-/// The arguments in Claude's shape: one, or one for each file.
+/// The arguments in Claude's format: one, or one per file.
 pub(crate) fn told(tool: &str, arguments: &Value, cwd: &Path) -> Vec<Value> {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     match tool {
@@ -77,7 +77,7 @@ fn list<'a>(arguments: &'a Value, key: &str) -> Vec<&'a str> {
     arguments.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Whichever way of editing is on: its files, and the texts where the arguments hold them as such.
+/// The files of an edit in any edit mode, and the texts if the arguments contain them.
 fn edits(arguments: &Value, cwd: &Path) -> Vec<Value> {
     if let Some(input) = arguments.get("input").and_then(Value::as_str) {
         return each(files_in(input), cwd, &json!({}));
@@ -102,7 +102,7 @@ fn edits(arguments: &Value, cwd: &Path) -> Vec<Value> {
     each(path.into_iter().chain(renamed).collect(), cwd, &besides)
 }
 
-/// `[path#TAG]` and `¶path#TAG` of one way of editing, `*** Update File: path` and `*** Move to: path` of another.
+/// Finds `[path#TAG]` and `¶path#TAG` of one edit mode, `*** Update File: path` and `*** Move to: path` of another.
 fn files_in(input: &str) -> Vec<&str> {
     let named = input.lines().filter_map(|line| {
         let line = line.trim_start_matches('\u{feff}').trim_end();
@@ -140,14 +140,14 @@ fn each(paths: Vec<&str>, cwd: &Path, besides: &Value) -> Vec<Value> {
     all.iter().map(one).collect()
 }
 
-/// The path in full, as Claude tells it; addresses as they are.
+/// The absolute path, as in Claude Code; addresses are not changed.
 fn full(path: Option<&str>, cwd: &Path) -> Option<String> {
     let path = path?;
     if path.contains("://") {
         return Some(path.to_owned());
     }
     let joined = cwd.join(path);
-    // `./` and what `..` takes back say nothing.
+    // Removes `./` and resolves `..`.
     let mut plain = std::path::PathBuf::new();
     for part in joined.components() {
         match part {
@@ -159,7 +159,7 @@ fn full(path: Option<&str>, cwd: &Path) -> Option<String> {
     Some(plain.display().to_string())
 }
 
-/// `a.txt:10-20` is a part of `a.txt`.
+/// Removes a selector: `a.txt:10-20` is a part of `a.txt`.
 fn without_selector(path: &str) -> &str {
     let is_selector = |text: &str| {
         text == "raw"
@@ -175,7 +175,7 @@ fn without_selector(path: &str) -> &str {
     path
 }
 
-/// Our arguments with what a hook has changed in Claude's shape of them.
+/// Applies a hook's changes in Claude's format to our arguments.
 pub(crate) fn amended(tool: &str, arguments: &Value, told: &Value, updated: &Value) -> Result<Value, String> {
     let Value::Object(updated) = updated else { return Err("`updatedInput` must be an object".to_owned()) };
     if let Some(own) = updated.get("omp_input") {
@@ -191,7 +191,7 @@ pub(crate) fn amended(tool: &str, arguments: &Value, told: &Value, updated: &Val
 fn put(tool: &str, arguments: &mut Map<String, Value>, key: &str, value: &Value) -> Result<(), String> {
     let (key, value) = match (tool, key) {
         ("bash", "timeout") => ("timeout", json!(value.as_f64().map(|ms| ms / 1000.0))),
-        // Says what a call is for; ours have no such thing.
+        // Describes the purpose of a call; our tools have no such argument.
         ("bash", "description") => return Ok(()),
         ("bash", "run_in_background") => ("async", value.clone()),
         ("write" | "read", "file_path") => ("path", value.clone()),

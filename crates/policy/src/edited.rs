@@ -1,11 +1,11 @@
-//! Rules as the user has written them in the question: whether they can be read and speak of the call that is asked about.
+//! Rules that the user edited in an approval question: checks that they parse and apply to the call in question.
 
 use omp_agent::Effect;
 
 use crate::ApprovalRules;
 use crate::rule::{RuleLevel, RuleSource};
 
-/// A call, and the rules that count while it is asked about.
+/// A call, and the rules in force while the user is asked about it.
 #[derive(Clone, Debug)]
 pub struct EditedRules {
     rules: ApprovalRules,
@@ -36,7 +36,7 @@ impl EditedRules {
         }
     }
 
-    /// A rule besides those that cover the call already would change nothing.
+    /// Whether the edited rules add anything: rules that are already there would change nothing.
     fn is_needed(&self, with: &ApprovalRules) -> bool {
         with.iter().count() > self.rules.iter().count()
     }

@@ -1,6 +1,7 @@
-//! May a call run? The tool's own tier, the user's mode, the user's rule for that tool, the rules on what the call does.
+//! Decides whether a call may run, from the tool's own tier, the user's mode, the user's rule for that tool, and the rules
+//! on what the call does.
 //!
-//! A repository's settings can only tighten: what they ask for is taken when it is stricter than the user's own choice.
+//! A repository's settings can only tighten: they apply if they are stricter than the user's own choice.
 
 mod edited;
 mod offer;
@@ -24,7 +25,7 @@ pub use settings::POLICY_SETTINGS;
 
 use rules::Ruling;
 
-/// What runs without a question.
+/// What runs without asking the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalMode {
@@ -53,7 +54,7 @@ pub struct Policy {
     pub rules: ApprovalRules,
 }
 
-/// What to do with one call, and who says so.
+/// The decision about one call, and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub kind: VerdictKind,
@@ -106,7 +107,7 @@ impl Policy {
         Self { mode: user_mode.max(project_mode), tools, ..Self::default() }
     }
 
-    /// What forbids comes first, then what has to be asked, then what is allowed, then the mode.
+    /// Checks in this order: what is denied, what has to be asked, what is allowed, the mode.
     pub fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
         let own = self.tools.get(tool);
         let setting = format!("tools.approval.{tool}");
@@ -170,7 +171,7 @@ impl ApprovalMode {
     }
 }
 
-/// Values that are no rule are ignored, as the reference does.
+/// Values that are not rules are ignored, as in the reference implementation.
 fn rules(value: Option<BTreeMap<String, serde_json::Value>>) -> BTreeMap<String, ToolPolicy> {
     let entries = value.into_iter().flatten();
     entries.filter_map(|(tool, rule)| Some((tool, serde_json::from_value(rule).ok()?))).collect()

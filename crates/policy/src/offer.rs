@@ -1,4 +1,4 @@
-//! What "always" would write: rules that cover a call and as little else as can be said.
+//! The rules that "always" would write: they cover the call and as little else as possible.
 
 use std::path::Path;
 
@@ -9,25 +9,26 @@ use omp_stdx::sanitize::on_one_line;
 use crate::Policy;
 use crate::paths::RulePlaces;
 
-/// A call with more parts than this is not made a rule of.
+/// No rules are offered for a call with more parts than this.
 const MOST_RULES: usize = 8;
-/// A rule nobody can read is none that somebody should agree to.
+/// The user should not agree to a rule that is too long to read.
 const LONGEST_RULE: usize = 400;
 
-/// Rules that belong together: all are written, or none.
+/// Rules that belong together: either all are written, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleOffer {
     pub rules: Vec<String>,
 }
 
 impl RuleOffer {
-    /// As a person reads it, on one line.
+    /// One line of text for the user.
     pub fn text(&self) -> String {
         on_one_line(&self.rules.join(", ")).into_owned()
     }
 }
 
-/// The narrowest first. None for what has to be looked at every time, and for what cannot be told beforehand.
+/// The offers, the narrowest first. Empty for calls that have to be checked every time, and for those whose effects are
+/// unknown.
 pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer> {
     if approval.force_prompt {
         return Vec::new();
@@ -60,7 +61,7 @@ pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer
     offers
 }
 
-/// `bash` does anything, so what it does has to be known.
+/// `bash` can do anything, so its effects have to be known.
 fn whole_tool(tool: &str) -> Vec<RuleOffer> {
     let rule = match tool.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
         Some((server, name)) => format!("mcp({server}/{name})"),
@@ -80,12 +81,12 @@ fn rule_for(effect: &Effect, narrow: bool, places: &RulePlaces) -> Option<String
     }
 }
 
-/// The command itself, or all that begins with its program and subcommand.
+/// The exact command, or everything that begins with its program and subcommand.
 fn run_rule(words: &[String], narrow: bool) -> String {
     let subcommand = words.get(1).is_some_and(|word| is_subcommand(word));
     let taken = if narrow { words.len() } else { 1 + usize::from(subcommand) };
     let said: Vec<String> = words.iter().take(taken).map(|word| quoted(word)).collect();
-    // Interpreters run whatever their arguments say: beginning with one means nothing.
+    // Interpreters run whatever their arguments say, so a rule on the program alone would be meaningless.
     let means_nothing = taken == 1 && runs_anything(&words[0]);
     match narrow {
         true => format!("bash({})", said.join(" ")),

@@ -1,6 +1,6 @@
-//! Rules on files: a glob against the real path, from the workspace, from `~/` or absolute.
+//! Rules on files: a glob matched against the real path, relative to the workspace, in `~/` or absolute.
 //!
-//! An allow is read narrowly and a rule that forbids widely: where a spelling could mean two places, the first covers
+//! An allow rule is interpreted narrowly and a deny rule widely: if a spelling could mean two paths, the first covers only
 //! the certain one and the second both.
 
 use std::path::{Component, Path, PathBuf};
@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use omp_types::{AccessMap, ContainMode, folded_path};
 
-/// Where paths of rules begin.
+/// The base folders for paths in rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RulePlaces {
-    /// The workspace with its links followed.
+    /// The workspace with links resolved.
     pub workspace: PathBuf,
-    /// Where commands begin, if that is not the workspace but a folder within it.
+    /// The folder in which commands start, if that is not the workspace but a folder within it.
     pub folder: Option<PathBuf>,
     pub home: Option<PathBuf>,
     /// Whether `A` and `a` are the same file.
@@ -35,7 +35,7 @@ impl RulePlaces {
         self
     }
 
-    /// Where paths begin that calls name.
+    /// The base folder for paths in calls.
     pub fn folder(&self) -> &Path {
         self.folder.as_deref().unwrap_or(&self.workspace)
     }
@@ -45,9 +45,9 @@ impl RulePlaces {
 pub(crate) struct PathPattern {
     allows: GlobSet,
     forbids: GlobSet,
-    /// The folders that what is forbidden certainly lies in.
+    /// The folders that certainly contain what is forbidden.
     bases: Vec<PathBuf>,
-    /// The folders of the patterns as the user meant them, without other readings.
+    /// The base folders of the patterns as the user meant them, without alternative interpretations.
     meant: Vec<PathBuf>,
 }
 
@@ -57,12 +57,12 @@ impl PathPattern {
         let own = placed(text, places)?;
         let mut wide = vec![own.clone()];
         if places.folder.is_some() {
-            // Who forbids a file may have named it from the folder that omp was started in.
+            // A deny rule may name a file relative to the folder that omp was started in.
             let workspace = places.folder().to_owned();
             wide.push(placed(text, &RulePlaces { workspace, folder: None, ..places.clone() })?);
         }
         if let Some(inside) = text.strip_prefix('/').filter(|inside| !inside.starts_with('/')) {
-            // Others read this as a path of the project.
+            // Other programs interpret this as a path in the project.
             wide.push(placed(inside, places)?);
         }
         if !text.trim_end_matches('/').contains('/') && !text.starts_with('~') {
@@ -72,14 +72,15 @@ impl PathPattern {
         let forbidden: Vec<String> =
             wide.iter().flat_map(|placed| [folder_of(placed), placed.glob(), below(placed)]).collect();
         let bases: Vec<PathBuf> = wide.into_iter().map(|placed| placed.base).collect();
-        // An absolute path is one of the project's only where the project has such a folder, or nobody else has.
+        // An absolute path is interpreted as one in the project only if the project has such a folder, or the root does
+        // not.
         let has = |root: &Path| first_part(text).is_some_and(|first| root.join(first).exists());
         let is_absolute = text.starts_with("//") || has(Path::new("/")) && !has(&places.workspace);
         let meant = if text.starts_with('/') && is_absolute { vec![own.base.clone()] } else { bases.clone() };
         Ok(Self { allows: set(&[own.glob()], false)?, forbids: set(&forbidden, places.folds_case)?, bases, meant })
     }
 
-    /// `real` has its links followed.
+    /// `real` has its links resolved.
     pub fn allows(&self, real: &Path) -> bool {
         !escapes(real) && self.allows.is_match(real)
     }
@@ -88,7 +89,7 @@ impl PathPattern {
         self.forbids.is_match(real)
     }
 
-    /// Whether what is forbidden lies below a folder.
+    /// Whether something forbidden is below a folder.
     pub fn is_below(&self, folder: &Path) -> bool {
         self.bases.iter().any(|base| base.starts_with(folder))
     }
@@ -99,14 +100,15 @@ impl PathPattern {
     }
 }
 
-/// Neither in what can be written nor above it. What is guarded there counts as writable: some of it is only put back.
+/// Whether the path is neither inside a writable folder nor above one. Guarded paths count as writable, because some of
+/// them are only restored afterwards.
 fn is_outside(base: &Path, map: &AccessMap) -> bool {
     let is_in = |one: &Path, other: &Path| Path::new(&*folded_path(one)).starts_with(&*folded_path(other));
     let mut roots = map.writable.iter().chain((map.mode != ContainMode::ReadOnly).then_some(&map.workspace));
     map.mode != ContainMode::Off && !roots.any(|root| is_in(base, root) || is_in(root, base))
 }
 
-/// The path with links followed as far as it exists.
+/// Resolves links as far as the path exists.
 fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     match there {
@@ -119,12 +121,12 @@ fn first_part(text: &str) -> Option<&str> {
     text.split('/').find(|part| !part.is_empty())
 }
 
-/// A path whose `..` were not resolved is no real path.
+/// A path with unresolved `..` is not a real path.
 fn escapes(path: &Path) -> bool {
     !path.is_absolute() || path.components().any(|part| matches!(part, Component::ParentDir))
 }
 
-/// A folder that is certain, and a glob below it.
+/// A fixed folder, and a glob below it.
 #[derive(Clone, Debug)]
 struct Placed {
     base: PathBuf,
@@ -140,7 +142,7 @@ impl Placed {
         }
     }
 
-    /// The pattern with links in its fixed part followed; `None` where that changes nothing.
+    /// The pattern with links in its fixed part resolved; `None` if that changes nothing.
     fn followed(&self) -> Option<Placed> {
         let base = self.base.canonicalize().ok().filter(|real| *real != self.base)?;
         Some(Placed { base, glob: self.glob.clone() })

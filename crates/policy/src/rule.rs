@@ -1,4 +1,4 @@
-//! One rule: `bash(git push *)`, `write(src/**)`, `mcp(server/tool)`, or the name of a tool for all it does.
+//! One rule: `bash(git push *)`, `write(src/**)`, `mcp(server/tool)`, or the name of a tool for all its calls.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use omp_types::AccessMap;
 
 use crate::paths::{PathPattern, RulePlaces};
 
-/// Longer text is no rule.
+/// Longer text is not a rule.
 const LONGEST: usize = 4096;
 
-/// What a rule says, the weakest first.
+/// The level of a rule, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleLevel {
     Allow,
@@ -42,7 +42,7 @@ impl RuleLevel {
 pub enum RuleSource {
     User,
     Project,
-    /// Said in this session and not kept.
+    /// Added in this session and not stored.
     Session,
 }
 
@@ -60,12 +60,12 @@ impl RuleSource {
 pub struct ApprovalRule {
     pub level: RuleLevel,
     pub source: RuleSource,
-    /// As it was written.
+    /// The text as written.
     pub text: String,
     subject: Subject,
 }
 
-/// Rules are what they were written as.
+/// Rules are equal if their text is.
 impl PartialEq for ApprovalRule {
     fn eq(&self, other: &Self) -> bool {
         (self.level, self.source, &self.text) == (other.level, other.source, &other.text)
@@ -82,14 +82,14 @@ impl fmt::Display for ApprovalRule {
 
 #[derive(Clone, Debug)]
 enum Subject {
-    /// Everything that these tools do.
+    /// All calls of these tools.
     Tools(Vec<String>),
-    /// Everything that tools with names of this beginning do.
+    /// All calls of tools whose names have this prefix.
     ToolsFrom(String),
     Run(CommandPattern),
     Read(PathPattern),
     Write(PathPattern),
-    /// In lower case; `*.` for all below.
+    /// In lower case; `*.` matches all subdomains.
     Host(String),
 }
 
@@ -102,7 +102,7 @@ impl ApprovalRule {
         Ok(Self { level, source, text: text.to_owned(), subject: subject(text, places)? })
     }
 
-    /// Whether this allow covers one effect of a call.
+    /// Whether this allow rule covers one effect of a call.
     pub(crate) fn allows(&self, tool: &str, effect: &Effect) -> bool {
         match (&self.subject, effect) {
             (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.allows(&told(words, *whole)),
@@ -114,7 +114,7 @@ impl ApprovalRule {
         }
     }
 
-    /// Whether this ask or deny speaks of a call that has this effect.
+    /// Whether this ask or deny rule applies to a call with this effect.
     pub(crate) fn forbids(&self, effect: &Effect) -> Forbids {
         let sure = |yes: bool| if yes { Forbids::Yes } else { Forbids::No };
         match (&self.subject, effect) {
@@ -122,24 +122,25 @@ impl ApprovalRule {
             (Subject::Run(_) | Subject::Write(_), Effect::Unknown(_)) => Forbids::Perhaps,
             (Subject::Read(pattern), Effect::Read(path)) => sure(pattern.forbids(path)),
             (Subject::Write(pattern), Effect::Write(path)) if pattern.forbids(path) => Forbids::Yes,
-            // A folder that is removed, moved or unpacked into takes what is in it along.
+            // Removing, moving or unpacking into a folder affects its content.
             (Subject::Write(pattern), Effect::Write(path)) if pattern.is_below(path) => Forbids::Perhaps,
             (Subject::Host(host), Effect::Connect { host: to }) => sure(is_host(host, to, true)),
             _ => Forbids::No,
         }
     }
 
-    /// Whether it is about writing files that nobody whom the map keeps can write.
+    /// Whether the rule is about writing files that the map already protects from every contained command.
     pub(crate) fn is_out_of_reach(&self, map: &AccessMap) -> bool {
         matches!(&self.subject, Subject::Write(pattern) if pattern.is_out_of_reach(map))
     }
 
-    /// Whether it is about a call with these effects, or may be: what only running decides is not excluded.
+    /// Whether the rule applies to a call with these effects, or may: effects that are only known at run time are not
+    /// excluded.
     pub fn may_concern(&self, tool: &str, effects: &[Effect]) -> bool {
         self.names(tool) || effects.iter().any(|effect| self.forbids(effect) != Forbids::No)
     }
 
-    /// Whether it is about all that the tool does.
+    /// Whether the rule applies to all calls of the tool.
     pub(crate) fn names(&self, tool: &str) -> bool {
         match &self.subject {
             Subject::Tools(tools) => tools.iter().any(|named| named == tool),
@@ -149,11 +150,11 @@ impl ApprovalRule {
     }
 }
 
-/// The words of a command as the shell reader has them; those that are not known show it by how they are written.
+/// The words of a command as the shell parser has them; unknown words are recognized by their spelling.
 fn told(words: &[String], whole: bool) -> Vec<ShellWord> {
     let is_open = |word: &str| word.is_empty() || word.contains(['$', '`', '*', '?', '[', '{', '~', '(', '\u{2026}']);
     let word = |word: &String| if !whole && is_open(word) { ShellWord::unknown(word) } else { ShellWord::known(word) };
-    // Of a command that is not known at all nothing is excluded.
+    // For an unknown command nothing is excluded.
     let nothing = words.is_empty().then(|| ShellWord::unknown("\u{2026}"));
     words.iter().map(word).chain(nothing).collect()
 }
@@ -188,7 +189,7 @@ fn check_name(name: &str) -> Result<&str, String> {
     }
 }
 
-/// Other agents' names of tools mean ours.
+/// Maps tool names of other agents to ours.
 fn whole_tool(name: &str) -> Subject {
     if let Some(server) = name.strip_prefix("mcp__")
         && (!server.contains("__") || server.ends_with("__*"))
@@ -227,7 +228,7 @@ fn host(inside: &str) -> Result<Subject, String> {
     }
 }
 
-/// `wide`: names below the host count too.
+/// `wide`: subdomains of the host count too.
 fn is_host(rule: &str, host: &str, wide: bool) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     match rule.strip_prefix("*.") {

@@ -1,4 +1,4 @@
-//! All rules together: deny beats ask beats allow, and an allow has to cover every effect of the call.
+//! All rules together: deny beats ask beats allow, and allow rules have to cover every effect of the call.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -22,25 +22,25 @@ const MOST: usize = 2000;
 pub struct ApprovalRules {
     list: Vec<ApprovalRule>,
     places: RulePlaces,
-    /// What keeps the calls that are judged, whatever they do.
+    /// The access map that restricts the calls, whatever they do.
     map: Option<Arc<AccessMap>>,
 }
 
-/// A line of the settings that is no rule.
+/// A line of the settings that is not a valid rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleProblem {
-    /// What and why, and a `hint:`.
+    /// The problem and its reason, with a `hint:`.
     pub told: String,
-    /// Ignoring the rule would allow more than the user wanted.
+    /// Whether ignoring the rule would allow more than the user wanted.
     pub loosens: bool,
 }
 
-/// What the rules say of a call.
+/// The result of the rules for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ruling<'a> {
     Deny(&'a ApprovalRule),
     Ask(&'a ApprovalRule),
-    /// Whether the rule speaks of the call cannot be told before it runs.
+    /// Whether the rule applies to the call is not known before it runs.
     Unclear(&'a ApprovalRule),
     /// Each effect is covered by one of these.
     Allow(Vec<&'a ApprovalRule>),
@@ -52,14 +52,14 @@ impl ApprovalRules {
         Self { list: Vec::new(), places, map: None }
     }
 
-    /// Sets the access map under which calls run: what it denies cannot break a rule.
+    /// Sets the access map under which calls run: a call cannot break a rule about what the map denies.
     #[must_use]
     pub fn within(mut self, map: Arc<AccessMap>) -> Self {
         self.map = Some(map);
         self
     }
 
-    /// A project can forbid and have asked; only the user allows.
+    /// A project's rules can deny and ask; only the user's rules can allow.
     pub fn from_settings(settings: &Settings, places: RulePlaces) -> (Self, Vec<RuleProblem>) {
         let mut rules = Self::new(places);
         let mut problems = Vec::new();
@@ -95,7 +95,7 @@ impl ApprovalRules {
         Ok(())
     }
 
-    /// Takes out every rule that is written like this.
+    /// Removes every rule with this text.
     pub fn remove(&mut self, level: RuleLevel, text: &str) -> bool {
         let before = self.list.len();
         self.list.retain(|rule| !(rule.level == level && rule.text == text && rule.source != RuleSource::Project));
@@ -128,7 +128,7 @@ impl ApprovalRules {
         }
     }
 
-    /// The rule of a level that speaks of the call, and whether that is sure.
+    /// The rule of a level that applies to the call, and whether that is certain.
     pub(super) fn speaks(&self, level: RuleLevel, tool: &str, effects: &[Effect]) -> Option<(&ApprovalRule, bool)> {
         let mut perhaps = None;
         let behind_links = self.behind_links(effects);
@@ -138,7 +138,7 @@ impl ApprovalRules {
             }
             for effect in effects.iter().chain(&behind_links) {
                 match rule.forbids(effect) {
-                    // Whatever it does, it cannot do this.
+                    // Whatever the call does, the map prevents it from breaking this rule.
                     Forbids::Perhaps if matches!(effect, Effect::Unknown(_)) && self.is_out_of_reach(rule) => {}
                     Forbids::Yes => return Some((rule, true)),
                     Forbids::Perhaps => perhaps = perhaps.or(Some((rule, false))),
@@ -167,7 +167,7 @@ impl ApprovalRules {
         effects.iter().filter_map(real).collect()
     }
 
-    /// The allows that cover all of the call together. Reading is free in every mode and needs none.
+    /// The allow rules that together cover the whole call. Reading is allowed in every mode and needs none.
     pub(super) fn covered(&self, tool: &str, effects: &[Effect]) -> Option<Vec<&ApprovalRule>> {
         let allows = || self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
         if let Some(rule) = allows().find(|rule| rule.names(tool)) {
@@ -187,8 +187,8 @@ impl ApprovalRules {
         (!by.is_empty()).then_some(by)
     }
 
-    /// Files of the workspace that are written by a program whose very purpose that is: who allows `cp` means this.
-    /// What lies elsewhere, and what only an option writes (`sort -o`), needs a rule of its own.
+    /// Files in the workspace written by a program whose purpose is to write them: a rule that allows `cp` includes this.
+    /// Files elsewhere, and files that only an option writes (`sort -o`), need a rule of their own.
     pub(crate) fn meant(&self, effects: &[Effect]) -> BTreeSet<PathBuf> {
         let mut files = BTreeSet::new();
         for effect in effects {
@@ -211,14 +211,14 @@ impl ApprovalRules {
         files
     }
 
-    /// Whether an allow covers the effect already.
+    /// Whether an allow rule already covers the effect.
     pub(crate) fn covers(&self, tool: &str, effect: &Effect) -> bool {
         let mut allows = self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
         allows.any(|rule| rule.allows(tool, effect))
     }
 }
 
-/// Reading, and what containment asks about by itself.
+/// Reading, and effects that containment asks about by itself.
 pub(super) fn is_free(effect: &Effect) -> bool {
     matches!(effect, Effect::Read(_) | Effect::Follow { .. } | Effect::Use(_))
 }
@@ -236,7 +236,7 @@ fn lexical(path: &Path) -> PathBuf {
     plain
 }
 
-/// Whether it does nothing but start another command of the same call, with no more rights than that has alone.
+/// Whether the effect only starts another command of the same call, without giving it more rights.
 fn only_starts(effect: &Effect, all: &[Effect]) -> bool {
     let Effect::Run { words, whole: true } = effect else { return false };
     let starts = |other: &Effect| match other {

@@ -1,9 +1,9 @@
-//! The settings of approval.
+//! The settings for approval.
 
 use omp_types::Setting;
 use omp_types::SettingKind::{List, MapOf, OneOf};
 
-/// A project's `tools.approval…` may only be stricter: see [`crate::Policy`].
+/// A project's `tools.approval…` can only be stricter: see [`crate::Policy`].
 pub const POLICY_SETTINGS: &[Setting] = &[
     Setting::new(
         "Approval",

@@ -1,5 +1,6 @@
-//! A program that has an agent inside: its own model, its own tool, no files. `cargo run -p omp-session --example embed`
-//! runs it. The model here is a few lines that pretend; `omp_llm::Providers` is the real thing behind the same trait.
+//! A program that embeds an agent with its own model and its own tool and without files. Run it with `cargo run -p
+//! omp-session --example embed`. The model here is scripted; `omp_llm::Providers` implements the same trait with real
+//! providers.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,7 +19,7 @@ use omp_view::{Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A tool of this program's own: adds two numbers.
+/// A tool defined by this program: adds two numbers.
 struct Add;
 
 #[derive(Deserialize, JsonSchema)]
@@ -55,7 +56,7 @@ impl Tool for Add {
     }
 }
 
-/// A model of this program's own: calls the tool, then says what came of it.
+/// A model defined by this program: calls the tool, then reports its result.
 struct Pretender;
 
 impl Llm for Pretender {
@@ -77,7 +78,7 @@ impl Llm for Pretender {
     }
 }
 
-/// An answer that is complete already.
+/// An answer that is already complete.
 struct Spoken(MessageBuilder);
 
 impl Stream for Spoken {
@@ -143,7 +144,7 @@ pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>>
             _ => {}
         }
     }
-    // The actor ends with the last handle.
+    // The actor ends when the last handle is dropped.
     drop((session, events));
     actor.await?;
     Ok(())

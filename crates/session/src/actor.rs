@@ -1,4 +1,4 @@
-//! The one task that owns the conversation: takes commands, runs prompts, retries failures.
+//! The actor task that owns the conversation: takes commands, runs prompts, retries failures.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -45,16 +45,16 @@ impl Drop for Actor {
     }
 }
 
-/// Which model answers, and how.
+/// The model that answers, and its parameters.
 pub(crate) struct Models {
     pub current: Arc<Model>,
     pub thinking: ThinkingLevel,
 }
 
-/// What keeps a run within bounds.
+/// Limits of a run.
 pub(crate) struct Guard {
     pub retry: RetryPolicy,
-    /// Thinking levels that a model does not take, which the user was told of.
+    /// Model and level pairs for which the user was already notified that the model does not support the thinking level.
     pub told_levels: Vec<(String, ThinkingLevel)>,
     max_turns: u32,
 }
@@ -133,7 +133,7 @@ impl Actor {
         self.control.end(reason).await;
     }
 
-    /// Features that have something to do at the start are waited for; commands are heard meanwhile.
+    /// Waits for features that do work at the session start, and keeps handling commands meanwhile.
     async fn start(&mut self, inbox: &mut Inbox) {
         let control = self.control.clone();
         control.begin();
@@ -167,7 +167,7 @@ impl Actor {
             Command::Compact { instructions, reply } => drop(reply.send(self.compact(instructions, inbox).await)),
             Command::Handoff { focus, reply } => drop(reply.send(self.hand_off(focus, inbox).await)),
             Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
-            // Who asked may have gone away; the session has moved all the same.
+            // The sender may be gone; the session has moved regardless.
             Command::GoTo { leaf, note, reply } => drop(reply.send(self.go_to(leaf, note, inbox).await)),
             Command::SetModel(model) => self.set_model(model),
             Command::SetThinking(level) => self.set_thinking(level),
@@ -176,7 +176,8 @@ impl Actor {
                 self.control.set_tools(&source, tools);
                 self.publish(false);
             }
-            // The same whether something runs or not. A new command has to say where it belongs.
+            // These commands are handled the same way whether or not a prompt runs. A new command has to be added to one of
+            // the groups.
             at_once @ (Command::Abort
             | Command::AbortRetry
             | Command::Answer { .. }
@@ -194,7 +195,7 @@ impl Actor {
         }
     }
 
-    /// Runs one prompt while commands go on being heard. Without one, what was said last is asked again.
+    /// Runs one prompt while still handling commands. If `said` is empty, the last prompt is asked again.
     async fn prompt(&mut self, said: Vec<Arc<Message>>, inbox: &mut Inbox) {
         let control = self.control.clone();
         let cancel = control.begin();
@@ -205,7 +206,7 @@ impl Actor {
         let end = inbox.hearing(&control, work).await;
         let end = end.unwrap_or_else(|panic| run_end::after_panic(&*panic));
         self.end_run().await;
-        // Commands wait, but an abort gets through: nobody waits for this against their will.
+        // Commands are postponed here, except an abort, so the user can always cancel this wait.
         control.set_deaf(true);
         let since = inbox.put_off(&control);
         control.end_prompt().await;
@@ -221,7 +222,7 @@ impl Actor {
         control.idle(&end);
     }
 
-    /// The prompt, and again as often as it is to be repeated. Whatever ends it early ends that too.
+    /// Runs the prompt, and repeats it as often as requested. Anything that ends the prompt early also ends the repetition.
     async fn work(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.control.standing().said(&said);
         let chosen = self.control.standing().prepared.begin(&said);
@@ -232,7 +233,7 @@ impl Actor {
         end
     }
 
-    /// Another model answers, for this prompt alone: what the session has is given back.
+    /// Switches to another model for this prompt and returns the session's own models, to be restored afterwards.
     fn answer_by(&mut self, model: Arc<Model>, thinking: Option<ThinkingLevel>) -> Models {
         self.control.told.switch_to(&model);
         let thinking = thinking.unwrap_or(self.models.thinking);
@@ -242,7 +243,7 @@ impl Actor {
     }
 
     fn answer_as_before(&mut self, usual: Models, chosen: &Arc<Model>) {
-        // Where a larger sibling has taken the place of the other model, that stands in the file.
+        // If the run was promoted to a larger model, the file records that model, so the change back is recorded too.
         if !Arc::ptr_eq(&self.models.current, chosen) {
             self.control.recorder().model_changed(&usual.current);
         }
@@ -254,7 +255,7 @@ impl Actor {
     async fn say(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         let mut end = self.work_once(said, cancel.clone()).await;
         while self.goes_on(&end, &cancel) {
-            // Time may have run out, or the user may have ended it, since.
+            // The time limit may have passed, or the user may have ended the repetition, in the meantime.
             let Some(again) = self.control.standing().say_again(Instant::now()) else { break };
             let said = vec![again];
             self.control.standing().said(&said);
@@ -264,13 +265,13 @@ impl Actor {
         end
     }
 
-    /// Whether the prompt is said once more.
+    /// Whether the prompt is repeated.
     fn goes_on(&self, end: &RunEnd, cancel: &CancellationToken) -> bool {
         let is_done = *end == RunEnd::Finished && !cancel.is_cancelled();
         is_done && self.control.standing().again(Instant::now()).is_some()
     }
 
-    /// The prompt itself, with retries.
+    /// Runs the prompt once, with retries.
     async fn work_once(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.control.begin_run();
         let said = match self.control.hear(said).await {
@@ -302,7 +303,7 @@ impl Actor {
             };
             let need = self.need(&end, &cancel).filter(|_| recoveries < MOST_RECOVERIES);
             recoveries += u32::from(need.is_some());
-            // What is hardly going to help is tried before the end is told, which is the terminal one then.
+            // A recovery that will hardly help is tried before the end is reported; that end is then the terminal one.
             let hopeless = need.filter(|need| self.goes_on_after(*need) && !self.may_go_on_after(*need, &cancel));
             let mut recovered = match hopeless {
                 Some(need) => self.recover(need, &cancel).await,
@@ -348,7 +349,8 @@ impl Actor {
         self.tell(SessionEvent::AgentEnd { messages, is_terminal }).await;
     }
 
-    /// After a refusal: changes the conversation to one that may be taken. `false` when nothing can be done about it.
+    /// Removes the refused blocks from the conversation after a provider refused a request. Returns `false` if nothing can
+    /// be removed.
     fn leave_out_refused(&mut self, end: &RunEnd) -> bool {
         let RunEnd::Failed(error) = end else { return false };
         let mut refused = self.transcript.clone();
@@ -433,9 +435,9 @@ impl Actor {
         self.control.outlet.send(event).await;
     }
 
-    /// Takes a message into the conversation without asking for an answer.
+    /// Appends a message to the conversation without requesting an answer.
     async fn append(&mut self, message: Arc<Message>) {
-        // A full disk is told by the next prompt, which cannot be saved either.
+        // A full disk is reported by the next prompt, which cannot be saved either.
         if self.control.recorder().message(&message).is_err() {
             return;
         }
@@ -475,7 +477,7 @@ impl Actor {
     }
 }
 
-/// Gives each tool back what its last successful call of the conversation has left.
+/// Restores the state of each tool from its last successful call in the conversation.
 fn restore(tools: &[Arc<dyn AnyTool>], transcript: &Transcript) {
     for tool in tools {
         let name = tool.name();

@@ -1,4 +1,4 @@
-//! What a session's handles and its actor share: everything that must be reached while a prompt runs.
+//! State shared by a session's handles and its actor: everything that must be reachable while a prompt runs.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,17 +29,17 @@ use crate::spending::{RequestParts, Spending};
 use crate::standing::Standing;
 use crate::{Closed, Command};
 
-/// Messages that may wait for the next prompt; the oldest gives way.
+/// Messages that may wait for the next prompt; the oldest is dropped.
 const MAX_NEXT_TURN: usize = 64;
 
-/// The entry of a mode that the user has chosen: what is asked from then on depends on it.
+/// Type of the entry that records an approval mode chosen by the user.
 const MODE_ENTRY: &str = "approval_mode_change";
 
 pub(crate) struct Control {
     pub queues: Queues,
     pub desk: Arc<Desk>,
     pub outlet: Arc<Outlet>,
-    /// Hides secrets in what is kept, and knows them for the calls.
+    /// Replaces secrets by placeholders in everything that is stored, and restores them in calls.
     pub veil: Arc<Veil>,
     pub told: Told,
     pub llm: Arc<dyn Llm>,
@@ -51,34 +51,34 @@ pub(crate) struct Control {
     next_turn: Mutex<VecDeque<Arc<Message>>>,
     cancel: Mutex<Cancel>,
     snapshot: watch::Sender<Arc<Snapshot>>,
-    /// Whether failures are tried again.
+    /// Whether failures are retried.
     auto_retry: AtomicBool,
-    /// Whether a full context is shortened without being asked.
+    /// Whether a full context is compacted automatically.
     auto_compaction: AtomicBool,
     policy: Mutex<Policy>,
     approvals: Mutex<Approvals>,
     spending: Mutex<Spending>,
-    /// What takes part in the session, in this order.
+    /// The features of the session, in this order.
     pub features: Vec<Arc<dyn SessionFeature>>,
-    /// Whether somebody is there to answer.
+    /// Whether a user is there to answer questions.
     pub attended: bool,
     pub waking: Waking,
-    /// For what goes on beside the conversation and has something to say.
+    /// Lets background tasks send commands.
     pub commands: mpsc::WeakSender<Command>,
-    /// What goes on beside the conversation; ends with the session.
+    /// Background tasks, which end with the session.
     background: Mutex<JoinSet<()>>,
-    /// So many commands wait that no more is heard.
+    /// Set while the postponed commands are at their limit and no further command is read.
     deaf: AtomicBool,
 }
 
-/// How the running prompt, or its wait before a retry, is ended early.
+/// Cancels the running prompt, or its wait before a retry.
 #[derive(Default)]
 struct Cancel {
     prompt: CancellationToken,
     retry: CancellationToken,
 }
 
-/// What a control is made of.
+/// The inputs of [`Control::new`].
 pub(crate) struct Parts {
     pub queues: Queues,
     pub system: SystemPrompt,
@@ -133,14 +133,14 @@ impl Control {
         }
     }
 
-    /// Goes on beside the conversation, at most until the session ends.
+    /// Runs a background task, at most until the session ends.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut background = lock(&self.background);
         while background.try_join_next().is_some() {}
         background.spawn(work);
     }
 
-    /// Ends what goes on beside the conversation.
+    /// Ends the background tasks.
     pub fn end_background(&self) {
         lock(&self.background).abort_all();
     }
@@ -157,7 +157,7 @@ impl Control {
         lock(&self.spending)
     }
 
-    /// What the next request would consist of besides the conversation.
+    /// The parts of the next request apart from the conversation.
     pub fn would_ask(&self, now: &Snapshot) -> RequestParts {
         RequestParts {
             model: now.model.clone(),
@@ -169,13 +169,13 @@ impl Control {
         }
     }
 
-    /// An answer that is no part of the conversation costs all the same.
+    /// Accounts for an answer that is not part of the conversation.
     pub fn spent_beside(&self, kind: &'static str, answer: &AssistantMessage) {
         self.spending().beside(kind, answer);
         self.tell_spending();
     }
 
-    /// Publishes tokens and cost so far in the snapshot.
+    /// Publishes the tokens and cost so far in the snapshot.
     pub fn tell_spending(&self) {
         let spending = self.spending();
         let (usage, account) = (spending.used(), Arc::new(spending.account()));
@@ -189,7 +189,7 @@ impl Control {
         Ok(())
     }
 
-    /// Gives a title to a session that has none.
+    /// Sets the title of a session that has none.
     pub fn rename_unnamed(&self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
         let mut recorder = self.recorder();
         if recorder.title().is_some() {
@@ -241,7 +241,8 @@ impl Control {
         lock(&self.messages).push(self.veil.hide_message(&message));
     }
 
-    /// Begins or ends plan mode, also for calls of the running prompt. The model is told with the next one.
+    /// Starts or ends plan mode, effective also for calls of the running prompt. The model is notified with the next
+    /// prompt.
     pub fn set_plan_mode(&self, on: bool) {
         let mut recorder = self.recorder();
         if recorder.plans() == on {
@@ -276,7 +277,7 @@ impl Control {
         lock(&self.next_turn).drain(..).collect()
     }
 
-    /// A new prompt begins; its token.
+    /// Starts a new prompt and returns its cancellation token.
     pub fn begin(&self) -> CancellationToken {
         let mut cancel = lock(&self.cancel);
         *cancel = Cancel::default();
@@ -295,12 +296,12 @@ impl Control {
         lock(&self.cancel).prompt.cancel();
     }
 
-    /// The token of the prompt that runs, or ran last.
+    /// The cancellation token of the running prompt, or of the last one.
     pub fn prompt_token(&self) -> CancellationToken {
         lock(&self.cancel).prompt.clone()
     }
 
-    /// A wait before a retry begins; its token.
+    /// Starts a wait before a retry and returns its cancellation token.
     pub fn begin_retry(&self) -> CancellationToken {
         let mut cancel = lock(&self.cancel);
         cancel.retry = cancel.prompt.child_token();
@@ -341,7 +342,7 @@ impl Control {
         lock(&self.approvals)
     }
 
-    /// Tells the user something that stops nothing.
+    /// Shows a notice to the user without waiting.
     pub fn tell(&self, notice: String) {
         self.outlet.offer(SessionEvent::Notice { source: "session", text: notice });
     }
@@ -372,7 +373,7 @@ impl Control {
         self.snapshot.send_modify(|snapshot| change(Arc::make_mut(snapshot)));
     }
 
-    /// Lets a prompt wait for the running work. It is given back where too many wait.
+    /// Queues a prompt behind the running work. Returns it if the queue is full.
     pub fn queue(&self, prompt: Prompt, push: impl FnOnce(&Queues, Arc<Message>) -> bool) -> Option<Prompt> {
         let message = self.standing().prepared.message(&prompt);
         if !push(&self.queues, message.clone()) {
@@ -383,7 +384,7 @@ impl Control {
         None
     }
 
-    /// Takes back what waits: none of it will be delivered.
+    /// Empties the queues and returns the prompts, which will not be delivered.
     pub fn unqueue(&self) -> Vec<Prompt> {
         let waited = self.queues.clear();
         let mut standing = self.standing();
@@ -391,7 +392,7 @@ impl Control {
     }
 }
 
-/// What the sources of a session bring: tools for the model, slash commands for the user.
+/// What the sources of a session offer: tools for the model, slash commands for the user.
 struct Offered {
     tools: Mutex<Tools>,
     commands: Mutex<Sources<Arc<dyn SlashCommand>>>,
@@ -416,7 +417,7 @@ impl Tools {
         tools
     }
 
-    /// Gives back the names of this source that others have already.
+    /// Replaces the tools of a source. Returns the names that are already taken by other sources.
     fn set(&mut self, source: &str, tools: Vec<Arc<dyn AnyTool>>) -> Vec<String> {
         self.sources.set(source, tools);
         let (kept, left_out) = self.sources.by_name(|tool| tool.name().into_owned());

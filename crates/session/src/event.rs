@@ -1,4 +1,4 @@
-//! What a session tells its front ends.
+//! Events that a session sends to its front ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::spending::{Account, Spent};
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
-    /// Anything of the loop but its end, which [`SessionEvent::AgentEnd`] tells with more knowledge.
+    /// Any event of the agent loop except its end, which [`SessionEvent::AgentEnd`] reports in more detail.
     Agent(AgentEvent),
     AgentEnd {
         messages: Vec<Arc<Message>>,
-        /// `false` when a retry follows, or the prompt once more.
+        /// `false` when a retry or a repetition of the prompt follows.
         is_terminal: bool,
     },
     RetryStart {
@@ -36,29 +36,30 @@ pub enum SessionEvent {
         attempt: u32,
         final_error: Option<String>,
     },
-    /// The model was reminded of something when it wanted to stop.
+    /// The model was given a reminder when it was about to stop.
     Reminded(Reminded),
-    /// The model broke rules. Where that stops its answer, this comes before the answer's end.
+    /// The model broke stream rules. If this stops its answer, the event comes before the answer's end.
     RulesFired(RulesFired),
     Question(Question),
-    /// A call was not run: it needs a yes, and nobody can be asked. Its result says the same to the model.
+    /// A call was not run because it needs approval and no user is attending. The model gets the same text as the result of
+    /// the call.
     Refused(Refused),
-    /// A prompt waits for the running work; so many do now.
+    /// A prompt was queued behind the running work; the event has the number of queued prompts.
     Queued {
         waiting: usize,
     },
-    /// A job in the background has ended; the model hears of it with its next request.
+    /// A background job has ended; the model is notified with its next request.
     JobEnded(JobEnded),
-    /// The provider refused something, which is left out of what is sent from now on.
+    /// The provider refused a block, which is left out of all further requests.
     Quarantined(Quarantined),
-    /// What an answer took, behind its end.
+    /// The cost of an answer, sent after the answer's end.
     Spent(Box<Spent>),
-    /// The conversation is being shortened.
+    /// A compaction of the conversation starts.
     CompactionStart {
         reason: CompactionReason,
         action: CompactionStrategy,
     },
-    /// It is shorter now, or stays as it is. From a `result` on, what is sent begins with something else.
+    /// A compaction ended. If it has a `result`, the beginning of the conversation that is sent has changed.
     CompactionEnd {
         reason: CompactionReason,
         action: CompactionStrategy,
@@ -66,28 +67,28 @@ pub enum SessionEvent {
         aborted: bool,
         will_retry: bool,
         error: Option<String>,
-        /// Why nothing had to be done.
+        /// Why no compaction was needed.
         skipped: Option<String>,
     },
-    /// Something the user should know.
+    /// A message for the user.
     Notice {
-        /// What tells it, in one word.
+        /// The component that sends it, in one word.
         source: &'static str,
         text: String,
     },
-    /// Nobody waits for the answer to this question any more.
+    /// The question no longer needs an answer.
     Dismissed {
         id: u64,
     },
-    /// A source of slash commands has brought others: [`crate::Session::commands`].
+    /// A source of slash commands has changed its commands: [`crate::Session::commands`].
     CommandsChanged,
     /// The session has a new title.
     Renamed {
         title: String,
     },
-    /// The conversation is another one now: the session went on from another entry of its file.
+    /// The conversation was replaced: the session continues from another entry of its file.
     Moved,
-    /// A prompt has been worked off, for good or ill.
+    /// A prompt has ended, whether it succeeded or not.
     Idle {
         end: RunEnd,
         /// Prompts that were queued for a run that failed or was aborted.
@@ -95,18 +96,18 @@ pub enum SessionEvent {
     },
 }
 
-/// What the model was reminded of.
+/// A reminder given to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reminded {
-    /// What reminds, such as `todo`.
+    /// The kind of the reminder, such as `todo`.
     pub kind: &'static str,
-    /// What is left, as the front ends of this kind know it.
+    /// The open items, in the format that front ends know for this kind.
     pub items: Value,
     pub attempt: u32,
     pub max_attempts: u32,
 }
 
-/// The session at one moment.
+/// The state of the session at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub session_id: String,
@@ -115,23 +116,23 @@ pub struct Snapshot {
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub running: bool,
-    /// Whether the running prompt has told its end and only puts its things away.
+    /// Whether the running prompt has reported its end and is only cleaning up.
     pub answered: bool,
     pub message_count: usize,
     pub queued: usize,
     pub modes: QueueModes,
     pub auto_retry: bool,
-    /// Whether the conversation is shortened without being asked.
+    /// Whether the conversation is compacted automatically.
     pub auto_compaction: bool,
-    /// Whether that is going on right now, or a branch being summed up.
+    /// Whether a compaction or a branch summary is in progress.
     pub compacting: bool,
-    /// Whether branches that are left are summed up (`branchSummary.enabled`).
+    /// Whether a summary is written for a branch that is left (`branchSummary.enabled`).
     pub sums_up_branches: bool,
     pub approval_mode: ApprovalMode,
-    /// Whether plan mode is on: nothing of the project changes.
+    /// Whether plan mode is on, in which nothing in the project changes.
     pub plans: bool,
-    /// Summed over everything asked in this process.
+    /// The usage of all requests made in this process.
     pub usage: Usage,
-    /// What the session has taken so far: by model, by turn, and what was lost.
+    /// The usage of the session so far: by model, by turn, and what lost caches have cost.
     pub spending: Arc<Account>,
 }

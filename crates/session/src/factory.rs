@@ -1,4 +1,4 @@
-//! Who makes further sessions out of what one was made of: what a tool holds to begin a sub-agent.
+//! Makes further sessions like the current one; a tool holds a factory to start sub-agents.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,28 @@ use omp_types::ThinkingLevel;
 
 use crate::OpenSession;
 
-/// Makes sessions of one folder. Its settings, rules, trust and containment were read once and are the same for all of
-/// them; recorder, model, tools and prompt are each session's own.
+/// Makes sessions for one folder. Settings, rules, trust and containment are read once and shared by all of them; each
+/// session has its own recorder, model, tools and prompt.
 pub trait SessionFactory: Send + Sync {
-    /// Makes a session and starts it. Nobody is asked anything in it. A problem is a sentence for the user.
+    /// Makes a session and starts it, unattended. An error is a sentence for the user.
     fn make(&self, wanted: SubSession) -> BoxFuture<'_, Result<OpenSession, String>>;
 }
 
-/// What a further session is to be like. What is `None` is as in a session that is begun by hand in this folder.
+/// Options of a further session. A field that is `None` has the same value as in a session that the user starts in this
+/// folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SubSession {
     /// A model by name or pattern, as `--model` takes it.
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
-    /// The names of its tools, of those that the run offers; an empty list is none.
+    /// Names of its tools, out of those that the run offers; an empty list means no tools.
     pub tools: Option<Vec<String>>,
-    /// Stands in place of the system prompt.
+    /// Replaces the system prompt.
     pub system_prompt: Option<String>,
-    /// Stands at the end of the system prompt.
+    /// Appended to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// Where its file is written. Without a folder it is kept nowhere.
+    /// The folder for its file. Without a folder the session is not saved.
     pub kept_in: Option<PathBuf>,
-    /// The session it belongs to, as its file names it.
+    /// The parent session, as recorded in the session file.
     pub parent: Option<String>,
 }

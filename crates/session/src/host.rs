@@ -1,5 +1,5 @@
-//! Who makes sessions. A front end that begins, resumes or forks sessions holds a host, and so need not know where the
-//! parts of a session come from.
+//! The factory of sessions. A front end that starts, resumes or forks sessions uses a host, and so does not depend on where
+//! the parts of a session come from.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{Safeguards, Session, SessionFactory, SessionHeader};
 
 pub trait SessionHost: Send + Sync {
-    /// Makes the session that is wished for and starts it. A problem is a sentence for the user; nothing was changed.
+    /// Makes the requested session and starts it. An error is a sentence for the user, and then nothing was changed.
     fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
         self.open_in(Editor::default(), wish)
     }
@@ -23,42 +23,42 @@ pub trait SessionHost: Send + Sync {
     /// Opens a session that uses the files and terminals of an editor.
     fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>>;
 
-    /// The models that can be used, in the order they are offered.
+    /// The available models, in display order.
     fn models(&self) -> Vec<Arc<Model>>;
 
-    /// Writes a session as one HTML file and returns where it is. Without `to` it is named after the session and stands
-    /// in its working folder.
+    /// Writes a session as one HTML file and returns its path. Without `to` the file is named after the session and written
+    /// to the session's working folder.
     fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String>;
 
-    /// Sessions of a folder, of all folders without one, newest first.
+    /// The sessions of a folder, or of all folders if `cwd` is `None`, newest first.
     fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String>;
 
-    /// Puts a session away that nobody has open, from where it can still be brought back for a while.
+    /// Removes a session that is not open; it can still be restored for a while.
     fn delete(&self, file: &Path) -> Result<(), String>;
 
-    /// Gives a title to a session that nobody has open.
+    /// Sets the title of a session that is not open.
     fn rename(&self, file: &Path, _title: &str) -> Result<(), String> {
         Err(format!("{} cannot be renamed from here", file.display()))
     }
 }
 
-/// Which session is wanted.
+/// The session to open.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
-    /// A new one; without `cwd` in the host's own folder.
+    /// A new session; without `cwd` in the host's own folder.
     New { cwd: Option<PathBuf>, parent: Option<String> },
-    /// The one in this file.
+    /// The session in this file.
     Resume { file: PathBuf, cwd: Option<PathBuf> },
-    /// A copy of the one in this file, artifacts included.
+    /// A copy of the session in this file, including its artifacts.
     Fork { file: PathBuf, cwd: Option<PathBuf> },
-    /// A new one that holds what another said up to an entry, `None` for nothing of it.
+    /// A new session with the conversation of another one up to an entry; `None` for an empty one.
     Branch { file: PathBuf, leaf: Option<EntryId> },
-    /// The one in this file, moved with all that belongs to it to another working folder. It must be closed
-    /// first. When this fails the file is where it was.
+    /// The session in this file, moved with all its files to another working folder. It must be closed first. On failure
+    /// the file stays at its old path.
     Move { file: PathBuf, cwd: PathBuf },
 }
 
-/// A session as a list shows it.
+/// A session in a list.
 #[derive(Clone, Debug)]
 pub struct SessionListing {
     pub id: String,
@@ -69,25 +69,25 @@ pub struct SessionListing {
     pub first_message: Option<String>,
 }
 
-/// A session that runs, with what a front end needs besides.
+/// A running session, with everything else a front end needs.
 pub struct OpenSession {
     pub session: Session,
-    /// Ends when the last handle is dropped; joining it waits until the session's processes are gone.
+    /// Ends after the last handle is dropped; joining it waits until the session's processes are gone.
     pub actor: JoinHandle<()>,
     pub header: SessionHeader,
     pub shell: Arc<dyn UserShell>,
-    /// Runs what the user types after `$`. `None` where there is no Python to be offered.
+    /// Runs what the user types after `$`. `None` if Python is not available.
     pub python: Option<Arc<dyn UserShell>>,
     /// `None` where the todo tool is off.
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
-    /// Makes further sessions from what this one was made of. `None` where the host makes none.
+    /// Makes further sessions with the same configuration. `None` if the host does not support that.
     pub factory: Option<Arc<dyn SessionFactory>>,
-    /// Things the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// What the user has something run by.
+/// The interpreter of a command that the user typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RanBy {
     /// `!`
@@ -96,9 +96,9 @@ pub enum RanBy {
     Python,
 }
 
-/// Runs what the user types after `!`, not what the model calls.
+/// Runs commands that the user types after `!`, not calls of the model.
 pub trait UserShell: Send + Sync {
-    /// `progress` is told the output as it comes.
+    /// `progress` receives the output as it arrives.
     fn run<'a>(
         &'a self,
         command: &'a str,
@@ -107,7 +107,7 @@ pub trait UserShell: Send + Sync {
     ) -> BoxFuture<'a, Result<ShellRun, String>>;
 }
 
-/// A finished command of the user's.
+/// A finished command of the user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShellRun {
     pub output: String,
@@ -115,19 +115,19 @@ pub struct ShellRun {
     pub exit_code: Option<i32>,
     pub cancelled: bool,
     pub truncated: bool,
-    /// The file that holds the whole output when it was truncated.
+    /// The artifact with the whole output, if the output was truncated.
     pub artifact_id: Option<String>,
-    /// What the user is to know besides.
+    /// Further messages for the user.
     pub notices: Vec<String>,
     pub took: Duration,
-    /// Where the shell stands now, where it is known.
+    /// The shell's current working folder, if known.
     pub working_dir: Option<PathBuf>,
-    /// Set where the output was truncated.
+    /// Set if the output was truncated.
     pub sizes: Option<OutputSizes>,
 }
 
 impl ShellRun {
-    /// The run as a message of the transcript. The model reads it with the next prompt, unless it is `excluded`.
+    /// The run as a message of the transcript. The model gets it with the next prompt, unless it is `excluded`.
     pub fn message(&self, ran_by: RanBy, typed: &str, excluded: bool) -> Message {
         let (role, named) = match ran_by {
             RanBy::Shell => ("bashExecution", "command"),
@@ -148,7 +148,7 @@ impl ShellRun {
     }
 }
 
-/// How much a command has printed, and how much of it is left. A line ends with a newline.
+/// The size of the whole output and of the part that was kept. A line ends with a newline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputSizes {
     pub total_lines: u64,
@@ -157,9 +157,9 @@ pub struct OutputSizes {
     pub shown_bytes: u64,
 }
 
-/// The task list, as front ends see and set it.
+/// The task list, which front ends can read and set.
 pub trait TodoBoard: Send + Sync {
-    /// The phases, as they stand in the file.
+    /// The phases, in the format of the session file.
     fn phases(&self) -> Value;
 
     fn set_phases(&self, phases: Value) -> Result<(), String>;

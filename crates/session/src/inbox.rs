@@ -1,4 +1,4 @@
-//! Commands that come while something runs: what can be done at once is done, the rest waits.
+//! Commands that arrive during a run: those that can be handled at once are, the others wait.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use tokio::sync::mpsc;
 use crate::control::Control;
 use crate::{Command, GoToError};
 
-/// Commands put off until the running prompt is done. Once there are so many, nothing more is heard, answers to
-/// questions included; only an abort gets through.
+/// Maximum commands postponed until the running prompt is done. Beyond this nothing is read, not even answers to questions;
+/// only an abort is handled.
 const MAX_POSTPONED: usize = 1024;
 
-/// The commands of a session, in the order they are worked off.
+/// The commands of a session, in the order in which they are handled.
 pub(crate) struct Inbox {
     commands: mpsc::Receiver<Command>,
     postponed: VecDeque<Command>,
@@ -23,12 +23,12 @@ impl Inbox {
         Self { commands, postponed: VecDeque::new() }
     }
 
-    /// One that was put off, if there is one.
+    /// The next postponed command, if there is one.
     pub fn postponed(&mut self) -> Option<Command> {
         self.postponed.pop_front()
     }
 
-    /// `None` when nobody is left to send any.
+    /// `None` when all senders are dropped.
     pub async fn next(&mut self) -> Option<Command> {
         match self.postponed() {
             Some(command) => Some(command),
@@ -40,7 +40,7 @@ impl Inbox {
         self.postponed.extend(commands);
     }
 
-    /// Goes on hearing commands while something takes its time.
+    /// Keeps handling commands while `work` runs.
     pub async fn hearing<T>(&mut self, control: &Control, work: impl Future<Output = T> + Unpin) -> T {
         tokio::pin!(work);
         let mut open = true;
@@ -61,7 +61,7 @@ impl Inbox {
         }
     }
 
-    /// What has come so far, to be put off. Of that an abort is heard at once.
+    /// Takes the commands received so far, to be handled later. An abort among them is handled at once.
     pub fn put_off(&mut self, control: &Control) -> Vec<Command> {
         let mut since = Vec::new();
         while since.len() < MAX_POSTPONED
@@ -76,7 +76,7 @@ impl Inbox {
     }
 }
 
-/// Handles a command while a prompt runs; what must wait for its end is given back.
+/// Handles a command while a prompt runs; returns it if it must wait for the end of the prompt.
 pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> {
     match command {
         Command::Abort => control.abort(),
@@ -97,7 +97,7 @@ pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> 
         Command::Steer(prompt) => return control.queue(prompt, Queues::steer).map(Command::Prompt),
         Command::FollowUp(prompt) => return control.queue(prompt, Queues::follow_up).map(Command::Prompt),
         Command::Compact { .. } => {
-            // It takes the place of work; hooks that only hear of the session's start are let finish.
+            // A compaction replaces running work, but hooks that run at the session's start are allowed to finish.
             let snapshot = control.snapshot();
             if snapshot.running || snapshot.compacting {
                 control.abort();

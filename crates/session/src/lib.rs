@@ -1,10 +1,10 @@
-//! The session: commands in, events out. Everything a front end needs and nothing of how it is drawn.
+//! The session: takes commands and emits events. It has everything a front end needs except the display.
 //!
-//! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes the
-//! file, `approvals` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is
-//! told, `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of
-//! [`SessionFeature`]s. It knows neither providers nor tools; both are handed in. Who needs more than one session holds a
-//! [`SessionHost`].
+//! [`Session`] is a cheap handle to one actor that owns the transcript. Its modules are split by noun: `recorder` writes
+//! the file, `approvals` decides about calls, `retry` about failures, `desk` about questions, `prompt` builds the system
+//! prompt, `control` holds the state that must be reachable while a prompt runs. [`SessionFeature`]s take part in its runs.
+//! The session depends on neither providers nor tools; both are passed in. A program that needs more than one session uses
+//! a [`SessionHost`].
 
 mod actor;
 mod approval;
@@ -41,7 +41,7 @@ use omp_view::{CallKind, View};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-// Modules are known by their own names, whichever folder they lie in.
+// Modules are imported under their own names, without their folder.
 use approval::{access, approvals, desk, refused, safeguards, web_address};
 use control::Control;
 use record::{recorder, resumed, secrets, stripped};
@@ -95,16 +95,16 @@ pub use time_limit::TimeLimit;
 pub use tree::{TreeError, TreeNode, tree_text};
 pub use web_address::WebAddress;
 
-/// Answers one prompt may take. High enough for real work, low enough to end a loop.
+/// Maximum answers to one prompt. High enough for real work, low enough to end a loop.
 const MAX_TURNS: u32 = 500;
 
-/// Commands that wait for the actor.
+/// Maximum commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
 
-/// Pause before an abort is sent again while work is still queued.
+/// Delay before an abort is sent again while work is still queued.
 const ABORT_AGAIN: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// What a session is made of.
+/// The inputs of a session.
 pub struct SessionOptions {
     pub llm: Arc<dyn Llm>,
     pub model: Arc<Model>,
@@ -112,36 +112,36 @@ pub struct SessionOptions {
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub system: SystemPrompt,
     pub recorder: Recorder,
-    /// Hides secrets in all that is written and told.
+    /// Replaces secrets by placeholders in everything that is written and sent.
     pub veil: Arc<Veil>,
-    /// What the session goes on with.
+    /// The state of the session that is resumed.
     pub resumed: Resumed,
-    /// How the session began; features and hooks are told.
+    /// How the session began; passed to features and hooks.
     pub begun: StartSource,
     pub policy: Policy,
     /// What calls may touch.
     pub access: Access,
-    /// Where rules are kept that the user gives; without it none of them outlives the session.
+    /// Stores the rules that the user adds; without it they end with the session.
     pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
     pub retry: RetryPolicy,
     pub cache: CacheRetention,
-    /// Where messages wait that are sent during a run, with their modes.
+    /// The queues for messages sent during a run, with their modes.
     pub queues: Queues,
-    /// Answers one prompt may take before it is stopped.
+    /// Maximum answers to one prompt.
     pub max_turns: u32,
-    /// Whether somebody is there to answer questions.
+    /// Whether a user is there to answer questions.
     pub attended: bool,
-    /// Which service tier is asked for, where the provider knows tiers.
+    /// The service tier to request, if the provider has tiers.
     pub tier: Option<ServiceTier>,
-    /// The state of the project, told with the first prompt.
+    /// Reads the state of the project, which is sent with the first prompt.
     pub look_around: Option<LookAround>,
-    /// What takes part in its runs, in this order: [`StandardFeatures::list`].
+    /// The features of the session, in this order: [`StandardFeatures::list`].
     pub features: Vec<Arc<dyn SessionFeature>>,
     pub compaction: CompactionOptions,
 }
 
 impl SessionOptions {
-    /// A new session without tools, with nobody there, that may touch everything and says what the model says.
+    /// Options for a new, unattended session without tools, with unrestricted access and without secrets to hide.
     pub fn new(llm: Arc<dyn Llm>, model: Arc<Model>, recorder: Recorder) -> Self {
         Self {
             llm,
@@ -178,18 +178,18 @@ pub enum Command {
     FollowUp(Prompt),
     /// Delivered together with the next prompt, before it.
     NextTurn(Arc<Message>),
-    /// Becomes part of the conversation without asking for an answer, after the running work.
+    /// Appends a message to the conversation without requesting an answer, after the running work.
     Append(Arc<Message>),
-    /// Asks again after a failure or an abort, without saying anything new.
+    /// Requests an answer again after a failure or an abort, without a new message.
     Retry,
     Abort,
-    /// Answered when everything that was sent before is done.
+    /// Replied to when all earlier commands are done.
     Settle(oneshot::Sender<()>),
-    /// A job has ended: an idle session goes on with that, unless the model knows it already.
+    /// A job has ended: an idle session continues, unless the model already knows of it.
     Wake,
-    /// Ends the wait before a retry: the failure stands.
+    /// Ends the wait before a retry; the failure is then final.
     AbortRetry,
-    /// Asks, where somebody is there, whether files are overwritten. Nobody waits for the answer.
+    /// Asks an attending user whether files may be overwritten. The sender does not wait for the answer.
     AskToOverwrite(FilesInTheWay),
     Answer {
         id: u64,
@@ -202,32 +202,34 @@ pub enum Command {
     SetInterruptMode(InterruptMode),
     SetAutoRetry(bool),
     SetAutoCompaction(bool),
-    /// From the next call on, also of the running prompt. The user's own word: settings only say how a session begins.
+    /// Effective from the next call on, also in the running prompt. Overrides the setting, which only gives the initial
+    /// mode.
     SetApprovalMode(ApprovalMode),
-    /// From the next call on. In plan mode the model looks around and writes a plan; it changes nothing else.
+    /// Effective from the next call on. In plan mode the model explores and writes a plan; it changes nothing else.
     SetPlanMode(bool),
-    /// What a source of tools brings now, in place of what it brought before, from the next prompt on. The session's own
-    /// are those of [`OWN_SOURCE`]; a name that another source has already is left out, and the user is told.
+    /// Replaces the tools of a source, from the next prompt on. The session's own tools have the source [`OWN_SOURCE`]. A
+    /// tool whose name is taken by another source is left out, and the user is notified.
     SetTools {
         source: String,
         tools: Vec<Arc<dyn AnyTool>>,
     },
-    /// Shortens the conversation; a run that goes on is aborted first. The answer is what is left, or a sentence.
+    /// Compacts the conversation; a running prompt is aborted first. The reply is the result, or an error as a sentence.
     Compact {
         instructions: Option<String>,
         reply: oneshot::Sender<Result<Compacted, String>>,
     },
-    /// Has a document written with which the conversation begins anew. The answer is the document, or a sentence.
+    /// Has the model write a handoff document with which the conversation starts over. The reply is the document, or an
+    /// error as a sentence.
     Handoff {
         focus: Option<String>,
         reply: oneshot::Sender<Result<String, String>>,
     },
-    /// Puts other words in the place of the last summary.
+    /// Replaces the text of the last summary.
     EditSummary {
         summary: String,
         reply: oneshot::Sender<Result<Compacted, String>>,
     },
-    /// Goes on from another entry of the file, `None` for before the first.
+    /// Moves to another entry of the file; `None` means before the first entry.
     GoTo {
         leaf: Option<EntryId>,
         note: BranchNote,
@@ -235,7 +237,7 @@ pub enum Command {
     },
 }
 
-/// Why the session stays where it is.
+/// Why the session did not move.
 #[derive(Debug, thiserror::Error)]
 pub enum GoToError {
     #[error("the session is working\nhint: wait for it, or abort it first")]
@@ -250,7 +252,7 @@ pub enum GoToError {
     NotSummarized(String),
     #[error("an extension has cancelled the move")]
     Vetoed,
-    /// In these words clients know it.
+    /// Clients match this exact text.
     #[error("Branch summary cancelled")]
     Cancelled,
     #[error(transparent)]
@@ -260,7 +262,7 @@ pub enum GoToError {
 /// A handle to a session. The actor ends when the last handle is dropped and its run is over.
 #[derive(Clone)]
 pub struct Session {
-    // Before the commands, so that the file is let go of by the time the actor learns that nobody is left.
+    // Declared before the commands, so that the file is released before the actor sees that all handles are gone.
     control: Arc<Control>,
     commands: mpsc::Sender<Command>,
 }
@@ -279,7 +281,7 @@ impl Session {
         (Self { commands, control }, task)
     }
 
-    /// Pictures of prompts are prepared first, so that no provider refuses them.
+    /// Sends a command. Images in prompts are converted first, so that no provider refuses them.
     pub async fn send(&self, command: Command) -> Result<(), Closed> {
         let aborts = matches!(command, Command::Abort);
         if aborts && self.control.is_deaf() {
@@ -287,14 +289,14 @@ impl Session {
         }
         let command = pictures::prepared(command, &self.control).await;
         self.commands.send(command).await.map_err(|_| Closed)?;
-        // Also where so many commands wait that this one would not be heard.
+        // Cancels directly if so many commands are postponed that the actor reads no more.
         if aborts && self.control.is_deaf() {
             self.control.abort();
         }
         Ok(())
     }
 
-    /// Aborts what runs and what was sent before, and waits until nothing of it is left.
+    /// Aborts the running work and all commands sent before, and waits until they are done.
     pub async fn abort_all(&self) -> Result<(), Closed> {
         let (reply, settled) = oneshot::channel();
         let wait = async {
@@ -304,63 +306,65 @@ impl Session {
         tokio::pin!(wait);
         loop {
             let snapshot = self.snapshot();
-            // Hooks that hear of the session's start are let finish.
+            // Hooks that run at the session's start are allowed to finish.
             if snapshot.running || snapshot.compacting {
                 self.control.abort();
             }
             tokio::select! {
                 biased;
                 settled = &mut wait => return settled,
-                // What waited behind an aborted run has begun meanwhile.
+                // Work that was queued behind the aborted run may have started meanwhile.
                 () = tokio::time::sleep(ABORT_AGAIN) => {}
             }
         }
     }
 
-    /// Every event from now on. The session waits for slow readers; one that is dropped is forgotten.
+    /// Subscribes to all events from now on. The session waits for slow readers; a dropped reader is removed.
     pub fn events(&self) -> mpsc::Receiver<SessionEvent> {
         self.control.outlet.subscribe()
     }
 
-    /// Subscribes without making the session wait: a slow reader loses events and is told how many.
+    /// Subscribes without making the session wait: a slow reader loses events and gets their number.
     pub fn observe(&self) -> Observer {
         self.control.outlet.observe()
     }
 
-    /// The state as of now.
+    /// The current state.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.control.snapshot()
     }
 
-    /// Waits until the state is as wished. Commands are obeyed one after the other, so one that was sent is not yet done.
+    /// Waits until the state satisfies the condition. Commands are handled in order, so a command that was sent may not be
+    /// done yet.
     pub async fn until(&self, wished: impl FnMut(&Snapshot) -> bool) -> Result<(), Closed> {
         self.control.until(wished).await
     }
 
-    /// Whether a prompt is worked on. One that has told its end is waited for: who heard that may go on.
+    /// Whether a prompt is running. A prompt that has already reported its end is waited for, so that a reader of that
+    /// event can continue.
     pub async fn works(&self) -> bool {
         let settled = self.until(|now| !now.running || !now.answered || now.compacting).await;
         settled.is_ok() && self.snapshot().running
     }
 
-    /// The messages of the user from which the conversation can be taken up anew, all branches, oldest first.
+    /// The messages of the user from which the conversation can be branched, of all branches, oldest first.
     pub fn branch_points(&self) -> Result<Vec<BranchPoint>, String> {
         let Some(source) = self.control.recorder().source() else { return Ok(Vec::new()) };
         let written = source.load_if_written().map_err(|error| error.to_string())?;
         Ok(written.map(|session| branch_points::branch_points(&session)).unwrap_or_default())
     }
 
-    /// The conversation as the model would be told it now.
+    /// The conversation as it would be sent to the model now.
     pub fn messages(&self) -> Vec<Arc<Message>> {
         self.control.messages()
     }
 
-    /// The entry that what comes next will follow. `None` before the first, and for a session without a file.
+    /// The entry that the next one will follow. `None` before the first entry, and for a session without a file.
     pub fn leaf(&self) -> Option<EntryId> {
         self.control.recorder().leaf()
     }
 
-    /// The folder it is about, as its header has it.
+    /// The working folder, from the session header.
     pub fn cwd(&self) -> String {
         self.control.recorder().header().cwd.clone()
     }
@@ -369,12 +373,12 @@ impl Session {
         self.control.tools()
     }
 
-    /// The slash commands of all sources, as of now. [`SessionEvent::CommandsChanged`] tells when they are others.
+    /// The current slash commands of all sources. [`SessionEvent::CommandsChanged`] reports changes.
     pub fn commands(&self) -> SlashCommands {
         self.control.commands()
     }
 
-    /// What a source of slash commands brings now, in place of what it brought before.
+    /// Replaces the slash commands of a source.
     pub fn set_commands(&self, source: &str, commands: Vec<Arc<dyn SlashCommand>>) {
         self.control.set_commands(source, commands);
     }
@@ -388,104 +392,104 @@ impl Session {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
     }
 
-    /// How a call looks. `None` for a tool that is not there.
+    /// The view of a call. `None` if the tool does not exist.
     pub fn view(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
         self.control.tools().view(tool, arguments, outcome)
     }
 
-    /// What sort of thing the calls of a tool do.
+    /// The kind of operation that the calls of a tool perform.
     pub fn call_kind(&self, tool: &str) -> CallKind {
         self.control.tools().kind(tool)
     }
 
-    /// What a call would do, as far as its arguments have arrived.
+    /// A preview of a call, based on the arguments that have arrived so far.
     pub fn preview(&self, tool: &str, call: ArrivingCall<'_>) -> Option<View> {
         secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, call)
     }
 
-    /// Goes on from another entry of the file; what was said after it stays in the file as a branch.
+    /// Moves to another entry of the file; the messages after it stay in the file as a branch.
     pub async fn go_to(&self, leaf: Option<EntryId>) -> Result<(), GoToError> {
         self.go_to_with(leaf, BranchNote::AsSet).await
     }
 
-    /// Goes to an entry and, if wanted, adds a summary of the branch that is left. An abort keeps the session where it is.
+    /// Moves to an entry and optionally adds a summary of the branch that is left. An abort cancels the move.
     pub async fn go_to_with(&self, leaf: Option<EntryId>, note: BranchNote) -> Result<(), GoToError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::GoTo { leaf, note, reply }).await?;
         answer.await.map_err(|_| Closed)?
     }
 
-    /// Whether going on from another entry leaves something behind that is not on the way to it.
+    /// Whether moving to the entry leaves entries that are not on the path to it.
     pub fn leaves_branch(&self, leaf: Option<&EntryId>) -> Result<bool, String> {
         let Some(source) = self.control.recorder().source() else { return Ok(false) };
         compacting::abandoned(&source, leaf).map(|left| !left.is_empty())
     }
 
-    /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.
+    /// Compacts the conversation to a summary and its newest messages. `instructions` tell the model what matters.
     pub async fn compact(&self, instructions: Option<String>) -> Result<Compacted, String> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Compact { instructions, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
     }
 
-    /// Has a document written with which the conversation begins anew. `focus` says what matters.
+    /// Has the model write a handoff document with which the conversation starts over. `focus` tells it what matters.
     pub async fn handoff(&self, focus: Option<String>) -> Result<String, String> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Handoff { focus, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
     }
 
-    /// What the model is told of what was taken out; `None` when nothing was.
+    /// The summary that replaces the compacted messages; `None` if nothing was compacted.
     pub fn summary(&self) -> Option<String> {
         omp_compaction::summary_in(&self.control.messages())
     }
 
-    /// Puts other words in the place of the summary.
+    /// Replaces the text of the summary.
     pub async fn edit_summary(&self, summary: String) -> Result<Compacted, String> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::EditSummary { summary, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
     }
 
-    /// This front end can show a run that nobody has asked for.
+    /// Declares that this front end can show a run that the user did not start.
     pub fn allow_waking(&self) {
         self.control.waking.allow();
     }
 
-    /// Answers a question from the conversation, which goes on without it. Nothing of it is kept.
+    /// Answers a question from the conversation without becoming part of it. Neither is stored.
     pub async fn ask_aside(&self, question: &str) -> Result<String, String> {
         let (control, llm) = (self.control.clone(), self.control.llm.clone());
         aside::ask(&control, &*llm, question).await
     }
 
-    /// The first answer to the next prompt has to call this tool.
+    /// Forces the first answer to the next prompt to call this tool.
     pub fn force_tool(&self, tool: Option<&str>) {
         self.control.standing().force(tool);
     }
 
-    /// Why it will end, for hooks that hear of the end. Said before the last handle is dropped.
+    /// Sets the reason that hooks get when the session ends. To be called before the last handle is dropped.
     pub fn ends_by(&self, reason: EndReason) {
         self.control.standing().end = reason;
     }
 
-    /// The user's own word: these limits hold for the session, and the run has none any more.
+    /// Sets the limits of the session, and removes those of the run, on behalf of the user.
     pub fn set_limits(&self, limits: BudgetLimits) {
         self.control.spending().set_limits(limits);
         self.control.tell_spending();
     }
 
-    /// Which service tier is asked for, where the provider knows tiers.
+    /// The service tier to request, if the provider has tiers.
     pub fn service_tier(&self) -> Option<ServiceTier> {
         self.control.standing().tier()
     }
 
-    /// From the next prompt on.
+    /// Effective from the next prompt on.
     pub fn set_service_tier(&self, tier: Option<ServiceTier>) {
         self.control.standing().set_tier(tier);
     }
 
-    /// The next prompt is said again whenever it is done, until the limit is reached, something fails or it is aborted.
-    /// `None` ends that.
+    /// Repeats the next prompt each time it is done, until the limit is reached, something fails or it is aborted. `None`
+    /// ends the repetition.
     pub fn repeat(&self, limit: Option<RepeatLimit>) {
         self.control.standing().repeat(limit, std::time::Instant::now());
     }
@@ -494,29 +498,29 @@ impl Session {
         self.control.standing().repeats()
     }
 
-    /// Messages that wait for the running work: steering first, then follow-ups.
+    /// Messages queued behind the running work: steering messages, then follow-ups.
     pub fn queued(&self) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
         self.control.queues.waiting()
     }
 
-    /// Takes the waiting messages back: none of them will be delivered.
+    /// Empties the queues and returns the prompts, which will not be delivered.
     pub fn unqueue(&self) -> Vec<Prompt> {
         self.control.unqueue()
     }
 
-    /// Whether there is a question that was not answered, so that [`Command::Retry`] has something to ask.
+    /// Whether the last message is unanswered, so that [`Command::Retry`] has something to ask.
     pub fn can_retry(&self) -> bool {
         history::is_unanswered(&self.control.messages())
     }
 
-    /// The entries of the session's file as a tree, in the order they are shown.
+    /// The entries of the session's file as a tree, in display order.
     pub fn tree(&self) -> Result<Vec<TreeNode>, TreeError> {
         let source = self.control.recorder().source().ok_or(TreeError::Unrecorded)?;
         let written = source.load_if_written()?;
         Ok(written.map(|session| tree::tree(&session, source.leaf.as_ref())).unwrap_or_default())
     }
 
-    /// The tree once for each filter; the file is read once.
+    /// One tree per filter; the file is read once.
     pub fn trees(&self, filters: &[TreeFilter]) -> Result<Vec<Vec<TreeNode>>, TreeError> {
         let source = self.control.recorder().source().ok_or(TreeError::Unrecorded)?;
         let entries = source.load_if_written()?.map(|session| session.tree(source.leaf.as_ref())).unwrap_or_default();
@@ -528,12 +532,12 @@ impl Session {
         self.control.rename(title, source)
     }
 
-    /// Names an entry, or takes its name away.
+    /// Sets or removes the label of an entry.
     pub fn label(&self, target: &EntryId, label: Option<&str>) -> Result<(), RecorderError> {
         self.control.recorder().label(target, label)
     }
 
-    /// Tells the user something that stops nothing. Who lags far behind misses it.
+    /// Shows a notice to the user without waiting. A reader that lags far behind misses it.
     pub fn tell(&self, notice: String) {
         self.control.tell(notice);
     }
@@ -543,12 +547,13 @@ impl Session {
         self.control.approvals().access.clone()
     }
 
-    /// The rules on what calls do, as they hold now.
+    /// The current approval rules.
     pub fn rules(&self) -> Vec<ApprovalRule> {
         self.control.policy().rules.iter().cloned().collect()
     }
 
-    /// From the next call on, and in the user's settings. A problem is a sentence for the user.
+    /// Adds a rule, effective from the next call on, and stores it in the user's settings. An error is a sentence for the
+    /// user.
     pub fn add_rule(&self, level: RuleLevel, rule: &str) -> Result<(), String> {
         approvals::add_rule(&self.control, level, rule)
     }
@@ -557,12 +562,12 @@ impl Session {
         approvals::remove_rule(&self.control, level, rule)
     }
 
-    /// What was decided about calls since the session was opened, the newest last.
+    /// The decisions about calls since the session was opened, oldest first.
     pub fn decisions(&self) -> Vec<Decided> {
         self.control.approvals().decided.iter().cloned().collect()
     }
 
-    /// Keeps data beside the conversation that the model does not see.
+    /// Writes data to the session file that the model does not see.
     pub fn note(&self, custom: Custom) -> Result<(), RecorderError> {
         self.control.recorder().note(custom)
     }

@@ -1,4 +1,5 @@
-//! Hands every event to every subscriber, in order. Front ends are waited for; observers lose what they do not read in time.
+//! Sends every event to every subscriber, in order. The session waits for front ends; observers lose events that they do
+//! not read in time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,24 +19,24 @@ const MAX_KEPT: usize = 1024;
 #[derive(Default)]
 pub(crate) struct Outlet {
     subscribers: Mutex<Vec<mpsc::Sender<SessionEvent>>>,
-    /// Made for the first observer.
+    /// Created for the first observer.
     observers: Mutex<Option<broadcast::Sender<SessionEvent>>>,
-    /// Nobody is told a secret.
+    /// Removes secrets from all events.
     veil: Arc<Veil>,
     run: Mutex<RunTold>,
 }
 
-/// Events of a session for somebody it never waits for, such as a viewer over a slow line.
+/// A subscription for which the session never waits, such as a viewer on a slow connection.
 pub struct Observer {
     events: broadcast::Receiver<SessionEvent>,
 }
 
-/// What an observer hears.
+/// An item that an observer receives.
 #[derive(Clone, Debug)]
 pub enum Observed {
     Event(Box<SessionEvent>),
-    /// So many events were lost here: the observer read too slowly. The snapshot and the messages of the session tell how
-    /// things stand now.
+    /// This many events were lost here because the observer read too slowly. The snapshot and the messages of the session
+    /// have the current state.
     Lost(u64),
 }
 
@@ -50,10 +51,10 @@ impl Observer {
     }
 }
 
-/// What subscribers have been told of the current prompt.
+/// What subscribers have been sent about the current prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunTold {
-    /// An `AgentStart` without its `AgentEnd`.
+    /// An `AgentStart` was sent without its `AgentEnd`.
     pub open: bool,
     /// The last `AgentEnd` was the terminal one.
     pub over: bool,
@@ -78,11 +79,11 @@ impl Outlet {
 
     fn show_observers(&self, event: &SessionEvent) {
         let mut observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner);
-        // With the last observer goes what is kept for them.
+        // The channel is dropped with its last observer.
         observers.take_if(|sender| sender.send(event.clone()).is_err());
     }
 
-    /// A prompt begins, of which nothing has been told.
+    /// A prompt starts; nothing about it was sent yet.
     pub fn begin_run(&self) {
         self.note_run(RunTold::default());
     }
@@ -116,7 +117,8 @@ impl Outlet {
         }
     }
 
-    /// Tells those who have room for it, without waiting: for news that can also be read from the snapshot.
+    /// Sends an event to subscribers that have room for it, without waiting: for changes that can also be read from the
+    /// snapshot.
     pub fn offer(&self, event: SessionEvent) {
         let event = secrets::hide_event(&self.veil, event);
         self.show_observers(&event);

@@ -1,4 +1,4 @@
-//! Between the loop and the world: saves first, tells second, and asks before a call runs.
+//! Connects the agent loop to the session: saves each event before it is sent, and decides about calls before they run.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::stripped;
 
 pub(crate) struct SessionPort<'a> {
     pub control: &'a Arc<Control>,
-    /// What the requests of the run consist of besides the conversation.
+    /// The parts of the run's requests apart from the conversation.
     pub asked: RequestParts,
     pub loans: Loans,
-    /// Keeps what is sent within the model's window.
+    /// Keeps requests within the model's context window.
     pub watch: Watch<'a>,
-    /// What features say behind the results of the turn.
+    /// Messages of features that come after the results of the turn.
     pub said: Vec<Arc<Message>>,
     /// The loop's end, held back until the session knows whether a retry follows.
     pub ended: Option<Vec<Arc<Message>>>,
 }
 
 impl SessionPort<'_> {
-    /// Whatever a reader may take for done is in the file before the reader hears of it.
+    /// Saves an event to the file before any reader gets it.
     fn save(&mut self, event: &AgentEvent) -> Result<(), Stop> {
         let saved = match event {
             AgentEvent::MessageEnd { message } => {
@@ -104,7 +104,7 @@ impl Port for SessionPort<'_> {
         secrets::take_in_outcome(&self.control.veil, kind, outcome);
         let said = self.control.after_call(outcome).await;
         self.said.extend(said.into_iter().map(Said::into_message));
-        // What hooks made of the call's files, such as a formatter, is the call's as well.
+        // Changes that hooks make to the call's files, such as formatting, count as changes of the call.
         self.control.after_change(&outcome.call_id).await;
     }
 
@@ -126,7 +126,7 @@ impl Port for SessionPort<'_> {
         self.control.before_request().map_err(stop)?.into_iter().for_each(|message| transcript.push_input(message));
         self.watch.before_request(self.control, transcript).await.map_err(stop)?;
         let end = self.control.weigh_request(&self.asked, transcript);
-        // Only the first answer has to call it.
+        // Only the first answer is forced to call the tool.
         self.asked.forced = false;
         Ok(end)
     }
@@ -158,7 +158,7 @@ impl Port for SessionPort<'_> {
     }
 }
 
-/// An answer that came through: the provider has taken the request.
+/// Whether the event is a successful answer, which shows that the provider accepted the request.
 fn is_taken(event: &AgentEvent) -> bool {
     let AgentEvent::MessageEnd { message } = event else { return false };
     message.as_assistant().is_some_and(|answer| !answer.failed())

@@ -1,4 +1,4 @@
-//! Prompts: what is said to the model, and what holds while a prompt that a command made is worked on.
+//! Prompts: messages to the model, and the limits that apply while a prompt made by a command runs.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,19 +9,19 @@ use omp_store::Custom;
 use omp_types::{Content, Message, Model, ThinkingLevel, ToolCall, UserMessage, text_of};
 use serde_json::{Value, json};
 
-/// The entry before a message that tells what was typed; the message is what became of it.
+/// Type of the entry before a message that records what the user typed; the message has the expanded text.
 pub(crate) const TYPED_ENTRY: &str = "slash_command";
-/// Prompts that may wait to be delivered: as many as both queues hold, and the one that runs. The oldest gives way.
+/// Prompts that may wait to be delivered: the capacity of both queues plus the running one. The oldest is dropped.
 const MAX_WAITING: usize = 2 * MAX_QUEUED + 1;
 
-/// Why a call must not run, in words for the model.
+/// Returns a reason, in words for the model, if a call must not run.
 pub type CallLimit = Arc<dyn Fn(&ToolCall) -> Option<String> + Send + Sync>;
 
-/// What is said to the model, with what a command prepared for it.
+/// A message to the model, with the data that a command prepared for it.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
     pub content: Vec<Content>,
-    /// Where it stands for something else that was typed.
+    /// Set if the prompt was expanded from something else that was typed.
     pub prepared: Option<Arc<Prepared>>,
 }
 
@@ -30,13 +30,13 @@ impl Prompt {
         vec![Content::text(text)].into()
     }
 
-    /// Puts more blocks behind what is there.
+    /// Appends content blocks.
     pub fn with(mut self, more: impl IntoIterator<Item = Content>) -> Self {
         self.content.extend(more);
         self
     }
 
-    /// What the user typed, and what was attached to it.
+    /// The text that the user typed, and its attachments.
     pub fn typed(&self) -> (String, &[Content]) {
         match &self.prepared {
             Some(prepared) => (prepared.typed.clone(), self.content.get(prepared.blocks..).unwrap_or_default()),
@@ -55,16 +55,16 @@ impl From<Vec<Content>> for Prompt {
     }
 }
 
-/// What belongs to a prompt that stands for what was typed.
+/// The data of a prompt that was expanded from typed text.
 #[derive(Clone)]
 pub struct Prepared {
     /// What the user typed.
     pub typed: String,
-    /// How many blocks of the prompt were made of that; the user attached the rest.
+    /// How many blocks of the prompt come from the expansion; the others were attached by the user.
     pub blocks: usize,
-    /// The file it was made of.
+    /// The file that it was expanded from.
     pub path: String,
-    /// The model that answers the prompt instead of the session's.
+    /// The model that answers the prompt instead of the session's model.
     pub model: Option<(Arc<Model>, Option<ThinkingLevel>)>,
     /// Which calls may run for the prompt.
     pub limit: Option<CallLimit>,
@@ -83,22 +83,22 @@ impl fmt::Debug for Prepared {
     }
 }
 
-/// What was typed, as an entry of a session's file tells it.
+/// The typed text in an entry of a session's file.
 pub(crate) fn typed_in(entry: &Value) -> Option<&str> {
     let is_it = entry["type"] == "custom" && entry["customType"] == TYPED_ENTRY;
     entry["data"]["typed"].as_str().filter(|typed| is_it && !typed.trim().is_empty())
 }
 
-/// Messages that were made of prepared prompts, each with what belongs to it.
+/// Messages made from prepared prompts, each with its data.
 #[derive(Debug, Default)]
 pub(crate) struct Preparations {
     waiting: VecDeque<(Arc<Message>, Arc<Prepared>)>,
-    /// Those that were delivered in the running prompt, or in the last one.
+    /// Preparations delivered in the running prompt, or in the last one.
     delivered: Vec<Arc<Prepared>>,
 }
 
 impl Preparations {
-    /// The message of a prompt, which is delivered now or later.
+    /// Creates the message of a prompt, to be delivered now or later.
     pub fn message(&mut self, prompt: &Prompt) -> Arc<Message> {
         let message = prompt.message();
         if let Some(prepared) = &prompt.prepared {
@@ -110,7 +110,7 @@ impl Preparations {
         message
     }
 
-    /// The prompt of a message that is not delivered after all.
+    /// The prompt of a message that will not be delivered.
     pub fn prompt(&mut self, message: &Arc<Message>) -> Option<Prompt> {
         let prepared = self.take(message);
         match &**message {
@@ -119,13 +119,13 @@ impl Preparations {
         }
     }
 
-    /// What belongs to a message that waits.
+    /// The data of a waiting message.
     pub fn of(&self, message: &Arc<Message>) -> Option<&Arc<Prepared>> {
         self.waiting.iter().find(|(waiting, _)| Arc::ptr_eq(waiting, message)).map(|(_, prepared)| prepared)
     }
 
-    /// A prompt begins: who answers it, where that is not the session's model. Nothing said means that the last one is
-    /// asked again, and what held for it holds.
+    /// Starts a prompt. Returns the model that answers it, if that is not the session's. Without messages the last prompt
+    /// is asked again, and its limits still apply.
     pub fn begin(&mut self, messages: &[Arc<Message>]) -> Option<(Arc<Model>, Option<ThinkingLevel>)> {
         if messages.is_empty() {
             return self.delivered.first().and_then(|prepared| prepared.model.clone());
@@ -134,7 +134,7 @@ impl Preparations {
         messages.iter().find_map(|message| self.of(message)).and_then(|prepared| prepared.model.clone())
     }
 
-    /// A message is told to the model: what is to be written before it. Its limits count from now on.
+    /// A message is delivered to the model. Returns the entry to be written before it; its limits apply from now on.
     pub fn delivered(&mut self, message: &Arc<Message>) -> Option<Custom> {
         let prepared = self.take(message)?;
         let entry = prepared.entry();
@@ -182,16 +182,16 @@ mod tests {
         let review = prompt("review", Some("read"));
         let message = preparations.message(&review);
         assert_eq!(refusal(&preparations, "bash"), None, "not said yet");
-        // The same words, typed by the user.
+        // The same text, typed by the user.
         let other = preparations.message(&Prompt::text("review"));
         preparations.begin(std::slice::from_ref(&other));
         assert_eq!(typed(preparations.delivered(&other)), None);
         assert_eq!(refusal(&preparations, "bash"), None);
-        // It comes while the other one is worked on.
+        // It arrives while the other prompt runs.
         assert_eq!(typed(preparations.delivered(&message)).as_deref(), Some("/review"));
         assert_eq!(refusal(&preparations, "bash").as_deref(), Some("only read"));
         assert_eq!(refusal(&preparations, "read"), None);
-        // Asked again after a failure, and said again by a loop.
+        // The prompt is asked again after a failure, and repeated by a loop.
         preparations.begin(&[]);
         let again = preparations.message(&review);
         assert_eq!(typed(preparations.delivered(&again)).as_deref(), Some("/review"));

@@ -1,4 +1,4 @@
-//! The settings of a session: the queues, failed answers.
+//! The settings of a session: queues and retries.
 
 use omp_types::Setting;
 use omp_types::SettingKind::{Bool, Number, OneOf};

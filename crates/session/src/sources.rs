@@ -1,9 +1,10 @@
-//! Things that come and go with where they come from: tools of the session, of an RPC host or of a server; slash commands.
+//! Items that are added and removed together with their source: tools of the session, of an RPC host or of a server; slash
+//! commands.
 
-/// The source of what a session is opened with.
+/// The source of the items that a session is opened with.
 pub const OWN_SOURCE: &str = "omp";
 
-/// What each source brings. Sources stand in the order they came.
+/// The items of each source. Sources are in the order in which they were added.
 pub(crate) struct Sources<T> {
     sources: Vec<(String, Vec<T>)>,
 }
@@ -15,7 +16,7 @@ impl<T> Default for Sources<T> {
 }
 
 impl<T> Sources<T> {
-    /// In place of what the source brought before. One that brings nothing keeps its place.
+    /// Replaces the items of a source. A source without items keeps its position.
     pub fn set(&mut self, source: &str, items: Vec<T>) {
         match self.sources.iter_mut().find(|(known, _)| known == source) {
             Some((_, known)) => *known = items,
@@ -23,7 +24,7 @@ impl<T> Sources<T> {
         }
     }
 
-    /// Each with its source. Where two have the same name the first keeps it; the others are the second list.
+    /// Returns each item with its source. If two have the same name, the first keeps it; the others are in the second list.
     pub fn by_name(&self, name: impl Fn(&T) -> String) -> (Vec<&T>, Vec<(&str, String)>) {
         let (mut names, mut kept, mut left_out) = (std::collections::HashSet::new(), Vec::new(), Vec::new());
         for (source, item) in

@@ -1,5 +1,5 @@
-//! Another session in the place of one, the same for every front end: what comes first, why the old one ends, and how it is
-//! taken up again where the other cannot be opened.
+//! Replaces one session by another, in the same way for every front end: in which order, with which end reason, and how the
+//! old session is reopened if the other one cannot be opened.
 
 use std::path::PathBuf;
 
@@ -7,26 +7,26 @@ use omp_types::Editor;
 
 use crate::{EndReason, OpenSession, SessionHost, Wish};
 
-/// What a front end does to go on with another session: let go of the old one first where [`SessionSwitch::lets_go_first`]
-/// says so, open, and let go of the old one otherwise.
+/// The steps of a front end: close the old session first if [`SessionSwitch::lets_go_first`] says so, open the new one, and
+/// close the old one afterwards otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionSwitch {
     wish: Wish,
     back: Option<Wish>,
 }
 
-/// The session to go on with.
+/// The session to continue with.
 pub struct SwitchedSession {
     pub opened: OpenSession,
-    /// Why the old one ends, if it is still there.
+    /// The end reason of the old session, if it is still open.
     pub ends: EndReason,
 }
 
-/// Why there is no other session. An old one that was not let go of goes on.
+/// The new session could not be opened. An old session that was not closed continues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchFailed {
     pub problem: String,
-    /// What takes up the old one again, where it was let go of.
+    /// Reopens the old session, if it was closed.
     pub back: Option<Wish>,
 }
 
@@ -40,7 +40,7 @@ impl SessionSwitch {
         Self { wish, back }
     }
 
-    /// A file that somebody has open is not moved.
+    /// A file that is open cannot be moved.
     pub fn lets_go_first(&self) -> bool {
         self.back.is_some()
     }

@@ -1,4 +1,4 @@
-//! An abort at any moment leaves a valid transcript and a last event.
+//! Tests that an abort at any moment leaves a valid transcript and a last event.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ async fn abort_during_a_call_answers_it_and_those_after_it() {
     ");
 }
 
-/// Cancels after the n-th line, for every n: whatever the moment, calls and results stay paired.
+/// Cancels after the n-th line, for every n: calls and results stay paired in every case.
 #[tokio::test]
 async fn abort_at_every_moment() {
     for moment in 0..24 {

@@ -1,4 +1,4 @@
-//! Tools for the tests: one for every way a call can go.
+//! Tools for the tests: one for every way a call can end.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl AnyTool for Plain {
     }
 }
 
-/// Two calls must be under way at once for either to finish; the one that came last ends first.
+/// Finishes only if two calls run at once; the later one ends first.
 struct Meeting {
     barrier: Barrier,
     order: AtomicUsize,
@@ -133,7 +133,7 @@ impl AnyTool for Meeting {
     }
 }
 
-/// Counts how often it plans, and tells with which plan it runs.
+/// Counts its plans, and reports the plan with which it runs.
 #[derive(Default)]
 struct Count {
     planned: AtomicUsize,

@@ -1,4 +1,4 @@
-//! Calls: order, concurrency, refusals, broken arguments, panics.
+//! Tests of calls: order, concurrency, refusals, invalid arguments, panics.
 
 use insta::assert_snapshot;
 use omp_agent::RunEnd;

@@ -1,4 +1,4 @@
-//! The loop against a scripted model: each test is a readable list of what happened.
+//! Tests of the loop with a scripted model: each test is a readable list of events.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

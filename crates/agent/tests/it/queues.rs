@@ -1,4 +1,4 @@
-//! Messages sent while the agent works.
+//! Tests of messages sent while the agent works.
 
 use insta::assert_snapshot;
 use omp_agent::{InterruptMode, MAX_QUEUED, QueueMode, Queues, RunEnd};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::stage::{Stage, user};
 
-/// Steers with `messages` when the first call begins.
+/// Steers with `messages` when the first call starts.
 fn steer_at_first_call(stage: &mut Stage, messages: &'static [&'static str]) {
     let queues = stage.config.queues.clone();
     let mut pending = Some(messages);

@@ -1,4 +1,4 @@
-//! Runs the loop and writes down what the port was told, one short line an event.
+//! Runs the loop and records what the port receives, one short line per event.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Stage {
 
 pub type OnLine = Box<dyn FnMut(&str) + Send>;
 
-/// What the port was told, and what it answers.
+/// What the port has received, and how it answers.
 #[derive(Default)]
 pub struct Notes {
     pub lines: Vec<String>,
@@ -32,17 +32,17 @@ pub struct Notes {
     pub on_line: Option<OnLine>,
     /// Decides about calls by name.
     pub decide: Option<fn(&ToolCall) -> Decision>,
-    /// The reasons that the plans of calls gave.
+    /// The reasons in the plans of calls.
     pub judged: Vec<String>,
     /// Ends the run when a line starts with this.
     pub stop_at: Option<&'static str>,
-    /// Wants no more of an answer that has this in its text.
+    /// Cuts off an answer that contains this text.
     pub cut_at: Option<&'static str>,
     /// Ends the run instead of a request whose transcript is longer than this.
     pub most_messages: Option<usize>,
 }
 
-/// What becomes of a call.
+/// The decision about a call.
 pub enum Decision {
     Run,
     /// Run with other arguments.
@@ -84,7 +84,7 @@ impl Stage {
         self.port.lines.join("\n")
     }
 
-    /// What the transcript holds, one line a message.
+    /// The content of the transcript, one line per message.
     pub fn conversation(&self) -> String {
         self.transcript.messages().iter().map(|message| describe(message)).collect::<Vec<_>>().join("\n")
     }

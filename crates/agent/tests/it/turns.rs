@@ -1,4 +1,4 @@
-//! Turns: text, tools, errors, limits.
+//! Tests of turns: text, tools, errors, limits.
 
 use insta::assert_snapshot;
 use omp_agent::RunEnd;

@@ -1,4 +1,4 @@
-//! Putting back, for all trees of a session together: they share what was there before the first of them.
+//! Restores guarded paths for all trees of a session together: they share the state before the first of them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use super::{Asides, Maps, TreeWatch, is_of_omp, is_within, lock};
 use crate::kept::{Deed, SetAside};
 use crate::map;
 
-/// While anything runs. What is planted counts for the user's own programs until it is found.
+/// The scan interval while anything runs. A planted file affects the user's own programs until it is found.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Editors write it on their own, all the time.
+/// Editors write this file by themselves all the time.
 const OF_EDITORS: &str = ".idea/workspace.xml";
 
 impl TreeWatch {
-    /// Whatever is guarded is put back, as nothing keeps the tree from changing it.
+    /// Restores every guarded path, because nothing prevents the tree from changing it.
     pub(crate) fn put_back_all(self) -> Self {
         let map = self.begun();
         let is_looked_at = |guard: &PathBuf| self.tree.settings.contains(guard) || self.tree.pointers.contains(guard);
@@ -33,21 +33,21 @@ impl TreeWatch {
         self.with(before, true)
     }
 
-    /// What no mount can stand on: links that lead to something guarded, and what git replaces, where it runs.
+    /// Restores paths that cannot be mounted: links to guarded paths and, if git runs, files that git replaces.
     pub(crate) fn put_back_some(self, runs_git: bool) -> Self {
         let map = self.begun();
         let tracked = if runs_git { self.asides.tracked.places() } else { Vec::new() };
         if self.tree.map.links.is_empty() && tracked.is_empty() {
             return self;
         }
-        // Links beside something lent are known to the tree only.
+        // Links beside a lent path are only in the map of the tree.
         let links: BTreeSet<PathBuf> = map.links.iter().chain(&self.tree.map.links).cloned().collect();
         let beside = tracked.iter().flat_map(|place| self.asides.tracked.beside(place).unwrap_or_default()).collect();
         let (before, _) = self.asides.before((links.into_iter().chain(tracked).collect(), beside), &map);
         self.with(before, runs_git)
     }
 
-    /// The map of the session. What git has is remembered with the first of its trees.
+    /// The map of the session. What git tracks is recorded with its first tree.
     fn begun(&self) -> Arc<AccessMap> {
         let map = self.asides.session_map().unwrap_or_else(|| self.tree.map.clone());
         self.asides.tracked.begin(&map);
@@ -61,7 +61,7 @@ impl TreeWatch {
             is_tracked && before.holds(guard) && tracked.beside(guard).is_some()
         };
         let loose: Vec<PathBuf> = self.tree.map.guarded.iter().filter(is_loose).cloned().collect();
-        // Nobody else has it before it begins.
+        // There is no other reference before it starts.
         if let Some(tree) = Arc::get_mut(&mut self.tree) {
             tree.opened.retain(|(folder, _)| !loose.iter().any(|place| folder.starts_with(place)));
             tree.loose = loose;
@@ -72,12 +72,12 @@ impl TreeWatch {
 }
 
 impl Asides {
-    /// Without what is lent to calls.
+    /// The session's map without temporary access lent to calls.
     pub(crate) fn session_map(&self) -> Option<Arc<AccessMap>> {
         self.access.as_ref().map(Access::map)
     }
 
-    /// That of the trees that run, or a new one where none does; and what it cannot hold and could hold the last time.
+    /// The state shared with the running trees, or a new one if none runs; and the paths that no longer fit into it.
     fn before(self: &Arc<Self>, places: (Vec<PathBuf>, Vec<PathBuf>), map: &AccessMap) -> (Arc<Before>, Vec<PathBuf>) {
         let mut held = lock(&self.before);
         if let Some(before) = held.0.upgrade() {
@@ -93,7 +93,7 @@ impl Asides {
         (before, beyond)
     }
 
-    /// Compares with what was before, and with that of a tree that has just ended.
+    /// Compares with the earlier state, and with that of a tree that has just ended.
     pub(super) fn look_back(&self, maps: &Maps, ended: Option<&Arc<Before>>, has_time: bool) {
         let before = ended.cloned().or_else(|| lock(&self.before).0.upgrade());
         let Some(before) = before else { return };
@@ -101,7 +101,7 @@ impl Asides {
         self.tell(found);
     }
 
-    /// Until nothing runs any more.
+    /// Scans periodically until nothing runs any more.
     pub(super) fn look_now_and_then(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if std::mem::replace(&mut lock(&self.living).is_looked_after, true) {
@@ -115,7 +115,7 @@ impl Asides {
                 if !asides.needs_looks() {
                     return;
                 }
-                // It may take a while where git is asked for what it had.
+                // This may take a while if git's history is searched.
                 if tokio::task::spawn_blocking(move || asides.look_calmly()).await.is_err() {
                     return;
                 }
@@ -167,7 +167,7 @@ impl SessionGround for Maps {
     }
 }
 
-/// Not what omp itself writes to while commands run, nor in a repository that is not there yet.
+/// Excludes paths that omp itself writes while commands run, and paths in a repository that does not exist yet.
 pub(super) fn is_put_back(guard: &Path, map: &AccessMap) -> bool {
     is_within(guard, map)
         && !map::is_in_missing_repository(guard)

@@ -1,7 +1,7 @@
-//! How guarded places were before commands ran, where no mount keeps them: what is otherwise afterwards is put back.
+//! The state of guarded paths before commands run, for paths that no mount protects. Later differences are put back.
 //!
-//! A look costs little: what has the same numbers as before (size, times, inode) is not read. Small files are held in
-//! memory, up to a limit. Every path is reached without following a link, so a link on the way counts as a change.
+//! A scan is cheap: a file with the same metadata as before (size, times, inode) is not read. Small files are kept in
+//! memory, up to a limit. Paths are opened without following links, so a link on the way counts as a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -24,42 +24,44 @@ use super::shelf::Shelf;
 use super::tracked::Tracked;
 use crate::kept::{Deed, SetAside};
 
-/// A longer file is known by its numbers only: its change is seen, and what it was is lost.
+/// For a larger file only the metadata is kept: a change is detected but cannot be undone.
 const LARGEST: u64 = 256 * 1024;
-/// Of all files together.
+/// Limit for all files together.
 const MOST_BYTES: u64 = 4 << 20;
-/// Of all places together.
+/// Limit for all guarded paths together.
 const MOST_ENTRIES: usize = 2_000;
-/// Folders within each other.
+/// Maximum folder depth.
 const DEEPEST: usize = 8;
-/// Where more than this is to be put in order in one place, all of the place is made again: each file costs its time.
+/// If more entries than this differ in one guarded path, the whole path is recreated, because repairing each file takes
+/// time.
 const MOST_MENDED: usize = 64;
-/// Times have a grain: what was changed this short a time before it was looked at is read again.
+/// File times have a limited resolution: a file that was changed this shortly before the scan is read again.
 const GRAIN: Duration = Duration::from_millis(100);
-/// git writes a file in several steps: while something runs, one of its own has this long to be as git has it.
+/// Git writes a file in several steps: while a command runs, a tracked file has this long to match git's content.
 const SETTLES: Duration = Duration::from_millis(500);
 
-/// As long as anything runs that could have changed it.
+/// Kept as long as any process runs that could change the paths.
 #[derive(Debug)]
 pub(super) struct Before {
     roots: Vec<PathBuf>,
-    /// What lies in them and is kept by mounts.
+    /// Paths inside them that are protected by mounts.
     left_out: Vec<PathBuf>,
     things: Arc<Mutex<Things>>,
-    /// Whether nothing ran of any omp when it was looked at. Otherwise it may be an attacker's work, and is not put back.
+    /// Whether no omp had anything running during the scan. If not, the state may be an attacker's work and is not
+    /// restored.
     is_clean: bool,
-    /// What may be put back all the same, as git has it.
+    /// Paths that may be restored nevertheless, with git's content.
     trusted: Vec<PathBuf>,
-    /// Since when files that git may be writing are otherwise.
+    /// The time since which files that git may be writing differ.
     suspects: Mutex<BTreeMap<PathBuf, Instant>>,
-    /// Tells other omps that something runs.
+    /// A lock on the workspace folder, which shows other omps that something runs.
     _lock: Option<File>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Things {
     all: BTreeMap<PathBuf, Thing>,
-    /// Hold more than is kept.
+    /// Paths that contain more than is kept.
     pub(super) beyond: Vec<PathBuf>,
     bytes: u64,
 }
@@ -74,10 +76,10 @@ pub(super) struct Thing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FormerNode {
     Folder,
-    /// Without its bytes where it is too large.
+    /// `None` if the content is too large.
     File(Option<Arc<[u8]>>),
     Link(PathBuf),
-    /// A link is on the way to it.
+    /// There is a link on the way to it.
     BehindALink,
     /// A pipe, a device, or unreadable.
     Other,
@@ -93,26 +95,26 @@ struct Numbers {
     changed: (i64, i64),
 }
 
-/// What it needs to know of the session.
+/// The information about the session that a scan needs.
 pub(super) trait SessionGround {
-    /// The user has allowed to change it; this is how it is now.
+    /// Whether the user has allowed changing the path; `is` is its current state.
     fn is_allowed(&self, path: &Path, is: Option<&Thing>) -> bool;
-    /// The user has allowed to change something in it.
+    /// Whether the user has allowed changing something inside the path.
     fn is_allowed_in(&self, path: &Path) -> bool;
-    /// The writable place that it is in.
+    /// The writable folder that contains the path.
     fn root_of(&self, path: &Path) -> Option<PathBuf>;
-    /// It is judged by what git has.
+    /// Whether the path is compared with git's content.
     fn is_of_git(&self, path: &Path) -> bool;
-    /// It is as git had it when the session began.
+    /// Whether the path matches git's content at the start of the session.
     fn accepts(&self, path: &Path, was: Option<&Thing>, is: Option<&Thing>) -> bool;
-    /// Where it goes when it is set aside.
+    /// The folder for the path when it is set aside.
     fn shelf_of(&self, path: &Path) -> Option<Shelf>;
-    /// A folder of git's that is not there any more needs nothing of what was in it.
+    /// Whether the path belongs to a git folder that no longer exists, so that nothing in it has to be restored.
     fn is_gone(&self, path: &Path) -> bool;
 }
 
 impl Before {
-    /// Before anything runs. What has the same numbers as in `last` is not read again.
+    /// Records the state before anything runs. Files with the same metadata as in `last` are not read again.
     pub(super) fn survey(
         (roots, left_out): (Vec<PathBuf>, Vec<PathBuf>),
         workspace: &Path,
@@ -130,12 +132,12 @@ impl Before {
         Self { roots, left_out, things, is_clean, trusted, suspects: Mutex::default(), _lock: held }
     }
 
-    /// Whether it is looked at, there or not.
+    /// Whether the path is scanned, existing or not.
     pub(super) fn covers(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| root == path)
     }
 
-    /// Whether all of it can be put back.
+    /// Whether the whole path can be restored.
     pub(super) fn holds(&self, root: &Path) -> bool {
         let things = lock(&self.things);
         self.covers(root)
@@ -152,12 +154,12 @@ impl Before {
         self.things.clone()
     }
 
-    /// Puts back what is otherwise, and tells it. What git may be writing just now is waited for, if there is time.
+    /// Restores what differs, and reports it. If there is time, waits for files that git may be writing.
     pub(super) fn look(&self, ground: &dyn SessionGround, has_time: bool) -> Vec<SetAside> {
         let mut before = lock(&self.things);
         let now = Things::survey(&self.roots, &self.left_out, Some(&before));
         if now.is_as(&before) {
-            // With the numbers that they have now.
+            // With their current metadata.
             *before = now;
             lock(&self.suspects).clear();
             return Vec::new();
@@ -165,9 +167,9 @@ impl Before {
         let is_closed = |root: &&PathBuf| !before.is_beyond(root) && !ground.is_allowed_in(root);
         let closed: Vec<PathBuf> = self.roots.iter().filter(is_closed).cloned().collect();
         let (mut wrong, mut whole) = self.judge(&mut before, &now, ground, &closed, has_time);
-        // Filled with more than can be looked at.
+        // Folders that were filled with more entries than can be scanned.
         whole.extend(closed.into_iter().filter(|root| now.is_beyond(root)));
-        // These are made again with all that was in them.
+        // These folders are recreated with all their content.
         let is_in_whole = |path: &&PathBuf| whole.iter().any(|root| path.starts_with(root));
         wrong.extend(before.all.keys().filter(is_in_whole).chain(&whole).cloned());
         let mut found = Vec::new();
@@ -176,7 +178,7 @@ impl Before {
         for path in wrong {
             let (was, is) = (before.all.get(&path), now.all.get(&path));
             let is_done = done.iter().any(|done| path.starts_with(done));
-            // With the link on the way to it, it is as it was.
+            // The path is unchanged if the link on the way to it is.
             let is_behind = was.is_some_and(|was| was.kind == FormerNode::BehindALink);
             if is_done && (was.is_none() || is_behind) {
                 continue;
@@ -189,7 +191,7 @@ impl Before {
             if is_final {
                 before.adopt(path.clone(), is.filter(|_| reach(&path, OFlag::O_PATH).is_ok()));
             }
-            // What is in a folder is told with it, unless it was lost.
+            // Content is reported with its folder, unless it was lost.
             if !is_done || !told.put_back {
                 found.push(told);
             }
@@ -201,7 +203,8 @@ impl Before {
         found
     }
 
-    /// What is otherwise than before and must not be, and places with too much of that. The rest is how it was, from now on.
+    /// Returns forbidden differences, and paths with too many of them. All other differences become part of the recorded
+    /// state.
     fn judge(
         &self,
         before: &mut Things,
@@ -212,7 +215,7 @@ impl Before {
     ) -> (BTreeSet<PathBuf>, Vec<PathBuf>) {
         let paths: BTreeSet<PathBuf> = before.all.keys().chain(now.all.keys()).cloned().collect();
         let (mut wrong, mut counts) = (BTreeSet::new(), vec![0; closed.len()]);
-        // A folder comes before all that is in it.
+        // A folder sorts before its content.
         let mut outer: Option<PathBuf> = None;
         for path in paths.into_iter().filter(|path| !now.is_beyond(path)) {
             let (was, is) = (before.all.get(&path), now.all.get(&path));
@@ -220,7 +223,7 @@ impl Before {
             if root.is_some_and(|root| counts[root] > MOST_MENDED) {
                 continue;
             }
-            // It goes with the folder around it, and comes back with it.
+            // It is moved with its folder and restored with it.
             let is_within_wrong = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
             if is_within_wrong && was.is_none() {
                 continue;
@@ -244,11 +247,11 @@ impl Before {
         (wrong, many.map(|(root, _)| root.clone()).collect())
     }
 
-    /// What mounts keep went with the folder that it was in.
+    /// Moves back what mounts protect and what was moved with its folder.
     fn carry_back(&self, root: &Path, from: &Path) {
         for path in &self.left_out {
             if let Ok(inner) = path.strip_prefix(root) {
-                // Where it fails, it lies with the rest.
+                // On failure it stays with the rest.
                 let _ = hands::carry(from, root, inner);
             }
         }
@@ -259,7 +262,7 @@ impl Before {
         *lock(&self.suspects).entry(path.to_owned()).or_insert(now) + SETTLES <= now
     }
 
-    /// `None` where nothing is to be done about it. The second says that nothing more can be done: it is told once.
+    /// `None` if there is nothing to do. The second value says that nothing more can be done, which is reported once.
     fn mend(
         &self,
         path: &Path,
@@ -279,7 +282,7 @@ impl Before {
         if deed != Deed::Made && !self.may_put_back(path) {
             return Some((told(path.to_owned(), deed, None, false), true));
         }
-        // Also what is in its way: a link or a file in the place of a folder.
+        // This includes a link or a file in place of a folder.
         let (moved, to) = hands::rename_in(&root, inner, ground.shelf_of(path).as_ref()).unzip();
         let to = to.flatten();
         let Some(was) = was.filter(|_| !ground.is_gone(path)) else {
@@ -306,7 +309,7 @@ impl Things {
         things
     }
 
-    /// `None` where it is too much.
+    /// `None` if there is too much.
     fn add(&mut self, path: &Path, left_out: &[PathBuf], last: Option<&Things>, depth: usize) -> Option<()> {
         let handle = match reach(path, OFlag::O_PATH) {
             Ok(handle) => handle,
@@ -345,13 +348,13 @@ impl Things {
         Some(())
     }
 
-    /// Whether nothing is otherwise. Mostly it is so, and who may change what is not asked then.
+    /// Whether nothing differs. This is the usual case, in which no permissions have to be checked.
     fn is_as(&self, before: &Self) -> bool {
         let is_same = |(path, was): (&PathBuf, &Thing)| !differ(Some(was), self.all.get(path));
         self.beyond == before.beyond && self.all.len() == before.all.len() && before.all.iter().all(is_same)
     }
 
-    /// Whether this holds for all that is in a place, and for itself.
+    /// Whether the condition holds for a path and everything in it.
     pub(super) fn all_in(&self, place: &Path, is: impl Fn(&Path, &Thing) -> bool) -> bool {
         self.all.iter().filter(|(path, _)| path.starts_with(place)).all(|(path, thing)| is(path, thing))
     }
@@ -360,7 +363,7 @@ impl Things {
         self.all.iter()
     }
 
-    /// From now on this is how it was.
+    /// Makes this the recorded state.
     fn adopt(&mut self, path: PathBuf, is: Option<&Thing>) {
         match is {
             Some(is) => self.all.insert(path, is.clone()),
@@ -374,7 +377,7 @@ impl Things {
 }
 
 impl Thing {
-    /// Whether these numbers tell that nothing has changed.
+    /// Whether the metadata shows that nothing has changed.
     fn still(&self, numbers: &Numbers) -> bool {
         let (seconds, nanos) = numbers.changed;
         let since = Duration::new(u64::try_from(seconds).unwrap_or_default(), u32::try_from(nanos).unwrap_or_default());
@@ -382,7 +385,7 @@ impl Thing {
         self.numbers == *numbers && is_old
     }
 
-    /// As git could have it; `None` for what is never accepted.
+    /// The content in a form to compare with git; `None` for a type that is never accepted.
     pub(super) fn version(thing: Option<&Self>) -> Option<PastVersion<'_>> {
         let Some(thing) = thing else { return Some(PastVersion::Nothing) };
         match &thing.kind {
@@ -400,7 +403,7 @@ impl Thing {
         self.kind == FormerNode::Folder
     }
 
-    /// Of a file whose bytes are held.
+    /// The content of a file, if it is kept.
     pub(super) fn bytes(&self) -> Option<&Arc<[u8]>> {
         match &self.kind {
             FormerNode::File(bytes) => bytes.as_ref(),
@@ -435,7 +438,7 @@ impl Numbers {
     }
 }
 
-/// By what they are; of what is too large to be held, by its numbers.
+/// Compares by content, or by metadata if the content is too large to be kept.
 fn differ(was: Option<&Thing>, is: Option<&Thing>) -> bool {
     match (was, is) {
         (Some(was), Some(is)) => {
@@ -446,7 +449,7 @@ fn differ(was: Option<&Thing>, is: Option<&Thing>) -> bool {
     }
 }
 
-/// Without following any link; a link at its end is opened itself.
+/// Opens a path without following links; a link at its end is itself opened.
 fn reach(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
     let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     openat2(AT_FDCWD, path, OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS))
@@ -461,7 +464,7 @@ fn read(path: &Path, handle: &OwnedFd, data: &FileStat) -> FormerNode {
     }
 }
 
-/// `None` where it cannot be read, or is another by now.
+/// `None` if the file cannot be read, or was replaced meanwhile.
 fn read_file(path: &Path, data: &FileStat) -> Option<Option<Arc<[u8]>>> {
     if u64::try_from(data.st_size).unwrap_or_default() > LARGEST {
         return Some(None);
@@ -476,7 +479,7 @@ fn read_file(path: &Path, data: &FileStat) -> Option<Option<Arc<[u8]>>> {
     Some((bytes.len() as u64 <= LARGEST).then(|| bytes.into()))
 }
 
-/// What a folder holds, but for what was set aside in it.
+/// The entries of a folder, except those that were set aside.
 fn names(folder: &Path) -> Vec<PathBuf> {
     let Ok(handle) = reach(folder, OFlag::O_RDONLY | OFlag::O_DIRECTORY) else { return Vec::new() };
     let Ok(mut entries) = Dir::from_fd(handle) else { return Vec::new() };
@@ -486,7 +489,7 @@ fn names(folder: &Path) -> Vec<PathBuf> {
     names.filter(|path| !hands::is_set_aside(path)).collect()
 }
 
-/// Held as long as something runs. The second tells that no other omp holds it.
+/// Takes the lock, which is held as long as something runs. The second value says that no other omp holds it.
 fn hold(workspace: &Path) -> (Option<File>, bool) {
     let Ok(folder) = File::open(workspace) else { return (None, true) };
     let is_alone = !matches!(folder.try_lock(), Err(std::fs::TryLockError::WouldBlock));

@@ -1,4 +1,4 @@
-//! Renames and makes things by handles that follow no link: whoever swaps a folder for a link meanwhile leads nowhere.
+//! Renames and creates files by handles that follow no links, so that a folder swapped for a link meanwhile has no effect.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,12 +13,12 @@ use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 use super::shelf::Shelf;
 
-/// What such things are called where there is no shelf, with a number where the name is taken.
+/// The suffix of files set aside if there is no shelf, with a number if the name is taken.
 pub(super) const SUFFIX: &str = "set-aside";
-/// Names that are tried, files of a folder that are looked at.
+/// Maximum names tried, and maximum files of a folder that are scanned.
 pub(super) const MOST: usize = 1_000;
 
-/// What stood somewhere, as far as it can be made again.
+/// A file, folder or link to be recreated.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Make<'a> {
     Folder,
@@ -26,8 +26,8 @@ pub(super) enum Make<'a> {
     Link(&'a Path),
 }
 
-/// Renames `inner`, or the first link or file on the way to it: onto the shelf, or within its folder where there is none or
-/// it lies on another disk. `None` when nothing is there any more.
+/// Renames `inner`, or the first link or file on the way to it: onto the shelf, or within its folder if there is no shelf
+/// or it is on another disk. `None` if it no longer exists.
 pub(super) fn rename_in(root: &Path, inner: &Path, shelf: Option<&Shelf>) -> Option<(PathBuf, Option<PathBuf>)> {
     let mut folder = open_root(root).ok()?;
     let mut path = root.to_owned();
@@ -51,7 +51,7 @@ fn rename_beside(folder: &OwnedFd, name: &OsStr, kind: SFlag) -> Option<OsString
     renameat(folder, name, folder, free.as_os_str()).ok().map(|()| free)
 }
 
-/// Moves `inner` from one folder to another, in which the folders on the way to it are there.
+/// Moves `inner` from one folder to another; its parent folders must exist in the target.
 #[cfg(target_os = "linux")]
 pub(super) fn carry(from: &Path, to: &Path, inner: &Path) -> io::Result<()> {
     let name = inner.file_name().ok_or(Errno::EINVAL)?;
@@ -62,7 +62,7 @@ pub(super) fn carry(from: &Path, to: &Path, inner: &Path) -> io::Result<()> {
     Ok(renameat(folder(from)?, name, folder(to)?, name)?)
 }
 
-/// A file that came out when another took its place.
+/// A file that was replaced by another.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub(super) struct CameOut {
@@ -73,7 +73,7 @@ pub(super) struct CameOut {
 
 #[cfg(target_os = "linux")]
 impl CameOut {
-    /// `None` where it is no text, or longer than this.
+    /// `None` if it is not text, or is longer than `longest`.
     pub(super) fn text(&self, longest: u64) -> Option<String> {
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file = File::from(openat(&self.folder, self.name.as_os_str(), flags, Mode::empty()).ok()?);
@@ -83,12 +83,12 @@ impl CameOut {
     }
 
     pub(super) fn remove(self) {
-        // Nothing is lost where it stays.
+        // A leftover file does no harm.
         let _ = unlinkat(&self.folder, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir);
     }
 }
 
-/// Puts a file with these bytes in the place of `inner`, in one step. Returns what was there.
+/// Atomically replaces `inner` by a file with these bytes. Returns the previous file.
 #[cfg(target_os = "linux")]
 pub(super) fn swap_in(
     root: &Path,
@@ -126,7 +126,8 @@ pub(super) fn swap_in(
     swap(folder.try_clone()?, free, path)
 }
 
-/// Whoever makes the same thing again and again does not fill the disk: after some, a file takes the place of the first.
+/// A free name for a file set aside. After a number of them the first is replaced, so that a repeated attempt does not fill
+/// the disk.
 fn free_name(folder: &OwnedFd, name: &OsStr, may_replace: bool) -> OsString {
     const KEPT: usize = 20;
     let numbered = |number: usize| match number {
@@ -150,12 +151,12 @@ pub(super) fn named(name: &OsStr, end: &str) -> OsString {
     name
 }
 
-/// No two are the same.
+/// A unique timestamp.
 pub(super) fn moment() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 
-/// Makes `inner`, and the folders around it that are missing. Fails where anything is there.
+/// Creates `inner` and its missing parent folders. Fails if the path exists.
 pub(super) fn make_in(root: &Path, inner: &Path, what: Make<'_>, mode: u32) -> io::Result<()> {
     let name = inner.file_name().ok_or(Errno::EINVAL)?;
     let mut folder = open_root(root)?;
@@ -185,13 +186,13 @@ fn make_file(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Re
     let mut file = File::from(openat(folder, name, flags, Mode::from_bits_truncate(0o600))?);
     let written = file.write_all(bytes).and_then(|()| Ok(fchmod(&file, mode)?));
     if written.is_err() {
-        // Half of it is worse than nothing.
+        // A partial file is worse than none.
         let _ = unlinkat(folder, name, UnlinkatFlags::NoRemoveDir);
     }
     written
 }
 
-/// Whether the name is one that [`rename_in`] gives.
+/// Whether the name is one that [`rename_in`] creates.
 pub(super) fn is_set_aside(path: &Path) -> bool {
     let end = path.extension().and_then(OsStr::to_str).and_then(|end| end.strip_prefix(SUFFIX));
     end.is_some_and(|number| number.is_empty() || number.strip_prefix('-').is_some_and(is_number))

@@ -1,4 +1,4 @@
-//! Tells at once that something was made in a folder that is watched: one thread for a session, by inotify.
+//! Notices immediately that something was created in a watched folder: one inotify thread per session.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, OsStr, OsString, c_int};
@@ -13,11 +13,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::{Asides, WantedName, hands, lock};
 
-/// Folders that are watched at the same time. A user has some thousands for all programs together.
+/// Maximum folders watched at the same time. A user has a few thousand watches for all programs together.
 const MOST_FOLDERS: usize = 512;
-/// Names that count in one folder; more than any map has.
+/// Maximum names that count in one folder; more than any map has.
 const MOST_NAMES: usize = 1_000;
-/// A name that was made may be a folder that is to be watched as well, and so on.
+/// A created name may be a folder that has to be watched as well, recursively to this depth.
 const DEEPEST: usize = 16;
 
 const MADE: u32 = libc::IN_CREATE | libc::IN_MOVED_TO | libc::IN_CLOSE_WRITE | libc::IN_DELETE | libc::IN_MOVED_FROM;
@@ -29,7 +29,7 @@ pub(super) enum NotifierState {
     #[default]
     NotYet,
     Runs(Notifier),
-    /// This system gives none: looks are made now and then.
+    /// The system provides no watches: periodic scans are used instead.
     None,
 }
 
@@ -59,7 +59,7 @@ struct WatchedNames {
 }
 
 impl Asides {
-    /// From now on it is noticed when one of these is made. Where that cannot be had, looks are made now and then.
+    /// Watches for the creation of these names. If that is not possible, periodic scans are used.
     pub(super) fn notice(self: &Arc<Self>, wanted: Vec<WantedName>) {
         let mut state = lock(&self.notifier);
         if matches!(*state, NotifierState::NotYet) {
@@ -75,11 +75,11 @@ impl Asides {
         }
     }
 
-    /// Something may have been made.
+    /// Something may have been created.
     fn noticed(&self, shared: &WatchedPaths) {
         for _ in 0..DEEPEST {
             self.look_for_made();
-            // What came to be in a new folder before it was watched is found by the next look.
+            // Files created in a new folder before it was watched are found by the next scan.
             if shared.add(self.wanted()).is_none_or(|added| added == 0) {
                 return;
             }
@@ -90,12 +90,12 @@ impl Asides {
 impl Notifier {
     fn start(asides: Weak<Asides>) -> io::Result<Self> {
         const STACK: usize = 256 * 1024;
-        // SAFETY: numbers only.
+        // SAFETY: passes only integers.
         let inotify = unsafe { libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK) };
         if inotify < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it was made a moment ago, and nobody else knows of it.
+        // SAFETY: the descriptor was just created and has no other owner.
         let inotify = unsafe { OwnedFd::from_raw_fd(inotify) };
         let shared = Arc::new(WatchedPaths { inotify, table: Mutex::default() });
         let (ended, alive) = io::pipe()?;
@@ -114,7 +114,7 @@ impl Notifier {
 }
 
 impl WatchedPaths {
-    /// How many folders are watched now that were not before. `None` where one that is there cannot be.
+    /// The number of folders newly watched. `None` if an existing one cannot be watched.
     fn add(&self, wanted: Vec<WantedName>) -> Option<usize> {
         let mut table = lock(&self.table);
         if table.numbers.len() >= MOST_FOLDERS {
@@ -125,7 +125,7 @@ impl WatchedPaths {
             let known = table.numbers.get(&folder).copied();
             let number = match known.map_or_else(|| self.watch(&folder), Ok) {
                 Ok(number) if table.numbers.len() < MOST_FOLDERS => number,
-                // It has gone, or is no folder: its own folder is watched.
+                // The folder is gone, or is not a folder: its parent folder is watched.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => continue,
                 _ => {
                     failed = true;
@@ -160,7 +160,7 @@ impl WatchedPaths {
     }
 
     fn leave(&self, number: c_int) {
-        // SAFETY: numbers only; one that is not watched any more stays so.
+        // SAFETY: passes only integers; removing a watch that no longer exists has no effect.
         unsafe { libc::inotify_rm_watch(self.inotify.as_raw_fd(), number) };
     }
 
@@ -175,15 +175,15 @@ impl WatchedPaths {
         }
     }
 
-    /// Whether anything that was read counts.
+    /// Whether any event that was read matters.
     fn read(&self) -> bool {
-        /// As the kernel aligns them.
+        /// Aligned as the kernel aligns events.
         #[repr(C, align(8))]
         struct EventSpace([u8; 16 * 1024]);
         let mut space = EventSpace([0; 16 * 1024]);
         let mut counts = false;
         loop {
-            // SAFETY: the buffer is as long as it says.
+            // SAFETY: the buffer has the given length.
             let read = unsafe { libc::read(self.inotify.as_raw_fd(), space.0.as_mut_ptr().cast(), space.0.len()) };
             let Ok(read) = usize::try_from(read) else { return counts };
             if read == 0 {
@@ -210,7 +210,7 @@ impl WatchedPaths {
 
     fn counts(&self, table: &mut WatchTable, number: c_int, mask: u32, name: &OsStr) -> bool {
         if mask & (libc::IN_IGNORED | ITSELF) != 0 {
-            // Its name leads elsewhere now, or nowhere.
+            // Its path now refers to something else, or to nothing.
             table.names.remove(&number);
             table.numbers.retain(|_, known| *known != number);
             if mask & libc::IN_IGNORED == 0 {

@@ -1,5 +1,6 @@
-//! Folders in which something was lent to a call: the folder cannot be mounted read-only, for the call is to make, replace
-//! or remove something in it. Each of its other entries is guarded instead, and what else appears in it is set aside.
+//! Folders in which a path was lent to a call: such a folder cannot be mounted read-only, because the call has to create,
+//! replace or remove the path. Instead each of its other entries is guarded, and anything else that appears in it is set
+//! aside.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -12,11 +13,11 @@ use omp_types::{AccessMap, Touch};
 
 use super::{entries, exists, hands};
 
-/// A folder outside the workspace that holds more is not opened: every entry costs a mount.
+/// A folder outside the workspace with more entries is not opened, because every entry costs a mount.
 const MOST_BESIDE: usize = 500;
 
-/// The folder around a path outside the workspace that has to be opened so that a command can make it: the nearest one
-/// that exists. `None` where it holds too much. The root is never opened, nor is what the kernel makes.
+/// The folder to open so that a command can create a path outside the workspace: the nearest existing one. `None` if it has
+/// too many entries. Neither the root nor a kernel file system is ever opened.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 fn folder_to_open(path: &Path) -> Option<&Path> {
     let folder = path.ancestors().skip(1).find(|folder| exists(folder))?;
@@ -28,10 +29,10 @@ fn folder_to_open(path: &Path) -> Option<&Path> {
     (is_plain_folder(folder) && beside <= MOST_BESIDE).then_some(folder)
 }
 
-/// Whether a command has to do with `path`, which it may write: it is known to write there, or has its name.
+/// Whether a command uses the writable `path`: it is known to write there, or its text contains the name.
 ///
-/// A folder that is there has to be opened only to a command that may take it away. Caches are not for that, and those that
-/// are missing are made for the programs that need them: `git` in a command does not mean `~/.cargo/git`.
+/// A folder that exists has to be opened only to a command that may remove it. Caches are excluded, and missing caches are
+/// created for the programs that need them: `git` in a command does not mean `~/.cargo/git`.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 pub(crate) fn is_named(path: &PathBuf, map: &AccessMap, command: &str, writes: &[PathBuf]) -> bool {
     let is_familiar = map.familiar.iter().any(|place| path.starts_with(place));
@@ -44,7 +45,7 @@ pub(crate) fn is_named(path: &PathBuf, map: &AccessMap, command: &str, writes: &
     is_meant && (!path.is_dir() || writes.contains(path))
 }
 
-/// As the last part of a path, or as a word of its own.
+/// Whether the name occurs as the last part of a path, or as a word of its own.
 fn has_name(command: &str, name: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     command.match_indices(name).any(|(at, _)| {
@@ -53,12 +54,12 @@ fn has_name(command: &str, name: &str) -> bool {
     })
 }
 
-/// What decides which paths are opened to one command by the folder around them.
+/// Decides which paths are opened to one command through their parent folder.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenRules<'a> {
     pub(crate) map: &'a AccessMap,
-    /// Without what is lent to the call.
+    /// The map without what is lent to the call.
     pub(crate) session: Option<&'a AccessMap>,
     /// Writable paths that the command names.
     pub(crate) named: &'a [PathBuf],
@@ -66,11 +67,11 @@ pub(crate) struct OpenRules<'a> {
 
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 impl OpenRules<'_> {
-    /// The folder to open for `path`, which is writable and lies outside of all writable folders: a path that is not there
-    /// cannot be mounted, and a mount can be neither replaced nor removed.
+    /// The folder to open for `path`, which is writable and outside all writable folders: a missing path cannot be mounted,
+    /// and a mount can be neither replaced nor removed.
     ///
-    /// What the session may write for good is opened only to commands that name it: whatever else is made in the folder
-    /// while it is open is set aside, also what the user makes.
+    /// A path that the session may always write is opened only to commands that name it: anything else created in the
+    /// folder while it is open is set aside, including files of the user.
     pub(crate) fn folder(&self, path: &Path) -> Option<PathBuf> {
         let holds = |paths: &[PathBuf]| paths.iter().any(|it| it == path);
         let (is_named, is_lent) = (holds(self.named), self.session.is_none_or(|session| !holds(&session.writable)));
@@ -85,8 +86,8 @@ impl OpenRules<'_> {
     }
 }
 
-/// Opens the folders around what cannot be mounted of what the command may write. Gives back a path in each writable
-/// folder there, whose way has to stay where it is.
+/// Opens the parent folders of writable paths that cannot be mounted. Returns a path in each writable folder there, whose
+/// parents must not be moved.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 pub(crate) fn open_outside(map: &mut Arc<AccessMap>, session: Option<&AccessMap>, named: &[PathBuf]) -> Vec<PathBuf> {
     let around = OpenRules { map, session, named };
@@ -99,10 +100,10 @@ pub(crate) fn open_outside(map: &mut Arc<AccessMap>, session: Option<&AccessMap>
     let roots = map.writable.iter().chain([&map.workspace]).filter(|root| root.is_dir() && !paths.contains(root));
     let kept = roots.filter(is_in).map(|root| root.join(INSIDE)).collect();
     let map = Arc::make_mut(map);
-    // Else it would be guarded like all in the folder.
+    // Otherwise it would be guarded like everything else in the folder.
     map.writable.push(map.workspace.clone());
     for folder in folders {
-        // A mount at a link would be one at what it leads to: the link itself is put back.
+        // A mount on a link would mount its target instead: the link itself is restored.
         map.links.extend(entries(&folder).into_iter().filter(|path| path.is_symlink()));
         map.guarded.push(folder.clone());
         map.writable.push(folder);
@@ -110,14 +111,14 @@ pub(crate) fn open_outside(map: &mut Arc<AccessMap>, session: Option<&AccessMap>
     kept
 }
 
-/// Stands for anything in a folder.
+/// A placeholder for any name in a folder.
 const INSIDE: &str = "inside";
 
-/// Folders within each other.
+/// Maximum folder depth.
 const DEEPEST: usize = 16;
 
-/// Guards entry by entry what lies around something lent. Writable folders deeper in such an entry are mounted in it. Gives
-/// back a path in each of these folders, which stay where they are, also where they hold nothing.
+/// Guards the entries around lent paths one by one. Writable folders deeper in such an entry are mounted in it. Returns a
+/// path in each of these folders, which must not be moved, even if they are empty.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) -> Vec<PathBuf> {
     let opened = opened(map);
@@ -126,9 +127,9 @@ pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) -> Vec<PathBuf> {
     }
     let is_opened = |path: &PathBuf| opened.iter().any(|(folder, _)| folder == path);
     let held = opened.iter().flat_map(|(_, held)| held).filter(|path| !is_opened(path) && !map.links.contains(path));
-    // As long as the folders are guarded, which says what of it is lent.
+    // Evaluated while the folders are still guarded, which determines what is lent.
     let held = held.filter(|path| !is_lent(path, map)).cloned();
-    // A mount at a link would be one at what it leads to: the link itself is put back.
+    // A mount on a link would mount its target instead: the link itself is restored.
     let (links, held): (Vec<PathBuf>, Vec<PathBuf>) = held.partition(|path| path.is_symlink());
     let kept = opened.iter().map(|(folder, _)| folder.join(INSIDE)).collect();
     let map = Arc::make_mut(map);
@@ -138,7 +139,7 @@ pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) -> Vec<PathBuf> {
     kept
 }
 
-/// Nothing has happened to it for a moment.
+/// Whether the path has not changed for a moment.
 pub(super) fn has_settled(path: &Path) -> bool {
     const SETTLES: Duration = Duration::from_millis(500);
     let changed = path.symlink_metadata().ok().map(|data| UNIX_EPOCH + since_epoch(data.ctime(), data.ctime_nsec()));
@@ -149,7 +150,7 @@ fn since_epoch(seconds: i64, nanos: i64) -> Duration {
     Duration::new(u64::try_from(seconds).unwrap_or_default(), u32::try_from(nanos).unwrap_or_default())
 }
 
-/// The folders, from the root down, with what they hold now.
+/// The opened folders, outermost first, with their current entries.
 pub(super) fn opened(map: &AccessMap) -> Vec<(PathBuf, BTreeSet<PathBuf>)> {
     let mut opened: Vec<(PathBuf, BTreeSet<PathBuf>)> = Vec::new();
     let mut open = |folder: &Path| {
@@ -158,12 +159,12 @@ pub(super) fn opened(map: &AccessMap) -> Vec<(PathBuf, BTreeSet<PathBuf>)> {
         }
     };
     for guard in map.guarded.iter().filter(|guard| is_plain_folder(guard)) {
-        // One outside the workspace is the very folder around what is opened.
+        // Outside the workspace it is the opened parent folder itself.
         if map.writable.contains(guard) {
             open(guard);
             continue;
         }
-        // A folder that was lent is mounted as a whole.
+        // A lent folder is mounted as a whole.
         let lent = map.writable.iter().filter(|free| free.starts_with(guard) && *free != guard && !free.is_dir());
         let lent = lent.filter(|free| is_lent(free, map));
         for free in lent {
@@ -175,7 +176,7 @@ pub(super) fn opened(map: &AccessMap) -> Vec<(PathBuf, BTreeSet<PathBuf>)> {
     opened
 }
 
-/// `place`, or what lies in it around something lent.
+/// Adds `place`, or its entries around what is lent.
 pub(super) fn all_but_lent(place: &Path, map: &AccessMap, found: &mut Vec<PathBuf>) {
     let mut waiting = vec![(place.to_owned(), 0)];
     while let Some((path, depth)) = waiting.pop() {
@@ -195,7 +196,7 @@ pub(super) fn is_lent(path: &Path, map: &AccessMap) -> bool {
     map.allows(Touch::Write, path).is_ok()
 }
 
-/// Whether something in it is.
+/// Whether the path contains something lent.
 fn holds_lent(path: &Path, map: &AccessMap) -> bool {
     map.writable.iter().any(|free| free.starts_with(path) && free != path && is_lent(free, map))
 }

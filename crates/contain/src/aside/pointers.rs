@@ -1,5 +1,5 @@
-//! Files called `.git` that lead to submodules. git makes, moves and removes them (`git mv`, `git rm`, `git submodule deinit`), so
-//! no mount stands on them. One that leads elsewhere than to a folder of the repository's own is put back at once.
+//! `.git` files that point to submodules. Git creates, moves and removes them (`git mv`, `git rm`, `git submodule deinit`),
+//! so they are not mounted. One that points outside the repository's own folders is restored at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -15,10 +15,10 @@ use super::{Asides, Maps, WatchedTree, is_within, lock};
 use crate::kept::{Deed, SetAside};
 use crate::repository;
 
-/// Of one session.
+/// Maximum in one session.
 const MOST: usize = 1_000;
 
-/// As they were before anything ran.
+/// The pointer files before anything ran.
 #[derive(Debug, Default)]
 pub(super) struct Pointers(BTreeMap<PathBuf, PointerFile>);
 
@@ -26,12 +26,12 @@ pub(super) struct Pointers(BTreeMap<PathBuf, PointerFile>);
 struct PointerFile {
     text: Arc<str>,
     mode: u32,
-    /// Where it leads, with links followed.
+    /// The target, with links resolved.
     home: PathBuf,
 }
 
 impl PointerFile {
-    /// `None` where it is no file that leads anywhere: git goes nowhere then either.
+    /// `None` if it is not a valid pointer file: git does not follow it either.
     fn read(file: &Path) -> Option<Self> {
         let data = file.symlink_metadata().ok().filter(|data| data.is_file())?;
         let text = repository::pointer_text(file)?;
@@ -41,7 +41,7 @@ impl PointerFile {
 }
 
 impl Pointers {
-    /// Reads them before a tree starts. What is known stays where other trees run.
+    /// Reads them before a tree starts. If other trees run, the known state is kept.
     pub(super) fn survey(&mut self, map: &AccessMap, others_run: bool) {
         let files: BTreeSet<PathBuf> = all(map).into_iter().chain(of_index(map)).take(MOST).collect();
         if !others_run {
@@ -58,7 +58,7 @@ impl Pointers {
     }
 }
 
-/// Those that are guarded, whether they are there or not. That of the workspace itself is not among them: nobody moves it.
+/// The guarded pointer files, existing or not, except that of the workspace itself, which is never moved.
 pub(super) fn all(map: &AccessMap) -> Vec<PathBuf> {
     let Some(top) = repository::top_of(&map.workspace) else { return Vec::new() };
     let is_inner = |guard: &&PathBuf| {
@@ -88,12 +88,12 @@ impl Asides {
     }
 }
 
-/// Where git keeps submodules.
+/// Whether this is a folder in which git keeps submodules.
 fn is_module(home: &Path, map: &AccessMap) -> bool {
     folders_of_git(map).any(|git| home.starts_with(git.join("modules")) && is_within(git, map))
 }
 
-/// One that has gone needs nothing, and what else is in its place is judged as a new repository.
+/// A removed file needs nothing, and anything else in its place is handled as a new repository.
 fn look_at(file: &Path, known: &mut PointerFile, maps: &Maps, is_own: &dyn Fn(&Path) -> bool) -> Option<SetAside> {
     let folder = file.parent()?;
     let is_in_place = real_path::existing(folder).is_some_and(|real| real == folder);

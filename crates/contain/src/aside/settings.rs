@@ -1,5 +1,5 @@
-//! Settings of git, which commands may write: git replaces the file, so no mount can keep it. The keys that run something
-//! are compared with what they were before, and put back.
+//! Git settings that commands may write: git replaces the file, so no mount can protect it. Keys that run something are
+//! compared with their earlier values and put back.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -18,20 +18,20 @@ use crate::git_config::{self, ConfigFilePlace, ConfigVerdict};
 use crate::kept::{Deed, SetAside};
 
 const NAMES: [&str; 2] = ["config", "config.worktree"];
-/// Files of one session.
+/// Maximum files of one session.
 const MOST_FILES: usize = 4_000;
-/// Times have a grain: what was changed this short a time before it was read is read again.
+/// File times have a limited resolution: a file that was changed this shortly before it was read is read again.
 const GRAIN: Duration = Duration::from_millis(100);
 
-/// As they were before anything ran, by their paths.
+/// The settings before anything ran, by path.
 #[derive(Debug, Default)]
 pub(super) struct GitSettings(BTreeMap<PathBuf, SettingsFile>);
 
 #[derive(Clone, Debug)]
 struct SettingsFile {
-    /// Without one there was no file.
+    /// `None` if there was no file.
     text: Option<Arc<str>>,
-    /// Tells that nothing has changed since.
+    /// Shows that nothing has changed since.
     stamp: Option<Stamp>,
     mode: u32,
 }
@@ -43,8 +43,8 @@ struct Stamp {
 }
 
 impl GitSettings {
-    /// Reads them before a tree starts. What is known stays where other trees run. Returns those that are kept by their
-    /// keys; the others cannot be read, and are kept as a whole.
+    /// Reads them before a tree starts. If other trees run, the known state is kept. Returns the files that are protected
+    /// by key; the others cannot be parsed, and are protected as a whole.
     pub(super) fn survey(&mut self, map: &AccessMap, others_run: bool) -> Vec<PathBuf> {
         let files = files_of(map);
         if !others_run {
@@ -72,10 +72,10 @@ impl GitSettings {
 impl SettingsFile {
     const NONE: Self = Self { text: None, stamp: None, mode: 0o644 };
 
-    /// `None` where it is no file, or none that git could read.
+    /// `None` if it is not a file, or not one that git could read.
     fn read(file: &Path) -> Option<Self> {
         let Ok(data) = file.symlink_metadata() else { return Some(Self::NONE) };
-        // Taken before it is read, so that what is written meanwhile is seen.
+        // Taken before the file is read, so that a concurrent write is detected.
         let stamp = stamp_of(file);
         let text = text_of(file).filter(|text| data.is_file() && git_config::is_readable(text))?;
         Some(Self { text: Some(text.into()), stamp, mode: data.mode() & 0o777 })
@@ -83,14 +83,14 @@ impl SettingsFile {
 }
 
 impl Asides {
-    /// The second says whether to put back what was removed; while something goes on it may be half of a change.
+    /// `has_ended` says whether to restore removed files; during an operation a removal may be half of a change.
     pub(super) fn look_at_settings(&self, trees: &[Arc<WatchedTree>], maps: &Maps, has_ended: bool) {
         let mut settings = lock(&self.settings);
         let mut found = Vec::new();
         for (file, known) in &mut settings.0 {
             found.extend(look_at(file, known, maps, has_ended));
         }
-        // Wherever they are, also where commands may write what they like.
+        // Wherever they are, including in freely writable folders.
         for file in trees.iter().flat_map(|tree| tree.new_settings()) {
             if !settings.0.contains_key(&file) {
                 found.extend(look_at(&file, &mut SettingsFile::NONE.clone(), maps, has_ended));
@@ -102,7 +102,7 @@ impl Asides {
 }
 
 impl WatchedTree {
-    /// Of worktrees and of repositories within that were not there when it began.
+    /// The settings of worktrees and nested repositories that did not exist when the tree started.
     fn new_settings(&self) -> Vec<PathBuf> {
         let inner = inner_repositories(&self.map);
         let inner = inner.iter().filter(|inner| !self.knows(inner));
@@ -119,7 +119,7 @@ impl WatchedTree {
     }
 }
 
-/// Of every folder of git's that commands may write to.
+/// The settings of every git folder that commands may write to.
 fn files_of(map: &AccessMap) -> Vec<PathBuf> {
     let folders = folders_of_git(map).filter(|folder| is_within(folder, map));
     let files = folders.flat_map(|folder| {
@@ -138,7 +138,7 @@ fn of_worktrees(folder: &Path) -> Vec<PathBuf> {
 
 fn look_at(file: &Path, known: &mut SettingsFile, maps: &Maps, has_ended: bool) -> Option<SetAside> {
     let (data, stamp) = (file.symlink_metadata().ok(), stamp_of(file));
-    // A repository that has gone needs no settings, and a link in its place is not gone into.
+    // A removed repository needs no settings, and a link in its place is not followed.
     let folder = file.parent()?;
     let is_in_place = || omp_stdx::real_path::existing(folder).is_some_and(|real| real == folder && real.is_dir());
     if (data.is_none() && (known.text.is_none() || !has_ended)) || !is_in_place() {
@@ -148,7 +148,7 @@ fn look_at(file: &Path, known: &mut SettingsFile, maps: &Maps, has_ended: bool) 
     if is_file && stamp.is_some() && known.stamp == stamp {
         return None;
     }
-    // As with everything that is guarded, a folder around it does not free it.
+    // As with every guarded path, opening its parent folder does not open it.
     if maps.all.iter().any(|map| map.writable.iter().any(|free| free == file)) {
         *known = SettingsFile::read(file).unwrap_or(SettingsFile::NONE);
         return None;
@@ -159,7 +159,7 @@ fn look_at(file: &Path, known: &mut SettingsFile, maps: &Maps, has_ended: bool) 
     let now = if is_file { text_of(file) } else { None };
     let (text, keys) = match judged(known, now.as_deref(), &place) {
         ConfigVerdict::Fine => {
-            // What was judged, not what may be there by now.
+            // Records the text that was checked, not what may be there by now.
             *known = SettingsFile { text: now.map(Arc::from), stamp, mode: known.mode };
             return None;
         }
@@ -176,7 +176,7 @@ fn look_at(file: &Path, known: &mut SettingsFile, maps: &Maps, has_ended: bool) 
     let shelf = maps.shelf_of(file);
     let mut mending = Mending { root: &root, inner, shelf: shelf.as_ref(), mode, known, place, keys };
     let (to, written) = match text {
-        // Also a link or a folder in its place: git finds nothing missing in between.
+        // This also replaces a link or a folder, so that git never finds the file missing.
         Some(text) if data.is_some() => mending.replace(text),
         text => mending.renamed(text),
     };
@@ -192,7 +192,7 @@ fn judged(known: &SettingsFile, now: Option<&str>, place: &ConfigFilePlace<'_>) 
     now.map_or(ConfigVerdict::Hostile, |now| git_config::judge(before, now, place))
 }
 
-/// One file that is put in order.
+/// The repair of one file.
 struct Mending<'a> {
     root: &'a Path,
     inner: &'a Path,
@@ -204,8 +204,8 @@ struct Mending<'a> {
 }
 
 impl Mending<'_> {
-    /// In one step, so that git always finds a file. Should git have written it in that very moment, what it wrote is what
-    /// came out, and is judged instead.
+    /// Replaces the file atomically, so that git always finds one. If git has written it at the same moment, its text is
+    /// what was swapped out, and is checked instead.
     #[cfg(target_os = "linux")]
     fn replace(&mut self, mut text: String) -> (Option<PathBuf>, Option<String>) {
         const TRIES: usize = 8;
@@ -224,7 +224,8 @@ impl Mending<'_> {
                 ConfigVerdict::Hostile => self.known.text.as_deref().unwrap_or_default().to_owned(),
             };
             if kept.is_some() {
-                // What came out this time is of this loop, or the newest that git has written; the first is the attempt.
+                // The text swapped out this time is from this loop, or the newest that git has written; the first one is
+                // the attempt to report.
                 out.remove();
             } else {
                 kept = Some(out.path);
@@ -242,7 +243,7 @@ impl Mending<'_> {
         self.renamed(Some(text))
     }
 
-    /// Where it is now, and what was written in its place.
+    /// Where the file is now, and what was written in its place.
     fn renamed(&self, text: Option<String>) -> (Option<PathBuf>, Option<String>) {
         let to = hands::rename_in(self.root, self.inner, self.shelf).and_then(|(_, to)| to);
         let is_made =
@@ -255,7 +256,7 @@ fn text_of(file: &Path) -> Option<String> {
     plain_file::read_itself(file, LONGEST).ok().and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// `None` where the file is so young that it could change again and look the same.
+/// `None` if the file is so new that it could change again with the same metadata.
 fn stamp_of(file: &Path) -> Option<Stamp> {
     let data = file.symlink_metadata().ok().filter(|data| data.is_file())?;
     let changed = UNIX_EPOCH + Duration::new(data.ctime().try_into().ok()?, data.ctime_nsec().try_into().ok()?);

@@ -1,6 +1,6 @@
-//! Where things that were set aside lie in a repository: in git's own folder, so that `git add -A` does not take them.
+//! The folder for files that were set aside in a repository: inside the git folder, so that `git add -A` does not add them.
 //!
-//! Commands may write there. So it is reached by handles that follow no link, and what is in it is trusted by nobody.
+//! Commands may write there. So it is opened with handles that follow no links, and its content is never trusted.
 
 use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
@@ -22,14 +22,14 @@ use super::{is_within, root_of};
 use crate::repository;
 
 const NAME: &str = "omp-set-aside";
-/// More are not kept: the oldest goes.
+/// Maximum files kept; the oldest is removed.
 const KEPT: usize = 100;
-/// Files and folders within one that goes; of one that holds more, the rest stays.
+/// Maximum entries removed within one of them; if there are more, the rest stays.
 const MOST_REMOVED: usize = 10_000;
-/// Folders within each other.
+/// Maximum folder depth.
 const DEEPEST: usize = 64;
 
-/// The folder, in the outermost place that may be written to.
+/// The folder, inside the outermost writable folder.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     root: PathBuf,
@@ -37,11 +37,11 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// For what lies in the repository's tree, or in its own folder. `None` where that may not be written to.
+    /// The shelf for a path in the repository's work tree or git folder. `None` if that may not be written.
     pub(super) fn of(path: &Path, map: &AccessMap) -> Option<Self> {
         let top = repository::top_of(&map.workspace)?;
         let own = repository::folder_of(top);
-        // That of a worktree goes with the worktree, so it is the one that all of them have in common.
+        // The git folder of a worktree is removed with the worktree, so the common one is used.
         let known = folders_of_git(map).filter(|git| own.starts_with(git) && is_within(git, map));
         let git = known.min_by_key(|git| git.as_os_str().len())?;
         let root = root_of(git, map).filter(|_| path.starts_with(top) || path.starts_with(git))?;
@@ -52,7 +52,7 @@ impl Shelf {
         self.root.join(&self.inner).join(NAME)
     }
 
-    /// Takes `name` out of its folder. Says where it is now; `None` where it is where it was.
+    /// Moves `name` out of its folder. Returns its new path; `None` if it was not moved.
     pub(super) fn put(&self, folder: &OwnedFd, name: &OsStr) -> Option<PathBuf> {
         /// Another omp may have taken the name.
         const TRIES: usize = 8;
@@ -67,7 +67,7 @@ impl Shelf {
         None
     }
 
-    /// The folder, and a name in it that nothing has.
+    /// The folder, and an unused name in it.
     pub(super) fn room_for(&self, name: &OsStr) -> io::Result<(OwnedFd, OsString)> {
         let shelf = self.open()?;
         make_room(&shelf);
@@ -80,7 +80,7 @@ impl Shelf {
         Ok((shelf, free.unwrap_or_else(|| named(name, &format!("-{}", moment())))))
     }
 
-    /// Made if there is none.
+    /// Opens the folder, creating it if necessary.
     fn open(&self) -> io::Result<OwnedFd> {
         let mut folder = open_root(&self.root)?;
         for name in &self.inner {
@@ -93,12 +93,12 @@ impl Shelf {
     }
 }
 
-/// Fails where something has the name.
+/// Fails if the name exists.
 #[cfg(target_os = "linux")]
 fn rename_new(from: &OwnedFd, name: &OsStr, to: &OwnedFd, free: &OsStr) -> nix::Result<()> {
     use nix::fcntl::{RenameFlags, renameat2};
     match renameat2(from, name, to, free, RenameFlags::RENAME_NOREPLACE) {
-        // Not every file system can do that.
+        // Not every file system supports this flag.
         Err(Errno::EINVAL | Errno::ENOSYS) => renameat(from, name, to, free),
         result => result,
     }
@@ -117,7 +117,7 @@ fn make_room(shelf: &OwnedFd) {
     }
     let age = |name: &OsString| {
         let data = fstatat(shelf, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW);
-        // Set when it came here.
+        // The time at which it was moved here.
         data.map_or((i64::MIN, 0), |data| (data.st_ctime, data.st_ctime_nsec))
     };
     let mut old: Vec<_> = names.into_iter().map(|name| (Reverse(age(&name)), name)).collect();
@@ -150,7 +150,7 @@ fn remove(folder: &OwnedFd, name: &OsStr, left: &mut usize, depth: usize) -> nix
     }
 }
 
-/// No more than are looked at.
+/// The names, up to the scan limit.
 fn names(folder: &OwnedFd) -> nix::Result<Vec<OsString>> {
     let mut entries = Dir::from_fd(openat(folder, ".", OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?)?;
     let names = entries.iter().flatten().map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
@@ -183,7 +183,7 @@ mod tests {
             Shelf::of(&self.at(path), &map)
         }
 
-        /// Where it is now, from the top on.
+        /// The new path, relative to the top.
         fn put(&self, name: &str) -> Option<String> {
             let to = self.shelf("work/x")?.put(&open_root(&self.at("work")).unwrap(), OsStr::new(name))?;
             Some(to.strip_prefix(self.at("")).unwrap().display().to_string())
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(scene.put("b").as_deref(), Some("work/.git/omp-set-aside/b"));
         assert_eq!(scene.put("missing"), None);
         assert_eq!(std::fs::read_to_string(scene.at("work/.git/omp-set-aside/a")).unwrap(), "a");
-        // What lies elsewhere stays there.
+        // A path outside the repository has no shelf.
         assert!(scene.shelf("outside/x").is_none() && scene.shelf("work/.git/x").is_some());
     }
 
@@ -216,7 +216,7 @@ mod tests {
             assert!(scene.at("work/a").exists());
             assert_eq!(std::fs::read_dir(scene.at("outside")).unwrap().count(), 0, "{link}");
         }
-        // Also not when the oldest go.
+        // The same holds when the oldest are removed.
         let scene = Scene::new();
         std::fs::write(scene.at("outside/kept"), "").unwrap();
         std::fs::create_dir_all(scene.at("work/.git/omp-set-aside/old/er")).unwrap();

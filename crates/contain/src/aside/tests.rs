@@ -1,4 +1,4 @@
-//! What is left of what commands have made, changed or removed, on folders that were made for it.
+//! Tests of what remains of files that commands have created, changed or removed.
 
 use super::*;
 
@@ -28,7 +28,7 @@ impl Scene {
         std::fs::write(self.at(path), text).unwrap();
     }
 
-    /// What was set aside, from the workspace on.
+    /// What was set aside, relative to the workspace.
     fn found(&self) -> Vec<String> {
         let shown = |found: SetAside| {
             assert!(found.to.is_some_and(|to| exists(&to)) && exists(&found.path) == found.put_back);
@@ -59,11 +59,11 @@ fn a_new_repository_runs_nothing_that_a_command_has_put_there() {
     scene.asides.look();
     assert_eq!(scene.found(), [".git/commondir", ".git/config", ".git/hooks/pre-commit", ".git/info/attributes"]);
     assert_eq!(std::fs::read_to_string(scene.at("work/.git/config")).unwrap(), "[core]\n");
-    // What goes on in the background is looked at again.
+    // Background processes are checked again.
     scene.write("work/.git/hooks/pre-commit", "evil");
     drop(watch);
     assert_eq!(scene.found(), [".git/hooks/pre-commit"]);
-    // The next command finds a repository, which is kept from it by mounts.
+    // For the next command the repository exists and is protected by mounts.
     let watch = scene.watch();
     scene.write("work/.git/hooks/pre-commit", "allowed by the user");
     drop(watch);

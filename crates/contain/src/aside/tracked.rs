@@ -1,6 +1,6 @@
-//! Guarded files of the work tree that git tracks. git replaces and removes them whenever it goes to another commit, so no
-//! mount stands on them: what has become of them is looked at. It stays where a commit has it that could be reached when the
-//! session began, and is put back where none has, so a commit that a command has made changes nothing.
+//! Guarded files in the work tree that git tracks. Git replaces and removes them at every checkout, so they are not mounted
+//! but checked afterwards. A version stays if it is in a commit that was reachable when the session began, and is put back
+//! otherwise, so a commit made by a command has no effect.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
@@ -16,27 +16,27 @@ use super::repositories::folders_of_git;
 use super::{entries, is_within, lock, open};
 use crate::repository;
 
-/// Of one look, for all files that have changed.
+/// The time limit of one scan, for all changed files.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// The same where it is only to be known whether a file may be believed.
+/// The time limit if only the trust in a file is to be decided.
 const SHORT_PATIENCE: Duration = Duration::from_millis(100);
-/// Files that came by a checkout.
+/// Maximum files that came by a checkout.
 const MOST_SINCE: usize = 2_000;
-/// Files beside tracked ones in a guarded folder: each costs a mount. A folder with more is mounted as a whole.
+/// Maximum untracked files in a guarded folder, since each costs a mount. A folder with more is mounted as a whole.
 const MOST_BESIDE: usize = 500;
-/// Versions that were there when nothing ran, and their bytes.
+/// Maximum versions recorded while nothing ran, and maximum bytes of them.
 const MOST_EARLIER: usize = 1_000;
 const MOST_BYTES: usize = 8 << 20;
-/// Guarded in a home, and nowhere else.
+/// Files that are guarded in a home folder, and nowhere else.
 const MARKS_OF_HOME: [&str; 4] = [".bash_profile", ".bash_login", ".zlogout", ".kshrc"];
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Of one session.
+/// The tracked files of one session.
 #[derive(Debug, Default)]
 pub(crate) struct Tracked {
     open: OnceLock<OpenPast>,
     known: OnceLock<Option<TrackedPast>>,
-    /// Not tracked when the session began, and brought by git since.
+    /// Files that were not tracked when the session began, and that git has created since.
     since: Mutex<BTreeSet<PathBuf>>,
     earlier: Mutex<Earlier>,
 }
@@ -44,13 +44,13 @@ pub(crate) struct Tracked {
 #[derive(Debug)]
 struct TrackedPast {
     past: Arc<dyn Past>,
-    /// What is guarded in the work tree, there or not.
+    /// The guarded paths in the work tree, existing or not.
     places: Vec<PathBuf>,
-    /// Of the workspace's own folder: what git makes is no more open than that.
+    /// The mode of the workspace folder: files that git creates have no more permissions than that.
     mode: u32,
 }
 
-/// What the user had there, in no commit perhaps: `git stash pop` brings it back.
+/// Versions of the user, perhaps in no commit, which `git stash pop` can bring back.
 #[derive(Debug, Default)]
 struct Earlier {
     all: VecDeque<(PathBuf, bool, Arc<[u8]>)>,
@@ -59,11 +59,11 @@ struct Earlier {
 
 impl Tracked {
     pub(crate) fn open_by(&self, open: OpenPast) {
-        // The first holds.
+        // The first value is kept.
         let _ = self.open.set(open);
     }
 
-    /// Before anything runs for the first time.
+    /// To be called before anything runs for the first time.
     pub(super) fn begin(&self, map: &AccessMap) {
         self.known.get_or_init(|| TrackedPast::of(map, *self.open.get()?));
     }
@@ -72,31 +72,31 @@ impl Tracked {
         self.known.get()?.as_ref()
     }
 
-    /// Those that are looked at: what git tracks, and what is not there. The rest is mounted.
+    /// The paths that are checked: tracked and missing ones. The others are mounted.
     pub(super) fn places(&self) -> Vec<PathBuf> {
         let Some(known) = self.known() else { return Vec::new() };
         let is_missing = |place: &PathBuf| place.symlink_metadata().is_err();
         known.places.iter().filter(|place| is_missing(place) || self.tracks(place)).cloned().collect()
     }
 
-    /// Whether it is judged by what git has.
+    /// Whether the path is compared with git's content.
     pub(super) fn is_place(&self, path: &Path) -> bool {
         self.known().is_some_and(|known| known.places.iter().any(|place| path.starts_with(place)))
     }
 
-    /// Whether git has it, or something in it.
+    /// Whether git tracks the path or something in it.
     pub(super) fn tracks(&self, path: &Path) -> bool {
         self.known().is_some_and(|known| known.past.tracks(path))
             || lock(&self.since).iter().any(|since| since.starts_with(path))
     }
 
-    /// Whether git may have made what is there now.
+    /// Whether git may have created what is there now.
     pub(super) fn knows(&self, place: &Path, until: Instant) -> bool {
         let had = |known: &TrackedPast| known.past.had(place, PastVersion::Anything, until);
         self.is_place(place) && (self.tracks(place) || self.known().is_some_and(had))
     }
 
-    /// Whether all that is there now is as git had it.
+    /// Whether everything that is there now matches git's content.
     pub(super) fn made(&self, place: &Path, until: Instant) -> bool {
         if !self.is_place(place) {
             return false;
@@ -106,7 +106,7 @@ impl Tracked {
         !things.is_beyond(place) && things.all_in(place, is_of_git)
     }
 
-    /// Whether it is now as git had it when the session began, or as the user had it.
+    /// Whether it matches git's content at the start of the session, or a version of the user.
     pub(super) fn accepts(&self, path: &Path, was: Option<&Thing>, is: Option<&Thing>, until: Instant) -> bool {
         let Some(known) = self.known().filter(|_| self.is_place(path)) else { return false };
         let Some(version) = Thing::version(is) else { return false };
@@ -123,14 +123,14 @@ impl Tracked {
         is_accepted
     }
 
-    /// What was there when nothing ran, or was allowed by the user.
+    /// Records a version that was there while nothing ran, or that the user has allowed.
     pub(super) fn remember(&self, path: &Path, thing: &Thing) {
         if let Some(bytes) = thing.bytes().filter(|_| self.is_place(path)) {
             lock(&self.earlier).add(path, thing.is_executable(), bytes);
         }
     }
 
-    /// Those of the places that hold what git has, although an attacker may be at work.
+    /// The paths that match git's content, even though an attacker may be active.
     pub(super) fn trusted(&self, things: &Things) -> Vec<PathBuf> {
         let until = Instant::now() + SHORT_PATIENCE;
         let is_of_git = |path: &Path, thing: &Thing| self.accepts(path, None, Some(thing), until);
@@ -139,7 +139,7 @@ impl Tracked {
         places
     }
 
-    /// What lies in a folder and is not tracked. `None` where that is too much.
+    /// The untracked entries of a folder. `None` if there are too many.
     pub(super) fn beside(&self, place: &Path) -> Option<Vec<PathBuf>> {
         let mut beside = Vec::new();
         let mut waiting = vec![place.to_owned()];
@@ -162,7 +162,7 @@ impl TrackedPast {
     fn of(map: &AccessMap, open: OpenPast) -> Option<Self> {
         let top = repository::top_of(&map.workspace)?;
         let git = repository::folder_of(top);
-        // Where commands cannot write to it, git goes nowhere.
+        // If commands cannot write to the git folder, git cannot check anything out.
         if !folders_of_git(map).any(|folder| folder == git && is_within(folder, map)) {
             return None;
         }
@@ -181,7 +181,7 @@ impl TrackedPast {
     }
 }
 
-/// As git makes it, with the rights that the user's own files have.
+/// Whether the mode is one that git creates, with no more permissions than the user's own files have.
 fn fits(is: &Thing, allowed: u32) -> bool {
     let mode = is.mode();
     let (own, special) = if is.is_folder() { (0o700, 0o5000) } else { (0o600, 0o7000) };
@@ -208,7 +208,7 @@ impl Earlier {
     }
 }
 
-/// Whether a command may let git replace files: `git checkout x`, `/usr/bin/git`, `sh -c 'git pull'`, `gh pr checkout 1`.
+/// Whether a command may make git replace files: `git checkout x`, `/usr/bin/git`, `sh -c 'git pull'`, `gh pr checkout 1`.
 pub(crate) fn names_git(command: &str) -> bool {
     const BESIDES: &[&str] = &["gh", "glab", "hub", "jj", "lazygit", "tig"];
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -216,13 +216,13 @@ pub(crate) fn names_git(command: &str) -> bool {
     command.split(|c: char| !is_of_name(c)).any(is_git)
 }
 
-/// Takes them out of what is mounted, but for what lies beside tracked files in guarded folders.
+/// Excludes tracked files from the mounts, but not untracked files beside them in guarded folders.
 pub(crate) fn leave_tracked(map: &mut Arc<AccessMap>, loose: &[PathBuf], tracked: &Tracked) {
     if loose.is_empty() {
         return;
     }
     let beside = loose.iter().flat_map(|place| tracked.beside(place).unwrap_or_default());
-    // As long as the folders are guarded, which says what of it is lent.
+    // Evaluated while the folders are still guarded, which determines what is lent.
     let beside: Vec<PathBuf> = beside.filter(|path| !open::is_lent(path, map)).collect();
     let map = Arc::make_mut(map);
     map.guarded.retain(|guard| !loose.contains(guard));

@@ -1,20 +1,20 @@
-//! Which keys run something, after git-config(1). Many programs beside git read its configuration, so a key that names a
-//! program by the look of its name counts as well, in whichever section.
+//! The keys that run something, from git-config(1). Many other programs read git's configuration, so a key whose name looks
+//! like that of a program counts as well, in any section.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::parse::ConfigEntry;
 
-/// Where the file is.
+/// The location of the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConfigFilePlace<'a> {
-    /// The folder of git's that it is in.
+    /// The git folder that contains it.
     pub(crate) folder: &'a Path,
-    /// Where a repository may have its files.
+    /// The folders in which a repository may have its files.
     pub(crate) roots: &'a [PathBuf],
 }
 
-/// Every key of these leads to other settings, other programs or other hosts.
+/// Sections in which every key points to other settings, programs or hosts.
 const SECTIONS: &[&str] = &[
     "include",
     "includeif",
@@ -28,9 +28,9 @@ const SECTIONS: &[&str] = &[
     "sendemail",
     "imap",
 ];
-/// Hold words such as `hook` in their names, and are switches.
+/// Sections whose keys are switches, even with words such as `hook` in their names.
 const SWITCHES: &[&str] = &["advice", "color", "column"];
-/// Parts of keys that name a program or a way.
+/// Parts of keys that name a program or a path.
 const PARTS: &[&str] = &[
     "command",
     "cmd",
@@ -50,7 +50,7 @@ const PARTS: &[&str] = &[
 ];
 const KEYS: &[&str] =
     &["path", "args", "smudge", "clean", "process", "tunnel", "templatedir", "difffilter", "external"];
-/// Of one section.
+/// Further keys of certain sections.
 const OF_SECTIONS: &[(&str, &[&str])] = &[
     ("core", &["sshcommand", "attributesfile", "protecthfs", "protectntfs", "alternaterefscommand"]),
     ("remote", &["uploadpack", "receivepack", "vcs"]),
@@ -59,7 +59,7 @@ const OF_SECTIONS: &[(&str, &[&str])] = &[
     ("web", &["browser"]),
     ("help", &["browser"]),
 ];
-/// Of the first word of an alias: what only shows or records.
+/// First words of an alias that only show or record something.
 const OF_ALIASES: &[&str] = &[
     "status",
     "log",
@@ -148,7 +148,7 @@ fn is_switch(value: &str) -> bool {
     ["true", "false", "yes", "no", "on", "off", "1", "0", ""].iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// Options can run programs as well, so those count that are known.
+/// Options can run programs as well, so only known options are accepted.
 fn is_harmless_alias(value: &str) -> bool {
     let mut words = value.split_ascii_whitespace();
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_=./:%@^~+,".contains(char);
@@ -161,7 +161,7 @@ fn is_harmless_alias(value: &str) -> bool {
         })
 }
 
-/// A submodule says in its configuration where its files are.
+/// Whether the path is inside the repository: a submodule's configuration says where its files are.
 fn is_inside(value: &str, place: &ConfigFilePlace<'_>) -> bool {
     let mut path = PathBuf::new();
     for part in place.folder.join(value).components() {

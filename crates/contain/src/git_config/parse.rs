@@ -1,12 +1,12 @@
-//! Reads a configuration as git does, with the place of each entry in the text.
+//! Parses a configuration like git, with the position of each entry in the text.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A section, and the name in quotes behind it.
+/// A section, and the quoted name after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// In small letters.
+    /// In lower case.
     pub(super) section: String,
     pub(super) name: Option<String>,
 }
@@ -14,16 +14,16 @@ pub(super) struct Header {
 #[derive(Clone, Debug)]
 pub(super) struct ConfigEntry {
     pub(super) header: Header,
-    /// In small letters.
+    /// In lower case.
     pub(super) key: String,
-    /// Without quotes and comments; `true` where there is none.
+    /// Without quotes and comments; `true` if there is no value.
     pub(super) value: String,
-    /// From the key to the end of the value, comments included.
+    /// From the key to the end of the value, including comments.
     pub(super) span: Range<usize>,
 }
 
 impl ConfigEntry {
-    /// As `git config` is given it.
+    /// The name in the form of `git config`.
     pub(super) fn name(&self) -> String {
         match &self.header.name {
             Some(name) => format!("{}.{name}.{}", self.header.section, self.key),
@@ -41,7 +41,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// `None` where git would complain, or could read it in another way.
+/// `None` if git would report an error, or could parse it differently.
 pub(super) fn parse(text: &str) -> Option<Vec<ConfigEntry>> {
     let mut entries = Vec::new();
     let mut header: Option<Header> = None;
@@ -94,7 +94,7 @@ impl GitConfigReader<'_> {
         if section.is_empty() {
             return None;
         }
-        // An old form, whose second part is the name in small letters.
+        // An old syntax, in which the second part is the name in lower case.
         let (section, old) = match section.split_once('.') {
             Some((section, name)) => (section.to_owned(), Some(name.to_owned())),
             None => (section, None),
@@ -144,7 +144,7 @@ impl GitConfigReader<'_> {
         Some(ConfigEntry { header, key, value, span: from..self.at })
     }
 
-    /// Up to the end of the line, which a backslash takes away.
+    /// Parses up to the end of the line; a backslash continues the line.
     fn value(&mut self) -> Option<String> {
         self.skip(|char| matches!(char, ' ' | '\t'));
         let (mut value, mut blanks, mut in_quotes) = (String::new(), String::new(), false);

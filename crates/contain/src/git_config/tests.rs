@@ -1,4 +1,4 @@
-//! What is put back of a changed configuration, and what stays.
+//! Tests of what is put back in a changed configuration, and what stays.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn ordinary_work_of_git_stays() {
     }
 }
 
-/// What a command adds, with the name of the key that is put back.
+/// Text that a command adds, with the name of the key that is put back.
 #[test]
 fn what_runs_something_goes_and_the_rest_stays() {
     for (added, key) in [

@@ -1,5 +1,5 @@
-//! A `/dev` of the command's own: what every program may use, and neither disks nor other hardware nor the user's terminals.
-//! Read-only mounts do not keep anybody from writing to a device.
+//! A private `/dev` for the command: devices that every program may use, but no disks, other hardware or terminals of the
+//! user. Read-only mounts do not prevent writing to a device.
 
 use std::ffi::{CStr, c_int};
 use std::io;
@@ -18,7 +18,7 @@ const LINKS: [(&CStr, &CStr); 5] = [
 ];
 const FOLDERS: [&CStr; 2] = [c"/dev/pts", c"/dev/shm"];
 
-/// Between fork and exec. What is not there is not there afterwards either; without `/dev/null` nothing is changed.
+/// Called between fork and exec. Devices that do not exist are skipped; without `/dev/null` nothing is changed.
 pub(super) fn replace() -> io::Result<()> {
     let is_there = |path: &CStr| {
         // SAFETY: a C string.

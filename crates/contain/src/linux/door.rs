@@ -1,7 +1,7 @@
-//! The listening socket of a command's own network: the child makes it in there and hands it out to omp, which serves it.
+//! The listening socket of a command's own network: the child creates it there and sends it to omp, which serves it.
 //!
-//! So nothing forwards between the two networks: there is no process that could be left over, and all that commands see
-//! is an open port.
+//! So nothing forwards between the two networks: there is no process that could be left over, and commands only see an open
+//! port.
 
 use std::ffi::c_int;
 use std::io::{self, IoSliceMut};
@@ -16,23 +16,23 @@ use tokio::net::UnixStream;
 
 use super::enter::{EnterStep, done};
 
-/// In a network of its own every port is free. This one is given to nobody who asks for any.
+/// In a network namespace every port is free. This one is outside the range for automatic ports.
 pub(super) const PORT: u16 = 61_128;
 
-/// Omp's end, and the child's.
+/// omp's end, and the child's.
 pub(super) fn pair() -> io::Result<(UnixStream, OwnedFd)> {
     let (ours, theirs) = Pair::pair()?;
     ours.set_nonblocking(true)?;
     Ok((UnixStream::from_std(ours)?, theirs.into()))
 }
 
-/// Waits for the socket. An error when there was no child, or it failed before.
+/// Waits for the socket. Fails if there was no child, or it failed before.
 pub(super) async fn receive(end: UnixStream) -> io::Result<tokio::net::TcpListener> {
     let listener = end.async_io(Interest::READABLE, || take(&end)).await?;
     tokio::net::TcpListener::from_std(TcpListener::from(listener))
 }
 
-/// A descriptor that was sent.
+/// Receives a descriptor.
 pub(super) fn take(end: &impl AsRawFd) -> io::Result<OwnedFd> {
     let mut byte = [0];
     let mut space = nix::cmsg_space!([RawFd; 1]);
@@ -43,14 +43,14 @@ pub(super) fn take(end: &impl AsRawFd) -> io::Result<OwnedFd> {
         _ => None,
     });
     let handed = handed.ok_or(io::ErrorKind::UnexpectedEof)?;
-    // SAFETY: it was made for this process a moment ago, and nobody else knows of it.
+    // SAFETY: the descriptor was just created for this process and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(handed) })
 }
 
-/// The child's side, between fork and exec: in the network of the command.
+/// The child's side, between fork and exec, in the network of the command.
 pub(super) fn hand_out(to: &OwnedFd) -> io::Result<()> {
     const WAITING: c_int = 128;
-    // SAFETY: an address with its size; descriptors are open.
+    // SAFETY: an address with its size; the descriptors are open.
     unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         let listener = libc::socket(libc::AF_INET, kind, 0);
@@ -69,14 +69,14 @@ pub(super) fn hand_out(to: &OwnedFd) -> io::Result<()> {
 }
 
 /// # Safety
-/// Both are open.
+/// Both descriptors must be open.
 pub(super) unsafe fn send(to: c_int, listener: c_int) -> isize {
-    /// More than the header and one descriptor need, aligned as the header wants it.
+    /// More than the header and one descriptor need, with the alignment of the header.
     #[repr(C, align(8))]
     struct DescriptorSpace([u8; 64]);
     let size = size_of::<c_int>() as u32;
     let (mut byte, mut space) = ([0_u8], DescriptorSpace([0; 64]));
-    // SAFETY: all that the message points to lives until it was sent; the header lies within the space.
+    // SAFETY: everything that the message points to lives until it was sent; the header is within the buffer.
     unsafe {
         let mut piece = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: byte.len() };
         let mut message: libc::msghdr = std::mem::zeroed();

@@ -1,6 +1,6 @@
-//! The child's side, between fork and exec: system calls on what the parent laid out, nothing allocated.
+//! The child's side, between fork and exec: only system calls on prepared data, and no allocation.
 //!
-//! An error crosses to the parent as one number, which holds the step that failed as well.
+//! An error is passed to the parent as one number, which also encodes the step that failed.
 
 use std::ffi::{CStr, c_int, c_long};
 use std::io;
@@ -11,7 +11,7 @@ use nix::libc;
 use super::plan::{FileSystemView, MountKind, Plan, PlannedMount};
 use super::{devices, door, family};
 
-/// What was being done; its place in this list crosses with the error.
+/// The steps; the index in this list is passed with the error.
 const STEPS: &[&str] = &[
     "reading the working folder",
     "making namespaces",
@@ -58,7 +58,7 @@ pub(super) enum EnterStep {
     Seccomp,
 }
 
-/// No error number of the system is this large.
+/// Larger than any error number of the system.
 const MARK: i32 = 0x4F00_0000;
 
 /// The step of containment that failed, and why; `None` for any other error.
@@ -95,29 +95,29 @@ pub(super) fn enter(plan: &mut Plan) -> io::Result<()> {
         change_view(view)?;
     }
     drop_capabilities()?;
-    // SAFETY: numbers only.
+    // SAFETY: passes only integers.
     done(EnterStep::Privileges, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
     if let Some(rules) = &plan.landlock {
         if plan.view.is_some() {
             allow_own_terminals(rules, plan.terminal_rights)?;
         }
-        // SAFETY: a descriptor that is open.
+        // SAFETY: an open descriptor.
         done(EnterStep::Landlock, unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) })?;
     }
     let program = libc::sock_fprog { len: plan.filter.len() as u16, filter: plan.filter.as_ptr().cast_mut() };
-    // SAFETY: the program outlives the call, which does not write to it.
+    // SAFETY: the filter program outlives the call, which does not write to it.
     let applied = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
     done(EnterStep::Seccomp, applied).map(drop)
 }
 
 fn change_view(view: &mut FileSystemView) -> io::Result<()> {
     let mut cwd = [0_u8; libc::PATH_MAX as usize];
-    // SAFETY: the buffer is as long as it says; paths are C strings throughout.
+    // SAFETY: the buffer has the given length; all paths are C strings.
     unsafe {
         if libc::getcwd(cwd.as_mut_ptr().cast(), cwd.len()).is_null() {
             return Err(failed(EnterStep::Cwd));
         }
-        // Where none can be joined it has one of its own: other commands do not see it then.
+        // If none can be joined the command gets its own namespace; then other commands do not see it.
         let joined =
             view.family.as_ref().is_some_and(|family| libc::setns(family.as_raw_fd(), libc::CLONE_NEWUSER) == 0);
         if joined {
@@ -127,7 +127,7 @@ fn change_view(view: &mut FileSystemView) -> io::Result<()> {
             map_user(&view.uid_map, &view.gid_map, &view.tag)?;
         }
         if let Some(herald) = &view.herald {
-            // Where this fails, the tree is known by its group and its mark alone.
+            // If this fails, the tree is only identified by its group and its mark.
             let _ = family::hand_out(c"/proc/self/ns/ipc", herald.as_raw_fd());
         }
         mount(EnterStep::Private, c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE)?;
@@ -160,11 +160,11 @@ fn change_view(view: &mut FileSystemView) -> io::Result<()> {
     Ok(())
 }
 
-/// In the place of the descriptor of a folder that is not there any more.
+/// In place of the descriptor of a folder that no longer exists.
 const GONE: c_int = -1;
 
-/// What has vanished since it was planned needs no mount. What another program put there in that very moment is tried again.
-/// Any other failure counts.
+/// A path that has vanished since it was planned needs no mount. A path that another program replaced at that moment is
+/// tried again. Any other failure is an error.
 fn unless_gone<T>(path: &CStr, act: impl Fn() -> io::Result<T>) -> io::Result<Option<T>> {
     const TRIES: usize = 100;
     let mut result = act();
@@ -179,12 +179,12 @@ fn unless_gone<T>(path: &CStr, act: impl Fn() -> io::Result<T>) -> io::Result<Op
     result.map(Some)
 }
 
-/// What comes of a path that leads to something else than a moment before.
+/// Whether the error means that the path changed a moment ago.
 fn is_of_another(error: &io::Error) -> bool {
     matches!(parts(error), Some((_, libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EINVAL)))
 }
 
-/// A link that leads nowhere has nothing behind it either.
+/// A dangling link counts as gone.
 fn is_gone(path: &CStr) -> bool {
     // SAFETY: a C string, and a structure that the call fills in.
     unsafe {
@@ -194,8 +194,8 @@ fn is_gone(path: &CStr) -> bool {
     }
 }
 
-/// Whether something else stands there than what was taken along: a file in the place of a folder, or the other way round, or
-/// what was made after that was removed, which cannot be mounted any more. It is not what may be written.
+/// Whether the path is no longer what was cloned: a file in place of a folder, or the reverse, or something created after a
+/// removal, which can no longer be mounted. Then it is not the path that may be written.
 fn is_another(tree: c_int, path: &CStr) -> bool {
     // SAFETY: a C string, an open descriptor, and structures that the calls fill in.
     unsafe {
@@ -219,7 +219,7 @@ fn place(path: &CStr, kind: MountKind, clones: &[c_int]) -> io::Result<()> {
             mount(EnterStep::Guard, path, path, None, libc::MS_BIND | libc::MS_REC)?;
             set_read_only(EnterStep::Guard, path)
         }
-        // A file may be a folder by now, and the other way round.
+        // A file may have become a folder, and the reverse.
         MountKind::HiddenFolder => cover_folder(path).or_else(|error| cover_file(path).map_err(|_| error)),
         MountKind::HiddenFile => cover_file(path).or_else(|error| cover_folder(path).map_err(|_| error)),
     }
@@ -235,11 +235,11 @@ fn cover_file(path: &CStr) -> io::Result<()> {
 }
 
 const TERMINALS: &CStr = c"/dev/pts";
-/// Where a child in a terminal finds it by name.
+/// The name by which a child in a terminal finds it.
 pub(super) const CONSOLE: &CStr = c"/dev/console";
 
-/// The terminals of the user are nobody's to read keys from, nor to write to: those that programs of the tree open are
-/// counted anew, and no others are there.
+/// Mounts a private `/dev/pts`, so that commands can neither read nor write the user's terminals: only terminals that
+/// programs of the tree open exist there.
 fn own_terminals(has_console: bool) -> io::Result<()> {
     // SAFETY: a C string.
     if unsafe { libc::access(TERMINALS.as_ptr(), libc::F_OK) } != 0 {
@@ -247,7 +247,7 @@ fn own_terminals(has_console: bool) -> io::Result<()> {
     }
     let mut name = [0_u8; 64];
     if let Some(own) = own_terminal(&mut name).filter(|_| !has_console) {
-        // Only its name is lost where this fails.
+        // If this fails, only the terminal's name is missing.
         let _ = mount(EnterStep::Terminals, own, CONSOLE, None, libc::MS_BIND);
     }
     let options = c"newinstance,mode=0620,ptmxmode=0666";
@@ -255,17 +255,17 @@ fn own_terminals(has_console: bool) -> io::Result<()> {
     mount(EnterStep::Terminals, c"devpts", TERMINALS, Some((c"devpts", options)), flags)
 }
 
-/// The terminal that is the child's standard input, by its name.
+/// The path of the terminal on the child's standard input.
 pub(super) fn own_terminal(name: &mut [u8; 64]) -> Option<&CStr> {
-    // SAFETY: the buffer is one longer than it says, so that it ends with NUL; C strings throughout.
+    // SAFETY: the buffer is one byte longer than its stated length, so that it ends with NUL; all strings are C strings.
     unsafe {
         let read = libc::readlink(c"/proc/self/fd/0".as_ptr(), name.as_mut_ptr().cast(), name.len() - 1);
         (read > 0 && libc::isatty(0) == 1).then(|| CStr::from_ptr(name.as_ptr().cast()))
     }
 }
 
-/// Landlock knows files, and these have come to be only now. The rules may be those of other children as well, who
-/// never see these.
+/// Landlock rules refer to files, and these were just created. The rules may be shared with other children, who never see
+/// these files.
 fn allow_own_terminals(rules: &OwnedFd, rights: u64) -> io::Result<()> {
     #[repr(C, packed)]
     struct PathBeneath {
@@ -275,7 +275,7 @@ fn allow_own_terminals(rules: &OwnedFd, rights: u64) -> io::Result<()> {
     const PATH_BENEATH: c_int = 1;
     const READ_FOLDER: u64 = 1 << 3;
     for (path, rights) in [(TERMINALS, rights), (CONSOLE, rights & !READ_FOLDER)] {
-        // SAFETY: a C string, descriptors that are open, and a structure that outlives the call.
+        // SAFETY: a C string, open descriptors, and a structure that outlives the call.
         unsafe {
             if path == CONSOLE && libc::isatty(0) != 1 {
                 continue;
@@ -293,13 +293,13 @@ fn allow_own_terminals(rules: &OwnedFd, rights: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Names the user of a new user namespace, and tags it.
+/// Maps the user of a new user namespace, and tags the namespace.
 pub(super) fn map_user(uid_map: &[u8], gid_map: &[u8], tag: &[u8]) -> io::Result<()> {
     write_file(c"/proc/self/setgroups", b"deny")?;
     write_file(c"/proc/self/uid_map", uid_map)?;
     write_file(c"/proc/self/gid_map", gid_map)?;
     if !tag.is_empty() {
-        // Within another user namespace this may be forbidden; the tree is found by other means then.
+        // Within another user namespace this may be forbidden; then the tree is found by other means.
         let _ = write_file(c"/proc/self/projid_map", tag);
     }
     Ok(())
@@ -310,14 +310,14 @@ fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         done(EnterStep::Map, file.into())?;
-        // Closed in any case: while a file of /proc is open for writing, /proc cannot be made read-only.
+        // Always closed: while a file of /proc is open for writing, /proc cannot be made read-only.
         let written = done(EnterStep::Map, libc::write(file, bytes.as_ptr().cast(), bytes.len()) as c_long);
         libc::close(file);
         written.map(drop)
     }
 }
 
-/// `kind` is the file system with its options; a bind mount has none.
+/// `kind` is the file system with its options; `None` for a bind mount.
 fn mount(
     step: EnterStep,
     source: &CStr,
@@ -358,13 +358,13 @@ fn set_read_only(step: EnterStep, path: &CStr) -> io::Result<()> {
     set_read_only_as(step, path, AT_RECURSIVE)
 }
 
-/// What is mounted within stays as it is.
+/// Does not affect mounts within it.
 pub(super) fn set_only_this_read_only(step: EnterStep, path: &CStr) -> io::Result<()> {
     set_read_only_as(step, path, 0)
 }
 
 fn set_read_only_as(step: EnterStep, path: &CStr, flags: c_int) -> io::Result<()> {
-    /// `struct mount_attr`, whose other fields stay zero.
+    /// `struct mount_attr`; its other fields stay zero.
     #[repr(C)]
     struct Attributes {
         set: u64,
@@ -383,7 +383,7 @@ fn set_read_only_as(step: EnterStep, path: &CStr, flags: c_int) -> io::Result<()
     done(step, set).map(drop)
 }
 
-/// Test servers on this machine work without a network.
+/// Brings up the loopback interface, so that test servers on this machine work without a network.
 unsafe fn bring_up_loopback() -> io::Result<()> {
     // SAFETY: a zeroed request is valid, and its name ends with NUL.
     unsafe {
@@ -399,7 +399,7 @@ unsafe fn bring_up_loopback() -> io::Result<()> {
     Ok(())
 }
 
-/// Those of root as well, which a new program would get back from the bounding set.
+/// Drops all capabilities, including those that root's programs would get back from the bounding set.
 fn drop_capabilities() -> io::Result<()> {
     #[repr(C)]
     struct CapabilityHeader {
@@ -409,12 +409,12 @@ fn drop_capabilities() -> io::Result<()> {
     const VERSION_3: u32 = 0x2008_0522;
     let header = CapabilityHeader { version: VERSION_3, pid: 0 };
     let none = [0_u32; 6];
-    // SAFETY: numbers, and structures of the size that this version has.
+    // SAFETY: integers, and structures of the size that this version has.
     unsafe {
         for capability in 0..64 {
             if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 {
-                // Past the last one, or without the right to: then there is nothing that could come back, as without
-                // root no program gives capabilities to a process that may not gain privileges.
+                // Past the last capability, or without the right to drop it: then none can come back, since without root no
+                // program gives capabilities to a process that may not gain privileges.
                 break;
             }
         }

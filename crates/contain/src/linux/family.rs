@@ -1,7 +1,8 @@
-//! Commands that may see each other: all that have the same map share one user namespace.
+//! Commands that may see each other: those with the same map share one user namespace.
 //!
-//! A process reads what another one has open (`lsof -ti:8000`, `ss -p`, `fuser`) only where both are in one user namespace, and
-//! in no Landlock domain that the other is not in. A command that was lent more than the map gives has a namespace of its own.
+//! A process can read another one's open files (`lsof -ti:8000`, `ss -p`, `fuser`) only if both are in one user namespace,
+//! and it is in no Landlock domain that the other is not in. A command that was lent more than the map allows has a
+//! namespace of its own.
 
 use std::ffi::{CStr, c_int};
 use std::fs::File;
@@ -19,7 +20,7 @@ use omp_types::AccessMap;
 use super::door;
 use super::enter::map_user;
 
-/// One for each map that was used lately. A namespace lives on as long as something in it does.
+/// One for each recently used map. A namespace exists as long as a process is in it.
 const MOST: usize = 16;
 
 /// The user namespaces of one session.
@@ -28,8 +29,8 @@ pub(crate) struct Families(Mutex<KnownFamilies>);
 
 type KnownFamilies = Vec<(Arc<AccessMap>, Arc<OwnedFd>)>;
 
-/// The user namespace of those that have `map`, made if there is none. `None` where none can be made, or where sharing would
-/// weaken what is kept.
+/// The user namespace for `map`, created if necessary. `None` if none can be created, or if sharing would weaken the
+/// containment.
 pub(super) fn of(families: &Families, map: &Arc<AccessMap>, tag: &str) -> Option<Arc<OwnedFd>> {
     let mut known = families.0.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, namespace)) = known.iter().find(|(other, _)| other == map) {
@@ -46,8 +47,8 @@ pub(super) fn of(families: &Families, map: &Arc<AccessMap>, tag: &str) -> Option
     Some(namespace)
 }
 
-/// What is mounted because a command looks at it comes into its view as it is, and can be written to where only mounts keep
-/// that from happening: there each command keeps rules on files, and with them a domain, of its own.
+/// Automounts triggered by a command appear in its view unchanged, and are writable if only mounts prevent writing. So on
+/// such systems each command keeps its own file rules, and with them its own domain.
 fn has_automounts() -> bool {
     let mut table = String::new();
     let read = File::open("/proc/self/mountinfo").and_then(|mut file| file.read_to_string(&mut table));
@@ -55,18 +56,18 @@ fn has_automounts() -> bool {
     read.is_err() || table.lines().any(is_automount)
 }
 
-/// A process makes it, hands it out and ends.
+/// Forks a process that creates the namespace, sends it and exits.
 fn make(tag: &str) -> io::Result<OwnedFd> {
     let (uid, gid) = (geteuid(), getegid());
     let (uid_map, gid_map) = (format!("{uid} {uid} 1"), format!("{gid} {gid} 1"));
     let (ours, theirs) = UnixStream::pair()?;
-    // SAFETY: the child makes system calls only, and ends without running anything of this process.
+    // SAFETY: the child makes only system calls, and exits without running any code of this process.
     let child = match unsafe { fork() }? {
         ForkResult::Parent { child } => child,
         ForkResult::Child => {
             let _ = new_namespace(uid_map.as_bytes(), gid_map.as_bytes(), tag.as_bytes())
                 .and_then(|()| hand_out(c"/proc/self/ns/user", theirs.as_raw_fd()));
-            // SAFETY: the end.
+            // SAFETY: ends the process.
             unsafe { libc::_exit(0) }
         }
     };
@@ -77,14 +78,14 @@ fn make(tag: &str) -> io::Result<OwnedFd> {
 }
 
 fn new_namespace(uid_map: &[u8], gid_map: &[u8], tag: &[u8]) -> io::Result<()> {
-    // SAFETY: a number.
+    // SAFETY: passes only an integer.
     super::enter::done(super::enter::EnterStep::Namespaces, unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into())?;
     map_user(uid_map, gid_map, tag)
 }
 
-/// Sends what `path` names. Between fork and exec.
+/// Opens `path` and sends the descriptor. Called between fork and exec.
 pub(super) fn hand_out(path: &CStr, to: c_int) -> io::Result<()> {
-    // SAFETY: a C string, and descriptors that are open.
+    // SAFETY: a C string, and open descriptors.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 || door::send(to, file) < 0 {
@@ -95,8 +96,8 @@ pub(super) fn hand_out(path: &CStr, to: c_int) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the calling thread, and what is started from it, into a domain from which signals and abstract sockets reach nobody
-/// outside. Where the kernel knows no such thing, nothing happens.
+/// Puts the calling thread, and processes started from it, into a Landlock domain whose signals and abstract sockets reach
+/// nothing outside. Does nothing if the kernel does not support it.
 pub fn scope_thread() {
     let scoped = || {
         let rules = Ruleset::default()
@@ -106,18 +107,18 @@ pub fn scope_thread() {
             .create()?;
         rules.restrict_self()
     };
-    // A kernel before 6.12 keeps neither, which `omp doctor` tells.
+    // A kernel before 6.12 supports neither, which `omp doctor` reports.
     let _: Result<_, landlock::RulesetError> = scoped();
 }
 
-/// Where a command's own namespace arrives, by which all of its tree is known.
+/// Receives a command's own namespace, which identifies its whole tree.
 #[derive(Debug)]
 pub struct Herald {
     pub(super) end: UnixStream,
 }
 
 impl Herald {
-    /// The namespace, once the command has started; `None` if it never came so far.
+    /// The namespace, once the command has started; `None` if it did not get that far.
     pub fn receive(self) -> Option<OwnedFd> {
         self.end.set_nonblocking(true).ok()?;
         door::take(&self.end).ok()

@@ -1,4 +1,4 @@
-//! seccomp: system calls that no command of a coding agent needs and that lead around the rest.
+//! seccomp: blocks system calls that no command of a coding agent needs and that bypass the other restrictions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -9,7 +9,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// Fail with `EPERM` whatever their arguments are.
+/// These fail with `EPERM` for any arguments.
 const DENIED: &[c_long] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
@@ -25,7 +25,7 @@ const DENIED: &[c_long] = &[
     libc::SYS_setns,
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
-    // Does the work of other system calls where no filter sees them.
+    // Performs other system calls without passing the filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -49,12 +49,12 @@ const DENIED: &[c_long] = &[
 
 const LEAVE_THE_GROUP: &[c_long] = &[libc::SYS_setsid, libc::SYS_setpgid];
 
-/// Families that reach further than this process tree although the network is on or has a namespace of its own.
+/// Socket families that reach beyond this process tree even if the network is on or in its own namespace.
 const FAMILIES: &[i32] =
     &[libc::AF_VSOCK, libc::AF_PACKET, libc::AF_KEY, libc::AF_XDP, libc::AF_TIPC, libc::AF_BLUETOOTH];
 const NETWORK_FAMILIES: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Types into a terminal as if the user had.
+/// Injects input into a terminal as if the user had typed it.
 const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541C;
 
@@ -66,12 +66,12 @@ const NEW_NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-/// What a filter forbids besides.
+/// Further restrictions of a filter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Strict {
-    /// Where the network is off and has no namespace of its own.
+    /// Set if the network is off and has no namespace of its own.
     pub(super) no_sockets: bool,
-    /// Where nobody who leaves the group of the command would be found again.
+    /// Set if a process that leaves the command's group could not be found again.
     pub(super) one_group: bool,
 }
 
@@ -118,8 +118,8 @@ fn rules(strict: Strict) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler:
     Ok(rules)
 }
 
-/// Before the rest: the numbers of another interface (x32) would pass by every rule, and the flags of `clone3` lie in
-/// memory, where no filter sees them; programs that are told it does not exist use `clone`.
+/// Checked first: system call numbers of another ABI (x32) would bypass every rule, and the flags of `clone3` are in
+/// memory, where no filter sees them; programs that get ENOSYS use `clone`.
 fn first_look() -> Vec<libc::sock_filter> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;

@@ -1,4 +1,4 @@
-//! Linux: namespaces, Landlock and seccomp. Everything is laid out before the fork; the child only makes system calls.
+//! Linux: namespaces, Landlock and seccomp. Everything is prepared before the fork; the child only makes system calls.
 
 mod devices;
 mod door;
@@ -28,36 +28,36 @@ pub(crate) use family::Families;
 pub use family::{Herald, scope_thread};
 pub(crate) use probe::probe;
 
-/// As it is written to `/proc/self/projid_map`, and read there up to the blanks.
+/// In the format of `/proc/self/projid_map`, which is compared up to the blanks.
 fn tag((high, low): (u32, u32)) -> String {
     const MOST: u32 = 1 << 31;
     format!("{} {} 1\n", high % MOST, low % MOST)
 }
 
-/// What one child is put into.
+/// The containment of one child.
 #[derive(Debug)]
 pub struct Cage {
     plan: Plan,
     rung: Rung,
-    /// What the session gives to all its commands, and what was lent to this one.
+    /// The map that all commands of the session share, including what was lent to this one.
     shared: Arc<AccessMap>,
     families: Arc<Families>,
     variables: Vec<(&'static str, String)>,
 }
 
 impl Cage {
-    /// Those with an equal `shared` may see each other. What is `open` is guarded in another way: the folders around it
-    /// stay where they are.
+    /// Commands with an equal `shared` may see each other. Paths in `open` are protected in another way: their parent
+    /// folders must not be moved.
     pub(crate) fn new(map: &AccessMap, rung: Rung, shared: Arc<AccessMap>, open: &[PathBuf]) -> Result<Self, String> {
         Ok(Self { plan: Plan::new(map, rung, open)?, rung, shared, families: Arc::default(), variables: Vec::new() })
     }
 
-    /// Among those of one session.
+    /// Joins the families of one session.
     pub(crate) fn in_families(&mut self, families: &Arc<Families>) {
         self.families = families.clone();
     }
 
-    /// Gives the command's own network a way to `egress`, for as long as what is returned lives.
+    /// Connects the command's own network to `egress`, for as long as the returned handle lives.
     pub(crate) fn let_out(&mut self, egress: &Arc<Egress>, map: &AccessMap) -> Result<AbortOnDropHandle<()>, String> {
         let view = self.plan.view.as_mut().ok_or("the command has no network of its own")?;
         let runtime = Handle::try_current().map_err(|error| error.to_string())?;
@@ -73,14 +73,15 @@ impl Cage {
         Ok(AbortOnDropHandle::new(serving))
     }
 
-    /// Two numbers below 2³¹ that everything of this omp can be told by for ever: in the map of project numbers of the user
-    /// namespace, which nobody uses, nothing leaves and nothing can change. What is returned tells the tree from others.
+    /// Tags the tree with two numbers below 2³¹ that identify this omp permanently: in the projid map of the user
+    /// namespace, which is otherwise unused and can be neither left nor changed. The returned herald identifies the tree.
     pub fn tag(&mut self, owner: (u32, u32)) -> Option<Herald> {
         let view = self.plan.view.as_mut()?;
         let tag = tag(owner);
         view.family = family::of(&self.families, &self.shared, &tag);
         if view.family.is_some() && self.rung == Rung::Full {
-            // A domain of its own would keep it from seeing the others. What it would keep besides, devices do.
+            // A domain of its own would keep it from seeing the others. The private `/dev` provides the rest of its
+            // protection.
             self.plan.landlock = None;
             view.own_devices = true;
         }
@@ -90,24 +91,24 @@ impl Cage {
         Some(Herald { end: ours })
     }
 
-    /// Whether the child is to be started by a thread that has called [`scope_thread`]. Rules on files of its own do not go
-    /// with that: beneath another domain nothing is linked or renamed from folder to folder.
+    /// Whether the child is to be started by a thread that has called [`scope_thread`]. This excludes file rules of its
+    /// own: beneath another domain no file can be linked or renamed between folders.
     pub fn wants_scope(&self) -> bool {
         self.rung == Rung::Full && self.plan.landlock.is_none()
     }
 
-    /// What is to be set in the child's environment.
+    /// Variables to set in the child's environment.
     pub fn variables(&self) -> &[(&'static str, String)] {
         &self.variables
     }
 
-    /// What is to be started with the program and its arguments behind it: nothing, the child contains itself.
+    /// The program to start in front of the command: none, the child contains itself.
     pub fn wrapper(&self) -> Vec<OsString> {
         Vec::new()
     }
 
-    /// Contains the calling process for ever. To be called between fork and exec: allocates nothing, and an error of it
-    /// is told by [`explain`].
+    /// Contains the calling process permanently. To be called between fork and exec: allocates nothing, and its errors are
+    /// explained by [`explain`].
     pub fn enter(&mut self) -> io::Result<()> {
         enter::enter(&mut self.plan)
     }

@@ -1,4 +1,4 @@
-//! What the child will do, laid out in the parent: paths as C strings, rules, filter.
+//! The plan for the child, prepared in the parent: paths as C strings, rules, filter.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -22,32 +22,32 @@ use crate::{Hidden, writable_roots};
 pub(super) struct Plan {
     pub(super) view: Option<FileSystemView>,
     pub(super) landlock: Option<Arc<OwnedFd>>,
-    /// What Landlock lets programs do with terminals of their own.
+    /// The Landlock rights of programs on their own terminals.
     pub(super) terminal_rights: u64,
     pub(super) filter: Arc<[libc::sock_filter]>,
 }
 
-/// A view of the file system of its own.
+/// A private view of the file system.
 #[derive(Debug)]
 pub(super) struct FileSystemView {
     pub(super) namespaces: c_int,
     pub(super) uid_map: Vec<u8>,
     pub(super) gid_map: Vec<u8>,
-    /// Says whose namespace it is; empty where nobody asks.
+    /// Identifies the owner of the namespace; empty if not needed.
     pub(super) tag: Vec<u8>,
-    /// The user namespace that is shared with others; a new one without.
+    /// The user namespace to share with others; `None` for a new one.
     pub(super) family: Option<Arc<OwnedFd>>,
-    /// Where the namespace that is the tree's alone is handed out.
+    /// The socket to which the tree's own namespace is sent.
     pub(super) herald: Option<OwnedFd>,
-    /// Whether it has a `/dev` of its own.
+    /// Whether it has a private `/dev`.
     pub(super) own_devices: bool,
-    /// False only where `/` itself may be written to.
+    /// False only if `/` itself is writable.
     pub(super) read_only_root: bool,
-    /// Descriptors of the writable folders as they were, filled in by the child.
+    /// Descriptors of the writable folders before mounting, filled in by the child.
     pub(super) clones: Vec<RawFd>,
-    /// Where the socket that leads to the proxy is handed out, if there is one.
+    /// The socket to which the listener of the proxy is sent, if there is one.
     pub(super) door: Option<OwnedFd>,
-    /// From the root down.
+    /// Outermost first.
     pub(super) mounts: Vec<PlannedMount>,
 }
 
@@ -59,9 +59,9 @@ pub(super) struct PlannedMount {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MountKind {
-    /// With its place in `FileSystemView::clones`.
+    /// Contains its index in `FileSystemView::clones`.
     Writable(usize),
-    /// Leads to something guarded or hidden: as a mount of its own it cannot be renamed away.
+    /// A folder on the way to something guarded or hidden: as a mount of its own it cannot be renamed.
     Pin,
     Guarded,
     HiddenFolder,
@@ -71,11 +71,11 @@ pub(super) enum MountKind {
 impl Plan {
     pub(super) fn new(map: &AccessMap, rung: Rung, open: &[PathBuf]) -> Result<Self, String> {
         let Hidden { pieces: hidden, opened } = Hidden::of(map);
-        // Mounts keep the rest of such a folder as it is; Landlock cannot, so nothing is made in it at all.
+        // Mounts protect the rest of such a folder; Landlock cannot, so nothing can be created in it at all.
         let closed = if rung == Rung::Landlock { opened.clone() } else { Vec::new() };
         let map = &around_shown(map, opened);
-        // A folder whose name leads elsewhere by now is not the one that was allowed. What lies in something hidden stays
-        // hidden, whether it may be written to or not.
+        // A folder whose path now leads elsewhere is not the one that was allowed. Paths inside something hidden stay
+        // hidden, whether writable or not.
         let is_itself = |path: &PathBuf| real_path::existing(path).is_some_and(|real| real == *path);
         let writable = writable_roots(map).into_iter().filter(|path| is_itself(path) && !is_within(path, &hidden));
         let writable: Vec<PathBuf> = writable.filter(|path| !closed.contains(path)).collect();
@@ -95,7 +95,7 @@ impl Plan {
     }
 }
 
-/// Nothing is made in a hidden folder beside what is shown of it.
+/// Prevents creating files in a hidden folder beside what is shown of it.
 fn around_shown(map: &AccessMap, opened: Vec<PathBuf>) -> Cow<'_, AccessMap> {
     let mut map = Cow::Borrowed(map);
     if map.mode == ContainMode::WorkspaceWrite && !opened.is_empty() {
@@ -109,12 +109,12 @@ fn around_shown(map: &AccessMap, opened: Vec<PathBuf>) -> Cow<'_, AccessMap> {
     map
 }
 
-/// As they are now.
+/// The paths as they exist now.
 #[derive(Clone, Copy)]
 struct CurrentPaths<'a> {
     writable: &'a [PathBuf],
     hidden: &'a [PathBuf],
-    /// Guarded in another way.
+    /// Protected in another way.
     open: &'a [PathBuf],
 }
 
@@ -169,7 +169,7 @@ impl FileSystemView {
     }
 }
 
-/// What is said last of one path holds.
+/// The order of mounts on one path: the last one wins.
 fn rank(kind: MountKind) -> u8 {
     match kind {
         MountKind::Writable(_) => 0,

@@ -1,4 +1,4 @@
-//! What this kernel lets omp do, found out by doing it in a child that ends at once.
+//! Detects what this kernel supports by trying it in a child that exits at once.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ pub(crate) fn probe() -> ProbedSupport {
     };
     let view = attempt(Rung::Namespaces);
     let landlock = asked_for_landlock();
-    // What comes after the view was not tried where that has failed.
+    // Later steps were not tried if the view has failed.
     let rest = match (&view, landlock) {
         (Err(error), Ok(_)) if is_of_the_view(error) => attempt(Rung::Landlock),
         _ => Ok(()),
@@ -37,12 +37,12 @@ fn is_of_the_view(error: &io::Error) -> bool {
     enter::parts(error).is_none_or(|(step, _)| enter::is_of_the_view(step))
 }
 
-/// What came of it.
+/// The results of the attempts.
 struct Tried {
     view: io::Result<()>,
     /// Landlock and seccomp without a view.
     rest: io::Result<()>,
-    /// The version, or the number of the error.
+    /// The version, or the error number.
     landlock: Result<u8, i32>,
     seccomp: bool,
 }
@@ -108,20 +108,20 @@ pub(super) fn lists_processes() -> bool {
     Path::new("/proc/self/stat").exists()
 }
 
-/// 0 without it.
+/// 0 if it is not supported.
 pub(super) fn landlock_version() -> u8 {
     asked_for_landlock().unwrap_or(0)
 }
 
 fn asked_for_landlock() -> Result<u8, i32> {
     const VERSION: u32 = 1;
-    // SAFETY: asks for a number; no structure is given.
+    // SAFETY: asks for a version; no structure is passed.
     let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, VERSION) };
     let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
     u8::try_from(version).ok().filter(|version| *version > 0).ok_or(errno)
 }
 
-/// Enters `rung` in a child. What it says comes through a pipe.
+/// Enters `rung` in a child, which reports through a pipe.
 fn attempt(rung: Rung) -> io::Result<()> {
     let map = AccessMap {
         mode: ContainMode::ReadOnly,
@@ -130,18 +130,18 @@ fn attempt(rung: Rung) -> io::Result<()> {
         ..AccessMap::default()
     };
     let mut plan = Plan::new(&map, rung, &[]).map_err(io::Error::other)?;
-    // With all that a command's child does, for one of these steps may be what fails.
+    // With all steps of a command's child, since any of them may fail.
     if let Some(view) = &mut plan.view {
         view.tag = super::tag((0, 0)).into_bytes();
         view.own_devices = true;
     }
     let (mut reader, writer) = io::pipe()?;
-    // SAFETY: the child makes system calls only, and ends without running anything of this process.
+    // SAFETY: the child makes only system calls, and exits without running any code of this process.
     let child = match unsafe { fork() }? {
         ForkResult::Parent { child } => child,
         ForkResult::Child => {
             let code = enter::enter(&mut plan).err().and_then(|error| error.raw_os_error()).unwrap_or(0);
-            // SAFETY: a number with its size; then the end.
+            // SAFETY: writes a number with its size, then ends the process.
             unsafe {
                 use std::os::fd::AsRawFd;
                 libc::write(writer.as_raw_fd(), (&raw const code).cast(), size_of::<i32>());
@@ -177,7 +177,7 @@ fn no_namespaces(error: &io::Error, read: ReadFile<'_>) -> Missing {
     Missing { what: "namespaces", costs: WITHOUT_VIEW, why: told(error), fix: fix(read) }
 }
 
-/// The first kernel with all that a view of the file system needs.
+/// The first kernel with everything that a view of the file system needs.
 const NEEDED: (u32, u32) = (5, 12);
 const FIRST_WITH_LANDLOCK: (u32, u32) = (5, 13);
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
@@ -188,7 +188,7 @@ fn is_before(release: &str, (major, minor): (u32, u32)) -> bool {
     (has_major, has_minor.unwrap_or(0)) < (major, minor)
 }
 
-/// The usual reasons have a switch each, and there may be several.
+/// Each of the usual causes has a switch, and there may be several.
 fn fix(read: ReadFile<'_>) -> String {
     const SWITCHES: &[(&str, &str, &str)] = &[
         ("kernel/unprivileged_userns_clone", "0", "`sudo sysctl -w kernel.unprivileged_userns_clone=1`"),
@@ -230,7 +230,7 @@ fn fix(read: ReadFile<'_>) -> String {
 mod tests {
     use super::*;
 
-    /// Files that are there, and what the fix names.
+    /// Checks which fixes are named for these files.
     #[track_caller]
     fn check(files: &[(&str, &str)], expect: &[&str]) {
         let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
@@ -260,9 +260,9 @@ mod tests {
         check(&[hardened, plain], &["max_user_namespaces="]);
         check(&[("/proc/sys/user/max_mnt_namespaces", "0\n"), plain], &["max_mnt_"]);
         check(&[docker], &["--security-opt"]);
-        // Each that stands in the way has to go.
+        // Every obstacle has to be removed.
         check(&[debian, docker, ubuntu], &["userns_clone=1", "AppArmor profile for omp", "--security-opt"]);
-        // Switches that are as they should be.
+        // Switches that have the right values.
         let open = [
             ("/proc/sys/kernel/unprivileged_userns_clone", "1\n"),
             ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "0\n"),
@@ -271,14 +271,14 @@ mod tests {
         ];
         check(&open, &["5.12"]);
         check(&[plain], &["5.12"]);
-        // A switch does not help where the kernel is too old, and Docker's filter is not the reason.
+        // A switch does not help if the kernel is too old, and Docker's filter is not the cause.
         let old = ("/proc/sys/kernel/osrelease", "4.19.0-27-amd64\n");
         check(&[old, docker, debian], &["5.12"]);
         check(&[("/proc/sys/kernel/osrelease", "6.1.0-9\n"), docker], &["--security-opt"]);
         check(&[], &["mount /proc"]);
     }
 
-    /// What the user reads where commands are refused, and where they run with less.
+    /// The message for the user when commands are refused, or run with less protection.
     fn told_on(release: &str, view: i32, landlock: Result<u8, i32>) -> (Rung, String) {
         told_with(release, view, Ok(()), landlock)
     }
@@ -286,7 +286,7 @@ mod tests {
     fn told_with(release: &str, view: i32, rest: io::Result<()>, landlock: Result<u8, i32>) -> (Rung, String) {
         let read = |path: &str| match path {
             RELEASE => Some(format!("{release}\n")),
-            // Every container has a filter; it is not always the reason.
+            // Every container has a filter; it is not always the cause.
             "/proc/self/status" => Some("Seccomp:\t2\n".to_owned()),
             _ => None,
         };
@@ -306,7 +306,7 @@ mod tests {
             assert!(told.contains(words), "{words}: {told}");
         }
         assert!(!told.contains("Docker") && !told.contains("seccomp profile"), "{told}");
-        // Between the two.
+        // A kernel between the two.
         let (rung, told) = told_on("5.10.0-30-amd64", libc::ENOSYS, Err(libc::EOPNOTSUPP));
         assert_eq!(rung, Rung::None);
         assert!(told.contains("this is 5.10.0-30") && told.contains("Landlock is turned off"), "{told}");
@@ -323,7 +323,7 @@ mod tests {
         let (rung, told) = told_on("6.8.0-45-generic", libc::EPERM, Ok(4));
         assert_eq!(rung, Rung::Landlock);
         assert!(told.contains("version 4 of Landlock") && told.contains("use Linux 6.12 or newer"), "{told}");
-        // They are there, and may not be used.
+        // Supported, but forbidden.
         for (step, words) in
             [(enter::EnterStep::Landlock, "forbids Landlock"), (enter::EnterStep::Seccomp, "applying seccomp failed")]
         {

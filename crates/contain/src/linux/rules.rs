@@ -1,4 +1,4 @@
-//! Landlock: what files the kernel lets the process open, whatever it sees.
+//! Landlock: restricts which files the process can open.
 
 use std::fs::Metadata;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr, Scope,
 };
 
-/// The newest rights that are known to omp; older kernels keep what they know.
+/// The newest rights known to omp; older kernels enforce those they know.
 const NEWEST: ABI = ABI::V7;
 
 const DEV: &str = "/dev";
@@ -20,33 +20,34 @@ const DEV: &str = "/dev";
 /// Devices that every program may write to.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "fd"];
 
-/// What the last rules were made of, and they themselves: children one after the other mostly get the same.
+/// The last rules and their inputs, since consecutive children mostly get the same rules.
 static LAST: Mutex<Option<LastRules>> = Mutex::new(None);
 
 struct LastRules {
     ground: Ground,
     rules: Arc<OwnedFd>,
-    /// How many children have had them: each adds a rule of its own.
+    /// The number of children that have used them: each adds a rule of its own.
     given: usize,
 }
 
-/// After so many children the rules are made anew, so that they do not grow for ever.
+/// After this many children the rules are rebuilt, so that they do not grow without limit.
 const MOST_CHILDREN: usize = 64;
 
-/// All that decides which files rules are about: a folder that was made anew is another one, whatever its name.
+/// Everything that determines the files in the rules: a folder that was recreated is a different one, even under the same
+/// name.
 struct Ground {
     writable: Vec<(PathBuf, Option<InodeIdentity>)>,
-    /// As they really are.
+    /// With links resolved.
     hidden: Vec<PathBuf>,
-    /// Folders that were looked into to find the pieces that may be read, as they were then.
+    /// Folders that were listed to find the readable parts, with their modification times.
     carved: Vec<(PathBuf, Option<SystemTime>)>,
     readable: Vec<PathBuf>,
 }
 
-/// Device, number, and time of birth, because numbers are given out again.
+/// Device, inode and birth time, because inodes are reused.
 type InodeIdentity = (u64, u64, Option<SystemTime>);
 
-/// Reading everywhere but in `hidden` and the raw disks, writing in `writable`.
+/// Allows reading everywhere except in `hidden` and raw disks, and writing in `writable`.
 pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<Arc<OwnedFd>, String> {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(last) = &mut *last
@@ -62,7 +63,7 @@ pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<Arc<Ow
     Ok(rules)
 }
 
-/// As the kernel counts them, as far as this one knows them.
+/// The kernel's bits, as far as this kernel supports them.
 pub(super) fn terminal_rights() -> u64 {
     let known = match super::probe::landlock_version() {
         ..=2 => AccessFs::from_all(ABI::V1),
@@ -82,7 +83,7 @@ fn build(ground: &Ground) -> Result<OwnedFd, String> {
         let mut rules = Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(rights)?
-            // Not signals: a command may end what an earlier one has left running, which is in no common domain.
+            // Signals are not scoped: a command may end processes of an earlier one, which is not in a common domain.
             .scope(Scope::AbstractUnixSocket)?
             .create()?
             .set_compatibility(CompatLevel::BestEffort);
@@ -105,7 +106,7 @@ fn build(ground: &Ground) -> Result<OwnedFd, String> {
     }
 }
 
-/// What has gone meanwhile needs no rule.
+/// A path that no longer exists needs no rule.
 fn allow(
     rules: RulesetCreated,
     path: &Path,
@@ -147,7 +148,7 @@ fn looked_into(folder: &Path) -> (PathBuf, Option<SystemTime>) {
     (folder.to_owned(), std::fs::metadata(folder).and_then(|metadata| metadata.modified()).ok())
 }
 
-/// All of the folder, in as few pieces as leave some out.
+/// Allows the folder in as few parts as are needed to exclude some.
 fn carve(
     folder: &Path,
     left_out: &[PathBuf],
@@ -170,7 +171,7 @@ fn carve(
     }
 }
 
-/// Those that this user could read in the raw.
+/// Disks that this user could read directly.
 fn open_disks() -> Vec<PathBuf> {
     let Ok(devices) = std::fs::read_dir(DEV) else { return Vec::new() };
     let disks = devices.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
@@ -188,7 +189,7 @@ mod tests {
         let (hidden, writable) = (folder.path().join("hidden"), folder.path().join("writable"));
         std::fs::create_dir(&hidden).unwrap();
         let (hidden, writable) = ([hidden], [writable]);
-        // Other programs make files in the temp folder, which is looked into as well: a moment without is enough.
+        // Other programs create files in the temp folder, which is listed as well: one moment without changes is enough.
         let ground =
             (0..1000).map(|_| Ground::survey(&writable, &hidden)).find(|ground| ground.holds(&writable, &hidden));
         let ground = ground.unwrap();

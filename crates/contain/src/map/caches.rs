@@ -1,7 +1,7 @@
-//! Caches of package managers and compilers: what they hold can be fetched again.
+//! Caches of package managers and compilers: their content can be downloaded again.
 //!
-//! None is made here. One that is missing may be written to as soon as it is there, and whoever runs a command that needs
-//! it makes it then: a home gets no folders of programs that nobody uses.
+//! No cache is created here. A missing one is writable as soon as it exists, and is created when a command that needs it
+//! runs: so a home folder gets no caches of unused programs.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use super::looks::Looks;
 use super::{MapSources, named};
 
 struct KnownCache {
-    /// Below the home folder.
+    /// Relative to the home folder.
     place: &'static str,
-    /// Whose it is. Where nobody is named, it is used where it exists.
+    /// The programs that use it. If there are none, it is used if it exists.
     programs: &'static [&'static str],
-    /// Lies in projects of these programs.
+    /// A file in projects of these programs.
     mark: &'static str,
 }
 
@@ -60,11 +60,11 @@ const CACHES: &[KnownCache] = &[
     existing(".stack"),
 ];
 
-/// Name the place of a cache.
+/// Variables that set the path of a cache.
 const MOVED: &[&str] =
     &["CARGO_TARGET_DIR", "GOCACHE", "GOMODCACHE", "PIP_CACHE_DIR", "UV_CACHE_DIR", "npm_config_cache"];
 
-/// Where they would be.
+/// The paths of the caches.
 pub(super) struct Caches {
     paths: Vec<PathBuf>,
     marks: Vec<PathBuf>,
@@ -72,7 +72,7 @@ pub(super) struct Caches {
 
 #[derive(Default)]
 pub(super) struct UsableCaches {
-    /// The missing ones as well.
+    /// Includes missing ones.
     pub(super) writable: Vec<PathBuf>,
     pub(super) missing: Vec<UnusedCache>,
 }
@@ -90,7 +90,7 @@ impl Caches {
         }
     }
 
-    /// What would show a project of their programs.
+    /// The files that would show a project of their programs.
     pub(super) fn marks(&self) -> impl Iterator<Item = &PathBuf> {
         self.marks.iter()
     }

@@ -1,4 +1,4 @@
-//! Where links of a workspace usually lead, besides the workspace: programs, toolchains, packages and caches.
+//! The usual targets of links in a workspace, besides the workspace: programs, toolchains, packages and caches.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ const SYSTEM: &[&str] = &[
     "/Applications",
 ];
 
-/// Where languages and package managers keep what they install, below the home folder.
+/// Folders below the home folder in which languages and package managers install files.
 const TOOLCHAINS: &[&str] = &[
     ".cargo/registry",
     ".cargo/git",
@@ -70,7 +70,7 @@ const TOOLCHAINS: &[&str] = &[
     "Library/pnpm",
 ];
 
-/// Name places of the same kind.
+/// Variables that name such folders.
 const TOOLCHAIN_VARIABLES: &[&str] = &[
     "RUSTUP_HOME",
     "NVM_DIR",
@@ -85,12 +85,12 @@ const TOOLCHAIN_VARIABLES: &[&str] = &[
     "XDG_CACHE_HOME",
 ];
 
-/// What is hidden within them stays hidden.
+/// Hidden paths inside them stay hidden.
 pub(super) fn places(home: &Path, env: &Env) -> Vec<PathBuf> {
     let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| super::named(env, name)).map(PathBuf::from);
     let mut places: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     places.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
-    // A variable that names the root, or all homes, names no toolchain.
+    // A variable that names the root, or all home folders, does not name a toolchain.
     places.extend(named.filter(|path| path.components().count() > 2 && !home.starts_with(path)));
     places.push(super::temp_folder(env));
     places

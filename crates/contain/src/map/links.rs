@@ -1,13 +1,13 @@
-//! Links on the way to something guarded: whoever replaces one has replaced what is guarded.
+//! Links on the way to a guarded path: replacing one would replace what is guarded.
 
 use std::path::{Path, PathBuf};
 
 use super::looks::Looks;
 
-/// Links that lead to links; more is a ring.
+/// Maximum chain of links; a longer one is a loop.
 const LONGEST: usize = 16;
 
-/// Where `path` ends, also if nothing is there yet. The links that are met where commands write (`is_reached`) are added.
+/// Resolves `path`, existing or not. Adds the links on the way that are in writable folders (`is_reached`).
 pub(super) fn follow(
     path: &Path,
     looks: &Looks,
@@ -29,7 +29,7 @@ pub(super) fn follow(
     path
 }
 
-/// By its own name in the folder that it really is in, and what follows it.
+/// The first link, by its real folder and name, and the rest of the path after it.
 fn first_link(path: &Path, looks: &Looks, is_reached: &dyn Fn(&Path) -> bool) -> Option<(PathBuf, PathBuf)> {
     let mut outer: Vec<&Path> = path.ancestors().collect();
     outer.reverse();

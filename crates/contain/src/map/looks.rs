@@ -1,5 +1,5 @@
-//! Where paths lead, with every folder on the way looked at once: a map asks for hundreds of them, and most lie in a few
-//! folders, or in none that is there.
+//! Resolves paths and checks every folder on the way only once: a map has hundreds of paths, most of them in a few folders,
+//! or in missing ones.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,27 +8,27 @@ use std::path::{Component, Path, PathBuf};
 
 use omp_stdx::{at_once, real_path};
 
-/// What was found, as it was when it was first asked for.
+/// The results, from the first time each path was checked.
 #[derive(Default)]
 pub(super) struct Looks(RefCell<HashMap<PathBuf, LookedPath>>);
 
 #[derive(Clone, Debug)]
 struct LookedPath {
-    /// With links followed as far as it exists.
+    /// With links resolved as far as it exists.
     real: PathBuf,
     exists: bool,
     is_link: bool,
 }
 
 impl Looks {
-    /// Looks at all of them, many at once where the disk is slow. Folders that `may_list` allows are asked what is in them
-    /// rather than for many names.
+    /// Checks all paths, many in parallel because the disk may be slow. Folders for which `may_list` is true are listed
+    /// instead of being asked for many names.
     pub(super) fn ahead<'a>(paths: impl Iterator<Item = &'a PathBuf>, may_list: impl Fn(&Path) -> bool) -> Self {
         let looks = Self::default();
         let mut levels: BTreeMap<usize, BTreeSet<&Path>> = BTreeMap::new();
         for path in paths.filter(|path| is_plain(path)) {
             for at in path.ancestors() {
-                // What lies around one that is known is known as well.
+                // The parents of a known path are known as well.
                 if !levels.entry(at.components().count()).or_default().insert(at) {
                     break;
                 }
@@ -48,12 +48,12 @@ impl Looks {
         looks
     }
 
-    /// With links followed as far as the path exists.
+    /// Resolves links as far as the path exists.
     pub(super) fn real(&self, path: &Path) -> PathBuf {
         if is_plain(path) { self.place(path).real } else { real_path::of(path) }
     }
 
-    /// The same; `None` where nothing is there.
+    /// Resolves links; `None` if the path does not exist.
     pub(super) fn existing(&self, path: &Path) -> Option<PathBuf> {
         if !is_plain(path) {
             return real_path::existing(path);
@@ -66,7 +66,7 @@ impl Looks {
         self.existing(path).is_some()
     }
 
-    /// Whether the last name of the path is that of a link.
+    /// Whether the last component of the path is a link.
     pub(super) fn is_link(&self, path: &Path) -> bool {
         match is_plain(path) {
             true => self.place(path).is_link,
@@ -86,7 +86,7 @@ impl Looks {
         place
     }
 
-    /// Where it is if it is there; `None` where the folder around it is not.
+    /// The path with its parent resolved; `None` if the parent folder does not exist.
     fn candidate(&self, path: &Path) -> Option<PathBuf> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Some(path.to_owned()) };
         let above = self.place(parent);
@@ -99,18 +99,18 @@ impl Looks {
     }
 }
 
-/// A folder is rather asked what is in it than for so many names.
+/// From this many names on, a folder is listed instead.
 const WORTH_LISTING: usize = 4;
-/// One with more in it is asked for the names after all.
+/// A folder with more entries is asked for the names after all.
 const MOST_LISTED: usize = 2_000;
 
-/// What is in a folder, and whether it is a link; `None` where that was not told.
+/// The entries of a folder, and whether each is a link; `None` if unknown.
 struct ListedFolder(HashMap<OsString, Option<bool>>);
 
-/// The folders that much is asked of, as far as they can be listed.
+/// The folders from which many names are needed, if they can be listed.
 fn listed(asked: &[(&Path, PathBuf)], may_list: &dyn Fn(&Path) -> bool) -> HashMap<PathBuf, ListedFolder> {
     let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
-    // Elsewhere names may be written in another way than they are asked for.
+    // On other systems a name may be stored in another spelling than it is asked for.
     let folders = asked.iter().filter(|_| cfg!(target_os = "linux")).filter_map(|(_, candidate)| candidate.parent());
     folders.for_each(|folder| *counts.entry(folder).or_default() += 1);
     let folders: Vec<&Path> = counts
@@ -137,27 +137,27 @@ impl ListedFolder {
         Some(Self(names))
     }
 
-    /// `None` where it has to be looked at.
+    /// `None` if the path has to be checked itself.
     fn tell(&self, candidate: &Path) -> Option<LookedPath> {
         let name = candidate.file_name()?;
         let real = candidate.to_owned();
         match self.0.get(name) {
             Some(Some(false)) => Some(LookedPath { real, exists: true, is_link: false }),
             Some(_) => None,
-            // Some file systems do not tell them apart.
+            // Some file systems ignore case.
             None if self.0.keys().any(|known| known.eq_ignore_ascii_case(name)) => None,
             None => Some(LookedPath { real, exists: false, is_link: false }),
         }
     }
 }
 
-/// At a place in a folder whose real path is known.
+/// Checks a path in a folder whose real path is known.
 fn look(candidate: &Path) -> LookedPath {
     let is_link = match candidate.symlink_metadata() {
         Ok(data) => data.is_symlink(),
         Err(_) => return LookedPath { real: candidate.to_owned(), exists: false, is_link: false },
     };
-    // Where case does not count, the name may be written in another way.
+    // If case is ignored, the name may be stored in another spelling.
     let as_written = !is_link && cfg!(target_os = "linux");
     let real = if as_written { Some(candidate.to_owned()) } else { real_path::existing(candidate) };
     let exists = real.is_some();
@@ -212,7 +212,7 @@ mod tests {
             for path in paths.iter().chain([&PathBuf::from("/")]) {
                 assert_eq!(looks.real(path), real_path::of(path), "{path:?}");
                 assert_eq!(looks.existing(path), real_path::existing(path), "{path:?}");
-                // A slash at the end asks for what the link leads to.
+                // A trailing slash would resolve the link.
                 let bare: PathBuf = path.components().collect();
                 let is_link = bare.symlink_metadata().is_ok_and(|data| data.is_symlink());
                 assert_eq!(looks.is_link(path), is_link, "{path:?}");
@@ -236,7 +236,7 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         let paths = [root.join("later/a/b"), root.join("later/c")];
         let looks = Looks::ahead(paths.iter(), |_| true);
-        // Made since, so that looking again would find it.
+        // Created since, so that another check would find it.
         std::fs::create_dir_all(root.join("later/a/b")).unwrap();
         assert!(paths.iter().all(|path| !looks.exists(path)) && !looks.exists(&root.join("later/new")));
         assert_eq!(looks.real(&paths[0]), paths[0]);

@@ -1,5 +1,5 @@
-//! Services of this machine by name, each with what its clients need: one word of the settings opens all of that, and no
-//! private key with it.
+//! Named services of this machine, each with what its clients need: one word in the settings opens all of that, but no
+//! private key.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,17 @@ use omp_types::{Env, SERVICES, Service};
 
 use super::looks::Looks;
 
-/// Bytes of a settings file of ssh or docker that are read.
+/// Maximum bytes read from a settings file of ssh or docker.
 const LARGEST: u64 = 1 << 20;
-/// Files that one service shows, and settings files of ssh that are read.
+/// Maximum files that one service shows, and maximum settings files of ssh that are read.
 const MOST: usize = 200;
 
-/// Those that have anything on this machine, with real paths.
+/// The services that exist on this machine, with real paths.
 pub fn services(home: &Path, env: &Env) -> Vec<Service> {
     found(home, env, &Looks::default())
 }
 
-/// The same, with what was looked at before.
+/// The services, using earlier path checks.
 pub(super) fn found(home: &Path, env: &Env, looks: &Looks) -> Vec<Service> {
     let places = ServicePlaces { home, env, looks };
     let found = SERVICES.iter().map(|name| real_of(places.service(name), looks));
@@ -57,7 +57,7 @@ impl ServicePlaces<'_> {
         Service { name, sockets, files, withheld: Vec::new() }
     }
 
-    /// The agent, the hosts that are known, the settings and the public keys.
+    /// The agent, the known hosts, the settings and the public keys.
     fn ssh(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let folder = self.home.join(".ssh");
         let agent = self.path_in("SSH_AUTH_SOCK").into_iter();
@@ -85,7 +85,7 @@ impl ServicePlaces<'_> {
         (sockets, files.iter().map(|name| folder.join(name)).collect())
     }
 
-    /// Its settings name the context in use; they stay hidden where they hold passwords of registries.
+    /// Its settings name the context in use; they stay hidden if they contain passwords of registries.
     fn docker(&self) -> Service {
         let usual = self.beside(
             &["/run/docker.sock", "/var/run/docker.sock"],
@@ -125,7 +125,7 @@ impl ServicePlaces<'_> {
         self.path_in("XDG_RUNTIME_DIR").or(usual)
     }
 
-    /// Absolute, below the home folder, and in the folder of this login.
+    /// Paths that are absolute, below the home folder, and in the runtime folder of this login.
     fn beside(&self, absolute: &[&str], of_home: &[&str], of_runtime: &[&str]) -> Vec<PathBuf> {
         let below = |folder: &Path, names: &[&str]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
         let runtime = self.runtime().map(|folder| below(&folder, of_runtime)).unwrap_or_default();
@@ -144,10 +144,10 @@ fn real_of(service: Service, looks: &Looks) -> Service {
     Service { name, sockets: real(sockets), files: real(files), withheld: real(withheld) }
 }
 
-/// What the settings of ssh name.
+/// The paths in the settings of ssh.
 #[derive(Debug, Default)]
 struct SshConfig {
-    /// All that are read, the first included.
+    /// All files that are read, including the first.
     files: Vec<PathBuf>,
     agents: Vec<PathBuf>,
     known_hosts: Vec<PathBuf>,
@@ -161,7 +161,7 @@ fn ssh_config(folder: &Path, home: &Path) -> SshConfig {
             continue;
         }
         let Ok(text) = plain_file::read_text(&file, LARGEST) else { continue };
-        // Whatever an `Include` names, a key is not shown.
+        // A private key is never shown, even if an `Include` names it.
         if is_private_key(&text) {
             continue;
         }
@@ -190,7 +190,7 @@ fn placed(word: &str, folder: &Path, home: &Path) -> PathBuf {
     below.map_or_else(|| folder.join(word), |below| home.join(below))
 }
 
-/// `config.d/*`: a star in the last name only.
+/// Expands `config.d/*`: a star in the last component only.
 fn matching(path: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Vec::new();
@@ -219,7 +219,8 @@ fn is_private_key(text: &str) -> bool {
         || text.starts_with("PuTTY-User-Key-File")
 }
 
-/// Of registries, or headers that are sent to all of them. What cannot be read may hold some.
+/// Whether the file contains passwords of registries, or headers sent to all of them. A file that cannot be parsed may
+/// contain some.
 fn holds_passwords(config: &Path) -> bool {
     const SECRETS: [&str; 6] =
         ["\"auth\"", "\"identitytoken\"", "\"registrytoken\"", "\"password\"", "\"HttpHeaders\"", "\"secret"];
@@ -338,7 +339,7 @@ mod tests {
             assert!(home.names(&service.sockets).contains(&socket.to_owned()), "{service:?}");
         }
         assert_eq!(home.names(&home.service("gpg-agent", &env).files), [".gnupg/pubring.kbx"]);
-        // What is not there is no service.
+        // A service that does not exist is empty.
         assert_eq!(home.service("tmux", &[]), Service::default());
     }
 }

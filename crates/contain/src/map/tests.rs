@@ -1,4 +1,4 @@
-//! What the default map says of paths, on folders that were made for it.
+//! Tests of the default map on temporary folders.
 
 use omp_types::Touch;
 
@@ -100,7 +100,7 @@ fn a_cache_that_is_missing_may_be_written_and_is_not_made() {
         ("home/.npmx", false),
         ("home/.cache/x", false),
         ("home/.cargo/config.toml", false),
-        // Nobody's own: used where it exists.
+        // A cache without a program: used if it exists.
         ("home/.stack/x", false),
     ] {
         scene.check(&map, Touch::Write, path, write);
@@ -108,7 +108,7 @@ fn a_cache_that_is_missing_may_be_written_and_is_not_made() {
     assert!(!scene.at("home/.npm").exists() && !scene.at("home/.cache").exists());
     let cache = |path: &str| map.caches.iter().find(|cache| cache.path == scene.at(path)).unwrap();
     assert!(cache("home/.npm").programs.contains(&"npm"));
-    // A project of npm's is not here, and no cargo is installed.
+    // There is no npm project here, and cargo is not installed.
     let expected: Vec<&str> = [".npm", ".cache/go-build", "go/pkg", ".cargo/git"]
         .into_iter()
         .filter(|path| cache(&format!("home/{path}")).is_expected)
@@ -136,7 +136,7 @@ fn a_worktree_writes_to_its_repository_and_not_to_what_runs_there() {
     scene.check(&map, Touch::Write, "main/src/a.rs", false);
 }
 
-/// Whoever has made a folder has written its `.git` as well.
+/// Whoever created a folder has written its `.git` as well.
 #[test]
 fn a_folder_cannot_name_another_as_its_repository() {
     for plant in ["file", "dots", "link", "commondir", "worktree of another"] {
@@ -252,7 +252,7 @@ fn links_to_what_is_guarded_are_known_and_where_they_end_is_guarded() {
     for free in ["app/tools/agents", "app/tools"] {
         scene.check(&map, Touch::Write, free, true);
     }
-    // None of them, in a workspace without links.
+    // There are none in a workspace without links.
     assert!(Scene::new(&["app/.claude", "tmp"]).map("app", &[]).links.is_empty());
 }
 

@@ -1,9 +1,9 @@
-//! Signatures of commits and tags for contained commands, which see neither keys nor agents.
+//! Signs commits and tags for contained commands, which can access neither keys nor agents.
 //!
-//! Where the user's own settings of git ask for signatures, git in the cage is told of another program to sign with
-//! ([`stand_in`]): it asks omp over a socket, and omp runs the user's real program outside. What omp signs is a commit or a
-//! tag and nothing else, with a key that the user's own settings name (`request`); what it runs is named by these settings,
-//! and lies where no command can write.
+//! If the user's own git settings ask for signatures, git in the sandbox is configured with another signing program
+//! ([`stand_in`]): it asks omp over a socket, and omp runs the user's real program outside. omp signs only commits and
+//! tags, with a key that the user's own settings name (`request`). It runs only programs that these settings name and that
+//! no command can write to.
 
 mod public;
 mod request;
@@ -40,17 +40,17 @@ use wire::{SigningAnswer, SigningQuestion, SigningRun};
 
 pub use stand_in::stand_in;
 
-/// In the private folder; short, as the names of sockets may not be long.
+/// In the private folder; short, because the length of socket paths is limited.
 const SOCKET: &str = "s";
-/// Connections at a time; more wait.
+/// Maximum simultaneous connections; further ones wait.
 const MOST_CONNECTIONS: usize = 16;
-/// Programs at a time; more wait.
+/// Maximum simultaneous signing programs; further ones wait.
 const MOST_AT_ONCE: usize = 2;
-/// Until a request is whole.
+/// Time limit for receiving a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-/// For a passphrase that is typed, or a key that is touched.
+/// Time limit for signing, in which the user may have to type a passphrase or touch a key.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// So often in a row signing may fail, then nothing is tried for a while: each try may bring up a window.
+/// After this many failures in a row signing is suspended for a while, because each attempt may open a window.
 const MOST_FAILURES: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(60);
 
@@ -60,7 +60,7 @@ pub struct Signer {
     access: Access,
     home: PathBuf,
     env: Env,
-    /// Of omp itself, which git starts by another name.
+    /// The binary of omp, which git starts by another name.
     program: PathBuf,
     patience: Duration,
     state: Mutex<SignerState>,
@@ -71,10 +71,10 @@ enum SignerState {
     /// No command has started yet.
     #[default]
     Unknown,
-    /// Nothing is to be signed.
+    /// The settings require no signatures.
     Idle,
     Open(Box<OpenOffice>),
-    /// With what is to be told, once.
+    /// Holds a message that is reported once.
     Failed(Option<String>),
 }
 
@@ -85,7 +85,7 @@ struct OpenOffice {
     _serving: AbortOnDropHandle<()>,
 }
 
-/// What answers requests.
+/// Answers signing requests.
 #[derive(Debug)]
 struct Office {
     settings: UserSettings,
@@ -110,7 +110,7 @@ struct SignatureLedger {
 }
 
 impl Signer {
-    /// Reads nothing yet. `access` is what commands may touch, `program` the binary of omp.
+    /// Reads no settings yet. `access` is what commands may touch, `program` the binary of omp.
     pub fn new(access: Access, home: PathBuf, env: Env, program: PathBuf) -> Self {
         Self { access, home, env, program, patience: PATIENCE, state: Mutex::default() }
     }
@@ -191,7 +191,7 @@ fn unsigned(error: &io::Error) -> String {
     )
 }
 
-/// The socket and the names by which git starts omp, with the settings that lead to them.
+/// Creates the socket and the links by which git starts omp, and returns the settings that refer to them.
 fn lay_out(
     folder: &Path,
     program: &Path,
@@ -202,7 +202,7 @@ fn lay_out(
     let mut settings = Vec::new();
     for format in formats {
         let link = folder.join(link_name(*format));
-        // A link and no script: the temp folder may be one that nothing is started from.
+        // A link is used instead of a script because the temp folder may be mounted without permission to execute.
         std::os::unix::fs::symlink(program, &link)?;
         let link = link.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
         settings.push((format.keys()[0].to_owned(), link.to_owned()));
@@ -214,14 +214,14 @@ fn link_name(format: SignatureFormat) -> String {
     format!("omp-sign-{}", format.name())
 }
 
-/// Whether commands cannot write to it, or put something in its place: neither what is there nor a link on the way.
+/// Whether commands can neither write to the path nor replace it: this includes the target and every link on the way.
 fn is_out_of_reach(path: &Path, access: &Access, rung: Rung) -> bool {
-    /// Links that the system follows.
+    /// The number of links that the system follows.
     const MOST_LINKS: usize = 40;
     let map = access.map();
     let is_kept = |path: &Path| {
         let is_inside = map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root));
-        // Without mounts, what is guarded or hidden there is only put back afterwards.
+        // Without mounts, guarded or hidden paths are only restored afterwards.
         !is_inside || (rung > Rung::Landlock && map.allows(Touch::Write, path).is_err())
     };
     let (mut at, mut links) = (PathBuf::from("/"), 0);
@@ -260,13 +260,13 @@ impl Office {
                 let (mut reader, _) = client.split();
                 tokio::select! {
                     answer = self.answer(&asked) => answer,
-                    // Nobody waits for it any more. More words are none of ours.
+                    // The client has gone, or has sent extra data.
                     _ = reader.read_u8() => return,
                 }
             }
             Err(refusal) => SigningAnswer::Refused(refusal.to_string()),
         };
-        // Who has gone is told nothing.
+        // A client that has gone gets no answer.
         let _ = timeout(HEAD_PATIENCE, client.write_all(&answer.encode())).await;
     }
 
@@ -281,7 +281,7 @@ impl Office {
         }
         match judge(asked.format, &asked.args, &asked.payload, &asked.literal, &self.settings) {
             Ok(order) => self.sign(asked.format, &order, &asked.payload).await,
-            // A test suite may well have keys of its own, which lie where commands see them.
+            // A test suite may have its own keys, in a path that commands can read.
             Err(refusal @ SigningRefusal::ForeignKey(_)) => {
                 SigningAnswer::Run(SigningRun { note: refusal.to_string(), ..SigningRun::default() })
             }
@@ -294,7 +294,7 @@ impl Office {
     }
 }
 
-/// `None` where nobody asked for anything.
+/// `None` if the client sent nothing.
 async fn read_request(client: &mut UnixStream) -> Option<Result<SigningQuestion, SigningRefusal>> {
     let length = client.read_u32_le().await.ok()? as usize;
     if length > wire::LARGEST {

@@ -1,5 +1,5 @@
-//! What verifying a signature needs and is no secret: copies of the public keyring and of the list of allowed signers, for
-//! the program in the cage. The folders around the originals stay hidden.
+//! Provides public data for verifying signatures: copies of the public keyring and of the list of allowed signers, for the
+//! program in the sandbox. The folders of the originals stay hidden.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -14,17 +14,17 @@ use super::Office;
 use super::settings::SignatureFormat;
 use super::wire::{SigningQuestion, SigningRun};
 
-/// Bytes of a keyring.
+/// Maximum bytes of a keyring.
 const LARGEST: u64 = 64 << 20;
-/// Of gpg's folder. Settings are not among them: they may name anything.
+/// Files of gpg's folder. Its settings are excluded, because they may refer to anything.
 pub(super) const KEYRING: &[&str] = &["pubring.kbx", "pubring.gpg", "trustdb.gpg"];
 
 impl Office {
-    /// How the program is to be run in the cage.
+    /// How the program is to be run in the sandbox.
     pub(super) async fn where_public(&self, asked: &SigningQuestion) -> SigningRun {
         let program = match self.program(asked.format) {
             Ok(program) => program.display().to_string(),
-            // As git would.
+            // The same as git does.
             Err(_) => String::new(),
         };
         let run = SigningRun { program, ..SigningRun::default() };
@@ -36,7 +36,7 @@ impl Office {
 
     async fn with_keyring(&self, run: SigningRun) -> SigningRun {
         let from = PathBuf::from(self.keyring());
-        // The user has shown it, or it was never hidden.
+        // The user has made the path readable, or it was never hidden.
         if self.access.map().allows(Touch::Read, &real_path::of(&from)).is_ok() {
             return run;
         }
@@ -74,7 +74,7 @@ fn unreadable(what: &Path, why: &str) -> String {
     )
 }
 
-/// How many are there. What has not changed since the last time is not copied again.
+/// Returns the number of existing files. Files that have not changed since the last time are not copied again.
 fn copy_all(pairs: &[(PathBuf, PathBuf)]) -> io::Result<usize> {
     let mut count = 0;
     for (from, to) in pairs {
@@ -90,7 +90,7 @@ fn copy_all(pairs: &[(PathBuf, PathBuf)]) -> io::Result<usize> {
         if let Some(folder) = to.parent() {
             DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
         }
-        // Under another name first: a command may read it at any moment.
+        // Written under another name first, because a command may read the file at any moment.
         let fresh = to.with_extension("new");
         std::fs::write(&fresh, bytes)?;
         std::fs::File::open(&fresh)?.set_modified(stamp)?;

@@ -1,5 +1,5 @@
-//! What a command asks for, judged: a signature of a commit or a tag, in the words that git uses for it, with a key of the
-//! user's own settings. Nothing else is signed.
+//! Checks a signing request: only a commit or a tag is signed, only with the arguments that git uses, and only with a key
+//! from the user's own settings.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use omp_stdx::real_path;
 
 use super::settings::{SignatureFormat, UserSettings};
 
-/// Bytes of a commit or tag with its message.
+/// Maximum bytes of a commit or tag with its message.
 pub(super) const LARGEST_PAYLOAD: usize = 1 << 20;
 
-/// What every message begins with that says why there is no signature.
+/// The prefix of every message that explains why there is no signature.
 pub(super) const NOT_SIGNED: &str = "omp did not sign";
 
-/// What is to be signed, and with which key.
+/// The kind of object to sign, and the key to sign with.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SigningOrder {
     pub(super) object: Object,
@@ -28,11 +28,11 @@ pub(super) enum Object {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SigningKey {
-    /// As gpg is given it.
+    /// A key name for gpg.
     Named(String),
-    /// A file of ssh's.
+    /// A key file of ssh.
     File(PathBuf),
-    /// The public half of one that an agent of ssh's has.
+    /// The public half of a key in an ssh agent.
     Literal(String),
 }
 
@@ -61,7 +61,7 @@ pub(super) enum SigningRefusal {
     ForeignKey(String),
 }
 
-/// Whether `args` are a wish to sign, rightly worded or not.
+/// Whether `args` request a signature, valid or not.
 pub(super) fn is_to_sign(format: SignatureFormat, args: &[String]) -> bool {
     match format {
         SignatureFormat::Ssh => args.iter().any(|arg| arg == "-Y") && args.iter().any(|arg| arg == "sign"),
@@ -69,7 +69,7 @@ pub(super) fn is_to_sign(format: SignatureFormat, args: &[String]) -> bool {
     }
 }
 
-/// `literal` is what the file holds that git has written the public key to.
+/// `literal` is the content of the file that git has written the public key to.
 pub(super) fn judge(
     format: SignatureFormat,
     args: &[String],
@@ -94,7 +94,7 @@ pub(super) fn judge(
 }
 
 fn named_key(key: &str, settings: &UserSettings) -> Result<SigningKey, SigningRefusal> {
-    // It could be taken for an option.
+    // The key could be mistaken for an option.
     let is_own = settings.signing_keys().any(|own| own == key) || settings.is_own_identity(key);
     match is_own && !key.starts_with('-') {
         true => Ok(SigningKey::Named(key.to_owned())),
@@ -120,25 +120,25 @@ fn literal_key(literal: &str, settings: &UserSettings) -> Result<SigningKey, Sig
     }
 }
 
-/// The key itself, where a setting holds it.
+/// The key itself, if the setting contains it.
 fn literal_of(key: &str) -> Option<&str> {
     key.strip_prefix("key::").or_else(|| key.starts_with("ssh-").then_some(key))
 }
 
-/// `ssh-ed25519 AAAA…`, without the name behind it.
+/// Extracts `ssh-ed25519 AAAA…`, without the comment after it.
 fn kind_and_key(literal: &str) -> Option<(&str, &str)> {
     let mut words = literal.split_ascii_whitespace();
     Some((words.next()?, words.next()?))
 }
 
-/// A commit or a tag as git writes it, or what it lacks.
+/// Parses a commit or tag object in git's format; an error says what is missing.
 fn object(payload: &[u8]) -> Result<Object, &'static str> {
     if payload.contains(&0) {
         return Err("it holds a NUL byte");
     }
     let end = payload.windows(2).position(|pair| pair == b"\n\n").ok_or("no empty line follows its header")?;
     let header = std::str::from_utf8(&payload[..end]);
-    // Names may be in any encoding, so only what is looked at has to be text.
+    // Names may be in any encoding, so only the checked parts have to be text.
     let header = header.map_or_else(|_| String::from_utf8_lossy(&payload[..end]).into_owned(), str::to_owned);
     let mut lines = header.lines().peekable();
     let first = lines.next().unwrap_or_default();
@@ -274,7 +274,7 @@ mod tests {
         };
         let by_file = |file: &Path| check(&format!("-Y sign -n git -f {} /tmp/b", file.display()), "");
         assert_eq!(by_file(&own), Ok(SigningKey::File(own.clone())));
-        // As git names it where the home folder is a link.
+        // The path as git names it if the home folder is a link.
         let folders = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(home.path(), folders.path().join("link")).unwrap();
         std::fs::create_dir_all(own.parent().unwrap()).unwrap();

@@ -1,23 +1,23 @@
-//! The user's own settings of git, as far as they are about signing: the system's and those of the account, never those of
-//! a repository, which anybody may have written.
+//! The user's own git settings for signing: those of the system and of the account, never those of a repository, which
+//! anybody may have written.
 //!
-//! Settings that hold for some repositories only (`includeIf`) count as well, wherever the command works: git itself
-//! decides which key it asks for, and every key in here is one that the user has named for signing.
+//! Settings for certain repositories (`includeIf`) count as well, in any working folder: git itself decides which key it
+//! asks for, and every key in these settings is one that the user has named for signing.
 
 use std::path::{Path, PathBuf};
 
 use omp_stdx::plain_file;
 use omp_types::Env;
 
-/// Bytes of one file that are read.
+/// Maximum bytes read from one file.
 const LARGEST: u64 = 1 << 20;
-/// Files that are read, and how far they may lead on.
+/// Maximum files read, and maximum depth of includes.
 const MOST_FILES: usize = 100;
 const DEEPEST: usize = 10;
-/// Where git's packages keep those of the system.
+/// Paths of the system settings in git's packages.
 const OF_SYSTEM: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
 
-/// What a signature is made with.
+/// The signature format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignatureFormat {
     OpenPgp,
@@ -28,7 +28,7 @@ pub(super) enum SignatureFormat {
 impl SignatureFormat {
     pub(super) const ALL: [Self; 3] = [Self::OpenPgp, Self::X509, Self::Ssh];
 
-    /// As `gpg.format` has it.
+    /// The name in `gpg.format`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::OpenPgp => "openpgp",
@@ -37,7 +37,7 @@ impl SignatureFormat {
         }
     }
 
-    /// The keys that name its program; the first is the one that omp sets.
+    /// The settings that name its program; omp sets the first one.
     pub(super) fn keys(self) -> &'static [&'static str] {
         match self {
             Self::OpenPgp => &["gpg.program", "gpg.openpgp.program"],
@@ -46,7 +46,7 @@ impl SignatureFormat {
         }
     }
 
-    /// What git starts where nothing is set.
+    /// The default program of git.
     pub(super) fn usual_program(self) -> &'static str {
         match self {
             Self::OpenPgp => "gpg",
@@ -56,7 +56,7 @@ impl SignatureFormat {
     }
 }
 
-/// The settings as they were when the first command started: what a command may bring about later does not count.
+/// The settings at the start of the first command: later changes by a command are ignored.
 #[derive(Debug, Default)]
 pub(super) struct UserSettings {
     entries: Vec<GitSetting>,
@@ -67,7 +67,7 @@ pub(super) struct UserSettings {
 struct GitSetting {
     name: String,
     value: String,
-    /// Holds for some repositories only.
+    /// Applies to certain repositories only.
     is_conditional: bool,
 }
 
@@ -79,7 +79,7 @@ struct GitSettingsReader<'a> {
 }
 
 impl UserSettings {
-    /// Files that are not trusted are passed over.
+    /// Skips files that are not trusted.
     pub(super) fn read(home: &Path, env: &Env, is_trusted: &dyn Fn(&Path) -> bool) -> Self {
         let get = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value);
         let mut reader = GitSettingsReader { home, is_trusted, entries: Vec::new(), files: 0 };
@@ -108,7 +108,7 @@ impl UserSettings {
         Self { entries: reader.entries, home: home.to_owned() }
     }
 
-    /// Whether anything is to be signed, or could be.
+    /// Whether the settings ask for signatures or could.
     pub(super) fn ask_for_signatures(&self) -> bool {
         let switches = ["commit.gpgsign", "tag.gpgsign", "tag.forcesignannotated"];
         self.entries.iter().any(|entry| match entry.name.as_str() {
@@ -117,7 +117,7 @@ impl UserSettings {
         })
     }
 
-    /// Those that git may choose.
+    /// The formats that git may select.
     pub(super) fn formats(&self) -> Vec<SignatureFormat> {
         let is_set = self.entries.iter().any(|entry| entry.name == "gpg.format" && !entry.is_conditional);
         let is_named = |format: &SignatureFormat| self.all("gpg.format").any(|value| value == format.name());
@@ -125,7 +125,7 @@ impl UserSettings {
         SignatureFormat::ALL.into_iter().filter(is_used).collect()
     }
 
-    /// What git would start, as it is written there.
+    /// The program that git would start, as written in the settings.
     pub(super) fn program(&self, format: SignatureFormat) -> &str {
         let named = |is_conditional: bool| {
             let of_kind = |entry: &&GitSetting| entry.is_conditional == is_conditional;
@@ -135,7 +135,7 @@ impl UserSettings {
         named(false).or_else(|| named(true)).unwrap_or(format.usual_program())
     }
 
-    /// Whether the user has set this program, or has set none.
+    /// Whether the program is the one the user has set, or the default if the user has set none.
     pub(super) fn is_own_program(&self, format: SignatureFormat, value: Option<&str>) -> bool {
         let mut own = format.keys().iter().flat_map(|key| self.all(key));
         value.is_none_or(|value| own.any(|own| own == value))
@@ -145,7 +145,8 @@ impl UserSettings {
         self.all("user.signingkey").filter(|key| !key.is_empty())
     }
 
-    /// `Some One <someone@example.com>`, by which git asks for a key where none is named.
+    /// Whether the text is the user's identity, such as `Some One <someone@example.com>`, by which git asks for a key if
+    /// none is named.
     pub(super) fn is_own_identity(&self, text: &str) -> bool {
         let parts = text.strip_suffix('>').and_then(|text| text.rsplit_once(" <"));
         let is_own = |part: &str, keys: [&str; 2]| keys.iter().any(|key| self.all(key).any(|own| own == part));
@@ -154,12 +155,12 @@ impl UserSettings {
         })
     }
 
-    /// Who is trusted to have signed with ssh.
+    /// The files that list allowed ssh signers.
     pub(super) fn allowed_signers(&self) -> impl Iterator<Item = PathBuf> {
         self.all("gpg.ssh.allowedsignersfile").map(|file| self.expanded(file))
     }
 
-    /// With the home folder in the place of `~/`.
+    /// Replaces a leading `~/` by the home folder.
     pub(super) fn expanded(&self, path: &str) -> PathBuf {
         expanded(path, &self.home)
     }
@@ -171,7 +172,7 @@ impl UserSettings {
 }
 
 impl GitSettingsReader<'_> {
-    /// With the files that it includes, in their places.
+    /// Reads a settings file, with included files at their position.
     fn file(&mut self, file: &Path, is_conditional: bool, depth: usize) {
         if self.files >= MOST_FILES || depth > DEEPEST || !file.is_absolute() || !(self.is_trusted)(file) {
             return;
@@ -195,7 +196,7 @@ fn expanded(path: &str, home: &Path) -> PathBuf {
     path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |below| home.join(below))
 }
 
-/// All but the part in the middle, whose letters count.
+/// Lowercases the name except its middle part, which is case-sensitive.
 fn small(name: &str) -> String {
     match (name.find('.'), name.rfind('.')) {
         (Some(first), Some(last)) if first < last => {
@@ -206,7 +207,7 @@ fn small(name: &str) -> String {
     }
 }
 
-/// As git reads it; a number counts unless it is zero.
+/// Parses a boolean as git does; a number is true unless it is zero.
 fn is_true(value: &str) -> bool {
     let is_word = ["true", "yes", "on"].iter().any(|word| value.eq_ignore_ascii_case(word));
     is_word || value.parse::<i64>().is_ok_and(|number| number != 0)
@@ -250,7 +251,7 @@ mod tests {
             ("[tag]\n\tforceSignAnnotated = 1\n", true),
             ("[user]\n\tsigningKey = ABC\n", true),
             ("[user]\n\tsigningkey =\n", false),
-            // Git reads none of it either.
+            // Git rejects the whole file as well.
             ("[user]\n\tsigningkey = ABC\n[broken\n", false),
         ] {
             let settings = Scene::new(&[(".gitconfig", text)]).read(&[]);

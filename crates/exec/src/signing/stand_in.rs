@@ -1,7 +1,8 @@
-//! The program that git starts in the cage in the place of gpg and ssh-keygen: the binary of omp by another name.
+//! The program that git starts in the sandbox instead of gpg and ssh-keygen: the binary of omp under another name.
 //!
-//! It asks omp for the signature. Whatever is no signature of the user's own (verification, a key or a program that a
-//! repository or a test suite has set up for itself) it leaves to the program that git would have started, in the cage.
+//! It asks omp for the signature. Requests that are not for a signature of the user (verification, or a key or program that
+//! a repository or a test suite has configured for itself) are passed to the program that git would have started, inside
+//! the sandbox.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,23 +20,23 @@ use super::settings::SignatureFormat;
 use super::wire::{SigningAnswer, SigningQuestion, SigningRun, ask};
 use super::{SOCKET, link_name};
 
-/// As gpg and ssh-keygen end when they could not sign.
+/// The exit code of gpg and ssh-keygen when they could not sign.
 const FAILED: u8 = 2;
-/// Bytes of a public key.
+/// Maximum bytes of a public key.
 const LARGEST_KEY: u64 = 64 * 1024;
 
 struct StandIn {
     format: SignatureFormat,
-    /// Where the socket is, and the names by which this is started.
+    /// The folder with the socket and the links by which this program is started.
     folder: PathBuf,
     args: Vec<String>,
-    /// The same, whatever they are.
+    /// The arguments as raw bytes.
     raw: Vec<OsString>,
     /// The environment as it would be without omp.
     env: Vec<(String, String)>,
 }
 
-/// Does the work and tells the exit code, if this process was started by the name of a stand-in: `args` begin with that.
+/// Runs as the stand-in and returns the exit code if the first of `args` is the name of a stand-in.
 pub fn stand_in(args: impl IntoIterator<Item = OsString>, env: impl FnOnce() -> Env) -> Option<u8> {
     let mut args = args.into_iter();
     let name = PathBuf::from(args.next()?);
@@ -43,7 +44,7 @@ pub fn stand_in(args: impl IntoIterator<Item = OsString>, env: impl FnOnce() -> 
     let format = SignatureFormat::ALL.into_iter().find(|format| called == link_name(*format))?;
     let folder = name.parent().filter(|folder| folder.is_absolute())?.to_owned();
     let raw: Vec<OsString> = args.collect();
-    // Git's own words are text; what is no text is none of them.
+    // Git's own arguments are valid text; others need no exact match.
     let args = raw.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let stand_in = StandIn { format, env: without_own(&env(), &folder), folder, args, raw };
     Some(stand_in.work().unwrap_or_else(|error| {
@@ -65,7 +66,7 @@ impl StandIn {
         };
         let answer = match UnixStream::connect(self.folder.join(SOCKET)) {
             Ok(mut stream) => ask(&mut stream, &asked).map_err(unheard)?,
-            // Its omp has ended.
+            // The omp that it belongs to has exited.
             Err(error) if payload.is_some() => return Err(unheard(error)),
             Err(_) => SigningAnswer::Run(SigningRun::default()),
         };
@@ -79,7 +80,7 @@ impl StandIn {
         }
     }
 
-    /// What is to be signed, if anything is.
+    /// The data to be signed, if this is a signing request.
     fn payload(&self) -> io::Result<Option<Vec<u8>>> {
         if !is_to_sign(self.format, &self.args) {
             return Ok(None);
@@ -93,7 +94,7 @@ impl StandIn {
         Ok(Some(payload))
     }
 
-    /// Git writes a key that stands in its settings to a file.
+    /// Reads the file to which git has written a key from its settings.
     fn literal(&self) -> String {
         let file = self.key_file().filter(|_| self.args.iter().any(|arg| arg == "-U"));
         let text = file.and_then(|file| omp_stdx::plain_file::read_text(Path::new(file), LARGEST_KEY).ok());
@@ -104,13 +105,13 @@ impl StandIn {
         self.args.iter().skip_while(|arg| *arg != "-f").nth(1)
     }
 
-    /// The program that git would start were it not for omp.
+    /// The program that git would start without omp.
     fn configured(&self) -> Option<String> {
         let keys: Vec<String> = self.format.keys().iter().map(|key| key.replace('.', "\\.")).collect();
         let pattern = format!("^({})$", keys.join("|"));
         let asked = self.command("git").args(["config", "-z", "--get-regexp", &pattern]).stdin(Stdio::null()).output();
         let said = String::from_utf8(asked.ok()?.stdout).ok()?;
-        // `key\nvalue\0`, and the last one counts.
+        // Entries have the form `key\nvalue\0`, and the last one counts.
         let last = said.split('\0').rfind(|entry| !entry.is_empty())?;
         last.split_once('\n').map(|(_, value)| value.to_owned())
     }
@@ -124,7 +125,7 @@ impl StandIn {
         Ok(code)
     }
 
-    /// Runs the real program here, in the cage.
+    /// Runs the real program here, in the sandbox.
     fn run(&self, run: &SigningRun, configured: Option<&str>, payload: Option<&[u8]>) -> io::Result<u8> {
         if !run.note.is_empty() {
             complain(&run.note);
@@ -135,7 +136,7 @@ impl StandIn {
         let usual = configured.unwrap_or(self.format.usual_program());
         let mut command = self.command(if run.program.is_empty() { usual } else { &run.program });
         if !run.keyring.is_empty() {
-            // The copy cannot be written to, and needs no locks.
+            // The copy is read-only and needs no locks.
             command.env("GNUPGHOME", &run.keyring).args(["--lock-never", "--no-auto-check-trustdb"]);
         }
         let copy = OsString::from(&run.copy);
@@ -144,13 +145,13 @@ impl StandIn {
         let Some(payload) = payload.filter(|_| self.format != SignatureFormat::Ssh) else { return Err(command.exec()) };
         let mut child = command.stdin(Stdio::piped()).spawn()?;
         if let Some(mut input) = child.stdin.take() {
-            // One that does not want it closes the pipe, and says why.
+            // A program that does not read its input closes the pipe and reports why.
             let _ = input.write_all(payload);
         }
         child.wait().map(code_of)
     }
 
-    /// Whether the program could find a key here: those of the user are hidden, those of a test suite are not.
+    /// Whether the program could find a key here: the user's keys are hidden, those of a test suite are not.
     fn sees_keys(&self) -> bool {
         let can_be_read = |path: PathBuf| File::open(path).is_ok();
         let keyring = PathBuf::from(keyring(|name| self.get(name)));
@@ -177,13 +178,13 @@ impl StandIn {
     }
 }
 
-/// Where gpg keeps keys.
+/// The folder in which gpg keeps keys.
 pub(super) fn keyring<'a>(get: impl Fn(&str) -> Option<&'a str>) -> String {
     let set = get("GNUPGHOME").map(str::to_owned);
     set.unwrap_or_else(|| format!("{}/.gnupg", get("HOME").unwrap_or_default()))
 }
 
-/// Without the settings of git that lead to `folder`.
+/// The environment without the git settings that refer to `folder`.
 fn without_own(env: &Env, folder: &Path) -> Vec<(String, String)> {
     let get = |name: String| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned());
     let count = get("GIT_CONFIG_COUNT".to_owned()).and_then(|count| count.parse::<usize>().ok()).unwrap_or_default();
@@ -215,7 +216,7 @@ fn code_of(status: ExitStatus) -> u8 {
 }
 
 fn complain(what: &str) {
-    // With standard error gone there is nobody left to tell; the exit code still does.
+    // If standard error is closed, only the exit code reports the failure.
     let _ = writeln!(io::stderr(), "{what}");
 }
 

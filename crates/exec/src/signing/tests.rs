@@ -1,4 +1,4 @@
-//! Requests over a real socket, to an office whose gpg is a script that leaves a mark.
+//! Tests requests over a real socket, with a script as gpg that records that it ran.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use super::*;
 
 const COMMIT: &str =
     "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nx\n";
-/// Tells what it was given, and leaves a mark.
+/// Prints its arguments and input, and records that it ran.
 const GPG: &str = "echo ran >> \"$HOME/mark\"; echo \"$@\"; cat; echo \"[GNUPG:] SIG_CREATED \" >&2; \
                    echo \"env $GPG_TTY ${LD_PRELOAD-none} ${SECRET-none} $PATH\"";
 
@@ -70,7 +70,7 @@ impl Scene {
         Signer::new(self.access.clone(), self.at("home"), self.env.clone(), "/bin/sh".into())
     }
 
-    /// What a program has left that ran.
+    /// What a signing program has recorded.
     fn mark(&self) -> String {
         std::fs::read_to_string(self.at("home/mark")).unwrap_or_default()
     }
@@ -112,7 +112,7 @@ async fn a_commit_is_signed_by_the_users_program_and_told() {
     assert_eq!((signer.take_signed().len(), scene.mark().as_str()), (0, "ran\nran\n"));
     let folder = desk.folder.clone();
     drop((signer, desk));
-    // The task that serves has the folder until it has ended.
+    // The task that serves keeps the folder until it has ended.
     while folder.exists() {
         tokio::task::yield_now().await;
     }
@@ -138,7 +138,7 @@ async fn whatever_else_is_asked_for_runs_nothing() {
         let SigningAnswer::Refused(why) = say(&desk, asked).await else { panic!("{part}") };
         assert!(why.contains(part) && why.contains("\nhint: "), "{why}");
     }
-    // These are for the programs in the cage.
+    // These requests are passed to the programs in the sandbox.
     for asked in [
         SigningQuestion { args: words("--status-fd=2 -bsau EVIL"), ..asked.clone() },
         SigningQuestion { args: words("--decrypt secret.gpg"), ..asked.clone() },
@@ -240,11 +240,11 @@ async fn what_commands_can_write_decides_nothing() {
     let set_program = |scene: &Scene, path: &str| {
         scene.configure(&format!("[user]\n\tsigningkey = ABC\n[gpg]\n\tprogram = {path}\n"));
     };
-    // In the workspace, by a link, in the temp folder, nowhere.
+    // Programs in the workspace, behind a link, in the temp folder, and missing ones.
     let scene = Scene::new(GPG);
     std::os::unix::fs::symlink(scene.at("home/work/bin/gpg"), scene.at("bin/link")).unwrap();
     scene.program("tmp/gpg", GPG);
-    // A link that a command could turn elsewhere, although it leads out now.
+    // A link that a command could redirect, although it points outside now.
     std::os::unix::fs::symlink(scene.at("bin"), scene.at("home/work/out")).unwrap();
     std::os::unix::fs::symlink("../home/work/out/gpg", scene.at("bin/there-and-back")).unwrap();
     for path in ["home/work/bin/gpg", "bin/link", "tmp/gpg", "bin/none", "bin/there-and-back"] {
@@ -260,7 +260,7 @@ async fn what_commands_can_write_decides_nothing() {
     }
     assert_eq!(scene.mark(), "");
 
-    // What the user opens while the session runs counts at once.
+    // A path that the user opens while the session runs counts at once.
     set_program(&scene, "gpg");
     let signer = scene.signer();
     let desk = signer.desk(Rung::Full).unwrap();
@@ -270,7 +270,7 @@ async fn what_commands_can_write_decides_nothing() {
     let usual = say(&desk, asked).await;
     assert!(!matches!(usual, SigningAnswer::Ran { code: 0, .. }) && scene.mark() == "ran\n", "{usual:?}");
 
-    // Settings in the workspace, and a keyring there, where no mount keeps what is guarded.
+    // Settings and a keyring in the workspace, on a rung where no mount protects guarded paths.
     let scene = Scene::new(GPG);
     scene.access.change(|map| {
         map.workspace = scene.at("home");

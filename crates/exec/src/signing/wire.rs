@@ -1,51 +1,51 @@
-//! What the program that git starts and omp say to each other over the socket: one message each way, each a list of pieces
-//! with their lengths before them.
+//! The messages between the stand-in program and omp on the socket: one in each direction, each a list of pieces with
+//! length prefixes.
 
 use std::io::{self, Read, Write};
 
 use super::request::LARGEST_PAYLOAD;
 use super::settings::SignatureFormat;
 
-/// Bytes of a message: a payload, and the words around it.
+/// Maximum bytes of a message: a payload and the fields around it.
 pub(super) const LARGEST: usize = LARGEST_PAYLOAD + 64 * 1024;
-/// Pieces of a message.
+/// Maximum pieces of a message.
 const MOST_PIECES: usize = 64;
 
-/// What git has started the program for.
+/// The request, with everything git has started the program with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SigningQuestion {
     pub(super) format: SignatureFormat,
-    /// The program that git would start were it not for omp; `None` for the usual one.
+    /// The program that git would start without omp; `None` for the default one.
     pub(super) configured: Option<String>,
-    /// Where the command has the keys of gpg.
+    /// The folder in which the command has gpg's keys.
     pub(super) keyring: String,
     /// The public key that git has written to a file.
     pub(super) literal: String,
-    /// Empty unless something is to be signed.
+    /// Empty unless this is a signing request.
     pub(super) payload: Vec<u8>,
     pub(super) args: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SigningAnswer {
-    /// Omp has run the program.
+    /// omp has run the program.
     Ran { code: u8, output: Vec<u8>, errors: Vec<u8> },
-    /// With the reason.
+    /// Contains the reason.
     Refused(String),
-    /// It is to be run where git has started it, in the cage.
+    /// The program is to be run in the sandbox, where git has started it.
     Run(SigningRun),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SigningRun {
-    /// Empty for the one that git would start were it not for omp.
+    /// Empty for the program that git would start without omp.
     pub(super) program: String,
-    /// Where gpg finds public keys, if that is not where they are.
+    /// The folder where gpg finds the public keys, if they were copied.
     pub(super) keyring: String,
-    /// An argument that is a file the command does not see, and where it finds a copy.
+    /// An argument that is a file hidden from the command, and the path of its copy.
     pub(super) hidden: String,
     pub(super) copy: String,
-    /// What is said besides.
+    /// A message to be printed as well.
     pub(super) note: String,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn ask(stream: &mut (impl Read + Write), asked: &SigningQuestion) -> 
     SigningAnswer::decode(&body).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
-/// With its own length before it.
+/// Encodes the pieces, prefixed by the total length.
 fn encode(pieces: &[&[u8]]) -> Vec<u8> {
     let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes();
     let mut body = Vec::new();
@@ -177,7 +177,7 @@ mod tests {
     fn noise_is_not() {
         let whole = asked().encode()[4..].to_vec();
         for cut in 0..whole.len() {
-            // What is cut between two words is a shorter list of them.
+            // A message cut between two pieces is a shorter list.
             let heard = SigningQuestion::decode(&whole[..cut]);
             assert!(heard.is_none_or(|heard| heard.args.len() < 2), "{cut}");
         }

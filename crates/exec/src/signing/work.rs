@@ -1,4 +1,4 @@
-//! Runs the user's own program outside of the cage, for one signature.
+//! Runs the user's own signing program outside the sandbox.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -18,17 +18,17 @@ use super::wire::SigningAnswer;
 use super::{MOST_FAILURES, Office, PAUSE, is_out_of_reach, lock};
 use crate::{ChildEnv, Spawn, lookup};
 
-/// Bytes of a signature, and of what is said about it.
+/// Maximum bytes of a signature, and of the messages about it.
 const LARGEST_OUTPUT: usize = 64 * 1024;
-/// An agent that was just started may hold the pipe.
+/// How long to read after the program has exited, since an agent that it started may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 const NO_TERMINAL: &str = "/no-terminal";
 const UNLOCK: &str = "a key with a passphrase has to be unlocked first: ask the user to sign something in a terminal, so that the \
                       agent knows it, and try again; `--no-gpg-sign` commits without a signature";
 
-/// All that the program gets of the environment: nothing by which a repository could lead it elsewhere, such as
-/// `LD_LIBRARY_PATH`.
+/// The only variables passed to the program. Variables that a repository could use to redirect it, such as
+/// `LD_LIBRARY_PATH`, are excluded.
 const PASSED_ON: &[&str] = &[
     "HOME",
     "USER",
@@ -57,7 +57,7 @@ const PASSED_ON: &[&str] = &[
 ];
 
 impl Office {
-    /// `order` was judged.
+    /// `order` was already checked.
     pub(super) async fn sign(&self, format: SignatureFormat, order: &SigningOrder, payload: &[u8]) -> SigningAnswer {
         let Ok(_place) = self.programs.acquire().await else {
             return refused("omp is about to end", "start omp again");
@@ -84,7 +84,7 @@ impl Office {
         answer
     }
 
-    /// The user's program, where no command can have put another.
+    /// The user's program, if no command can have replaced it.
     pub(super) fn program(&self, format: SignatureFormat) -> Result<PathBuf, SigningAnswer> {
         let named = self.settings.expanded(self.settings.program(format));
         let found = PathBuf::from(lookup::resolved(named.as_os_str(), Some(&self.safe_path())));
@@ -163,7 +163,7 @@ impl Office {
         }
     }
 
-    /// To its end. Dropping the future ends it.
+    /// Runs the program to its end. Dropping the future kills it.
     async fn carry_out(&self, spawn: Spawn, input: &[u8]) -> io::Result<SigningAnswer> {
         let (mut child, mut pipe, mut complaints) = spawn.start_apart().map_err(io::Error::other)?;
         let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -175,7 +175,7 @@ impl Office {
                 }
             };
             let write = async move {
-                // A program that does not want it says why.
+                // A program that does not read its input reports why.
                 let _ = pipe.write(input).await;
             };
             let read = async {
@@ -208,11 +208,12 @@ impl Office {
         let env = passed.fold(ChildEnv::default(), |env, (name, value)| env.set(name, value));
         let askpass = get("SSH_ASKPASS").filter(|program| is_out_of_reach(Path::new(program), &self.access, self.rung));
         let env = askpass.into_iter().fold(env, |env, program| env.set("SSH_ASKPASS", program));
-        // Windows may ask for a passphrase, the terminal that omp draws on may not: gpg fails at once where there are none.
+        // The program may open a window for a passphrase but must not use omp's terminal: without a display gpg fails at
+        // once.
         env.set("PATH", self.safe_path()).set("GPG_TTY", NO_TERMINAL).set("TERM", "dumb")
     }
 
-    /// `PATH` without folders that commands write to, such as those of a project's tools.
+    /// `PATH` without folders that commands can write to, such as those of a project's tools.
     fn safe_path(&self) -> String {
         let path = self.env.get(vars::PATH).unwrap_or("/usr/local/bin:/usr/bin:/bin");
         let folders = path.split(':').filter(|folder| is_out_of_reach(Path::new(folder), &self.access, self.rung));
@@ -240,7 +241,7 @@ impl SigningKey {
     }
 }
 
-/// A folder for one signature, gone with this.
+/// A temporary folder for one signature, removed on drop.
 struct SigningFolder(PathBuf);
 
 impl SigningFolder {
@@ -259,7 +260,7 @@ impl SigningFolder {
 
 impl Drop for SigningFolder {
     fn drop(&mut self) {
-        // What is left goes with the private folder.
+        // Remaining files are removed with the private folder.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

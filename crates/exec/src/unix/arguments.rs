@@ -1,11 +1,11 @@
-//! What others see of omp's own arguments. `omp -p "run python -m http.server 8000"` must not be what `pkill -f "http.server 8000"`
-//! ends, and keys and prompts are nothing for `ps`.
+//! Hides omp's own arguments from other processes. `pkill -f "http.server 8000"` must not kill `omp -p "run python -m
+//! http.server 8000"`, and `ps` must not show keys and prompts.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-/// Leaves the program and its flags to be seen, and nothing else. To be called once, after the arguments were read and before
-/// there is a second thread: from then on they are gone.
+/// Keeps only the program name and its flags visible. To be called once, after the arguments were read and before a second
+/// thread exists: the arguments are overwritten.
 pub fn hide_arguments() {
     let words: Vec<OsString> = std::env::args_os().collect();
     hide(&words);
@@ -24,12 +24,12 @@ fn hide(words: &[OsString]) {
     let Some((start, end)) = std::fs::read("/proc/self/stat").ok().and_then(|stat| place(&stat)) else { return };
     let there: Vec<u8> = words.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
     let seen: Vec<u8> = shown(words).flat_map(|word| [word, &[0]].concat()).collect();
-    // Where the area is not what it is taken for, it is left alone.
+    // If the memory area does not match the arguments, it is not changed.
     if end.checked_sub(start) != Some(there.len()) || seen.len() > there.len() {
         return;
     }
-    // SAFETY: the kernel says that the arguments lie there, in memory of this process that may be written to and that lives as
-    // long as it does; there is no other thread yet.
+    // SAFETY: the kernel reports that the arguments are there, in writable memory of this process that lives as long as it
+    // does; there is no other thread yet.
     unsafe {
         let area = std::slice::from_raw_parts_mut(start as *mut u8, there.len());
         if *area == *there {
@@ -39,7 +39,7 @@ fn hide(words: &[OsString]) {
     }
 }
 
-/// Where the arguments begin and end: fields 48 and 49 of `/proc/self/stat`.
+/// The start and end of the arguments: fields 48 and 49 of `/proc/self/stat`.
 #[cfg(target_os = "linux")]
 fn place(stat: &[u8]) -> Option<(usize, usize)> {
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
@@ -48,12 +48,12 @@ fn place(stat: &[u8]) -> Option<(usize, usize)> {
     Some((next()?, next()?))
 }
 
-/// Every word keeps its length, as nobody tells where the last one ends.
+/// Every argument keeps its length, because the end of the last one is unknown.
 #[cfg(target_os = "macos")]
 fn hide(words: &[OsString]) {
     let shown: Vec<Vec<u8>> = shown(words).map(<[u8]>::to_vec).collect();
-    // SAFETY: the system's own pointers to the arguments, which are C strings in memory that may be written to; there is no
-    // other thread yet.
+    // SAFETY: the system's own pointers to the arguments, which are C strings in writable memory; there is no other thread
+    // yet.
     unsafe {
         let arguments = *nix::libc::_NSGetArgv();
         for (at, word) in words.iter().enumerate().skip(1) {

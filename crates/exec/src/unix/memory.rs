@@ -1,8 +1,8 @@
-//! How much memory processes and the machine have and take, from `/proc`.
+//! Memory of processes and of the machine, from `/proc`.
 
 use std::fs;
 
-/// What this system, or the container that omp runs in, has.
+/// The memory of this system, or of the container that omp runs in.
 pub(super) fn of_machine() -> Option<u64> {
     let all = kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
     let of_container = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
@@ -10,7 +10,7 @@ pub(super) fn of_machine() -> Option<u64> {
     Some(of_container.map_or(all, |most: u64| most.min(all)))
 }
 
-/// By all processes together, swap included.
+/// Memory used by all processes together, including swap.
 pub(super) fn taken_on_machine() -> Option<u64> {
     let table = fs::read_to_string("/proc/meminfo").ok()?;
     let of = |name| kilobytes(&table, name);
@@ -18,7 +18,7 @@ pub(super) fn taken_on_machine() -> Option<u64> {
     Some(taken + of("SwapTotal:")?.saturating_sub(of("SwapFree:")?))
 }
 
-/// What is shared since a fork is counted for each process.
+/// An upper bound: pages shared since a fork count for each process.
 pub(super) fn at_most(processes: &[i32]) -> u64 {
     let of = |pid: &i32| {
         let table = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -27,7 +27,7 @@ pub(super) fn at_most(processes: &[i32]) -> u64 {
     processes.iter().filter_map(of).sum()
 }
 
-/// What is shared is counted in parts. A process that does not show them counts whole.
+/// Shared pages are divided among their processes. A process that does not report them counts in full.
 pub(super) fn own(processes: &[i32]) -> u64 {
     let of = |pid: &i32| {
         let table = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(super) fn own(processes: &[i32]) -> u64 {
     processes.iter().map(of).sum()
 }
 
-/// The line `name   12 kB`, in bytes.
+/// Parses the line `name   12 kB` to bytes.
 fn kilobytes(table: &str, name: &str) -> Option<u64> {
     let line = table.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().trim_end_matches(" kB").parse::<u64>().ok()?.checked_mul(1024)

@@ -1,4 +1,4 @@
-//! Our ends of a child's pipes: what it prints, or its terminal shows, and what it reads.
+//! omp's ends of a child's pipes: its output, or that of its terminal, and its input.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,10 +7,10 @@ use nix::errno::Errno;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-/// Read on demand: a child that prints faster than it is read blocks on the pipe, nothing piles up here.
+/// Read on demand: a child that prints faster than it is read blocks on the pipe, and nothing is buffered here.
 #[derive(Debug, Default)]
 pub(crate) struct OutputPipe {
-    /// `None` reads as the end.
+    /// `None` reads as the end of the output.
     receiver: Option<Receiver>,
 }
 
@@ -19,7 +19,7 @@ impl OutputPipe {
         Ok(Self { receiver: Some(Receiver::from_owned_fd(reader.into())?) })
     }
 
-    /// `side` must not block.
+    /// `side` must be non-blocking.
     pub(crate) fn of_terminal(side: OwnedFd) -> io::Result<Self> {
         Ok(Self { receiver: Some(Receiver::from_owned_fd_unchecked(side)?) })
     }
@@ -49,7 +49,7 @@ impl InputPipe {
     }
 }
 
-/// Linux reports an error where nobody has a terminal open any more; a pipe would just end.
+/// Linux reports an error when all other ends of a terminal are closed; this turns it into an end of file as for a pipe.
 fn end_of_terminal(read: io::Result<usize>) -> io::Result<usize> {
     match read {
         Err(error) if error.raw_os_error() == Some(Errno::EIO as i32) => Ok(0),

@@ -1,5 +1,5 @@
-//! Who belongs to a tree, from `/proc`: members of the group, bearers of its mark or its tag, and all that descends from
-//! them.
+//! Finds the processes of a tree in `/proc`: members of the group, processes with its mark or its tag, and their
+//! descendants.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,13 +15,12 @@ struct ProcessRow {
     pid: i32,
     parent: i32,
     group: i32,
-    /// In ticks of the kernel.
+    /// Start time in kernel ticks.
     began: u64,
 }
 
 /// Living processes of the tree, parents before their children. `leader_reaped` says that the leader was waited for: if a
-/// process of its number exists all the same, the number has been given away and the group is not ours any more. The mark
-/// always counts.
+/// process with its id exists nevertheless, the id was reused and the group is no longer ours. The mark always counts.
 pub(super) fn members(group: i32, mark: &str, tag: Option<&TreeTag>, leader_reaped: bool) -> Vec<i32> {
     let processes = living();
     let needle = format!("{MARK_VARIABLE}={mark}");
@@ -48,20 +47,20 @@ pub(super) fn members(group: i32, mark: &str, tag: Option<&TreeTag>, leader_reap
     members.into_iter().map(|process| process.pid).collect()
 }
 
-/// Whether there is a table at all.
+/// Whether `/proc` exists.
 pub(super) fn is_there() -> bool {
     fs::exists("/proc/self/stat").unwrap_or(false)
 }
 
-/// Whether a group whose leader was waited for has a living member. Dead ones that nobody waits for do not count.
+/// Whether a group whose leader was waited for has a living member. Zombies do not count.
 pub(super) fn group_lives(group: i32) -> bool {
     !exists(group) && living().iter().any(|process| process.group == group)
 }
 
-/// Whether anything of a contained tree lives whose leader began this long ago.
+/// Whether a contained tree whose leader started this long ago has a living process.
 pub(super) fn tagged_lives(mark: &str, tag: Option<&TreeTag>, leader: i32, ago: Duration) -> bool {
     let needle = format!("{MARK_VARIABLE}={mark}");
-    // Without a tag it is known by its mark alone.
+    // Without a tag the tree is identified by its mark alone.
     let is_of_it = |pid: i32| tag.map_or_else(|| bears_mark(pid, needle.as_bytes()), |tag| tag.is_on(pid));
     let lives = |pid: i32| is_of_it(pid) && living_one(pid).is_some();
     match younger(leader, ago) {
@@ -70,8 +69,8 @@ pub(super) fn tagged_lives(mark: &str, tag: Option<&TreeTag>, leader: i32, ago: 
     }
 }
 
-/// The numbers that were given out since, where they can be told and are few: they are given out in turn, and in a short
-/// while not all of them.
+/// The process ids assigned since then, if that is known and they are few: ids are assigned in order, and do not wrap
+/// around in a short time.
 fn younger(leader: i32, ago: Duration) -> Option<impl Iterator<Item = i32>> {
     const SHORT: Duration = Duration::from_millis(250);
     const FEW: i32 = 64;
@@ -79,7 +78,7 @@ fn younger(leader: i32, ago: Duration) -> Option<impl Iterator<Item = i32>> {
     (ago < SHORT && (leader..leader.saturating_add(FEW)).contains(&newest)).then(|| leader + 1..=newest)
 }
 
-/// The number of the process started last, cheaply: `load load load running/all last`.
+/// The id of the newest process, read cheaply from `load load load running/all last`.
 pub(super) fn newest_process() -> Option<usize> {
     let load = fs::read_to_string("/proc/loadavg").ok()?;
     load.split_ascii_whitespace().nth(4)?.parse().ok()
@@ -91,7 +90,7 @@ fn exists(pid: i32) -> bool {
 
 pub(super) fn signal_all(pids: &[i32], signal: Signal) {
     for pid in pids {
-        // Gone already, or not ours to signal (a setuid program): either way there is nothing more to do.
+        // The process has exited, or may not be signalled (a setuid program); there is nothing more to do in either case.
         let _ = kill(Pid::from_raw(*pid), signal);
     }
 }
@@ -109,7 +108,8 @@ fn living_one(pid: i32) -> Option<ProcessRow> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `pid (name) state ppid pgrp …`, when it began as the twenty-second; the name may hold anything, parentheses included.
+/// Parses `pid (name) state ppid pgrp …`, with the start time as field 22; the name may contain anything, including
+/// parentheses.
 fn parse_stat(pid: i32, stat: &[u8]) -> Option<ProcessRow> {
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
     let mut fields = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();

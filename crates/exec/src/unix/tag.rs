@@ -1,8 +1,8 @@
-//! What a contained tree is known by for ever. A mark in the environment can be dropped, a group and a session left, a parent can
-//! end; a namespace cannot be left.
+//! Tags that permanently identify a contained tree. A process can drop a mark in the environment, leave a group and a
+//! session, and lose its parent, but it cannot leave a namespace.
 //!
-//! All trees of this omp bear its numbers in their user namespace. Each tree has an IPC namespace of its own besides, which omp
-//! holds open: else the kernel gives its number to the next one.
+//! All trees of this omp have its ids in their user namespace. Each tree also has an IPC namespace of its own, which omp
+//! holds open so that the kernel does not reuse its number.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 use crate::spawn::BEGAN;
 
-/// Two halves of a number that no other omp has.
+/// Two halves of a number that is unique to this omp.
 pub(super) fn owner() -> (u32, u32) {
     const HALF: u64 = (1 << 31) - 1;
     (((*BEGAN >> 31) & HALF) as u32, (*BEGAN & HALF) as u32)
 }
 
-/// For `grep -E`: the line that all trees of this omp have.
+/// A `grep -E` pattern for the line that all trees of this omp have.
 pub(super) fn pattern() -> String {
     let (high, low) = owner();
     format!("^ *{high} +{low} +1$")
 }
 
-/// The namespace of one tree.
+/// The IPC namespace of one tree.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeTag {
     number: u64,

@@ -1,7 +1,7 @@
-//! A child in a terminal of its own, started the way all other children are.
+//! Starts a child in a terminal of its own, in the same way as all other children.
 //!
-//! Only the terminal itself comes from `portable-pty`. Its way of starting processes knows neither limits nor the
-//! watchdog, and a program that cannot be executed looks to it like one that ended.
+//! Only the terminal itself comes from `portable-pty`. Its code for starting processes supports neither limits nor the
+//! watchdog, and reports a program that cannot be executed like one that has exited.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -20,7 +20,7 @@ use super::{OutputPipe, Process, Streams, start_with};
 use crate::pty::TerminalSize;
 use crate::spawn::Given;
 
-/// The side of the terminal that omp holds.
+/// omp's side of the terminal.
 pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Sender,
@@ -38,19 +38,20 @@ pub(crate) fn start_in_terminal(
     let keys = Sender::from_owned_fd_unchecked(side_of(&*master)?)?;
     let device = open_device(&*master)?;
     command.stdin(device.try_clone()?).stdout(device.try_clone()?).stderr(device);
-    // Our copies of the program's side are closed when this returns: reading ends when the program's are.
+    // omp's copies of the program's side are closed when this returns, so that reading ends when the program closes its
+    // own.
     let process = start_with(command, given, Streams::Terminal)?;
     Ok((process, output, Terminal { master, keys }))
 }
 
 /// Makes standard input the controlling terminal. Called between fork and exec.
 pub(super) fn take_control() -> io::Result<()> {
-    // SAFETY: an ioctl without a pointer, on a descriptor that is open.
+    // SAFETY: an ioctl without a pointer, on an open descriptor.
     Errno::result(unsafe { libc::ioctl(0, libc::TIOCSCTTY as _, 0) })?;
     Ok(())
 }
 
-/// Another descriptor for omp's side, which never blocks.
+/// Duplicates omp's side as a non-blocking descriptor.
 fn side_of(master: &dyn MasterPty) -> io::Result<OwnedFd> {
     let raw = master.as_raw_fd().ok_or(io::ErrorKind::Unsupported)?;
     // SAFETY: the descriptor belongs to `master`, which outlives this borrow.
@@ -60,7 +61,7 @@ fn side_of(master: &dyn MasterPty) -> io::Result<OwnedFd> {
     Ok(side)
 }
 
-/// The program's side. It must not become omp's own terminal.
+/// The program's side. It must not become omp's own controlling terminal.
 fn open_device(master: &dyn MasterPty) -> io::Result<File> {
     let name = master.tty_name().ok_or(io::ErrorKind::NotFound)?;
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(name)

@@ -1,4 +1,5 @@
-//! Text for a program on a descriptor of its own: a file without a name, under a number that nothing else in omp uses.
+//! Passes text to a program on a descriptor of its own: an unnamed file, at a descriptor number that nothing else in omp
+//! uses.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,15 +9,15 @@ use std::sync::LazyLock;
 use nix::errno::Errno;
 use nix::libc;
 
-/// A file that nobody else can open, and the number that the program finds it under.
+/// A file that no other process can open, and the descriptor number that the program reads.
 #[derive(Debug)]
 pub(crate) struct TextFile {
     file: File,
     slot: RawFd,
 }
 
-/// The number under which programs find the text. It is taken once and kept, so that no descriptor that starting a process
-/// needs can have it. Shells other than bash know only numbers up to 9: take it early.
+/// The descriptor number at which programs find the text. It is reserved once, so that no descriptor needed to start a
+/// process can have it. Shells other than bash support only numbers up to 9, so reserve it early.
 pub(crate) fn text_slot() -> Option<RawFd> {
     static SLOT: LazyLock<Option<RawFd>> = LazyLock::new(|| io::pipe().ok().map(|(reader, _)| reader.into_raw_fd()));
     *SLOT
@@ -30,9 +31,9 @@ pub(crate) fn text_file(text: &str) -> io::Result<TextFile> {
     Ok(TextFile { file, slot })
 }
 
-/// Between fork and exec: the program keeps it open.
+/// Called between fork and exec: makes the program inherit the file.
 pub(super) fn hand_over(text: &TextFile) -> io::Result<()> {
-    // SAFETY: numbers only.
+    // SAFETY: passes only integers.
     Errno::result(unsafe { libc::dup2(text.file.as_raw_fd(), text.slot) })?;
     Ok(())
 }
@@ -41,11 +42,11 @@ pub(super) fn hand_over(text: &TextFile) -> io::Result<()> {
 fn nameless_file() -> io::Result<File> {
     use std::os::fd::FromRawFd;
     const NOT_TO_RUN: libc::c_uint = 8;
-    // SAFETY: a C string and numbers; the descriptor is new and nobody else's.
+    // SAFETY: passes a C string and integers; the new descriptor has no other owner.
     unsafe {
         let make =
             |flags: libc::c_uint| libc::syscall(libc::SYS_memfd_create, c"command".as_ptr(), libc::MFD_CLOEXEC | flags);
-        // Kernels before 6.3 do not know the flag; some newer ones insist on it.
+        // Kernels before 6.3 do not support the flag; some newer ones require it.
         let mut made = make(NOT_TO_RUN);
         if made < 0 {
             made = make(0);

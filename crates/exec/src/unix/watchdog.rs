@@ -1,8 +1,8 @@
-//! Ends omp's children when omp itself is killed and cannot.
+//! Kills omp's children when omp itself is killed.
 //!
-//! The kernel tells a direct child at most (and Linux only): grandchildren would live on. So a small shell script waits
-//! at the end of a pipe whose other end only omp holds. However omp ends, the pipe closes; the script then kills the
-//! groups it was told of, whoever bears omp's mark or its tag, and all that descends from those.
+//! The kernel can notify a direct child only (and only on Linux): grandchildren would live on. So a small shell script
+//! waits at the end of a pipe whose other end only omp holds. However omp ends, the pipe closes; the script then kills the
+//! registered groups, all processes with omp's mark or tag, and their descendants.
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -18,8 +18,8 @@ use crate::spawn::owner_mark;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// Starts the watchdog unless it runs, and tells it that a child is about to start, as omp may be killed before the child's
-/// group is known. `false` when there is none: the child must then be tied to omp in another way.
+/// Starts the watchdog unless it runs, and notifies it that a child is about to start, because omp may be killed before the
+/// child's group is known. `false` if there is no watchdog: the child must then be tied to omp in another way.
 pub(crate) fn expect_child() -> bool {
     with_watchdog(|watchdog| {
         let Some(watchdog) = watchdog else { return false };
@@ -30,32 +30,32 @@ pub(crate) fn expect_child() -> bool {
     })
 }
 
-/// Everything in the group is to end with omp.
+/// Registers a process group to be killed when omp ends.
 pub(crate) fn watch(group: i32) {
     tell(&format!("+{group}\n"));
 }
 
-/// The group has ended.
+/// Unregisters a process group that has ended.
 pub(crate) fn forget(group: i32) {
     tell(&format!("-{group}\n"));
 }
 
-/// The folder is to be removed with all it holds when omp has gone.
+/// Registers a folder to be removed with its contents when omp ends.
 pub(crate) fn remove_later(folder: &Path) {
     tell_of("", folder);
 }
 
-/// The folder is to be removed when omp has gone, unless there is something in it.
+/// Registers a folder to be removed when omp ends, if it is empty.
 pub(crate) fn remove_if_empty(folder: &Path) {
     tell_of("=", folder);
 }
 
-/// What was said last of the folder holds no more.
+/// Unregisters the folder.
 pub(crate) fn leave(folder: &Path) {
     tell_of("~", folder);
 }
 
-/// Only names that fit on a line can be told.
+/// Sends a line about a folder. Paths that contain a line break cannot be sent.
 fn tell_of(what: &str, folder: &Path) {
     if let Some(folder) = folder.to_str().filter(|folder| folder.starts_with('/') && !folder.contains('\n')) {
         tell(&format!("{what}{folder}\n"));
@@ -65,14 +65,14 @@ fn tell_of(what: &str, folder: &Path) {
 struct Watchdog {
     process: Child,
     pipe: io::PipeWriter,
-    /// Whether it was told that there are children.
+    /// Whether it was notified that there are children.
     expects_children: bool,
 }
 
 fn tell(line: &str) {
     with_watchdog(|watchdog| {
         if let Some(watchdog) = watchdog {
-            // A full pipe means that the script was stopped: the marks still tell it, later. It is never waited for.
+            // A full pipe means that the script was stopped; it can still use the marks later. omp never waits for it.
             let _ = watchdog.pipe.write(line.as_bytes());
         }
     });
@@ -82,7 +82,7 @@ fn with_watchdog<T>(act: impl FnOnce(&mut Option<Watchdog>) -> T) -> T {
     static WATCHDOG: LazyLock<Mutex<Option<Watchdog>>> = LazyLock::new(|| Mutex::new(None));
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if watchdog.as_mut().is_none_or(|watchdog| !matches!(watchdog.process.try_wait(), Ok(None))) {
-        // Groups that were told to one that was killed are lost; their marks are not.
+        // Groups registered with a watchdog that was killed are lost; their marks remain.
         *watchdog = start().ok();
     }
     act(&mut watchdog)
@@ -102,7 +102,7 @@ fn start() -> io::Result<Watchdog> {
     Ok(Watchdog { process: command.spawn()?, pipe, expects_children: false })
 }
 
-/// As the script looks for it.
+/// The tag as the script searches for it.
 #[cfg(target_os = "linux")]
 fn tag() -> String {
     super::tag::pattern()
@@ -131,7 +131,7 @@ mod tests {
         Command::new("sleep").arg("600").env("OMP_SPAWN", mark).stdin(Stdio::null()).spawn().unwrap()
     }
 
-    /// Runs the script with what omp has told it until it was killed.
+    /// Runs the script with the lines that omp has sent before it was killed.
     #[expect(clippy::disallowed_methods, reason = "the script is tried without omp around it")]
     fn after_omp_has_gone(told: &str) {
         let mark = format!("{MARK}-{}", std::process::id());

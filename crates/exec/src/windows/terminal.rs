@@ -1,4 +1,4 @@
-//! A child in a pseudo console of its own. Only the console's owner can start it, so it is no `tokio` child.
+//! A child in a pseudo console of its own. Only the console's owner can start it, so it is not a `tokio` child.
 
 use std::io::{self, Write};
 use std::os::windows::process::ExitStatusExt;
@@ -28,7 +28,7 @@ impl Process {
         }
     }
 
-    /// Dropping the future loses nothing.
+    /// Dropping the future loses no data.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match self {
             Self::Plain(child) => child.wait().await,
@@ -40,7 +40,7 @@ impl Process {
     }
 }
 
-/// The side of the console that omp holds. The program ends when it is dropped.
+/// omp's side of the console. The program ends when it is dropped.
 pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Arc<Mutex<Box<dyn Write + Send>>>,
@@ -62,7 +62,7 @@ pub(crate) fn start_in_terminal(
     let (told, end) = watch::channel(None);
     let process = Process::InTerminal { id: child.process_id(), end };
     let wait = move || {
-        // Without a status the channel closes, which is told as an error.
+        // If there is no status the channel closes, which is reported as an error.
         if let Ok(status) = child.wait() {
             let _ = told.send(Some(ExitStatus::from_raw(status.exit_code())));
         }

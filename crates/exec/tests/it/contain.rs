@@ -1,4 +1,4 @@
-//! What contained commands cannot do, each tried for real, on every rung that keeps it.
+//! Tests what contained commands cannot do, each with real commands, on every rung that enforces it.
 
 mod git;
 mod lent;
@@ -21,7 +21,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 use super::{PATIENCE, eventually, read_all, run};
 
-/// A home, a repository in it, and a place outside.
+/// A home folder, a repository in it, and a folder outside.
 struct Scene {
     folder: tempfile::TempDir,
     access: Access,
@@ -29,7 +29,7 @@ struct Scene {
 }
 
 const ALL: &[Rung] = &[Rung::Full, Rung::Namespaces, Rung::Landlock];
-/// Rungs with a view of their own.
+/// Rungs with a private view of the file system.
 const VIEWS: &[Rung] = &[Rung::Full, Rung::Namespaces];
 
 impl Scene {
@@ -62,7 +62,7 @@ impl Scene {
         Self::new(ContainMode::WorkspaceWrite, NetworkMode::On)
     }
 
-    /// The map is made once more, of what is there now.
+    /// Rebuilds the map from the current files.
     fn again(&self) {
         let root = self.folder.path().canonicalize().unwrap();
         self.access.change(|map| *map = map_of(&root, &self.env, map.mode, map.network));
@@ -82,7 +82,7 @@ impl Scene {
         run(self.spawn(script, rung)).await.0
     }
 
-    /// The script must not print `done`, which it does where nothing holds it.
+    /// Checks that the script does not print `done`, which it does if nothing stops it.
     async fn denies(&self, script: &str, rungs: &[Rung]) {
         for rung in rungs {
             let said = self.run(&format!("{{ {script}; }} && echo done"), *rung).await;
@@ -90,7 +90,7 @@ impl Scene {
         }
     }
 
-    /// The script may make the path, which is gone when it has ended.
+    /// The script may create the path, which must be gone when the script has ended.
     async fn plants_nothing(&self, script: &str, path: &str, rungs: &[Rung]) {
         for rung in rungs {
             let said = self.run(script, *rung).await;
@@ -129,19 +129,19 @@ fn map_in(root: &Path, env: &Env, mode: ContainMode, network: NetworkMode, works
     })
 }
 
-/// As a session contains what it starts in `folder`.
+/// The containment that a session uses in `folder`.
 pub fn workspace(folder: &Path) -> Containment {
     let workspace = folder.canonicalize().unwrap();
     Containment::new(Access::new(AccessMap { workspace, ..AccessMap::default() }))
 }
 
-/// Root is one case, everybody else the other: where the tests run as root they run once more as nobody.
+/// Root and ordinary users are different cases: if the tests run as root they are run again as nobody.
 #[tokio::test]
 async fn an_ordinary_user_is_contained_as_well() {
     as_nobody(&["contain::", "--skip", "git_works", "--skip", "contain::tracked::"]).await;
 }
 
-/// Apart, as each takes its time.
+/// A separate test, because each takes its time.
 #[tokio::test]
 async fn an_ordinary_user_goes_from_commit_to_commit_as_well() {
     as_nobody(&["contain::tracked::"]).await;
@@ -156,7 +156,7 @@ async fn as_nobody(tests: &[&str]) {
     let program = folder.path().join("tests");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let mut env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("TMPDIR", folder.path().display().to_string());
-    // Generated cases are the same for both users, where they are the same every time.
+    // Generated cases are the same for both users if the seed is fixed.
     if let RngSeed::Fixed(seed) = ProptestConfig::default().rng_seed {
         env = env.set("PROPTEST_RNG_SEED", seed.to_string());
     }
@@ -206,7 +206,7 @@ async fn keys_are_not_there_to_read() {
         scene.denies(&format!("ln {path} hard && grep PRIVATE hard"), ALL).await;
         scene.denies(&format!("grep PRIVATE /proc/{}/root{path}", std::process::id()), ALL).await;
     }
-    // In a place that may be written to as well, where its parents could be renamed.
+    // In a writable folder, where its parents could be renamed.
     let inner = scene.at("home/work/keys/deep");
     std::fs::create_dir_all(&inner).unwrap();
     std::fs::write(inner.join("id"), "PRIVATE").unwrap();
@@ -235,7 +235,7 @@ async fn what_decides_about_running_is_guarded_whether_it_exists_or_not() {
     scene
         .allows("mkdir -p .git/objects/ab && echo x > .git/index && cat .git/config && test -d .git/hooks", VIEWS)
         .await;
-    // Nothing of it stays.
+    // Nothing of it remains.
     let work = scene.at("home/work");
     assert!(
         !work.join(".omp").exists() && !work.join(".mcp.json").exists() && !work.join(".claude/settings.json").exists()
@@ -284,7 +284,7 @@ async fn other_processes_are_left_alone() {
     let attach =
         format!("python3 -c 'import ctypes,sys; libc=ctypes.CDLL(None); sys.exit(libc.ptrace(16,{me},0,0) != 0)'");
     scene.denies(&attach, ALL).await;
-    // One command may end what another has left running.
+    // One command may end processes that another has left running.
     let mut server = scene.spawn("echo $$; exec sleep 600", Rung::Full).start().unwrap();
     let mut said = [0; 32];
     let read = server.read(&mut said).await.unwrap();
@@ -416,8 +416,8 @@ async fn no_descriptor_of_omp_is_open_in_a_child() {
     use std::os::fd::{AsRawFd, FromRawFd};
     let scene = Scene::writing();
     let folder = std::fs::File::open(scene.at("home")).unwrap();
-    // As one that omp was started with: it would be passed on.
-    // SAFETY: a descriptor that is open, and its copy, which nobody else knows.
+    // Like a descriptor that omp was started with and would pass on.
+    // SAFETY: an open descriptor, and its copy, which has no other owner.
     let inherited = unsafe { std::fs::File::from_raw_fd(nix::libc::dup(folder.as_raw_fd())) };
     let number = inherited.as_raw_fd();
     scene.denies(&format!("cat /proc/self/fd/{number}/.ssh/id"), ALL).await;

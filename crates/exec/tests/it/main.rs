@@ -1,4 +1,4 @@
-//! Children with a real shell: order and end of output, whole trees dying, nothing inherited that should not be.
+//! Tests of children with a real shell: order and end of output, death of whole trees, and what is not inherited.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not recognised as tests")]
 
@@ -17,7 +17,7 @@ use std::time::Duration;
 use omp_exec::{Child, ChildEnv, Containment, Finished, Shell, Spawn};
 use omp_types::Env;
 
-/// Generous: reached only when something hangs.
+/// Generous: reached only if something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn shell(command: &str) -> Spawn {
@@ -46,7 +46,7 @@ async fn run(spawn: Spawn) -> (String, Finished) {
     (text, child.finish().await.unwrap())
 }
 
-/// Polls until `done`: the kernel tells nobody when a process that is not our child has gone.
+/// Polls until `done`: the kernel does not report the end of a process that is not our child.
 async fn eventually(mut done: impl FnMut() -> bool) {
     let wait = async {
         while !done() {

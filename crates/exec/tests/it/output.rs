@@ -1,4 +1,4 @@
-//! What a child prints, what it inherits and how its end is told.
+//! Tests of a child's output, of what it inherits and of how its exit is reported.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! What `omp-shell` reads in a script, held against what real shells run: thousands of generated scripts are run where
-//! every program writes down its words and does nothing more. A program that ran without having been seen is a hole in
-//! every rule, and so is a word that was said to be known and was another one.
+//! Compares what `omp-shell` parses with what real shells run: thousands of generated scripts are run with programs that
+//! only record their arguments. A program that ran unnoticed is a hole in every rule, and so is a word that was reported as
+//! known and was different.
 
 mod scripts;
 mod spoiling;
@@ -18,9 +18,9 @@ use omp_shell::{ShellCommand, ShellWord};
 use scripts::{Script, Scripts, Shell};
 use stage::{Ran, Stage};
 
-/// Of a hundred scripts without a trick at most so many may be beyond telling, or the comparison would mean little.
+/// Of a hundred scripts without a trick at most this many may be undecidable, or the comparison would mean little.
 const MOST_UNKNOWN: usize = 6;
-/// Scripts of one seed.
+/// Scripts per seed.
 const OF_EACH: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,7 +45,7 @@ async fn nothing_unseen_runs_in_spoilt_scripts() {
     compare_spoilt(Shell::Zsh, 600..601).await;
 }
 
-/// Most of them cannot be read by anybody. Those that can are read alike.
+/// Most of them cannot be parsed by any shell. Those that can must be parsed alike.
 async fn compare_spoilt(shell: Shell, seeds: Range<u64>) {
     if !Path::new(shell.path()).exists() {
         return;
@@ -60,7 +60,7 @@ async fn compare_spoilt(shell: Shell, seeds: Range<u64>) {
     let logs = stage.run(&made.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let mut holes = String::new();
     let mut compared = 0;
-    // `$'\u0'` is a zero for zsh, at which the log would be read wrongly.
+    // `$'\u0'` is a zero byte in zsh, which would corrupt the log.
     let misleads = |text: &str| shell == Shell::Zsh && text.contains("\\u");
     for (text, log) in made.iter().zip(&logs).filter(|(text, log)| !log.is_empty() && !misleads(text)) {
         let read = match shell {
@@ -80,7 +80,7 @@ async fn compare_spoilt(shell: Shell, seeds: Range<u64>) {
     assert!(compared * 100 >= made.len() * 15, "{shell:?}: only {compared} of {} could be compared", made.len());
 }
 
-/// What zsh runs where only a redirect stands: its input goes to a file that was told.
+/// The program that zsh runs for a bare redirect: its input goes to a file that was reported.
 fn is_null_command(shell: Shell, ran: &Ran) -> bool {
     shell == Shell::Zsh && ran.program == "cat" && ran.words.is_empty()
 }
@@ -115,8 +115,8 @@ async fn compare(shell: Shell, seeds: Range<u64>) {
     assert!(ran * 100 >= made.len() * 80, "{shell:?}: only {ran} of {} ran anything", made.len());
 }
 
-/// Whether the command could have been started with these words: what is known is there as it was told, what is not can be
-/// any number of words.
+/// Whether the command could have been started with these words: known words must match, and an unknown one can be any
+/// number of words.
 fn fits(command: &ShellCommand, ran: &Ran, home: &str) -> bool {
     let Some((program, words)) = command.words.split_first() else { return false };
     let base = program.text.rsplit('/').next().unwrap_or_default();
@@ -124,7 +124,7 @@ fn fits(command: &ShellCommand, ran: &Ran, home: &str) -> bool {
 }
 
 fn aligned(words: &[ShellWord], got: &[String], home: &str) -> bool {
-    // Which beginnings of what the program got are explained by the words so far.
+    // The prefixes of the program's words that are explained by the parsed words so far.
     let mut reached = vec![false; got.len() + 1];
     reached[0] = true;
     for word in words {

@@ -1,4 +1,4 @@
-//! What one command leaves to the next.
+//! Tests of the state that one command leaves to the next.
 
 mod kinds;
 mod start_files;
@@ -23,7 +23,7 @@ fn session_with(shell: &str, home: &Path, more: &[(&str, &str)]) -> Arc<ShellSes
     Arc::new(ShellSession::new(Shell::choose(&env), &env, home.canonicalize().unwrap()))
 }
 
-/// Runs one command in the session; output and exit code.
+/// Runs one command in the session; returns output and exit code.
 async fn run(session: &Arc<ShellSession>, command: &str, extra: &[(&str, &str)]) -> String {
     let extra: BTreeMap<_, _> = extra.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let (spawn, turn) = session.begin(command, &session.cwd(), &extra, true, &Containment::none()).await;
@@ -64,7 +64,7 @@ async fn state_goes_on() {
     }
 }
 
-/// Whatever a variable holds, the next command has what a program of the one before would have got.
+/// Whatever a variable contains, the next command has the value that a program of the previous one would have got.
 #[tokio::test]
 async fn variables_come_through_as_they_are() {
     let home = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ async fn variables_come_through_as_they_are() {
     for _ in 0..2 {
         assert_eq!(run(&session, shown, &[]).await, during);
     }
-    // Functions too, where they are exported.
+    // Exported functions as well.
     run(&session, "f() { echo from f; }; export -f f", &[]).await;
     for _ in 0..2 {
         assert_eq!(run(&session, "/bin/bash -c f", &[]).await, "from f\n=0");
@@ -146,7 +146,7 @@ async fn the_profile_is_read_once_unless_forbidden() {
         let look = "case $PATH in *:/opt/first*) p=${PATH%%:*};; esac; echo \"$FROM_PROFILE|$KEPT|$OPENAI_API_KEY|$p\"";
         let with = session(shell, home.path());
         assert_eq!(run(&with, look, &[]).await, "yes|omp's||/usr/local/bin\n=0", "{shell}");
-        // A login shell would have been told; what runs the command is none.
+        // A login shell would have read the profile again; the one that runs the command is not a login shell.
         run(&with, "export FROM_PROFILE=changed", &[]).await;
         assert_eq!(run(&with, look, &[]).await, "changed|omp's||/usr/local/bin\n=0", "{shell}");
         run(&session(shell, home.path()), "true", &[]).await;
@@ -172,13 +172,13 @@ async fn options_of_the_start_file_hold_for_every_command() {
             assert_eq!(run(&session, "f() { :; }; echo *.none", &[]).await, "\n=0", "{shell}");
             assert_eq!(run(&session, failing, &[]).await, "=1", "{shell}");
         }
-        // What one command sets, another does not find.
+        // An option that one command sets is not set in another.
         run(&session, "set +o pipefail; alias x=y", &[]).await;
         assert_eq!(run(&session, failing, &[]).await, "=1", "{shell}");
     }
 }
 
-/// A command knows where its state is written down, and may be contained while omp, who reads it, is not.
+/// A command knows the path of its state files, and may be contained while omp, which reads them, is not.
 #[tokio::test]
 async fn what_a_command_puts_in_the_place_of_its_state_is_not_read() {
     let home = tempfile::tempdir().unwrap();
@@ -186,7 +186,7 @@ async fn what_a_command_puts_in_the_place_of_its_state_is_not_read() {
     assert_eq!(run(&session, "export OWN=1", &[]).await, "=0");
     let state = session.folder().unwrap().join("env").display().to_string();
     for planted in [
-        // The variables of whoever opens it, provider keys among them.
+        // The environment of the process that opens it, including provider keys.
         format!("ln -s /proc/self/environ {state}"),
         format!("mkfifo {state}; trap - EXIT"),
         format!("mkdir {state}; trap - EXIT"),

@@ -1,4 +1,4 @@
-//! Children in a terminal: they see one, its size, what is typed; and they end like all others.
+//! Tests of children in a terminal: they see it, its size and its input, and they end like all others.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ fn start(script: &str) -> (Child, Pty) {
     shell(script).start_in_terminal(TerminalSize { rows: 30, columns: 90 }).unwrap()
 }
 
-/// Reads until `mark` was shown.
+/// Reads until `mark` was printed.
 async fn read_to(child: &mut Child, mark: &str) -> String {
     let (mut text, mut buffer) = (String::new(), [0; 1024]);
     while !text.contains(mark) {

@@ -1,4 +1,4 @@
-//! Whole trees die: stubborn children, grandchildren that left, and no zombies after.
+//! Tests that whole trees die: stubborn children, grandchildren that left the group, and no zombies afterwards.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ fn exists(pid: u32) -> bool {
     std::fs::exists(format!("/proc/{pid}")).unwrap()
 }
 
-/// Gone, or dead and waiting for a parent that is not us.
+/// Gone, or a zombie of another parent.
 fn is_dead(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
@@ -36,9 +36,9 @@ async fn hear(mut child: Child) -> (Child, Vec<u32>) {
 
 const DEAF: &str = "trap '' TERM HUP INT; sleep 300 & echo $!; wait; sleep 300";
 const ESCAPED: &str = "setsid sh -c 'echo $$; exec sleep 300' & wait; sleep 300";
-/// Leaves group, session and parent: only the mark tells.
+/// Leaves group, session and parent, so that only the mark identifies it.
 const ORPHANED: &str = "sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 300\" &'; sleep 300";
-/// Leaves the group and drops the mark: only its parent tells.
+/// Leaves the group and drops the mark, so that only its parent identifies it.
 const UNMARKED: &str = "env -i setsid --wait sh -c 'echo $$; exec sleep 300'; sleep 300";
 
 /// Leaves group, session, parent and mark, as a daemon with an empty environment does.
@@ -56,7 +56,7 @@ async fn dropping_kills_everything() {
     }
 }
 
-/// Shells that go on as soon as one that is older than they are lets go of a pipe.
+/// Shells that continue as soon as an older one closes a pipe.
 const EAGER: &str = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     mkfifo hold$i; sleep 300 > hold$i &
     setsid sh -c \"exec < hold$i; echo \\$\\$ $! >> begun; read line; echo late >> late\" &
@@ -147,7 +147,7 @@ async fn children_survive_the_thread_that_asked_for_them() {
     assert_eq!(crate::read_all(&mut child).await, "alive\n");
 }
 
-/// This test plays two parts: where it finds a script it is the owner of a tree, else it kills such an owner.
+/// This test has two roles: if it finds a script it is the owner of a tree, else it kills such an owner.
 #[tokio::test]
 async fn a_killed_owner_takes_its_tree_along() {
     if let Ok(script) = std::fs::read_to_string("owned-script") {
@@ -167,7 +167,7 @@ async fn a_killed_owner_takes_its_tree_along() {
     }
 }
 
-/// Several at a time, each time another of the ways to hide. The binary is killed 200 times in its own tests.
+/// Runs several at a time, each hiding in another way. The binary's own tests kill it 200 times.
 #[tokio::test]
 async fn no_contained_tree_ever_outlives_its_owner() {
     let scripts = [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD, DAEMON];
@@ -180,11 +180,11 @@ async fn no_contained_tree_ever_outlives_its_owner() {
     }
 }
 
-/// Its command has ended, and it has given up everything that it could.
+/// Its command has exited, and it has left everything that it could.
 #[tokio::test]
 async fn a_contained_daemon_is_kept_and_ends_with_its_reaper() {
     let folder = tempfile::tempdir().unwrap();
-    // The shell waits for its word, not for its end.
+    // The shell waits for its output, not for its exit.
     let script =
         "mkfifo up; env -i setsid sh -c 'echo $$; echo >up; exec sleep 300 >/dev/null 2>&1' & read word <up; true";
     let spawn = shell(script).contained(&crate::contain::workspace(folder.path())).cwd(folder.path());
@@ -200,7 +200,7 @@ async fn a_contained_daemon_is_kept_and_ends_with_its_reaper() {
 /// Leaves the group and drops the mark below the shell itself.
 const UNMARKED_CHILD: &str = "env -i setsid sh -c 'echo $$; exec sleep 300' & wait; sleep 300";
 
-/// The folder that it ran in.
+/// Returns the folder that it ran in.
 async fn kill_an_owner_of(script: &str, contained: bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     if contained {
@@ -226,7 +226,7 @@ async fn kill_an_owner_of(script: &str, contained: bool) -> tempfile::TempDir {
     folder
 }
 
-/// Doubles nine times, which is as far as the test lets it go.
+/// Doubles nine times, as far as the test allows.
 const BOMB: &str = "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 300; }; f 9";
 
 #[tokio::test]
@@ -257,11 +257,11 @@ fn group_is_empty(group: u32) -> bool {
 #[tokio::test]
 async fn a_tree_takes_no_more_memory_than_its_own_limit() {
     let limits = omp_exec::ProcessLimits { tree_memory: Some(200 << 20), ..omp_exec::ProcessLimits::default() };
-    // Together: neither of them alone.
+    // The limit is exceeded by both together, by neither alone.
     let two = "for i in 1 2; do python3 -c 'x = bytearray(150 << 20); import time; time.sleep(300)' & done; wait";
     let (_, finished) = run(shell(two).limits(limits)).await;
     assert_eq!(finished.overran, Some(omp_exec::Overrun::Memory));
-    // What is shared since a fork counts once, and what is merely reserved not at all.
+    // Memory shared since a fork counts once, and reserved memory not at all.
     let shared = "import os, mmap, time\nx = bytearray(120 << 20)\ny = mmap.mmap(-1, 4 << 30)\n\
         for i in range(3):\n    if not os.fork():\n        time.sleep(1)\n        os._exit(0)\n\
         for i in range(3): os.wait()\nprint('done')";
@@ -276,7 +276,7 @@ async fn files_have_a_largest_size() {
     let (_, finished) = run(shell("exec head -c 3000000 /dev/zero > big").cwd(folder.path()).limits(limits)).await;
     assert_eq!(finished.exit.signal, Some(25));
     assert_eq!(std::fs::metadata(folder.path().join("big")).unwrap().len(), 1 << 20);
-    // What is limited already is not raised.
+    // An existing limit is not raised.
     let inner = omp_exec::ProcessLimits { file_bytes: Some(u64::MAX), ..omp_exec::ProcessLimits::default() };
     assert_eq!(run(shell("echo fine").limits(inner)).await.0, "fine\n");
 }

@@ -1,4 +1,4 @@
-//! Every exit code and every field, for every event that knows it.
+//! Tests of every exit code and every field, for every event that supports it.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn ran(code: i32, stdout: &str, stderr: &str) -> HookRun {
     HookRun { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), truncated: false }
 }
 
-/// What an answer comes to, in a line.
+/// One line that summarizes an answer.
 fn line(answer: &HookAnswer) -> String {
     let mut parts: Vec<String> = answer.notices.iter().map(|text| format!("notice({text})")).collect();
     parts.extend(answer.context.as_ref().map(|text| format!("context({text})")));
@@ -43,12 +43,12 @@ fn exit_codes() {
         (SessionStart, 2, "", "oh", "notice(H failed with exit code 2: oh)"),
         (Notification, 2, "", "", "notice(H failed with exit code 2)"),
         (PreToolUse, 1, "words", "oh", "notice(H failed with exit code 1: oh)"),
-        // What is said in JSON counts whatever the code is.
+        // JSON counts whatever the exit code is.
         (PreToolUse, 1, "{\"decision\": \"block\", \"reason\": \"no\"}", "oh", "blocked(no)"),
         (PreToolUse, 2, "{\"decision\": \"block\", \"reason\": \"no\"}", "oh", "blocked(no)"),
         (PreToolUse, 2, "{\"systemMessage\": \"mind\"}", "oh", "notice(mind) blocked(oh)"),
         (SessionStart, 1, "{\"systemMessage\": \"mind\"}", "oh", "notice(mind)"),
-        // Words for the model may begin with a bracket.
+        // Plain text for the model may begin with a bracket.
         (SessionStart, 0, "{a} or b", "", "context({a} or b)"),
     ] {
         check(event, &ran(code, stdout, stderr), expect);

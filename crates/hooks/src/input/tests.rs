@@ -1,4 +1,4 @@
-//! What hooks of each event are told.
+//! Tests of the input of each event.
 
 use omp_session::{EndReason, ToolOutput};
 use omp_types::{Content, ToolCall};
@@ -16,7 +16,7 @@ fn scene() -> HookScene {
     }
 }
 
-/// The event, what matchers are compared with, and what is told besides what every hook is told.
+/// Checks the event, the names for matchers, and the fields besides those that every hook gets.
 #[track_caller]
 fn check(point: HookPoint<'_>, event: &str, names: &[&str], expect: Value) {
     let told = told(&scene(), &point);

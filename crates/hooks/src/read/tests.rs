@@ -1,4 +1,4 @@
-//! What is declared, and what is wrong with it.
+//! Tests of declarations and their errors.
 
 use omp_config::{ItemSource, Provider};
 use serde_json::json;

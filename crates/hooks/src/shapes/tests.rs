@@ -1,4 +1,4 @@
-//! Calls in Claude's shape and back.
+//! Tests of the conversion to Claude's format and back.
 
 use serde_json::json;
 

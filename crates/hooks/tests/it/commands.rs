@@ -1,4 +1,4 @@
-//! Shell scripts that do what hooks should not, and what they should.
+//! Tests with shell scripts as well-behaved and misbehaving hooks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use omp_session::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks,
 use omp_types::{Env, ToolCall};
 use serde_json::{Value, json};
 
-/// More than anything here takes on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What the project brings may run as long as this is true.
+/// Trusts the project's hooks as long as this is true.
 #[derive(Debug)]
 struct Said(Arc<AtomicBool>);
 
@@ -57,7 +57,7 @@ impl Stage {
         self.trusting(declared, Arc::new(AtomicBool::new(false)))
     }
 
-    /// The project's run as long as `trusted` says so.
+    /// The project's hooks run as long as `trusted` is true.
     fn trusting(&self, declared: &[Declared], trusted: Arc<AtomicBool>) -> Hooks {
         let found = read(declared);
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
@@ -103,7 +103,7 @@ fn entry(event: &str, matcher: &str, commands: &[&str]) -> Value {
 #[tokio::test]
 async fn hooks_of_an_event_run_side_by_side_and_answer_in_their_order() {
     let stage = Stage::new();
-    // Each waits for the other: one after the other they would never end.
+    // Each waits for the other, so they would never end if run one after the other.
     let meet = |own: &str, other: &str| {
         format!("mkfifo {own} {other} 2>/dev/null; (echo x > {own}) & cat {other}; wait; echo {own} first")
     };
@@ -123,7 +123,7 @@ async fn a_command_that_stands_there_twice_runs_once() {
     ]);
     stage.call(&hooks, "bash", json!({"command": "ls"})).await;
     assert_eq!(stage.text("ran"), "x\n");
-    // Not where one of them has less time, is for less, or decides nothing: it cannot take a guard's place.
+    // Except if one of them has less time, a narrower condition, or decides nothing: it cannot replace a guard.
     let guard = json!({"command": "exit 2"});
     for other in [("timeout", json!(0.001)), ("if", json!("Bash(git *)")), ("async", json!(true))] {
         let mut weak = guard.clone();
@@ -153,7 +153,7 @@ async fn time_limits_end_a_hook_with_all_it_started() {
     assert!(!stage.path().join("late").exists());
 }
 
-/// A zombie runs no more.
+/// A zombie counts as dead.
 fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ")
@@ -318,7 +318,7 @@ async fn nothing_waits_for_a_hook_in_the_background_and_it_is_heard_with_the_nex
     let line = "mkfifo go 2>/dev/null; cat go > /dev/null; echo it broke >&2; exit 2";
     let hook = json!({"event": "PreToolUse", "hooks": [{"command": line, "async": true}]});
     let hooks = stage.hooks(&[hook]);
-    // It would hold the call for ever, and then block it.
+    // The hook would hold the call forever, and then block it.
     let reply = stage.call(&hooks, "bash", json!({"command": "ls"})).await;
     assert_eq!(reply, HookReply::default());
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Hooks as real commands: side by side, once each, ended with all they started.
+//! Tests of hooks as real commands: they run concurrently, once each, and are ended with their descendants.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

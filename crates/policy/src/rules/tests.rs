@@ -1,4 +1,4 @@
-//! Rules against what calls do.
+//! Tests of rules against the effects of calls.
 
 use std::path::PathBuf;
 
@@ -77,7 +77,7 @@ fn deny_beats_ask_beats_allow() {
     check(&[(Deny, "bash")], "bash", &[], "deny");
 }
 
-/// What the tool tells of a script, files left out.
+/// The effects that the tool reports for a script, without files.
 fn effects_of(script: &str) -> Vec<Effect> {
     let script = omp_shell::read(script);
     let word =
@@ -191,9 +191,9 @@ fn what_containment_keeps_from_every_call_needs_no_question() {
         (&contained, Deny, "write(.env)".to_owned(), "unclear"),
         (&contained, Deny, at(&workspace.join("a.txt")), "unclear"),
         (&contained, Deny, at(&cache.join("x")), "unclear"),
-        // What is above something that can be written has it in it.
+        // A folder above a writable one contains it.
         (&contained, Deny, at(&root), "unclear"),
-        // A path of the project's, by the folder that it begins with.
+        // A path in the project, judging by its first folder.
         (&contained, Deny, "write(/src/a.rs)".to_owned(), "unclear"),
         (&contained, Deny, "bash(rm *)".to_owned(), "unclear"),
         (&reading, Deny, "write(src/**)".to_owned(), "silent"),

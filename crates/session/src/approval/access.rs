@@ -1,6 +1,8 @@
-//! What a call would touch that the session's map denies: the question names exactly that, and a yes opens exactly that.
+//! Checks what a call would touch against the session's access map. The question to the user names exactly what is denied,
+//! and a yes opens exactly that.
 //!
-//! Approval says which calls run, the map what any of them reaches: no mode and no rule on calls opens the map.
+//! Approval decides which calls run; the map decides what any of them can reach. No mode and no rule on calls opens the
+//! map.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,34 +14,34 @@ use omp_types::{Access, AccessMap, Denied, Loan, Service, Touch};
 use crate::approvals;
 use crate::control::Control;
 
-/// What calls may touch besides until they have ended, by the id of the call. Dropped, all of it is taken back.
+/// Temporary access granted to running calls, by call id. Dropping an entry revokes it.
 pub(crate) type Loans = BTreeMap<String, Vec<Loan>>;
 
 /// The author of verdicts that come from the access map.
 pub(crate) const BY: &str = "containment";
 
-/// A call that wants more than this can be allowed once, not always.
+/// A call that needs more paths than this can be allowed once, but not always.
 const MOST_KEPT: usize = 8;
-/// Wishes that are told one by one.
+/// Denied accesses that are listed one by one.
 const MOST_TOLD: usize = 20;
-/// Paths of a service that are told one by one.
+/// Paths of a service that are listed one by one.
 const MOST_PATHS: usize = 6;
 
-/// One thing that the map denies.
+/// One access that the map denies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wish {
     Touch { touch: Touch, path: PathBuf, why: Denied },
     Use(Service),
 }
 
-/// All that the map denies of a call.
+/// All accesses of a call that the map denies.
 #[derive(Debug)]
 pub(crate) struct Wishes {
     access: Access,
     list: Vec<Wish>,
-    /// The home folder; neither it nor a folder above it is ever opened permanently.
+    /// The home folder. Neither it nor any folder above it is ever opened permanently.
     pub home: Option<PathBuf>,
-    /// Such a call is asked about every time.
+    /// Whether the user is asked about this call every time.
     pub is_critical: bool,
 }
 
@@ -59,7 +61,7 @@ impl Wishes {
         self.list.is_empty()
     }
 
-    /// What forbids the call stays; else it has to be asked about.
+    /// A verdict that forbids the call stays; any other becomes a question.
     pub fn verdict(&self, verdict: Verdict) -> Verdict {
         match verdict.kind {
             _ if self.is_empty() => verdict,
@@ -72,7 +74,8 @@ impl Wishes {
         }
     }
 
-    /// All of it or nothing; credentials are shown once, never always, and what is critical is allowed once.
+    /// Offers to open everything that was denied, or nothing. Access to credentials and critical calls can only be allowed
+    /// once.
     pub fn offers(&self) -> Vec<RuleOffer> {
         let can_be_kept = |wish: &Wish| wish.can_be_kept(self.home.as_deref());
         let kept = !self.is_critical && self.list.len() <= MOST_KEPT && self.list.iter().all(can_be_kept);
@@ -80,8 +83,8 @@ impl Wishes {
         kept.then_some(RuleOffer { rules }).into_iter().collect()
     }
 
-    /// What of the user's settings would open all of it; `None` where nothing is denied. What lies in a folder that is opened is
-    /// not named again.
+    /// The user settings that would open everything that was denied; `None` if nothing is denied. A path inside a folder
+    /// that is opened is not listed again.
     pub fn settings(&self) -> Option<String> {
         let mut map = self.access.map().as_ref().clone();
         let mut wishes: Vec<&Wish> = self.list.iter().take(MOST_TOLD).collect();
@@ -107,7 +110,7 @@ impl Wishes {
         touches.map(|(touch, path)| self.access.lend(call, touch, path)).collect()
     }
 
-    /// From now on, and in the user's settings. `false` when these words were not offered for it.
+    /// Opens the paths permanently and adds them to the user's settings. Returns `false` if these rules were not offered.
     pub fn keep(&self, control: &Control, level: RuleLevel, words: &[String]) -> bool {
         if self.is_empty() || !self.offers().iter().any(|offer| offer.rules == words) {
             return false;
@@ -150,7 +153,7 @@ impl Wish {
         match effect {
             Effect::Read(path) => denied(Touch::Read, path),
             Effect::Write(path) => denied(Touch::Write, path),
-            // What is hidden as well is told as that.
+            // A link target that is also hidden is reported as hidden instead.
             Effect::Follow { link, to } if map.allows(Touch::Read, to).is_ok() => {
                 let why = map.allows_through(link, to).err()?;
                 Some(Wish::Touch { touch: Touch::Read, path: to.clone(), why })
@@ -160,7 +163,7 @@ impl Wish {
         }
     }
 
-    /// What a yes opens.
+    /// The accesses that a yes opens.
     fn touches(&self) -> Vec<(Touch, &Path)> {
         match self {
             Wish::Touch { touch, path, .. } => vec![(*touch, path)],
@@ -168,7 +171,7 @@ impl Wish {
         }
     }
 
-    /// The list of the user's that opens it for good, and what it has to hold.
+    /// The list in the user's settings that opens this access permanently, and the value to add.
     fn setting(&self) -> (&'static str, String) {
         match self {
             Wish::Touch { path, why: Denied::Hidden(_) | Denied::Link(_), .. } => {
@@ -204,7 +207,7 @@ impl Wish {
     fn can_be_kept(&self, home: Option<&Path>) -> bool {
         match self {
             Wish::Touch { why: Denied::Hidden(_), .. } => false,
-            // The whole system, or all that is the user's: nobody means that for every call from now on.
+            // The root or the whole home folder is never opened for all future calls.
             Wish::Touch { path, .. } if path.parent().is_none() || home.is_some_and(|home| home.starts_with(path)) => {
                 false
             }
@@ -246,7 +249,7 @@ fn opened_by(service: &Service) -> String {
     told
 }
 
-/// What a settings file can hold as it is.
+/// Whether a settings file can hold the path unchanged.
 fn is_readable(path: &Path) -> bool {
     path.to_str().is_some_and(|text| !text.contains(char::is_control))
 }
@@ -311,7 +314,7 @@ mod tests {
         };
         assert_eq!(told(&[write("/srv/x")]), "`containment.writable: [/srv/x]`");
         assert_eq!(told(&[write("/srv/y"), write("/srv/x")]), "`containment.writable: [/srv/y, /srv/x]`");
-        // The folder covers what is made in it, whichever comes first.
+        // The folder covers the files created in it, regardless of order.
         assert_eq!(told(&[write("/w/.omp/a"), write("/w/.omp")]), "`containment.writable: [/w/.omp]`");
         // The whole system is never opened.
         assert_eq!(told(&[write("/"), write("/srv/x")]), "`containment.writable: [/, /srv/x]`");

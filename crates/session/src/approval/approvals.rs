@@ -1,4 +1,5 @@
-//! Decides about a call: the policy's verdict, the question it may take, what "always" writes, and the record of it.
+//! Decides about a call: asks the policy for a verdict, puts the question to the user if needed, writes rules for "always",
+//! and records the decision.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -24,50 +25,50 @@ use crate::plan;
 use crate::refused::Asked;
 use crate::secrets;
 
-/// Entries of the session file that tell what was decided about calls.
+/// Type of the session file entries that record decisions about calls.
 pub const DECISION_ENTRY: &str = "approval_decision";
-/// Decisions that can be looked at; the oldest gives way. The file has them all.
+/// Decisions kept in memory; the oldest is dropped. The session file has all of them.
 const MOST_DECISIONS: usize = 500;
-/// Lines that tell what a call does.
+/// Lines that describe the effects of a call.
 const MOST_LINES: usize = 100;
 const LONGEST_LINE: usize = 1000;
 pub(crate) const BY_HOOK: &str = "a hook";
 
-/// Where rules are kept that the user wants to hold for ever.
+/// Stores the rules that the user wants to keep permanently.
 pub trait RuleKeeper: Send + Sync {
-    /// A problem is a sentence for the user.
+    /// An error is a sentence for the user.
     fn keep(&self, level: RuleLevel, rule: &str) -> Result<(), String>;
 
-    /// `false` when there was no such rule.
+    /// Returns `false` if the rule does not exist.
     fn forget(&self, level: RuleLevel, rule: &str) -> Result<bool, String>;
 
-    /// Adds to a list of the user's settings: what every session may reach from now on.
+    /// Adds a value to a list in the user's settings, which applies to every session from now on.
     fn keep_listed(&self, setting: &'static str, value: &str) -> Result<(), String>;
 }
 
 /// What the user should know before approving a call.
 #[derive(Clone, Debug, Default)]
 pub struct CallDetails {
-    /// Where the tool comes from, where that is not omp.
+    /// Where the tool comes from, unless it is built into omp.
     pub origin: Option<&'static str>,
     pub effects: Vec<Effect>,
-    /// The effects in words, one a line.
+    /// The effects in words, one per line.
     pub lines: Vec<String>,
-    /// What it would change, where the tool can show it.
+    /// The change that the call would make, if the tool can show it.
     pub preview: Option<View>,
-    /// What "always" can mean, the narrowest first.
+    /// Rules that "always" can add, the narrowest first.
     pub offers: Vec<RuleOffer>,
-    /// Missing where the offers are no rules that could be written otherwise.
+    /// `None` if the offers are not rules that could be edited.
     pub edited: Option<EditedRules>,
 }
 
 impl CallDetails {
-    /// Whether "always" can be given other rules than those that are offered.
+    /// Whether the user can edit the rules that "always" adds.
     pub fn can_be_edited(&self) -> bool {
         self.edited.is_some() && !self.offers.is_empty()
     }
 
-    /// Whether rules that the user has written can be read and cover the call; if not, what is wrong with them.
+    /// Checks that rules written by the user parse and cover the call; an error says what is wrong with them.
     pub fn check_edited(&self, rules: &[String]) -> Result<(), String> {
         match &self.edited {
             Some(edited) => edited.check(rules),
@@ -85,15 +86,15 @@ pub struct Decided {
     pub effects: Vec<String>,
     /// `run`, `ask` or `deny`
     pub verdict: &'static str,
-    /// The rule, setting or mode that says so.
+    /// The rule, setting or mode that decided.
     pub by: String,
-    /// What the user said, where somebody was asked.
+    /// The answer of the user, if the user was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
     pub ran: bool,
 }
 
-/// The decisions of this run, and who keeps rules.
+/// The decisions of this run, and the store for rules.
 pub(crate) struct Approvals {
     pub keeper: Option<Arc<dyn RuleKeeper>>,
     /// What calls may touch.
@@ -107,7 +108,8 @@ impl Approvals {
     }
 }
 
-/// Whether a call runs; if not, what the model reads. What it may touch besides is lent to it.
+/// Decides whether a call runs. If not, returns the text for the model. Access that the user granted for this call is added
+/// to its loans.
 pub(crate) async fn decide(
     control: &Arc<Control>,
     planned: &PlannedCall<'_>,
@@ -175,7 +177,7 @@ pub(crate) async fn decide(
         }
     };
     let by_mode = verdict.by.starts_with("tools.approvalMode");
-    // Looking is let through by every mode, so nothing was decided: the call itself says all.
+    // Every mode allows reading, so there is no decision to record: the call entry is enough.
     if approval.tier > Tier::Read || !by_mode || verdict.kind != VerdictKind::Run {
         let ran = decision.is_ok();
         let (call_id, tool) = (call.id.clone(), call.name.clone());
@@ -185,16 +187,16 @@ pub(crate) async fn decide(
     decision
 }
 
-/// Waits for the map where nobody else has to wait with it: a slow disk may still be asked for what it says.
+/// Computes the access map on a blocking thread, because it may have to wait for a slow disk.
 pub(crate) async fn access_made(control: &Control) {
     let access = control.approvals().access.clone();
     if !access.is_made() {
-        // What goes wrong there leaves a map that allows nothing.
+        // If computing the map fails, the resulting map allows nothing.
         let _ = tokio::task::spawn_blocking(move || access.map()).await;
     }
 }
 
-/// A hook may ask for a question, or spare the user the one that only the mode would ask.
+/// Applies the permission of a hook: a hook may require a question, or skip one that only the mode would ask.
 fn judged(
     control: &Control,
     call: &ToolCall,
@@ -226,7 +228,7 @@ fn judged(
     }
 }
 
-/// Something else than the policy has refused a call: that stands in the file as well.
+/// Records that a call was refused by something other than the policy.
 pub(crate) fn refused(control: &Control, call: &ToolCall, by: &str) {
     log(
         control,
@@ -263,10 +265,10 @@ fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<()
     }
 }
 
-/// The rule counts from now on, also where it cannot be kept; then that is the problem that is told.
+/// Adds a rule, effective immediately. If it cannot be stored, it still applies to this session and the error says so.
 pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
     let no_rule = |problem: String| format!("`{rule}` is no rule: {problem}");
-    // Nothing is written that could not be read again.
+    // Check that the rule parses before it is written.
     control.policy().rules.clone().add(level, RuleSource::User, rule).map_err(no_rule)?;
     let keeper = control.approvals().keeper.clone();
     let kept = keeper.map_or_else(|| Err("rules are not kept here".to_owned()), |keeper| keeper.keep(level, rule));
@@ -304,7 +306,7 @@ fn answer_text(answer: Option<&Answer>) -> String {
 fn log(control: &Control, decided: Decided) {
     if let Ok(data) = serde_json::to_value(&decided) {
         let entry = Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(data) };
-        // What cannot be written now cannot be written with the call either, which then ends the run.
+        // If this cannot be written, the entry of the call cannot be written either, and that ends the run.
         drop(control.recorder().note(entry));
     }
     let mut approvals = control.approvals();
@@ -314,7 +316,8 @@ fn log(control: &Control, decided: Decided) {
     approvals.decided.push_back(decided);
 }
 
-/// What a call does, in words: a line for each thing, whatever is in it. A path that was typed otherwise stands before the real one.
+/// Describes the effects of a call, one line each. If a path was typed differently, the typed form comes before the real
+/// path.
 fn effect_lines(effects: &[Effect], arguments: &Value, places: &RulePlaces) -> Vec<String> {
     let typed = ["path", "file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str());
     let paths = effects.iter().filter(|effect| matches!(effect, Effect::Read(_) | Effect::Write(_))).count();
@@ -352,7 +355,7 @@ fn effect_line(effect: &Effect, typed: Option<&str>, places: &RulePlaces) -> Str
     }
 }
 
-/// Selectors behind a colon are no part of the name.
+/// Whether the typed path means `real`. A selector after a colon is not part of the path.
 fn is_same(typed: &str, real: &Path, folder: &Path) -> bool {
     let joined = |typed: &str| folder.join(typed.trim().trim_start_matches("./")) == real;
     joined(typed) || typed.match_indices(':').any(|(at, _)| joined(&typed[..at]))

@@ -1,4 +1,5 @@
-//! Questions to the user: approval of a call, a tool's own question, an address to open. One shape, answered by one command.
+//! Questions to the user: approval of a call, a question of a tool, an address to open. All have one type and are answered
+//! by one command.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,11 +25,12 @@ pub struct Question {
 
 #[derive(Clone, Debug)]
 pub enum QuestionKind {
-    /// May this call run?
+    /// Asks whether this call may run.
     Approve { call_id: String, tool: String, arguments: Arc<Value>, reason: Option<String>, details: Arc<CallDetails> },
-    /// Which of these, or what else? Answered by [`Answer::Text`] or, where several may be chosen, [`Answer::Choices`].
+    /// Asks the user to choose an option or type another answer. Answered by [`Answer::Text`] or, if several may be chosen,
+    /// [`Answer::Choices`].
     Choose(Choice),
-    /// Has this address been opened in a browser? Answered by [`Answer::Yes`] once it has.
+    /// Asks whether this address was opened in a browser. Answered by [`Answer::Yes`] once it was.
     OpenUrl { url: WebAddress, reason: String },
 }
 
@@ -37,16 +39,16 @@ pub enum Answer {
     Yes,
     No,
     Text(String),
-    /// Options by their labels, and what was typed besides.
+    /// Labels of the chosen options, plus any text that was typed.
     Choices(Vec<String>),
-    /// Yes or no to this call, and rules that say the same of the next ones.
+    /// Allows or denies this call, and adds rules that decide the same for later calls.
     Always {
         level: RuleLevel,
         rules: Vec<String>,
     },
 }
 
-/// Holds the questions that wait for an answer.
+/// Holds the unanswered questions.
 pub(crate) struct Desk {
     outlet: Arc<Outlet>,
     next: AtomicU64,
@@ -58,7 +60,7 @@ impl Desk {
         Self { outlet, next: AtomicU64::new(1), waiting: Mutex::default() }
     }
 
-    /// Waits for the answer; `None` when the question was dismissed.
+    /// Sends the question and waits for its answer; `None` if the question was dismissed.
     pub async fn put(&self, kind: QuestionKind) -> Option<Answer> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
@@ -70,21 +72,21 @@ impl Desk {
         answer
     }
 
-    /// Whether the user has opened the address.
+    /// Asks the user to open the address; `true` once they have.
     pub async fn have_opened(&self, url: WebAddress, reason: String) -> bool {
         self.put(QuestionKind::OpenUrl { url, reason }).await == Some(Answer::Yes)
     }
 
-    /// Answers to unknown or settled questions are ignored.
+    /// Delivers the answer. Answers to unknown or settled questions are ignored.
     pub fn answer(&self, id: u64, answer: Answer) {
         if let Some(sender) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id) {
-            // The asker may have been cancelled in the meantime; then nobody wants the answer.
+            // The task that asked may have been cancelled; then the answer is dropped.
             drop(sender.send(answer));
         }
     }
 }
 
-/// Removes a question whose asker was dropped.
+/// Removes the question when the task that asked it is dropped.
 struct Forget<'a> {
     desk: &'a Desk,
     id: u64,

@@ -1,4 +1,4 @@
-//! Whether a call may run, and what it may touch: the policy's verdict, questions to the user, what is told of a refusal.
+//! Decides whether a call may run and what it may touch: policy verdicts, questions to the user, reports of refusals.
 
 pub(crate) mod access;
 pub(crate) mod approvals;

@@ -1,4 +1,4 @@
-//! A call that was not run because nobody can be asked about it: what the user reads, and what the model is told.
+//! Refusals of calls that need approval when no user is attending: the text for the user and the text for the model.
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use omp_policy::{ApprovalMode, Policy, RuleOffer, Verdict};
 use crate::access::{self, Wishes};
 use crate::approvals::BY_HOOK;
 
-/// Things that a call does, named in one line.
+/// Effects of a call that are named in one line.
 const MOST_EFFECTS: usize = 3;
 const IN_TERMINAL: &str = "start omp in the terminal, where it asks you";
 
-/// A call that needs a yes, in a run without anybody to give it. The model was told as well.
+/// A call that needs approval in a session without a user. The model gets the refusal as the result of the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub tool: String,
-    /// What it would have done, one thing each.
+    /// The effects that the call would have had, one per item.
     pub effects: Vec<String>,
     /// A clause: "it needs approval (…)".
     pub why: String,
-    /// The flag or the setting that allows it.
+    /// The flag or the setting that would allow the call.
     pub hint: String,
 }
 
-/// The hint is left out, since it may be the same for many calls.
+/// Omits the hint, since it may be the same for many calls.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` was not run", self.tool)?;
@@ -48,7 +48,7 @@ impl Refused {
     }
 }
 
-/// What a refusal is made of.
+/// The inputs of a refusal.
 pub(crate) struct Asked<'a> {
     pub policy: &'a Policy,
     /// Whether plan mode is on.
@@ -82,7 +82,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The map and the policy each have their own way out; where both ask, both are needed.
+    /// The hints of the map and of the policy; both are given if both refuse.
     fn hint(&self) -> String {
         let by = self
             .verdict

@@ -1,14 +1,14 @@
-//! What keeps the user from harm in a session, for its faces to tell.
+//! The state of a session's safeguards, for front ends to show.
 
 use omp_types::{ContainMode, NetworkMode};
 use serde::Serialize;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Safeguards {
-    /// `None` where nobody has said.
+    /// `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub containment: Option<Contained>,
-    /// Whether what the project brings along may run.
+    /// Whether files of the project may run code.
     pub trusted: bool,
     pub undo: Kept,
 }
@@ -18,17 +18,17 @@ pub struct Safeguards {
 pub struct Contained {
     pub mode: ContainMode,
     pub network: NetworkMode,
-    /// By which means: the name of a rung.
+    /// The name of the sandbox rung in use.
     pub rung: &'static str,
-    /// What is not kept although the mode says so, and why.
+    /// Protections that the mode requires but that are not in force, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Why no command runs at all.
+    /// Why no command can run at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
 
-/// Whether changes of files can be taken back.
+/// Whether file changes can be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Kept {
     pub enabled: bool,
@@ -51,7 +51,7 @@ impl Contained {
         }
     }
 
-    /// Less is kept than the default keeps.
+    /// Whether the protection is weaker than the default.
     pub fn is_weak(&self) -> bool {
         self.mode == ContainMode::Off || !self.missing.is_empty() || self.refused.is_some()
     }
@@ -75,7 +75,7 @@ mod tests {
         check(Contained { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
         check(Contained { missing: vec!["x".into()], ..usual() }, "partly contained", true);
         check(Contained { refused: Some("x".into()), ..usual() }, "no commands", true);
-        // Without containment the network is not kept either, whatever is set.
+        // Without containment the network is not restricted either, whatever the setting.
         let off = Contained { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };
         check(off, "uncontained", true);
     }

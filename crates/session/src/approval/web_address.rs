@@ -1,18 +1,19 @@
-//! Addresses that a browser may be given: what a server or a tool names must not start anything else.
+//! Validates addresses before they are given to a browser, so that an address from a server or a tool cannot start anything
+//! else.
 
 use std::fmt;
 
-/// Browsers take no more for sure.
+/// Longer addresses are not supported by every browser.
 const LONGEST: usize = 8192;
-/// What no address holds as such, and what some programs would understand in a way of their own.
+/// Characters that a valid address never contains unescaped, and that some programs interpret specially.
 const NEVER: [char; 9] = ['"', '<', '>', '\\', '^', '`', '{', '|', '}'];
 
-/// An address of the web, whole and without surprises: http or https, a host, no user name, nothing invisible.
+/// A complete web address: http or https, with a host, without a user name and without invisible characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebAddress(String);
 
 impl WebAddress {
-    /// A problem is a sentence, which does not repeat the address.
+    /// An error is a sentence that does not repeat the address.
     pub fn parse(url: &str) -> Result<Self, String> {
         let refused =
             |why: &str| Err(format!("this address is not opened: {why}\nhint: only plain http and https are"));

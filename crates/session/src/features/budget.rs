@@ -1,4 +1,4 @@
-//! Weighs every request and counts every answer; what is spent beyond the limits ends the run.
+//! Estimates every request and counts the usage of every answer; exceeding a limit ends the run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use crate::event::SessionEvent;
 use crate::resumed::Resumed;
 use crate::spending::{BudgetLimits, RequestParts, RunBudget};
 
-/// How much may be spent, by this run of the program and by this session.
+/// The spending limits of this run of the program and of this session.
 #[derive(Default)]
 pub(super) struct Budget {
     pub run: Arc<RunBudget>,

@@ -1,4 +1,4 @@
-//! Asks the features of a session, each moment in its order.
+//! Calls the hooks of all features of a session in the right order.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl Control {
         Ok(said)
     }
 
-    /// What the model is told with the next prompt.
+    /// Messages for the model that are sent with the next prompt.
     pub fn news(&self) -> Vec<Arc<Message>> {
         self.features.iter().filter_map(|feature| feature.news()).map(Said::into_message).collect()
     }
@@ -60,7 +60,7 @@ impl Control {
         self.features.iter().find_map(|feature| feature.stops_run())
     }
 
-    /// What is to be said with the next request, all of it written.
+    /// Messages to be added to the next request; they are already written to the file.
     pub fn before_request(&self) -> Result<Vec<Arc<Message>>, RecorderError> {
         let said = self.features.iter().filter_map(|feature| feature.before_request()).map(Said::into_message);
         let said: Vec<Arc<Message>> = said.collect();
@@ -90,7 +90,7 @@ impl Control {
         self.features.iter().filter_map(|feature| feature.after_event(&cx, event)).collect()
     }
 
-    /// Writes a message, with what was typed for it and what features write around it.
+    /// Writes a message to the file, together with what was typed for it and the entries that features write around it.
     pub fn record(&self, message: &Arc<Message>) -> Result<(), RecorderError> {
         let typed = self.standing().prepared.delivered(message);
         let mut recorder = self.recorder();
@@ -114,7 +114,7 @@ impl Control {
         said.map(Said::into_message).collect()
     }
 
-    /// Each feature hears of what the ones before it made of the call.
+    /// Asks each feature about a call; each sees the changes made by the features before it.
     pub async fn before_call(self: &Arc<Self>, call: &mut CheckedCall<'_>) -> Word {
         let cx = self.cx();
         let mut all = Word::default();
@@ -146,7 +146,7 @@ impl Control {
         }
     }
 
-    /// What is said behind the results of the turn, in the order of the features.
+    /// Returns the messages to be added after the results of the turn, in the order of the features.
     pub async fn after_call(self: &Arc<Self>, outcome: &mut ToolOutcome) -> Vec<Said> {
         let cx = self.cx();
         let mut said = Vec::new();
@@ -162,7 +162,7 @@ impl Control {
         self.features.iter().try_for_each(|feature| feature.after_turn(&cx, transcript))
     }
 
-    /// The first that has something to say says it.
+    /// Returns the message of the first feature that has one.
     pub async fn before_finish(self: &Arc<Self>) -> Option<Said> {
         let cx = self.cx();
         for feature in &self.features {
@@ -185,7 +185,7 @@ impl Control {
     }
 
     pub fn end_run(&self, end: &RunEnd) -> Option<Transcript> {
-        // All of them hear of it.
+        // Every feature is called, even after one has returned a transcript.
         self.features.iter().rev().fold(None, |known, feature| feature.end_run(end).or(known))
     }
 
@@ -201,7 +201,7 @@ impl Control {
         self.features.iter().for_each(|feature| feature.idle(&cx, end));
     }
 
-    /// A conversation as it may be sent.
+    /// Converts messages to the form in which they may be sent.
     pub fn as_sent(&self, messages: impl IntoIterator<Item = Message>) -> Transcript {
         let sent = |message| self.features.iter().fold(message, |message, feature| feature.as_sent(message));
         Transcript::repair(messages.into_iter().map(sent))

@@ -1,8 +1,8 @@
-//! The exploration between `checkpoint` and `rewind`: when it is on, and how its report takes its place.
+//! The exploration between `checkpoint` and `rewind`: when it is active, and how its report replaces it.
 //!
-//! The file only grows: after a rewind its next entry follows the checkpoint's turn instead of the exploration, which
-//! stays in the file as a branch that was left. Whoever loads the file walks back from its end and so meets the same
-//! conversation, without knowing of rewinds.
+//! The session file is append-only: after a rewind the next entry follows the checkpoint's turn instead of the exploration,
+//! which stays in the file as an abandoned branch. A loader walks back from the last entry and so gets the same
+//! conversation without knowing of rewinds.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,7 @@ const REPORT_FOLLOWS: &str = "The exploration that began at the checkpoint is ov
     Do not repeat it and do not call `rewind` again; go on from its report:";
 const REMINDER: &str = "<system-warning>\nA checkpoint is active. Call `rewind` with what you found; only then may you \
     end your turn.\n</system-warning>";
-/// A model that does not listen is let go after this.
+/// After this many reminders the model may stop without a report.
 const MAX_REMINDERS: u32 = 3;
 
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl SessionFeature for Exploration {
         None
     }
 
-    /// What it would go back to may be gone.
+    /// The checkpoint may not be part of the new conversation.
     fn conversation_replaced(&self) {
         self.active().abandon();
     }
@@ -84,18 +84,18 @@ struct Checkpoint {
     call_id: String,
     tool: String,
     started_at: Value,
-    /// Known when the turn of the checkpoint is over.
+    /// Set when the turn of the checkpoint is over.
     place: Option<Place>,
-    /// What to put in place of the exploration at the end of the turn.
+    /// The report that replaces the exploration at the end of the turn.
     report: Option<String>,
     reminders: u32,
 }
 
-/// The last entry of the checkpoint's turn; none where nothing is saved.
+/// The last entry of the checkpoint's turn; `None` if the session is not saved.
 struct Place(Option<EntryId>);
 
 impl Active {
-    /// Why a call cannot be made now, for the model.
+    /// Why the call is not allowed now, in words for the model.
     fn refusal(&self, role: Option<ToolRole>) -> Option<&'static str> {
         let exploring = self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.report.is_none());
         match role {
@@ -108,7 +108,7 @@ impl Active {
         }
     }
 
-    /// Looks at a finished call.
+    /// Updates the state after a finished call.
     fn note(&mut self, outcome: &ToolOutcome, role: Option<ToolRole>) {
         let details = outcome.output.details.as_ref();
         let detail = |name: &str| details.and_then(|details| details.get(name)).cloned().unwrap_or_default();
@@ -129,12 +129,12 @@ impl Active {
         }
     }
 
-    /// Remembers the place of a new checkpoint, or goes back to it when there is a report.
+    /// Stores the position of a new checkpoint, or goes back to it if there is a report.
     fn after_turn(&mut self, transcript: &mut Transcript, recorder: &mut Recorder) -> Result<(), RecorderError> {
         let Some(active) = &mut self.checkpoint else { return Ok(()) };
         let place = active.place.get_or_insert_with(|| Place(recorder.mark()));
         let Some(report) = active.report.take() else { return Ok(()) };
-        // Providers may give two calls one id, so the name counts as well.
+        // A provider may use one id for two calls, so the tool name is compared as well.
         let found = transcript.rewind_to(|result| {
             result.tool_call_id == active.call_id && result.tool_name == active.tool && !result.is_error
         });
@@ -149,7 +149,7 @@ impl Active {
         Ok(())
     }
 
-    /// What to tell a model that wants to end its turn in the middle of an exploration.
+    /// The reminder for a model that wants to end its turn during an exploration.
     fn reminder(&mut self) -> Option<Said> {
         let active = self.checkpoint.as_mut().filter(|active| active.reminders < MAX_REMINDERS)?;
         active.reminders += 1;

@@ -1,6 +1,6 @@
-//! Where hooks take part in a session: what they are told, and what they may say to it.
+//! Connects hooks to a session: what they are given, and how their replies affect it.
 //!
-//! A session knows points, not commands: who runs them, and for which point, is handed in.
+//! A session only knows hook points; the code that runs the hook commands for a point is passed in.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,37 +22,37 @@ use crate::host::Wish;
 
 /// How often hooks may keep one prompt from ending.
 const MOST_HELD: u32 = 8;
-/// The kind of messages that tell the model what a hook said.
+/// The custom type of messages that give the model the output of a hook.
 const MESSAGE_TYPE: &str = "hook";
-/// The entries that tell what hooks decided about calls.
+/// The custom type of entries that record hook decisions about calls.
 const DECISION_ENTRY: &str = "hook_decision";
-/// The source that notices of hooks name.
+/// The source named in notices of hooks.
 const SOURCE: &str = "hooks";
-/// Hooks that take longer than this are told of.
+/// The user is notified of hooks that take longer than this.
 const SLOW: Duration = Duration::from_secs(3);
 
 /// Runs the hooks of a session.
 pub trait SessionHooks: Send + Sync {
-    /// Tells all that want to know of it and waits for them. Dropping the future ends them.
+    /// Runs all hooks registered for the point and waits for them. Dropping the future ends them.
     fn fire<'a>(&'a self, scene: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply>;
 
-    /// Whether any would run.
+    /// Whether any hook is registered for the point.
     fn wants(&self, _point: &HookPoint<'_>) -> bool {
         true
     }
 
-    /// How long nothing is said to the session until hooks hear that the user is waited for.
+    /// How long the session has to be idle before hooks are notified that it waits for the user.
     fn patience(&self) -> Duration {
         Duration::from_secs(60)
     }
 
-    /// How the user is told which of them are being waited for.
+    /// The names of the hooks that are being waited for, as shown to the user.
     fn named(&self, _point: &HookPoint<'_>) -> String {
         "hooks".to_owned()
     }
 }
 
-/// What is the same for every hook of a session at one moment.
+/// The data that every hook of a session gets at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookScene {
     pub session_id: String,
@@ -64,7 +64,7 @@ pub struct HookScene {
     pub model: String,
 }
 
-/// What is about to happen, or has.
+/// An event that is about to happen or has happened.
 #[derive(Clone, Debug)]
 pub enum HookPoint<'a> {
     BeforeCall {
@@ -77,14 +77,14 @@ pub enum HookPoint<'a> {
         arguments: &'a Value,
         output: &'a ToolOutput,
     },
-    /// The user has said something.
+    /// The user has sent a prompt.
     Prompt {
         text: &'a str,
     },
-    /// The model has nothing more to do. `held`: a hook has kept it from ending before, for the same prompt.
+    /// The model has finished. `held`: a hook has already prevented the end of the same prompt.
     Stop {
         held: bool,
-        /// Its last words.
+        /// The last text of the model.
         said: &'a str,
     },
     Start(StartSource),
@@ -95,7 +95,7 @@ pub enum HookPoint<'a> {
         by_hand: bool,
         instructions: Option<&'a str>,
     },
-    /// The user is wanted.
+    /// The session needs the attention of the user.
     Notification {
         kind: &'static str,
         message: &'a str,
@@ -114,9 +114,9 @@ pub enum StartSource {
 /// Why a session ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EndReason {
-    /// A new one takes its place.
+    /// A new session replaces it.
     Clear,
-    /// Another one is taken up.
+    /// Another session is resumed.
     Resume,
     /// The user has left.
     Exit,
@@ -125,12 +125,12 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Why the old session ends when this one is opened.
+    /// The reason for which the old session ends when this one is opened.
     pub fn before(wish: &Wish) -> Self {
         match wish {
             Wish::New { .. } => EndReason::Clear,
             Wish::Resume { .. } => EndReason::Resume,
-            // It goes on, or a part of it does.
+            // The session continues, in whole or in part.
             Wish::Fork { .. } | Wish::Branch { .. } | Wish::Move { .. } => EndReason::Other,
         }
     }
@@ -146,27 +146,27 @@ impl EndReason {
     }
 }
 
-/// What all hooks of a point said together.
+/// The combined reply of all hooks of a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookReply {
     /// For the user.
     pub notices: Vec<String>,
     /// For the model.
     pub context: Vec<String>,
-    /// Set when the event must not happen: the reason, for the one who asked for it.
+    /// Set when the event must not happen: the reason, for whoever caused the event.
     pub blocked: Option<String>,
-    /// The run ends here, in words for the user.
+    /// Set when the run ends here: the reason, for the user.
     pub halted: Option<String>,
-    /// What the hook decides about a call.
+    /// The hook's decision about a call.
     pub permission: Option<HookPermission>,
-    /// Other arguments for a call.
+    /// New arguments for a call.
     pub amended: Option<Value>,
-    /// What the model reads instead of the output of a call that was run.
+    /// Text that replaces the output of a finished call for the model.
     pub output: Option<String>,
 }
 
 impl HookReply {
-    /// The first word counts where there can be only one.
+    /// Merges two replies. For fields that hold one value, the first reply wins.
     fn and(self, other: Self) -> Self {
         Self {
             notices: [self.notices, other.notices].concat(),
@@ -183,28 +183,28 @@ impl HookReply {
     }
 }
 
-/// What a hook wants of the approval of a call.
+/// A hook's decision on the approval of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookPermission {
-    /// The mode need not ask. Rules and what is dangerous in itself are asked about all the same.
+    /// Skips the question that the mode would ask. Rules and dangerous calls still lead to a question.
     Allow,
     Ask {
         reason: String,
     },
 }
 
-/// The hooks of a session, in sets that do not know of each other.
+/// The hooks of a session, in independent sets.
 pub(super) struct Hooks {
     sets: Vec<Arc<dyn SessionHooks>>,
     turn: Mutex<HookTurn>,
 }
 
-/// What hooks have done to the prompt that is worked on.
+/// The effects of hooks on the running prompt.
 #[derive(Debug, Default)]
 struct HookTurn {
-    /// Calls that were allowed to run and have not ended, with what the model is told with their results.
+    /// Calls that are allowed and have not ended, with the text that the model gets with their results.
     running: HashMap<String, Vec<String>>,
-    /// What the model is told with the result of the call that is being decided about.
+    /// Text that the model gets with the result of the call that is being decided.
     context: Vec<String>,
     halted: Option<String>,
     held: u32,
@@ -223,7 +223,7 @@ impl Hooks {
         self.sets.iter().any(|set| set.wants(point))
     }
 
-    /// What all sets say together.
+    /// Runs the hooks of all sets and merges their replies.
     async fn fire(&self, cx: &SessionCx, point: HookPoint<'_>) -> HookReply {
         let scene = cx.control.hook_scene();
         let mut reply = HookReply::default();
@@ -236,7 +236,7 @@ impl Hooks {
         reply
     }
 
-    /// `None` when the user has ended the work meanwhile.
+    /// `None` if the user aborted the work meanwhile.
     async fn fire_unless_aborted(&self, cx: &SessionCx, point: HookPoint<'_>) -> Option<HookReply> {
         let cancel = cx.control.prompt_token();
         tokio::select! {
@@ -246,7 +246,7 @@ impl Hooks {
         }
     }
 
-    /// The session, or its context, begins: what hooks say to that is told with the next prompt.
+    /// Runs the hooks for the start of the session or of its context. Their output is sent with the next prompt.
     async fn began(&self, cx: &SessionCx, source: StartSource) {
         let reply = self.fire_unless_aborted(cx, HookPoint::Start(source)).await;
         let context = reply.and_then(|reply| context_message(&reply.context));
@@ -295,7 +295,7 @@ impl Hooks {
         Word { permission, refusal: None }
     }
 
-    /// Adds what hooks say of a call that was run to what the model reads of it.
+    /// Adds the output of hooks about a finished call to its result.
     async fn said_to_result(&self, cx: &SessionCx, outcome: &mut ToolOutcome) {
         let before = self.turn().running.remove(&outcome.call_id);
         let Some(before) = before else { return };
@@ -347,7 +347,7 @@ impl Hooks {
         }
     }
 
-    /// What is said to a model that wants to stop.
+    /// The message for a model that wants to stop, if a hook has one.
     async fn said_to_stop(&self, cx: &SessionCx) -> Option<Said> {
         let held = {
             let turn = self.turn();
@@ -372,7 +372,7 @@ impl Hooks {
             cx.notice(SOURCE, format!("a hook has stopped the work: {why}")).await;
             return None;
         }
-        // What it only tells the model is worth an answer too.
+        // Context alone, without a block, also makes the model go on.
         let said: Vec<String> = reply.blocked.into_iter().chain(reply.context).collect();
         let why = (!said.is_empty()).then(|| said.join("\n\n"))?;
         if held >= MOST_HELD {
@@ -386,11 +386,11 @@ impl Hooks {
         Some(Said::new(MESSAGE_TYPE, told(&why)))
     }
 
-    /// Where nothing is said for a while, hooks hear that the user is waited for, once.
+    /// Notifies hooks once when the session has been idle for a while.
     async fn tell_of_waiting(sets: Vec<Arc<dyn SessionHooks>>, cx: SessionCx) {
         let Some(patience) = sets.iter().map(|set| set.patience()).min() else { return };
         tokio::select! {
-            // The session may end meanwhile; then nobody is waited for.
+            // The session may end meanwhile; then the wait ends too.
             _ = cx.control.until(|snapshot| snapshot.running) => {}
             () = tokio::time::sleep(patience) => {
                 let message = "omp is waiting for your input";
@@ -454,7 +454,7 @@ impl SessionFeature for Hooks {
         .boxed()
     }
 
-    /// The context begins anew; hooks may have something to say to that.
+    /// Runs the hooks for the start of a new context.
     fn after_compaction<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, ()> {
         self.began(cx, StartSource::Compact).boxed()
     }
@@ -481,17 +481,17 @@ async fn fire_set(set: &dyn SessionHooks, cx: &SessionCx, scene: &HookScene, poi
     }
 }
 
-/// As the model reads it.
+/// The text in the form that the model reads.
 fn told(text: &str) -> String {
     format!("<hook>\n{}\n</hook>", text.trim())
 }
 
-/// A message for the model with what hooks have said, if they have.
+/// A message for the model with the output of hooks; `None` if there is none.
 fn context_message(context: &[String]) -> Option<Arc<Message>> {
     (!context.is_empty()).then(|| hidden(MESSAGE_TYPE, told(&context.join("\n\n")), None))
 }
 
-/// The file tells what ran, where that is not what the model asked for.
+/// Records the decision of a hook about a call in the session file.
 fn note_decision(cx: &SessionCx, call: &ToolCall, mut what: Value) {
     what["callId"] = call.id.as_str().into();
     what["tool"] = call.name.as_str().into();
@@ -499,7 +499,7 @@ fn note_decision(cx: &SessionCx, call: &ToolCall, mut what: Value) {
 }
 
 fn note(cx: &SessionCx, what: Value) {
-    // What cannot be written now is told when the result cannot be.
+    // If this cannot be written, writing the result fails too and reports the error.
     let _ = cx.note(Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(what) });
 }
 

@@ -1,5 +1,5 @@
-//! Jobs that run beside the conversation: front ends hear of their end at once, and where the user wants it an idle
-//! session goes on by itself.
+//! Background jobs: front ends are notified at once when one ends and, if the user wants it, an idle session continues by
+//! itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::actor::Actor;
 use crate::control::Control;
 use crate::event::SessionEvent;
 
-/// How often ends of jobs start a run before the user has to say something.
+/// How often job ends may start a run before the user has to send a prompt.
 pub(crate) const MOST_WAKES: u32 = 10;
 
-/// What runs in the background of a session.
+/// The background jobs of a session.
 pub trait BackgroundJobs: Send + Sync {
-    /// Waits for the next end. Each is given once.
+    /// Waits for the next job to end. Each end is returned once.
     fn next_end(&self) -> BoxFuture<'_, JobEnded>;
 }
 
@@ -47,9 +47,9 @@ impl fmt::Display for JobEnded {
 /// Whether the end of a job may start a run.
 #[derive(Default)]
 pub(crate) struct Waking {
-    /// Set by a front end that can show a run nobody asked for.
+    /// Set by a front end that can show a run that the user did not start.
     allowed: AtomicBool,
-    /// One [`Command::Wake`] waits at most.
+    /// Set while a [`Command::Wake`] is queued; at most one is.
     pending: AtomicBool,
 }
 
@@ -67,10 +67,10 @@ impl Waking {
     }
 }
 
-/// What the actor remembers about runs that jobs have started.
+/// The actor's record of runs that job ends have started.
 pub(crate) struct Woken {
     times: u32,
-    /// A run that failed or was aborted is taken up by the user alone.
+    /// After a run that failed or was aborted, only the user can start the next one.
     last_finished: bool,
 }
 
@@ -81,7 +81,7 @@ impl Default for Woken {
 }
 
 impl Woken {
-    /// The user has said something.
+    /// The user has sent a prompt.
     pub fn told(&mut self) {
         self.times = 0;
     }
@@ -91,10 +91,10 @@ impl Woken {
     }
 }
 
-/// Jobs whose ends are told.
+/// The jobs whose ends are reported.
 pub(super) struct WatchedJobs {
     pub jobs: Arc<dyn BackgroundJobs>,
-    /// An idle session is started.
+    /// Whether a job end starts a run of an idle session.
     pub wakes: bool,
 }
 
@@ -104,7 +104,7 @@ impl SessionFeature for WatchedJobs {
     }
 }
 
-/// Tells the ends of jobs until the session is over.
+/// Reports the ends of jobs until the session ends.
 async fn watch(control: Arc<Control>, jobs: Arc<dyn BackgroundJobs>, wakes: bool) {
     loop {
         let ended = jobs.next_end().await;
@@ -120,7 +120,8 @@ async fn watch(control: Arc<Control>, jobs: Arc<dyn BackgroundJobs>, wakes: bool
 }
 
 impl Actor {
-    /// What the session goes on with by itself; nothing when the model knows it all or the user has to speak first.
+    /// Messages with which an idle session continues by itself; empty if the model already knows all job ends or the user
+    /// has to send a prompt first.
     pub(crate) fn woken_by(&mut self) -> Vec<Arc<Message>> {
         self.control.waking.taken();
         if !self.woken.last_finished || self.woken.times >= MOST_WAKES {

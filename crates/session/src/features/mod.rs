@@ -1,8 +1,8 @@
-//! What takes part in the runs of a session: a feature is one entry of a list, and the list is the order.
+//! Features that take part in the runs of a session, in the order of a list.
 //!
-//! [`SessionFeature`] has a method for each moment of a session; a feature has those that it needs. Before something happens
-//! the features are asked in their order, after it the other way round, so that the first of them has the first and the last
-//! word. What they may do to the session is in [`SessionCx`].
+//! [`SessionFeature`] has a method for each moment of a session; a feature implements those that it needs. Before an event
+//! the features are called in their order, after it in reverse, so that the first feature has the first and the last word.
+//! [`SessionCx`] holds what a feature may do to the session.
 
 mod budget;
 mod dispatch;
@@ -45,61 +45,61 @@ pub use title::Titling;
 pub(crate) use undo::ask_to_overwrite;
 pub use undo::{CallSeen, FilesInTheWay, FilesKept, Overwritten, UNDO_ENTRY};
 
-/// Takes part in a session. Every moment has a usual answer, which changes nothing.
+/// Takes part in a session. The default implementation of every method changes nothing.
 #[expect(unused_variables, reason = "the usual answers need nothing")]
 pub trait SessionFeature: Send + Sync {
-    /// What the session's file brings, before anything happens.
+    /// Restores state from the session file, before anything else happens.
     fn resume(&self, cx: &SessionCx, resumed: &Resumed) {}
 
-    /// The session begins; nothing was said yet.
+    /// The session starts; there was no prompt yet.
     fn start<'a>(&'a self, cx: &'a SessionCx, source: StartSource) -> BoxFuture<'a, ()> {
         nothing()
     }
 
-    /// A prompt begins, with these messages.
+    /// A prompt starts, with these messages.
     fn begin_prompt<'a>(&'a self, cx: &'a SessionCx, said: &'a [Arc<Message>]) -> BoxFuture<'a, ()> {
         nothing()
     }
 
-    /// A run begins with a prompt, or a repeated prompt begins again.
+    /// A run starts, for a new prompt or for a repeated one.
     fn begin_run(&self) {}
 
-    /// What of these messages is said to the model, with what besides. `Err` says why nothing is.
+    /// Filters or extends the messages before the model gets them. `Err` says why none are sent.
     fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, Heard> {
         Box::pin(ready(Ok(said)))
     }
 
-    /// Text that the model reads right before the prompt.
+    /// Text to be placed right before the prompt.
     fn news(&self) -> Option<Said> {
         None
     }
 
-    /// Asked before every request: why the run ends here.
+    /// Called before every request. `Some` ends the run, with the reason.
     fn stops_run(&self) -> Option<String> {
         None
     }
 
-    /// Text that the model reads with the next request.
+    /// Text to be added to the next request.
     fn before_request(&self) -> Option<Said> {
         None
     }
 
-    /// A request as it will be sent. `Some` ends the run instead.
+    /// Checks a request as it will be sent. `Some` ends the run instead.
     fn weigh_request(&self, cx: &SessionCx, parts: &RequestParts, transcript: &Transcript) -> Option<RunEnd> {
         None
     }
 
-    /// Something happens in the run. What is given back is told before it.
+    /// Handles an event of the run. The returned events are sent before it.
     fn hear_event(&self, cx: &SessionCx, event: &AgentEvent) -> Result<Vec<SessionEvent>, Stop> {
         Ok(Vec::new())
     }
 
-    /// The event is in the file. The event that is returned is sent after it.
+    /// The event is written to the file. The returned event is sent after it.
     fn after_event(&self, cx: &SessionCx, event: &AgentEvent) -> Option<SessionEvent> {
         None
     }
 
-    /// A message is about to be written.
+    /// Called before a message is written to the file.
     fn before_record(&self, message: &Message, recorder: &mut Recorder) -> Result<(), RecorderError> {
         Ok(())
     }
@@ -108,25 +108,26 @@ pub trait SessionFeature: Send + Sync {
         Ok(())
     }
 
-    /// Asked after every piece of an answer: whether the rest of it is not wanted.
+    /// Called after every piece of an answer; `true` cuts the answer off.
     fn cuts(&self, partial: &AssistantMessage) -> bool {
         false
     }
 
-    /// An answer was cut off and ends the transcript, from which it may be taken back. What is given back is said next.
+    /// The answer was cut off. It is the last message of the transcript, from which it may be removed. The returned message
+    /// is sent next.
     fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<Said> {
         None
     }
 
-    /// The model wants to call a tool; the arguments are valid and may be amended. Asked before the user is.
+    /// The model wants to call a tool; its arguments are valid and may be amended. Called before the user is asked.
     fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
         Box::pin(ready(Word::default()))
     }
 
-    /// The call may run, as it is given here.
+    /// The call was allowed and runs as given here.
     fn call_runs(&self, call: &ToolCall) {}
 
-    /// Something begins that may change files: a call, or what hooks do.
+    /// A call or a hook starts that may change files.
     fn before_change<'a>(&'a self, cx: &'a SessionCx, id: &'a str, what: &'a str) -> BoxFuture<'a, ()> {
         nothing()
     }
@@ -135,22 +136,23 @@ pub trait SessionFeature: Send + Sync {
         nothing()
     }
 
-    /// May change what the model and the file will see of a call. What is given back stands behind the results of the turn.
+    /// May change the result of a call before the model sees it and the file records it. The returned message comes after
+    /// the results of the turn.
     fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
         Box::pin(ready(None))
     }
 
-    /// An answer and its results are in the transcript.
+    /// An answer and its tool results were added to the transcript.
     fn after_turn(&self, cx: &SessionCx, transcript: &mut Transcript) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// The model has nothing more to do. What is given back is said to it, and the run goes on.
+    /// The model has finished. If a message is returned, it is sent to the model and the run goes on.
     fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
         Box::pin(ready(None))
     }
 
-    /// A request was refused. The conversation to try instead; `written` is the request as it stood on the wire.
+    /// The provider refused a request. Returns the conversation to try instead; `written` is the request as it was sent.
     fn after_refusal(
         &self,
         cx: &SessionCx,
@@ -161,7 +163,7 @@ pub trait SessionFeature: Send + Sync {
         None
     }
 
-    /// The run is over. The conversation in its place, where it has to be another one.
+    /// The run is over. Returns a conversation if it has to be replaced.
     fn end_run(&self, end: &RunEnd) -> Option<Transcript> {
         None
     }
@@ -171,15 +173,15 @@ pub trait SessionFeature: Send + Sync {
         nothing()
     }
 
-    /// Everybody knows that it is done.
+    /// The end of the prompt was reported to all front ends.
     fn idle(&self, cx: &SessionCx, end: &RunEnd) {}
 
-    /// A message as it may be sent.
+    /// Converts a message to the form in which it may be sent.
     fn as_sent(&self, message: Message) -> Message {
         message
     }
 
-    /// Why the conversation must not be shortened.
+    /// Returns a reason if the conversation must not be compacted.
     fn before_compaction<'a>(
         &'a self,
         cx: &'a SessionCx,
@@ -189,36 +191,38 @@ pub trait SessionFeature: Send + Sync {
         Box::pin(ready(None))
     }
 
-    /// Before anything is summarized: cancels it, or has written the summary. The first that wants something counts.
+    /// Called before anything is summarized: cancels the compaction or provides the summary. The first feature that does
+    /// either wins.
     fn before_summary(&self, plan: &CompactionPlan<'_>) -> BeforeSummary {
         BeforeSummary::Go
     }
 
-    /// What the summarizing model is told besides.
+    /// Additional text for the model that writes the summary.
     fn compacting(&self, plan: &CompactionPlan<'_>) -> Compacting {
         Compacting::default()
     }
 
-    /// A summary is in the file. `from_extension`: no model has written it.
+    /// A summary was written to the file. `from_extension`: it was not written by a model.
     fn compacted(&self, compacted: &Compacted, from_extension: bool) {}
 
-    /// The conversation was shortened.
+    /// The conversation was compacted.
     fn after_compaction<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, ()> {
         nothing()
     }
 
-    /// No run goes on, and the conversation is another one now.
+    /// The conversation was replaced while no run is active.
     fn conversation_replaced(&self) {}
 
-    /// Before the session goes on from another entry: cancels it, or has written the summary of the branch that is left.
+    /// Called before the session moves to another entry: cancels the move or provides the summary of the branch that is
+    /// left.
     fn before_move(&self, plan: &TreePlan<'_>) -> BeforeSummary {
         BeforeSummary::Go
     }
 
-    /// The session goes on from another entry of its file.
+    /// The session has moved to another entry of its file.
     fn moved(&self, cx: &SessionCx, moved: &TreeMove, context: &Context) {}
 
-    /// The user is wanted, for a reason that Claude Code has a name for.
+    /// The session needs the attention of the user. `kind` is a name that Claude Code defines.
     fn user_wanted<'a>(&'a self, cx: &'a SessionCx, kind: &'static str, message: &'a str) -> BoxFuture<'a, ()> {
         nothing()
     }
@@ -233,15 +237,15 @@ fn nothing() -> BoxFuture<'static, ()> {
     Box::pin(ready(()))
 }
 
-/// What is said to the model, or why nothing is.
+/// The messages for the model, or the reason why there are none.
 pub type Heard = Result<Vec<Arc<Message>>, String>;
 
-/// What a feature says to a call.
+/// A feature's reply to a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Word {
     /// Set when the call must not run: the text that the model reads instead of a result.
     pub refusal: Option<String>,
-    /// What is wanted of its approval.
+    /// The decision on the approval of the call.
     pub permission: Option<HookPermission>,
 }
 
@@ -251,44 +255,44 @@ impl Word {
     }
 }
 
-/// The session, as its features reach it.
+/// Gives features access to the session.
 #[derive(Clone)]
 pub struct SessionCx {
     pub(crate) control: Arc<Control>,
 }
 
 impl SessionCx {
-    /// Keeps data beside the conversation that the model does not see.
+    /// Writes data to the session file that the model does not see.
     pub fn note(&self, custom: Custom) -> Result<(), RecorderError> {
         self.control.recorder().note(custom)
     }
 
-    /// What the session needs a tool for.
+    /// The role that a tool has for the session.
     pub fn tool_role(&self, tool: &str) -> Option<ToolRole> {
         self.control.tools().role(tool)
     }
 
-    /// Tells the user something that stops nothing, and waits for slow readers.
+    /// Shows a notice to the user, and waits for slow readers of events.
     pub async fn notice(&self, source: &'static str, text: String) {
         self.control.outlet.send(SessionEvent::Notice { source, text }).await;
     }
 
-    /// The model is told with the next prompt.
+    /// Sends the message to the model with the next prompt.
     pub fn say_with_next_prompt(&self, message: Arc<Message>) {
         self.control.wait_for_next_turn(message);
     }
 
-    /// Whether a prompt is worked on.
+    /// Whether a prompt is running.
     pub fn is_working(&self) -> bool {
         self.control.snapshot().running
     }
 
-    /// Goes on beside the conversation, at most until the session ends.
+    /// Runs a background task, at most until the session ends.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.control.spawn(work);
     }
 
-    /// Spawns work that asks the user; does nothing in a session without one.
+    /// Runs a background task that asks the user; does nothing in an unattended session.
     pub fn spawn_asking(&self, asking: impl Future<Output = ()> + Send + 'static) {
         if self.control.attended {
             self.control.spawn(asking);

@@ -1,4 +1,4 @@
-//! Features hear when the user is wanted: to allow a call, to answer a question, or because nothing goes on without them.
+//! Notifies features when the session needs the user: to approve a call, to answer a question, or because it is idle.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use omp_agent::{Choice, Questions};
 use crate::control::Control;
 use crate::web_address::WebAddress;
 
-/// By the names that Claude Code gives them.
+/// Kinds of notifications, named as in Claude Code.
 pub(crate) const PERMISSION: &str = "permission_prompt";
 const QUESTION: &str = "elicitation_dialog";
 pub(super) const WAITING: &str = "idle_prompt";
 
-/// A tool's questions to the user.
+/// Questions of tools to the user, with a notification of the features.
 pub(crate) struct AskedAloud(pub Arc<Control>);
 
 impl Questions for AskedAloud {
@@ -43,7 +43,7 @@ fn wants(question: &str) -> String {
 }
 
 impl Control {
-    /// Features hear that somebody is asked, unless they have answered already.
+    /// Notifies features that the user is asked, unless the answer is already there.
     pub async fn asked_aloud<T>(
         self: &Arc<Self>,
         kind: &'static str,

@@ -1,4 +1,4 @@
-//! What is said to the model without anybody asking. It is hidden from the user and kept in the file.
+//! Messages that the program adds for the model. They are hidden from the user and stored in the file.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::event::Reminded;
 
-/// What a feature says, and what front ends are told of it.
+/// A feature's message for the model, and the event for front ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     pub custom_type: String,
@@ -36,7 +36,7 @@ impl Said {
     }
 }
 
-/// A message for the model that no person wrote and no person is shown.
+/// A message for the model that the program wrote and that is not shown to the user.
 pub(crate) fn hidden(custom_type: impl Into<String>, text: impl Into<String>, details: Option<Value>) -> Arc<Message> {
     Arc::new(Message::Custom(CustomMessage {
         custom_type: custom_type.into(),

@@ -1,4 +1,4 @@
-//! The features that come with the session, and the order of all.
+//! The standard features of a session and the order of all features.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use super::undo::ChangesKept;
 use super::{BackgroundJobs, FilesKept, SessionFeature, SessionHooks, StreamRules, Titling};
 use crate::spending::{BudgetLimits, RunBudget};
 
-/// What the features of a session are made of. The usual one has no rules, no hooks and no limits.
+/// The inputs of the feature list. The default has no rules, no hooks and no limits.
 #[derive(Default)]
 pub struct StandardFeatures {
-    /// Rules that watch what the model writes.
+    /// Stream rules for the model's output.
     pub rules: StreamRules,
     /// Features of the program itself, such as reminders.
     pub own: Vec<Arc<dyn SessionFeature>>,
-    /// Several sets may take part; all of them are heard.
+    /// Several sets of hooks; all of them are run.
     pub hooks: Vec<Arc<dyn SessionHooks>>,
-    /// Keeps files as they were before calls.
+    /// Keeps copies of files as they were before calls.
     pub files: Option<Arc<dyn FilesKept>>,
-    /// A session without a title gets one made up in the background.
+    /// Generates a title in the background for a session without one.
     pub titling: Option<Titling>,
-    /// Their ends are told.
+    /// Background jobs whose ends are reported.
     pub jobs: Option<Arc<dyn BackgroundJobs>>,
-    /// The end of a job starts a run, where a front end allows it.
+    /// Whether the end of a job starts a run, if the front end allows it.
     pub jobs_wake: bool,
-    /// What all sessions of this run of the program may take together.
+    /// The budget shared by all sessions of this run of the program.
     pub run_budget: Arc<RunBudget>,
     pub budget: BudgetLimits,
 }
 
 impl StandardFeatures {
-    /// In their order. A call is refused by an exploration before hooks hear of it. Of what is said to a model that wants to
-    /// stop, hooks come last; what they make of a result is there before rules say theirs.
+    /// Returns the features in their order. An exploration refuses a call before hooks see it. When the model wants to
+    /// stop, hooks are asked last; their changes to a result are made before rules add theirs.
     pub fn list(self) -> Vec<Arc<dyn SessionFeature>> {
         let mut list: Vec<Arc<dyn SessionFeature>> = vec![
             Arc::new(Quarantine::default()),

@@ -1,7 +1,7 @@
-//! A title for a session that nobody has named, made from its first exchange.
+//! Generates a title for an unnamed session from its first exchange.
 //!
-//! One small request in the background: nobody waits for it, its time and its tokens are bounded, and it is never made
-//! twice. What goes wrong is noted in the session file and told to nobody. A title that a person gave is never replaced.
+//! This takes one small request in the background with bounded time and tokens, and it is never made twice. Errors are
+//! recorded in the session file and not shown. A title set by the user is never replaced.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,15 +15,15 @@ use serde_json::json;
 use super::{SessionCx, SessionFeature};
 use crate::control::Control;
 
-/// What the model is told when the user has no words of their own for it.
+/// The default prompt, used if the user has not set one.
 const PROMPT: &str = include_str!("../prompt/title.md");
 const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_TOKENS: u64 = 256;
-/// Characters of what each side said first.
+/// Maximum characters taken from the first message of each side.
 const EXCERPT: usize = 2000;
 const LONGEST_TITLE: usize = 80;
 
-/// How a session gets its title.
+/// How a session's title is generated.
 #[derive(Clone, Debug)]
 pub struct Titling {
     /// A small model is enough.
@@ -32,14 +32,14 @@ pub struct Titling {
 }
 
 impl Titling {
-    /// `prompt` takes the place of ours.
+    /// `prompt` replaces the default prompt.
     pub fn new(model: Arc<Model>, prompt: Option<String>) -> Self {
         let own = prompt.filter(|text| !text.trim().is_empty());
         Self { model, prompt: own.unwrap_or_else(|| PROMPT.to_owned()).into() }
     }
 }
 
-/// Has the title made once, after the first exchange.
+/// Generates the title once, after the first exchange.
 pub(super) struct Titles(Mutex<Option<Titling>>);
 
 impl Titles {
@@ -47,7 +47,7 @@ impl Titles {
         Self(Mutex::new(Some(titling)))
     }
 
-    /// How to make it, if the session is kept and has none yet.
+    /// Takes the configuration, if the session is saved and has no title yet.
     fn take(&self, control: &Control) -> Option<Titling> {
         let recorder = control.recorder();
         let is_wanted = recorder.path().is_some() && recorder.title().is_none();
@@ -67,7 +67,7 @@ impl SessionFeature for Titles {
     }
 }
 
-/// Makes the title and gives it to the session, unless somebody was faster.
+/// Generates the title and sets it, unless the session has been given one meanwhile.
 async fn give(llm: Arc<dyn Llm>, titling: Titling, beginning: String, control: Arc<Control>) {
     let asked = tokio::time::timeout(PATIENCE, ask(&*llm, titling, beginning, &control)).await;
     let given = match asked.unwrap_or_else(|_| Err("the model took too long".to_owned())) {
@@ -76,7 +76,7 @@ async fn give(llm: Arc<dyn Llm>, titling: Titling, beginning: String, control: A
     };
     if let Err(why) = given {
         let entry = Custom { custom_type: "title_failed".to_owned(), data: Some(json!({"reason": why})) };
-        // A file that takes no title takes no note either.
+        // If the title could not be written, the note cannot be written either.
         let _ = control.recorder().note(entry);
     }
 }
@@ -105,7 +105,7 @@ async fn ask(llm: &dyn Llm, titling: Titling, beginning: String, control: &Contr
     }
 }
 
-/// How a conversation began, as the model reads it. `None` before the first answer.
+/// The beginning of the conversation as text for the model. `None` before the first answer.
 fn beginning(messages: &[Arc<Message>]) -> Option<String> {
     let excerpt = |text: String| text.chars().take(EXCERPT).collect::<String>();
     let asked = messages.iter().find_map(|message| match &**message {
@@ -117,7 +117,7 @@ fn beginning(messages: &[Arc<Message>]) -> Option<String> {
     Some(format!("<user>\n{}\n</user>\n<assistant>\n{}\n</assistant>", excerpt(asked), excerpt(answered)))
 }
 
-/// The title itself, whatever a model wraps around it.
+/// Extracts the title from the text that the model wrapped around it.
 fn cleaned(answer: &str) -> Option<String> {
     let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.strip_prefix("<title>").unwrap_or(line);

@@ -1,4 +1,4 @@
-//! Where a session says that files may change, so that whoever keeps them can take it back.
+//! Reports possible file changes of a session, so that they can be undone.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,46 +20,46 @@ use crate::event::SessionEvent;
 /// The custom entry of a call that changed files.
 pub const UNDO_ENTRY: &str = "undo";
 
-/// Keeps what files were before calls changed them. What goes wrong is a sentence for the user; the call runs all the same.
+/// Keeps the contents of files before calls change them. An error is a sentence for the user; the call runs regardless.
 pub trait FilesKept: Send + Sync {
     fn begin_turn<'a>(&'a self, said: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
-    /// A call begins that may change files.
+    /// Called before a call that may change files.
     fn before_call<'a>(&'a self, call_id: &'a str, tool: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
-    /// The call has ended. An abort stops the search for what it changed.
+    /// Called after the call. An abort stops the search for its changes.
     fn after_call<'a>(&'a self, call_id: &'a str, abort: &'a CancellationToken) -> BoxFuture<'a, CallSeen>;
 
     fn end_turn<'a>(&'a self, abort: &'a CancellationToken) -> BoxFuture<'a, Result<(), String>>;
 
-    /// What calls changed whose entries these are and what still stands, one path a line. `None` when there is nothing.
+    /// The changes of the calls with these entries that are still in place, one path per line. `None` if there are none.
     fn changed_by<'a>(&'a self, entries: &'a [Value]) -> BoxFuture<'a, Option<String>>;
 
-    /// Takes back what those calls' turns changed. The answer is for the user.
+    /// Undoes the changes made in the turns of these calls. The answer is for the user.
     fn rewind<'a>(&'a self, entries: &'a [Value]) -> BoxFuture<'a, String>;
 }
 
-/// What is known of a call that has ended.
+/// The result of checking a finished call for changes.
 #[derive(Debug, Default)]
 pub struct CallSeen {
-    /// For the session file, where it has changed something or may have.
+    /// Entry for the session file, if the call has changed files or may have.
     pub entry: Option<Custom>,
     /// For the user.
     pub problem: Option<String>,
 }
 
-/// Files that somebody has changed since are in the way of a command of the user's.
+/// Files that were changed since and would be overwritten by a command of the user.
 pub struct FilesInTheWay {
-    /// One a line.
+    /// One path per line.
     pub paths: String,
-    /// What a yes does.
+    /// Runs if the user agrees.
     pub overwrite: BoxFuture<'static, Overwritten>,
 }
 
 pub struct Overwritten {
-    /// For the user.
+    /// Message for the user.
     pub said: String,
-    /// For the model, with the next prompt.
+    /// Message for the model, sent with the next prompt.
     pub told: Option<Arc<Message>>,
 }
 
@@ -70,7 +70,7 @@ const OVERWRITE: &str = "Overwrite them";
 const WORKS: &str =
     "nothing was overwritten: the session is working\nhint: the same command again, with `force` behind it";
 
-/// Asks whether what is in the way goes. The first answer is the one that harms nothing.
+/// Asks whether the files may be overwritten. The first option is the harmless one.
 pub(crate) async fn ask_to_overwrite(control: Arc<Control>, files: FilesInTheWay) {
     let question = format!("These files were changed since, so they were left as they are:\n{}", files.paths);
     let text = match is_wanted(&control, question, [LEAVE, OVERWRITE], OVERWRITE).await {
@@ -91,13 +91,13 @@ async fn is_wanted(control: &Control, question: String, labels: [&str; 2], wante
     match control.desk.put(QuestionKind::Choose(choice)).await {
         Some(Answer::Text(text)) => text == wanted,
         Some(Answer::Choices(choices)) => choices.iter().any(|choice| choice == wanted),
-        // What is said to the question itself means its first answer.
+        // A plain yes selects the first option.
         Some(Answer::Yes) => labels[0] == wanted,
         Some(Answer::No | Answer::Always { .. }) | None => false,
     }
 }
 
-/// The session went back in its tree: offers to take the files with it. `from` is where it was.
+/// Offers to restore the files after the session moved back in its tree. `from` is the entry before the move.
 async fn offer_rewind(control: Arc<Control>, files: Arc<dyn FilesKept>, from: Option<EntryId>) {
     let entries = left_behind(&control, from);
     if entries.is_empty() {
@@ -112,7 +112,7 @@ async fn offer_rewind(control: Arc<Control>, files: Arc<dyn FilesKept>, from: Op
     control.outlet.send(SessionEvent::Notice { source: "undo", text }).await;
 }
 
-/// The entries of calls that changed files, on the way to `from` and not on the way to where the session is now.
+/// The entries of calls that changed files, on the path to `from` but not on the path to the current entry.
 fn left_behind(control: &Control, from: Option<EntryId>) -> Vec<Value> {
     let Some(source) = control.recorder().source() else { return Vec::new() };
     let Ok(Some(session)) = source.load_if_written() else { return Vec::new() };
@@ -133,7 +133,7 @@ fn left_behind(control: &Control, from: Option<EntryId>) -> Vec<Value> {
     left.filter(|(_, entry)| is_undo(entry)).filter_map(|(_, mut entry)| Some(entry.get_mut("data")?.take())).collect()
 }
 
-/// Lets files be taken back that the session changes.
+/// Makes the file changes of a session undoable.
 pub(super) struct ChangesKept(pub Arc<dyn FilesKept>);
 
 impl SessionFeature for ChangesKept {
@@ -153,7 +153,7 @@ impl SessionFeature for ChangesKept {
         async move {
             let seen = self.0.after_call(id, &cx.control.prompt_token()).await;
             if let Some(entry) = seen.entry {
-                // What cannot be written now cannot be written with the result either, which then ends the run.
+                // If this cannot be written, the result cannot be written either, and that ends the run.
                 drop(cx.note(entry));
             }
             tell(cx, seen.problem.map_or(Ok(()), Err)).await;
@@ -165,7 +165,7 @@ impl SessionFeature for ChangesKept {
         async move { tell(cx, self.0.end_turn(&cx.control.prompt_token()).await).await }.boxed()
     }
 
-    /// Nobody who waits for the move waits for the answer.
+    /// The move does not wait for the answer to the question.
     fn moved(&self, cx: &SessionCx, moved: &TreeMove, _context: &Context) {
         cx.spawn_asking(offer_rewind(cx.control.clone(), self.0.clone(), moved.from.clone()));
     }

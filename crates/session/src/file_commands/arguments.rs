@@ -1,6 +1,6 @@
-//! What was typed behind the name of a command, taken apart as a shell does it.
+//! Splits the text after a command name into arguments, as a shell does.
 
-/// The words behind a command.
+/// The arguments of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     /// As typed, quotes included.
@@ -9,8 +9,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Quotes hold words together and are left out; a backslash takes the meaning of a blank, a quote or a backslash. A
-    /// quote that is never closed is an apostrophe.
+    /// Quotes group words and are removed; a backslash escapes a blank, a quote or a backslash. A quote that is never
+    /// closed is an apostrophe.
     pub fn split(line: &str) -> Self {
         let line = line.trim();
         let mut splitter = Splitter { rest: line, word: None, words: Vec::new(), unclosed: Vec::new() };
@@ -27,7 +27,7 @@ impl Arguments {
         &self.words
     }
 
-    /// Words from the first one counted on, one blank between them. Counts from 1.
+    /// Joins the words from number `first` on with single blanks. Counts from 1.
     pub(super) fn slice(&self, first: usize, count: Option<usize>) -> String {
         let from = first.saturating_sub(1).min(self.words.len());
         let rest = if first == 0 { &[] } else { &self.words[from..] };
@@ -37,10 +37,10 @@ impl Arguments {
 
 struct Splitter<'a> {
     rest: &'a str,
-    /// `None` between words: `""` is a word, a blank is none.
+    /// `None` between words, since `""` is a word and a blank is not.
     word: Option<String>,
     words: Vec<String>,
-    /// Quotes that are known not to be closed any more, so that they are not looked for again.
+    /// Quote characters that are known to have no closing one, so that they are not searched for again.
     unclosed: Vec<char>,
 }
 
@@ -90,8 +90,8 @@ impl Splitter<'_> {
     }
 }
 
-/// What stands before the closing quote, and where it goes on behind it. In double quotes a backslash makes a quote or a
-/// backslash plain.
+/// The text up to the closing quote, and the position after it. In double quotes a backslash escapes a quote or a
+/// backslash.
 fn inside(text: &str, quote: char) -> Option<(String, usize)> {
     let mut found = String::new();
     let mut chars = text.char_indices();

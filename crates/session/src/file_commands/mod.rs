@@ -1,7 +1,6 @@
-//! Commands and prompt templates that lie in files: how their text and the words behind the command become a prompt.
+//! Commands and prompt templates that are stored in files: turns a template and the arguments of the command into a prompt.
 //!
-//! Everything here is text in, text out. Which files may be read and whether a command line may run is decided by whoever
-//! carries the pieces out.
+//! This module only transforms text. Its caller decides which files may be read and whether a command line may run.
 
 mod arguments;
 mod template;

@@ -1,41 +1,41 @@
-//! From a template and arguments to pieces: text, files to include, command lines whose output belongs into the text.
+//! Expands a template with arguments into pieces: text, files to include, command lines whose output is inserted.
 //!
-//! One pass over the template; what an argument holds is never looked at again, so an argument that reads `$1` or names
-//! a file stays what it is.
+//! The template is scanned once and inserted arguments are never scanned, so an argument such as `$1` or `@file` stays
+//! literal.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::Arguments;
 
-/// Bytes of text that a template may grow to.
+/// Maximum bytes of an expanded template.
 pub const MAX_EXPANDED: usize = 1 << 20;
-/// Files one template may include.
+/// Maximum files that one template may include.
 pub const MAX_FILES: usize = 32;
-/// Command lines one template may hold.
+/// Maximum command lines in one template.
 pub const MAX_RUNS: usize = 16;
-/// What is longer is no path.
+/// Longer text is not treated as a path.
 const MAX_PATH: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Text(String),
-    /// A line for the shell, placeholders as they were written: the shell is given the arguments as its own, so none of
-    /// them can become a part of the line.
+    /// A command line with its placeholders unexpanded: the shell gets the arguments as positional parameters, so none of
+    /// them can become part of the line.
     Run(String),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expanded {
     pub pieces: Vec<Piece>,
-    /// Files that were named with `@`, each once, as they were written. Their names are in the text.
+    /// Files named with `@`, each once, as written. Their names also stay in the text.
     pub files: Vec<String>,
-    /// What did not fit, in sentences.
+    /// Sentences about what did not fit.
     pub notes: Vec<String>,
 }
 
-/// Puts arguments in place of `$1`, `$@`, `$@[2:3]`, `$ARGUMENTS` and `{{args}}`, and finds `@file` and `` !`command` ``.
-/// Arguments that the template has no place for stand behind it. In fenced code only placeholders count.
+/// Replaces `$1`, `$@`, `$@[2:3]`, `$ARGUMENTS` and `{{args}}` by arguments, and finds `@file` and `` !`command` ``. If the
+/// template has no placeholder, the arguments are appended. In fenced code only placeholders are expanded.
 pub fn expand(template: &str, arguments: &Arguments) -> Expanded {
     let mut expander = Expander::new(template, arguments);
     while expander.step() {}
@@ -72,7 +72,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Takes over what is plain, then one thing that is not. `false` at the end.
+    /// Copies plain text and then handles one special token. `false` at the end.
     fn step(&mut self) -> bool {
         let rest = &self.template[self.at..];
         let special = rest.find(['$', '@', '!', '{', '\\', '\n']);
@@ -103,7 +103,7 @@ impl<'a> Expander<'a> {
         true
     }
 
-    /// `\$1` means `$1`. Any other backslash is one.
+    /// Handles `\$1`, which means a literal `$1`. Any other backslash is literal.
     fn escaped(&mut self) -> Option<usize> {
         let rest = &self.template[self.at + 1..];
         let (_, length) = placeholder(rest).filter(|_| rest.starts_with('$'))?;
@@ -168,7 +168,7 @@ impl<'a> Expander<'a> {
         Some(2 + end + 1)
     }
 
-    /// Whether nothing but an opening bracket or a blank stands before.
+    /// Whether a word can start here: at the beginning, or after whitespace, an opening bracket, a quote, `*` or `>`.
     fn begins_word(&self) -> bool {
         let before = self.template[..self.at].chars().next_back();
         before.is_none_or(|char| char.is_whitespace() || matches!(char, '(' | '[' | '{' | '"' | '\'' | '*' | '>'))
@@ -204,7 +204,7 @@ impl<'a> Expander<'a> {
     }
 
     fn note(&mut self, note: String) {
-        // One such sentence says enough.
+        // Keep at most two notes; more of them add nothing.
         if self.done.notes.len() < 2 {
             self.done.notes.push(note);
         }
@@ -232,9 +232,9 @@ impl<'a> Expander<'a> {
     }
 }
 
-/// What a placeholder asks for.
+/// The arguments that a placeholder stands for.
 enum Slot {
-    /// Everything, as typed.
+    /// The whole line, as typed.
     Line,
     /// Counts from 1.
     Word(usize),
@@ -257,7 +257,7 @@ impl Slot {
     }
 }
 
-/// The placeholder at the beginning of `text`, and how long it is.
+/// The placeholder at the beginning of `text`, and its length.
 fn placeholder(text: &str) -> Option<(Slot, usize)> {
     if let Some(inside) = text.strip_prefix("{{") {
         let name = inside.trim_start();
@@ -299,7 +299,7 @@ fn digits(text: &str) -> &str {
     &text[..text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len()]
 }
 
-/// `None` without digits; more of them than any argument has are as good as the largest number.
+/// `None` without digits; a number that is too large becomes the largest number.
 fn number(digits: &str) -> Option<usize> {
     (!digits.is_empty()).then(|| digits.parse().unwrap_or(usize::MAX))
 }

@@ -1,4 +1,4 @@
-//! Templates and arguments of every kind, hostile ones too.
+//! Tests of templates and arguments, including hostile ones.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn arguments_are_split_as_a_shell_does_it() {
     splits("ä\u{a0}ö 'ü ß'", &["ä", "ö", "ü ß"]);
 }
 
-/// Pieces as one text: `‹run›` for command lines, the files behind a `|`.
+/// Joins the pieces into one text: `‹run›` for command lines, the files after a `|`.
 fn shown(expanded: &Expanded) -> String {
     let pieces = expanded.pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.clone(),
@@ -126,7 +126,7 @@ fn everything_has_a_limit_and_says_so() {
     assert!(expanded.notes[0].contains("a template may hold 16 commands"), "{:?}", expanded.notes);
 }
 
-/// What makes a template of this shape expensive would make it quadratic: half a megabyte would take minutes.
+/// A quadratic expansion of half a megabyte of these patterns would take minutes.
 #[test]
 fn hostile_templates_are_expanded_in_one_pass() {
     let shapes =
@@ -178,7 +178,7 @@ proptest! {
         let split: usize = arguments.words().iter().map(String::len).sum();
         prop_assert!(split <= line.len());
         let expanded = expand(&template, &arguments);
-        // Every placeholder takes two bytes at least.
+        // Every placeholder takes at least two bytes.
         prop_assert!(shown(&expanded).len() <= 4 * (template.len() + 2) * (line.len() + 8));
         for piece in &expanded.pieces {
             if let Piece::Run(run) = piece {

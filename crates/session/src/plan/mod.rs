@@ -1,7 +1,7 @@
-//! Plan mode: the model looks around and writes a plan, and nothing of the project changes before the user approves it.
+//! Plan mode: the model explores and writes a plan, and nothing in the project changes before the user approves it.
 //!
-//! What the model is told stands with the next prompt, not in the system prompt, so that the beginning of the
-//! conversation stays as it was sent before.
+//! The instructions are sent with the next prompt and not in the system prompt, so that the cached beginning of the
+//! conversation stays the same.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use omp_types::Message;
 
 use crate::features::hidden;
 
-/// Where the plan is written.
+/// The address of the plan.
 pub const PLAN_FILE: &str = "local://PLAN.md";
-/// What the user says to a plan.
+/// The message that approves a plan.
 pub const PLAN_APPROVED: &str = include_str!("approved.md");
 /// The mode's name in session files.
 pub(crate) const PLAN: &str = "plan";
@@ -21,7 +21,7 @@ const MESSAGE_TYPE: &str = "plan-mode";
 const BEGIN: &str = include_str!("begin.md");
 const END: &str = include_str!("end.md");
 
-/// What the model is told when the mode begins or ends.
+/// The message for the model when the mode starts or ends.
 pub(crate) fn told(on: bool) -> Arc<Message> {
     hidden(MESSAGE_TYPE, if on { BEGIN } else { END }, None)
 }
@@ -30,7 +30,7 @@ pub(crate) fn is_told(message: &Message) -> bool {
     matches!(message, Message::Custom(custom) if custom.custom_type == MESSAGE_TYPE)
 }
 
-/// What becomes of a call while there is only a plan to be made.
+/// The verdict on a call in plan mode.
 pub(crate) fn verdict(policy: &Policy, tool: &str, approval: &Approval) -> Verdict {
     match approval.tier {
         Tier::Read => policy.verdict(tool, approval),

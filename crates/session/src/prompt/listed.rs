@@ -1,25 +1,26 @@
-//! Lists of things the model can read when it needs them: one line each, bounded, and what is left out is told.
+//! Lists of items that the model can read on demand: one line each, within a byte limit, with a note about omitted items.
 
 use omp_stdx::format;
 
-/// Bytes of a list. More costs every request more than it is worth: the whole list can be read.
+/// Maximum bytes of a list. A longer list makes every request cost more than it is worth, and the model can read the whole
+/// list.
 const MAX_BYTES: usize = 12_000;
-/// Characters of a description, and of one where there are many.
+/// Maximum characters of a description, and the shorter limit that applies if there are many.
 const LONG: usize = 240;
 const SHORT: usize = 80;
-/// Globs that are named.
+/// Maximum globs listed per item.
 const MAX_GLOBS: usize = 6;
 
-/// Something that can be read under an address.
+/// An item that can be read at an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     pub name: String,
     pub description: String,
-    /// The files it is about.
+    /// The files that the item applies to.
     pub globs: Vec<String>,
 }
 
-/// The lines, each closed. `all` is the address under which all of them are listed.
+/// The lines, each with a newline. `all` is the address that lists all items.
 pub(crate) fn lines(items: &[Listed], all: &str) -> String {
     for longest in [LONG, SHORT] {
         let text: String = items.iter().map(|item| line(item, longest)).collect();

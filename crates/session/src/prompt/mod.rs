@@ -1,8 +1,8 @@
-//! What the model is told before the conversation begins.
+//! Builds the system prompt.
 //!
-//! Nothing that changes between turns stands here (time, git state, file lists): providers cache this prefix byte by
-//! byte, and one changed byte makes every later request pay the full price. What does change is told with the first
-//! prompt, see [`opening`].
+//! It contains nothing that changes between turns (time, git state, file lists): providers cache this prefix byte by byte,
+//! and one changed byte makes every later request pay the full price. Changing data is sent with the first prompt, see
+//! [`opening`].
 
 mod listed;
 mod opening;
@@ -40,10 +40,11 @@ const NOTES: &str = include_str!("notes.md");
 const RULES: &str = include_str!("rules.md");
 const RULEBOOK: &str = include_str!("rulebook.md");
 const SKILLS: &str = include_str!("skills.md");
-/// Bytes of rules that always apply. What is over stands in the rulebook, to be read first.
+/// Maximum bytes of rules that always apply. Further ones are listed in the rulebook, which the model is told to read
+/// first.
 const MAX_RULES: usize = 48 * 1024;
 
-/// Whether the files of the project are told at the beginning.
+/// Whether the file tree of the project is sent with the first prompt.
 pub const INCLUDE_WORKSPACE_TREE: &str = "includeWorkspaceTree";
 
 pub const SETTINGS: &[Setting] = &[Setting::new(
@@ -54,7 +55,7 @@ pub const SETTINGS: &[Setting] = &[Setting::new(
     "Tell the model the files of the project with the first prompt",
 )];
 
-/// What a part of the prompt is.
+/// The kind of a part of the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PartKind {
@@ -67,19 +68,19 @@ pub enum PartKind {
     Append,
 }
 
-/// A piece of the system prompt. All of them in a row are the whole.
+/// A part of the system prompt. All parts concatenated are the whole prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     pub kind: PartKind,
-    /// Which one, where there are several, such as a path.
+    /// Distinguishes several parts of one kind, such as by path.
     pub name: Option<String>,
     pub text: Arc<str>,
 }
 
-/// The system prompt of a session, for whichever model answers.
+/// The system prompt of a session, for any model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPrompt {
-    /// Our own text in each shape.
+    /// The built-in text in each shape.
     heads: [Arc<str>; Shape::ALL.len()],
     rest: Vec<Section>,
 }
@@ -115,7 +116,7 @@ impl SystemPrompt {
     }
 }
 
-/// A prompt of one piece.
+/// A prompt with a single part.
 impl From<&str> for SystemPrompt {
     fn from(text: &str) -> Self {
         let text: Arc<str> = text.into();
@@ -165,7 +166,7 @@ fn notes<'a>(files: &'a [ContextFile], cwd: &'a Path) -> impl Iterator<Item = Se
     })
 }
 
-/// Those that always apply as they are, then the list of those that can be read.
+/// Rules that always apply, in full, followed by the list of those that can be read.
 fn rules(parts: &PromptParts) -> Result<Vec<Section>, TemplateError> {
     let mut whole = String::new();
     let mut listed = Vec::new();

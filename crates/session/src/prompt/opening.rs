@@ -1,6 +1,6 @@
-//! What changes from session to session and is worth knowing at once: told with the first prompt, hidden from the user.
+//! Facts about the project that change between sessions: sent with the first prompt, hidden from the user.
 //!
-//! It stands in the conversation, so it is kept in the file and stays as it was said, however the project changes.
+//! They are a message of the conversation, so they are stored in the file and do not change when the project does.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::features::hidden;
 const OPENING: &str = include_str!("opening.md");
 const MESSAGE_TYPE: &str = "project-state";
 
-/// The project as it is now.
+/// The current state of the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opening {
     pub git: Option<GitState>,
@@ -22,23 +22,23 @@ pub struct Opening {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
-    /// The branch, or the beginning of the commit that is checked out without one.
+    /// The branch, or the abbreviated commit if HEAD is detached.
     pub head: String,
-    /// Tracked files that differ from what git noted last; `None` where that was not counted.
+    /// Tracked files that differ from the git index; `None` if they were not counted.
     pub changed: Option<usize>,
 }
 
-/// The files of the working folder, as far as they are shown.
+/// The shown part of the files in the working folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// One entry each, indented.
+    /// One indented line per entry.
     pub lines: Vec<String>,
-    /// Whether there is more than is shown.
+    /// Whether files were omitted.
     pub cut: bool,
 }
 
 impl Opening {
-    /// `None` when there is nothing to tell.
+    /// `None` if there is nothing to report.
     pub fn text(&self) -> Result<Option<String>, TemplateError> {
         let (git, tree) = (self.git.as_ref().map(git).unwrap_or_default(), self.tree.as_ref().and_then(tree));
         let tree = tree.unwrap_or_default();
@@ -72,7 +72,7 @@ pub(crate) fn message(text: String) -> Arc<Message> {
     hidden(MESSAGE_TYPE, text, None)
 }
 
-/// Whether a conversation has been told already.
+/// Whether the conversation already contains this message.
 pub(crate) fn is_told(messages: &[Arc<Message>]) -> bool {
     messages.iter().any(|message| matches!(&**message, Message::Custom(custom) if custom.custom_type == MESSAGE_TYPE))
 }

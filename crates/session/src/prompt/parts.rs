@@ -1,4 +1,4 @@
-//! What the system prompt is made of, as plain data: whoever starts a session finds it, this crate puts it into words.
+//! The parts of the system prompt as plain data: the code that starts a session collects them, this crate formats them.
 
 use std::path::PathBuf;
 
@@ -9,18 +9,18 @@ use super::listed::Listed;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptParts {
     pub environment: Environment,
-    /// The user's own prompt instead of ours.
+    /// The user's own prompt, which replaces the built-in one.
     pub replace: Option<Replacement>,
     pub append: Option<String>,
     pub context_files: Vec<ContextFile>,
     /// Rules that always apply, name and text.
     pub always: Vec<NamedText>,
-    /// Rules and instructions that are read when they fit.
+    /// Rules and instructions that the model reads on demand.
     pub rulebook: Vec<Listed>,
     pub skills: Vec<Listed>,
 }
 
-/// What holds from the beginning of a session to its end, also when it is taken up again.
+/// Facts that stay the same for the whole session, also after it is resumed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     pub cwd: PathBuf,
@@ -28,15 +28,15 @@ pub struct Environment {
     pub os: String,
     /// Name of the shell that runs commands.
     pub shell: Option<String>,
-    /// The day on which the session began, such as `2026-01-31`.
+    /// The date on which the session began, such as `2026-01-31`.
     pub began: Option<String>,
 }
 
-/// A prompt that takes the place of ours.
+/// A prompt that replaces the built-in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
     pub text: String,
-    /// Our boundaries stay: the text is not the user's own but comes with a repository.
+    /// Keeps the built-in boundaries, because the text comes from a repository and not from the user.
     pub keep_boundaries: bool,
 }
 

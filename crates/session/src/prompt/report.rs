@@ -1,5 +1,5 @@
-//! What each part of the next request costs in tokens, as numbers and as a table. Estimated, for no provider has counted
-//! it yet.
+//! The token cost of each part of the next request, as numbers and as a table. These are estimates, since no provider has
+//! counted the request yet.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,14 +15,14 @@ use crate::{Session, aside};
 #[serde(rename_all = "camelCase")]
 pub struct ContextReport {
     pub model: String,
-    /// 0 where it is unknown.
+    /// 0 if unknown.
     pub context_window: u64,
     /// In the order in which the model reads them.
     pub parts: Vec<PartCost>,
     pub total_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_tokens: Option<u64>,
-    /// What the provider should still know from the last request.
+    /// Tokens that should still be in the provider's cache from the last request.
     pub expected_cached_tokens: u64,
 }
 
@@ -30,29 +30,29 @@ pub struct ContextReport {
 #[serde(rename_all = "camelCase")]
 pub struct PartCost {
     pub kind: &'static str,
-    /// Which one, where there are several.
+    /// Distinguishes several parts of one kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub tokens: u64,
-    /// How many messages, for parts of the conversation.
+    /// The number of messages, for parts of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<usize>,
 }
 
-/// What is measured.
+/// The inputs of a report.
 pub struct Measured<'a> {
     pub model: &'a Model,
     pub sections: &'a [Section],
     pub tools: &'a [ToolSpec],
     pub messages: &'a [Arc<Message>],
-    /// What is told with the next prompt, if that is the first.
+    /// The opening message that is sent with the next prompt, if that is the first.
     pub opening: Option<&'a str>,
-    /// What the provider should still have, as the account of what is spent knows it.
+    /// Tokens that should still be in the provider's cache, from the spending account.
     pub cached: u64,
 }
 
 impl Session {
-    /// What the next request costs before anything new is said.
+    /// The cost of the next request before a new message is added.
     pub async fn context(&self) -> ContextReport {
         let snapshot = self.snapshot();
         let messages = self.messages();
@@ -85,7 +85,7 @@ pub fn context_report(measured: &Measured<'_>) -> ContextReport {
         parts,
         total_tokens,
         free_tokens: (window > 0).then(|| window.saturating_sub(total_tokens)),
-        // Providers count otherwise than the estimates of the parts.
+        // The provider's token count differs from the estimates of the parts.
         expected_cached_tokens: measured.cached.min(total_tokens),
     }
 }
@@ -110,10 +110,10 @@ fn of_tool(tool: &ToolSpec) -> PartCost {
     PartCost { kind: "tool", name: Some(tool.name.clone()), tokens, messages: None }
 }
 
-/// Roles as they are told apart, in the order of a turn.
+/// The roles that are counted separately, in the order of a turn.
 const ROLES: [&str; 4] = ["user", "assistant", "toolResult", "custom"];
 
-/// Messages of a role unknown here are not sent, so they cost nothing.
+/// Messages of other roles are not sent, so they cost nothing.
 fn by_role(messages: &[Arc<Message>]) -> impl Iterator<Item = PartCost> + '_ {
     ROLES.into_iter().filter_map(|role| {
         let told: Vec<_> = messages.iter().filter(|message| message.role() == role).collect();
@@ -124,7 +124,7 @@ fn by_role(messages: &[Arc<Message>]) -> impl Iterator<Item = PartCost> + '_ {
 }
 
 impl ContextReport {
-    /// Name, tokens and share of the window, one part a line.
+    /// Name, tokens and share of the window, one part per line.
     pub fn table(&self) -> String {
         let mut rows: Vec<(String, u64)> = self.parts.iter().map(|part| (label(part), part.tokens)).collect();
         rows.push(("total".to_owned(), self.total_tokens));

@@ -1,21 +1,20 @@
-//! What is known of a model decides which of our texts it is told: a table of facts and what follows from them.
+//! Selects the built-in text for a model from a table of facts about models.
 //!
-//! Only facts that do not change while a session lasts count, so a model that is switched to and back finds the same
-//! bytes again.
+//! Only facts that stay the same during a session are used, so switching to another model and back gives the same bytes.
 
 use omp_types::Model;
 use serde_json::Value;
 
-/// Windows up to here have no room for the long text beside the tools and the work.
+/// Context windows up to this size have no room for the long text beside the tools and the work.
 const SMALL_WINDOW: u64 = 32_768;
-/// Programs that serve models on the user's own machine: reading a prompt takes them long.
+/// Local model servers, which are slow at reading a prompt.
 const LOCAL: [&str; 3] = ["ollama", "llama.cpp", "lm-studio"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// The short text instead of the long one.
+    /// Use the short text instead of the long one.
     pub short: bool,
-    /// Whether it is told to make several calls at once.
+    /// Whether the text asks for several calls at once.
     pub parallel: bool,
 }
 

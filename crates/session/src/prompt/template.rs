@@ -1,9 +1,9 @@
-//! Texts with named gaps (`{{name}}`), filled strictly: a gap without a value and a value without a gap are mistakes.
+//! Fills templates with named gaps (`{{name}}`) strictly: a gap without a value and a value without a gap are errors.
 //!
-//! Values are never looked into, so what a user or a repository wrote stays as it was written. A line that is nothing but
-//! a gap vanishes with an empty value.
+//! Values are inserted unchanged and not scanned for gaps. A line that consists of a gap only is removed if its value is
+//! empty.
 
-/// A mistake in one of our own texts; tests fill every one of them.
+/// An error in a built-in template; tests fill every one of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error("the template has no value for `{{{{{0}}}}}`")]

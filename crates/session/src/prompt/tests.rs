@@ -1,4 +1,4 @@
-//! What models are told, part by part.
+//! Tests of the system prompt, part by part.
 
 use omp_config::Level;
 use omp_types::{Api, AssistantMessage, Content, Message, Prices, ToolSpec, UserMessage};

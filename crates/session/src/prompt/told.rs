@@ -1,4 +1,4 @@
-//! What a running session tells its model apart from the conversation, as it stands now.
+//! The current text that a session sends to its model apart from the conversation.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use omp_types::{Message, Model};
 
 use super::{Opening, Section, SystemPrompt, opening};
 
-/// How long the first request waits for the look at the project.
+/// How long the first request waits for the project state.
 const LONGEST: Duration = Duration::from_millis(400);
 
-/// Looks at the project. May read files, so it is called where that hurts nobody.
+/// Reads the project state. It may read files, so it is called on a blocking thread.
 pub type LookAround = Arc<dyn Fn() -> Opening + Send + Sync>;
 
 pub(crate) struct Told {
@@ -39,16 +39,16 @@ impl Told {
         self.prompt.sections(model)
     }
 
-    /// What is to be told of the project with the next prompt: nothing in a conversation that knows already.
+    /// The opening message for the next prompt; `None` if the conversation already has one.
     pub async fn next_opening(&self, messages: &[Arc<Message>]) -> Option<String> {
         if opening::is_told(messages) {
             return None;
         }
         let look_around = self.look_around.clone()?;
         let seen = tokio::task::spawn_blocking(move || look_around());
-        // A file system that does not answer at all costs the model this text, and not the user the first request.
+        // If the file system does not answer, the opening is left out rather than delaying the first request.
         let seen = tokio::time::timeout(LONGEST, seen).await.ok()?.ok()?;
-        // A mistake in the template is one of ours; tests find it, and a user is better off without this text.
+        // A template error is a bug that tests find; the user is better off without this text.
         seen.text().ok().flatten()
     }
 }

@@ -1,4 +1,4 @@
-//! What a session writes into its file and takes up from it, and what is kept out of it.
+//! What a session writes to its file, restores from it, and keeps out of it.
 
 pub(crate) mod recorder;
 pub(crate) mod resumed;

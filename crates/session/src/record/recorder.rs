@@ -1,4 +1,4 @@
-//! Writes what happens into the session file, or nowhere with `--no-session`.
+//! Writes events to the session file, or discards them with `--no-session`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::plan::{PLAN, PLAN_FILE};
 use crate::secrets;
 
-/// What identifies a session, for the first line of JSON mode.
+/// The identity of a session, for the first line of JSON mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionHeader {
     pub version: u64,
@@ -24,19 +24,19 @@ pub struct SessionHeader {
     pub cwd: String,
 }
 
-/// Something could not be saved.
+/// Writing to the file failed.
 pub type RecorderError = WriteError;
 
 pub struct Recorder {
     header: SessionHeader,
     writer: Option<SessionWriter>,
-    /// Facts that stand before the next message, such as which model answers it.
+    /// Facts to be written before the next message, such as the model that answers it.
     pending: Vec<EntryBody>,
     /// The latest fact of each kind written since the last [`Recorder::mark`].
     since_mark: Vec<EntryBody>,
-    /// Whether only a plan is being made.
+    /// Whether plan mode is on.
     plans: bool,
-    /// No secret gets into the file.
+    /// Removes secrets from all entries.
     veil: Arc<Veil>,
 }
 
@@ -60,18 +60,18 @@ impl Recorder {
         }
     }
 
-    /// Notes that the model was told of these rules.
+    /// Records that the model was notified of these rules.
     pub(crate) fn rules_injected(&mut self, names: Vec<String>) -> Result<(), RecorderError> {
         self.append(EntryBody::TtsrInjection(TtsrInjection { injected_rules: names }))
     }
 
-    /// The place before an answer that may be taken back.
+    /// The entry before an answer that may be taken back.
     pub(crate) fn before_draft(&mut self) -> Result<Option<EntryId>, RecorderError> {
         self.write_pending()?;
         Ok(self.leaf())
     }
 
-    /// What comes next follows that place; the answer stays in the file as a branch that was left.
+    /// Continues after entry `before`; the answer stays in the file as an abandoned branch.
     pub(crate) fn leave_draft(&mut self, before: Option<EntryId>) {
         if let (Some(writer), Some(before)) = (&mut self.writer, before) {
             writer.set_leaf(Some(before));
@@ -89,7 +89,7 @@ impl Recorder {
         Self { header, writer: None, pending: Vec::new(), since_mark: Vec::new(), plans: false, veil: Arc::default() }
     }
 
-    /// Goes on in the mode that the file tells, and hides secrets in all that is written from now on.
+    /// Continues in the mode recorded in the file, and removes secrets from everything written from now on.
     pub(crate) fn resume(&mut self, mode: Option<&str>, veil: Arc<Veil>) {
         self.plans = mode == Some(PLAN);
         self.veil = veil;
@@ -131,13 +131,13 @@ impl Recorder {
         self.append(EntryBody::Custom(custom))
     }
 
-    /// Data beside the conversation, written with what is said first.
+    /// Keeps data that the model does not see, to be written before the next message.
     pub fn keep(&mut self, custom: Option<Custom>) {
         self.pending.extend(custom.map(EntryBody::Custom));
     }
 
-    /// Goes on from another entry, `None` for before the first: the conversation up to there. The outer `None` is for a
-    /// session without a file, the inner one for an entry that does not exist.
+    /// Continues from another entry, or before the first if `None`, and returns the conversation up to there. The outer
+    /// `None` means that the session has no file, the inner one that the entry does not exist.
     pub(crate) fn go_to(&mut self, leaf: Option<EntryId>) -> Option<Result<Option<Context>, OpenError>> {
         let Some(target) = leaf else {
             self.writer.as_mut()?.set_leaf(None);
@@ -156,7 +156,7 @@ impl Recorder {
         Some(Ok(context))
     }
 
-    /// Where what was said can be read. `None` for a session without a file.
+    /// The file with the session's messages. `None` for a session without a file.
     pub(crate) fn source(&self) -> Option<Source> {
         let writer = self.writer.as_ref()?;
         Some(Source { file: writer.path().to_owned(), blobs: writer.blobs().clone(), leaf: writer.leaf().cloned() })
@@ -202,32 +202,32 @@ impl Recorder {
         })
     }
 
-    /// Where it stands; `None` for a session without a file.
+    /// Returns the id of the entry; `None` for a session without a file.
     pub(crate) fn compaction(&mut self, compaction: &Compaction) -> Result<Option<EntryId>, RecorderError> {
         self.append(EntryBody::Compaction(compaction.clone()))?;
         Ok(self.leaf())
     }
 
-    /// Where it stands.
+    /// Returns the id of the entry.
     pub(crate) fn branch_summary(&mut self, summary: BranchSummary) -> Result<Option<EntryId>, RecorderError> {
         self.append(EntryBody::BranchSummary(summary))?;
         Ok(self.leaf())
     }
 
-    /// What is said from here on is told without what was said before.
+    /// Messages from here on are sent without the ones before.
     pub(crate) fn begin_anew(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
         self.append(EntryBody::ResetBoundary)?;
         self.message(message)
     }
 
-    /// Goes on from an entry that was on the way here before.
+    /// Continues from an entry that was on the current path before.
     pub(crate) fn set_leaf(&mut self, leaf: Option<EntryId>) {
         if let Some(writer) = &mut self.writer {
             writer.set_leaf(leaf);
         }
     }
 
-    /// The place before the message that was said last. The outer `None` where the file does not tell.
+    /// The entry before the last message. The outer `None` means that it is unknown.
     pub(crate) fn before_last_message(&self) -> Option<Option<EntryId>> {
         let source = self.source()?;
         let mut session = source.load().ok()?;
@@ -236,13 +236,13 @@ impl Recorder {
         Some(entry.get("parentId").and_then(Value::as_str).map(EntryId::from))
     }
 
-    /// The place behind what was last written.
+    /// Returns the last written entry, to go back to later.
     pub(crate) fn mark(&mut self) -> Option<EntryId> {
         self.since_mark.clear();
         self.writer.as_ref()?.leaf().cloned()
     }
 
-    /// What comes next follows the marked place. Facts written since then are still true and are told again.
+    /// Continues after the marked entry. Facts written since then still hold and are written again.
     pub(crate) fn go_back_to(&mut self, mark: Option<EntryId>) {
         if let (Some(writer), Some(mark)) = (&mut self.writer, mark) {
             writer.set_leaf(Some(mark));
@@ -250,13 +250,13 @@ impl Recorder {
         }
     }
 
-    /// Notes that a call has begun, so that a crash in the middle of it can be told from one before it.
+    /// Records that a call has started, so that after a crash it is known whether the call had begun.
     pub(crate) fn tool_started(&mut self, call_id: &str, name: &str, arguments: &Value) -> Result<(), RecorderError> {
         let data = json!({"toolCallId": call_id, "toolName": name, "startedAt": timestamp(), "args": arguments});
         self.append(EntryBody::Custom(Custom { custom_type: "tool_execution_start".to_owned(), data: Some(data) }))
     }
 
-    /// Forces what was written onto the disk: after this even a power cut loses nothing.
+    /// Flushes the file to the disk, so that even a power failure loses nothing.
     pub(crate) fn sync(&mut self) -> Result<(), RecorderError> {
         match &mut self.writer {
             Some(writer) => writer.sync(),
@@ -283,7 +283,7 @@ impl Recorder {
     }
 }
 
-/// A session's file. Reading it needs no recorder, so writing need not wait.
+/// A session's file. Reading it does not lock the recorder.
 pub(crate) struct Source {
     pub file: PathBuf,
     pub blobs: BlobStore,
@@ -295,7 +295,7 @@ impl Source {
         LoadedSession::open(&self.file, self.blobs.clone())
     }
 
-    /// `None` when there is nothing in it yet: the file is written with the first message.
+    /// `None` if the file does not exist yet; it is created with the first message.
     pub fn load_if_written(&self) -> Result<Option<LoadedSession>, OpenError> {
         match self.load() {
             Ok(loaded) => Ok(Some(loaded)),

@@ -1,21 +1,21 @@
-//! What a session's file brings to a session that goes on with it.
+//! The state that a resumed session restores from its file.
 
 use omp_store::Context;
 use omp_types::Message;
 use serde_json::Value;
 
-/// What earlier runs have left behind. The usual one is that of a new session: nothing.
+/// The state left by earlier runs. The default is that of a new session.
 #[derive(Clone, Debug, Default)]
 pub struct Resumed {
-    /// The conversation as it was loaded; it need not be valid.
+    /// The conversation as loaded; it may be invalid.
     pub messages: Vec<Message>,
-    /// Stream rules that the model was told of.
+    /// Stream rules that the model was notified of.
     pub injected_rules: Vec<String>,
-    /// The data of the [`crate::QUARANTINE_ENTRY`] entries: what providers have refused.
+    /// The data of the [`crate::QUARANTINE_ENTRY`] entries: blocks that providers have refused.
     pub quarantined: Vec<Value>,
-    /// The data of the [`crate::BLANKED_ENTRY`] entries: tool output that was taken out.
+    /// The data of the [`crate::BLANKED_ENTRY`] entries: tool output that was removed.
     pub blanked: Vec<Value>,
-    /// The mode it was in.
+    /// The mode of the session.
     pub mode: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a session meets secrets: what it writes, tells and keeps holds placeholders, and a call gets what they stand for.
+//! Hides secrets in a session: everything written, sent and stored has placeholders, and calls get the secrets behind them.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use crate::desk::QuestionKind;
 use crate::event::SessionEvent;
 use crate::prepared::Prompt;
 
-/// Where what a session keeps is read: long output, and its own file.
+/// Addresses whose content was written by the session itself: long output, and its own file.
 const OWN: [&str; 2] = ["artifact://", "history://"];
 
-/// The call as the model meant it, with its secrets; `None` when it has none. What is hidden is hidden in what goes out,
-/// never in what runs.
+/// The call with its placeholders replaced by secrets; `None` if it has none. Secrets are hidden in what is sent out, never
+/// in what runs.
 pub(crate) fn meant(veil: &Veil, call: &ToolCall) -> Option<ToolCall> {
     let given = veil.meant(call);
     let was_changed = given.is_some();
@@ -33,8 +33,8 @@ pub(crate) fn meant(veil: &Veil, call: &ToolCall) -> Option<ToolCall> {
     Some(ToolCall { arguments, ..call.clone() })
 }
 
-/// The question about a call names the secrets that it gets. A call that gets a credential of omp's own is asked
-/// about in every mode: nothing that a project needs is done with it, and it is what an attacker wants.
+/// Names the secrets that the call gets in the question about it. A call that gets one of omp's own credentials is asked
+/// about in every mode: no project needs them, and attackers want them.
 pub(crate) fn verdict(veil: &Veil, call: &ToolCall, approval: &Approval, verdict: Verdict) -> Verdict {
     let given = veil.secrets_in(&Value::Object(call.arguments.clone()));
     if given.is_empty() {
@@ -52,8 +52,8 @@ pub(crate) fn verdict(veil: &Veil, call: &ToolCall, approval: &Approval, verdict
     }
 }
 
-/// What a call gave back, as the model, the file and the screen may have it. What is kept beside the session was taken in
-/// when it was written: the placeholders there are ours.
+/// Hides secrets in the result of a call, for the model, the file and the screen. In artifacts secrets were hidden when
+/// they were written, so the placeholders there are genuine.
 pub(crate) fn take_in_outcome(veil: &Veil, kind: CallKind, outcome: &mut ToolOutcome) {
     if !reads_own(kind, &outcome.arguments) {
         return take_in(veil, &mut outcome.output);
@@ -72,7 +72,7 @@ fn take_in(veil: &Veil, output: &mut ToolOutput) {
     output.details.iter_mut().for_each(|details| veil.take_in_value(details));
 }
 
-/// What the call would do with its secrets, shown without them.
+/// A preview of a call with its secrets hidden.
 pub(crate) fn preview(veil: &Veil, tool: &dyn AnyTool, call: ArrivingCall<'_>) -> Option<View> {
     if veil.is_empty() {
         return tool.preview(&call);
@@ -84,13 +84,13 @@ pub(crate) fn preview(veil: &Veil, tool: &dyn AnyTool, call: ArrivingCall<'_>) -
     Some(view)
 }
 
-/// What may be said of a call in words.
+/// Hides secrets in the description of a call.
 pub(crate) fn hide_lines(veil: &Veil, mut lines: Vec<String>) -> Vec<String> {
     lines.iter_mut().for_each(|line| veil.hide_text(line));
     lines
 }
 
-/// A rule is kept in a file and must match the call: one that holds a secret can do neither.
+/// Removes offers that contain a secret: such a rule could neither be stored nor match the call.
 pub(crate) fn without_secrets(veil: &Veil, mut offers: Vec<RuleOffer>) -> Vec<RuleOffer> {
     offers.retain(|offer| veil.secrets_in(&Value::from(offer.rules.clone())).is_empty());
     offers
@@ -100,7 +100,7 @@ pub(crate) fn hide_all(veil: &Veil, messages: &[Arc<Message>]) -> Vec<Arc<Messag
     messages.iter().map(|message| veil.hide_message(message)).collect()
 }
 
-/// An entry of the session's file.
+/// Hides secrets in an entry of the session's file.
 pub(crate) fn hide_entry(veil: &Veil, entry: EntryBody) -> EntryBody {
     let mut entry = entry;
     match &mut entry {
@@ -124,7 +124,7 @@ pub(crate) fn hide_entry(veil: &Veil, entry: EntryBody) -> EntryBody {
     entry
 }
 
-/// What front ends are told. Pieces of an answer have passed the veil before they came here.
+/// Hides secrets in an event. Pieces of an answer were already filtered.
 pub(crate) fn hide_event(veil: &Veil, event: SessionEvent) -> SessionEvent {
     if veil.is_empty() {
         return event;
@@ -145,7 +145,7 @@ pub(crate) fn hide_event(veil: &Veil, event: SessionEvent) -> SessionEvent {
                     reason.iter_mut().for_each(|reason| veil.hide_text(reason));
                     hide_details(veil, Arc::make_mut(details));
                 }
-                // An address leads nowhere unless it is whole.
+                // An address with a placeholder would not work.
                 QuestionKind::OpenUrl { reason, .. } => veil.hide_text(reason),
                 QuestionKind::Choose(_) => {}
             }
@@ -189,7 +189,7 @@ fn hide_agent_event(veil: &Veil, event: &mut AgentEvent) {
     }
 }
 
-/// The lines and the rules of it hold no secret from the beginning.
+/// The lines and rules of the details already have no secrets.
 fn hide_details(veil: &Veil, details: &mut CallDetails) {
     for effect in &mut details.effects {
         match effect {

@@ -1,7 +1,7 @@
-//! Takes out of a tool's output what nobody can see: terminal sequences, control characters, invisible Unicode.
+//! Removes invisible content from a tool's output: terminal sequences, control characters, invisible Unicode.
 //!
-//! What reads as nothing on a screen can still say something to a model. Scripts and emoji keep what they need, and how
-//! much was taken out is told with the result.
+//! Text that is invisible on a screen can still be read by a model. Invisible characters that scripts and emoji need are
+//! kept, and the result says how much was removed.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use omp_stdx::sanitize::{reveal_invisible, strip_control};
 use omp_types::{Content, Stripped};
 use serde_json::{Value, json};
 
-/// Where the details of a result tell of it.
+/// The key in the details of a result.
 pub const STRIPPED: &str = "stripped";
 
-/// Cleans the text of an output; the model is told how many invisible characters are gone, the details say which.
+/// Cleans the text of an output. The model gets the number of invisible characters removed, the details say which.
 pub(crate) fn strip(output: &mut ToolOutput) {
     let mut stripped = Stripped::default();
     for content in &mut output.content {
@@ -34,7 +34,7 @@ pub(crate) fn strip(output: &mut ToolOutput) {
     }
     match &mut output.details {
         Some(Value::Object(details)) => {
-            // The tool may have taken something out itself.
+            // The tool may have removed some itself.
             let by_tool = details.get(STRIPPED).and_then(|told| serde_json::from_value(told.clone()).ok());
             stripped.add(by_tool.unwrap_or_default());
             details.insert(STRIPPED.to_owned(), json!(stripped));
@@ -60,7 +60,7 @@ fn strip_value(value: &mut Value, stripped: &mut Stripped) {
 fn strip_text<'a>(text: &'a str, stripped: &mut Stripped) -> Cow<'a, str> {
     let plain = strip_control(text);
     if let Cow::Owned(plain) = &plain {
-        // Line ends of other systems are no secret message.
+        // Windows line ends are not reported as invisible characters.
         let ends = text.matches("\r\n").count();
         stripped.control += text.chars().count().saturating_sub(plain.chars().count() + ends) as u64;
         note_sequences(text, stripped);
@@ -83,7 +83,7 @@ fn note_sequences(text: &str, stripped: &mut Stripped) {
     }
 }
 
-/// Goes through both texts side by side: where they differ, a character was invisible.
+/// Compares both texts: where they differ, a character was invisible.
 fn without_marks(text: &str, revealed: &str, stripped: &mut Stripped) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = revealed;

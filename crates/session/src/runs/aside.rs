@@ -1,7 +1,7 @@
-//! A side question: answered from the conversation, and no part of it.
+//! Side questions: answered from the conversation without becoming part of it.
 //!
-//! The request begins with exactly what the next one of the session begins with, tools included, so that the provider
-//! finds it in its cache. That is why the model is told in words to call no tool; what it calls all the same is not run.
+//! The request starts with exactly the same bytes as the session's next request, tools included, so that the provider's
+//! cache is used. That is why the model is asked in words not to call tools; calls that it makes anyway are not run.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Res
     }
 }
 
-/// The conversation without an answer whose calls still run.
+/// The conversation without a final answer whose calls are still running.
 pub(crate) fn settled(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let last = messages.iter().rposition(|message| message.as_assistant().is_some());
     let end = last.filter(|at| {

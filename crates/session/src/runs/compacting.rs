@@ -1,4 +1,4 @@
-//! The session as a compaction sees it: its requests, its file, its features, and whoever watches it.
+//! The interface of a session to compaction: its requests, its file, its features and its subscribers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::spending::BreakCause;
 /// Messages read at a time.
 const PAGE: usize = 64;
 
-/// A session while its conversation is shortened.
+/// A session while its conversation is compacted.
 pub(crate) struct CompactingSession {
     pub control: Arc<Control>,
     pub model: Arc<Model>,
@@ -164,7 +164,7 @@ impl CompactionSession for CompactingSession {
 }
 
 impl CompactingSession {
-    /// The events that subscribers of the session get.
+    /// Converts a compaction event to events for the session's subscribers.
     fn events(&self, event: CompactionEvent) -> Vec<SessionEvent> {
         match event {
             CompactionEvent::Notice(text) => vec![SessionEvent::Notice { source: "compaction", text }],
@@ -188,14 +188,14 @@ fn sentence(error: RecorderError) -> String {
     error.to_string()
 }
 
-/// What the user wrote, where the entry before the message tells it.
+/// What the user typed, if the entry before the message records it.
 fn typed_before(session: &LoadedSession, message: &EntryId) -> Option<String> {
     let message = session.entry(message)?;
     let before = session.entry(&message["parentId"].as_str()?.into())?;
     typed_in(&before).map(str::to_owned)
 }
 
-/// What is on the way to where the session stands, and not on the way to the target.
+/// The messages on the path to the current entry but not on the path to the target.
 pub(crate) fn abandoned(source: &Source, target: Option<&EntryId>) -> Result<Vec<Arc<Message>>, String> {
     let Some(session) = source.load_if_written().map_err(|error| error.to_string())? else { return Ok(Vec::new()) };
     let path = |leaf: Option<&EntryId>| -> Vec<(EntryId, Message)> {

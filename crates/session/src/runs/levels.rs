@@ -1,13 +1,13 @@
-//! Thinking levels that a model does not take: the user is told once which one is asked for instead.
+//! Thinking levels that a model does not support: the user is notified once of the level that is used instead.
 
 use crate::actor::{Actor, Models};
 use crate::event::SessionEvent;
 
-/// Pairs of a model and a level that are remembered.
+/// Maximum remembered pairs of a model and a level.
 const MAX_TOLD: usize = 64;
 
 impl Actor {
-    /// Says once for each model and level when another level than the chosen one is asked for.
+    /// Notifies the user, once per model and level, if a level other than the chosen one is used.
     pub(crate) async fn tell_of_level(&mut self) {
         let Models { current, thinking } = &self.models;
         let Some(instead) = current.effort_instead_of(*thinking) else { return };

@@ -1,4 +1,4 @@
-//! When the actor keeps its conversation within the model's window: by hand, before a request, after a run, when idle.
+//! Keeps the conversation within the model's context window: on request, before a request, after a run, when idle.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use crate::retry::RetryPolicy;
 use crate::spending::BreakCause;
 use crate::{Command, GoToError};
 
-/// How often one prompt is saved from a context that is too long.
+/// How often one prompt may be recovered from a context overflow.
 pub(crate) const MOST_RECOVERIES: u32 = 3;
-/// Said to a model whose conversation was shortened in the middle of its work.
+/// The message to a model whose conversation was compacted during its work.
 const GO_ON: &str = include_str!("go_on.md");
 
-/// What becomes of a prompt.
+/// The result of a recovery.
 pub(crate) enum Recovered {
     /// The run goes on with these messages.
     GoOn(Vec<Arc<Message>>),
@@ -40,7 +40,7 @@ impl Recovered {
     }
 }
 
-/// Looks at the size of every request before it is sent.
+/// Checks the size of every request before it is sent.
 pub(crate) struct Watch<'a> {
     pub upkeep: &'a mut Compactor,
     pub model: &'a Arc<Model>,
@@ -66,7 +66,7 @@ impl Watch<'_> {
         if !self.upkeep.options.settings.mid_turn || !self.upkeep.is_full(&session, transcript) {
             return Ok(());
         }
-        // A larger model cannot be taken in the middle of a run; an overflow will end it, and then it can.
+        // A larger model cannot be selected during a run; an overflow will end the run, and then it can.
         if self.upkeep.promotion(self.model).is_some() {
             return Ok(());
         }
@@ -99,7 +99,7 @@ fn not_summarized(failure: CompactionFailure) -> GoToError {
     }
 }
 
-/// What the summaries have cost.
+/// Accounts for the cost of the summaries.
 fn count_spent(upkeep: &mut Compactor, control: &Control) {
     upkeep.take_spent().iter().for_each(|answer| control.spent_beside("compaction", answer));
 }
@@ -109,7 +109,7 @@ fn go_on() -> Arc<Message> {
 }
 
 impl Actor {
-    /// What the user asked for. The run that went on has been aborted.
+    /// Compacts on request of the user. The running prompt was already aborted.
     pub(crate) async fn compact(
         &mut self,
         instructions: Option<String>,
@@ -135,13 +135,13 @@ impl Actor {
         let control = self.control.clone();
         let cancel = control.begin();
         let done = inbox.hearing(&control, Box::pin(self.keep_up(wanted, &cancel))).await;
-        // Who compacts by hand is told by the answer; a full disk is told by the next prompt as well.
+        // The reply reports failures of the compaction; a full disk is also reported by the next prompt.
         let _ = self.control.recorder().sync();
         self.publish(false);
         done
     }
 
-    /// What shortens the conversation, the conversation, and what is around them.
+    /// Borrows the compactor, the conversation and the session interface.
     fn at_work(&mut self, cancel: &CancellationToken) -> (CompactingSession, &mut Compactor, &mut Transcript) {
         let session = CompactingSession {
             control: self.control.clone(),
@@ -167,7 +167,7 @@ impl Actor {
         done
     }
 
-    /// The next command. A session that nobody talks to for long enough is compacted meanwhile, where that is wished.
+    /// The next command. If the setting is on, a session that gets no command for long enough is compacted meanwhile.
     pub(crate) async fn next_command(&mut self, inbox: &mut Inbox) -> Option<Command> {
         if let Some(idle) = self.upkeep.options.settings.idle
             && self.upkeep.is_automatic()
@@ -180,19 +180,19 @@ impl Actor {
                 () = tokio::time::sleep(idle.timeout) => {}
             }
             let wanted = CompactionRequest { reason: CompactionReason::Idle, instructions: None, will_retry: false };
-            // Told by its event; nobody waits for it.
+            // The result is reported by its event.
             let _ = self.compact_now(wanted, inbox).await;
         }
         inbox.next().await
     }
 
-    /// Tokens of the next request.
+    /// The estimated tokens of the next request.
     fn tokens(&mut self) -> u64 {
         let (session, upkeep, transcript) = self.at_work(&CancellationToken::new());
         upkeep.tokens(&session, transcript)
     }
 
-    /// What the user asked for.
+    /// Writes a handoff document on request of the user.
     pub(crate) async fn hand_off(&mut self, focus: Option<String>, inbox: &mut Inbox) -> Result<String, String> {
         let control = self.control.clone();
         let cancel = control.begin();
@@ -232,7 +232,7 @@ impl Actor {
         done.map_err(|failure| failure.told())
     }
 
-    /// Goes on from another entry, with what is to be told of the branch that is left.
+    /// Moves to another entry, with a note about the branch that is left.
     pub(crate) async fn go_to(
         &mut self,
         leaf: Option<EntryId>,
@@ -268,7 +268,7 @@ impl Actor {
         Ok(())
     }
 
-    /// What is to be told of the branch that is left, if anything.
+    /// The summary or note about the branch that is left, if there is to be one.
     async fn branch_note(
         &mut self,
         leaf: Option<&EntryId>,
@@ -285,7 +285,7 @@ impl Actor {
         match self.summed_up(leaf, None, inbox).await {
             Err(failure @ CompactionFailure::Aborted) => Err(not_summarized(failure)),
             Err(failure) => {
-                // Nobody asked for it this time, so it keeps nobody from going.
+                // The summary was automatic, so its failure does not prevent the move.
                 let text = format!("the branch was left without a summary: {}", failure.told());
                 self.tell(SessionEvent::Notice { source: "tree", text }).await;
                 Ok(None)
@@ -294,7 +294,7 @@ impl Actor {
         }
     }
 
-    /// Sums up the branch that is left, while commands go on being heard.
+    /// Summarizes the branch that is left, and keeps handling commands meanwhile.
     async fn summed_up(
         &mut self,
         target: Option<&EntryId>,
@@ -321,7 +321,7 @@ impl Actor {
         done
     }
 
-    /// What the end of a run asks for.
+    /// The compaction that the end of a run calls for, if any.
     pub(crate) fn need(&mut self, end: &RunEnd, cancel: &CancellationToken) -> Option<CompactionReason> {
         match end {
             RunEnd::Failed(error) if error.kind == ErrorKind::ContextOverflow => Some(CompactionReason::Overflow),
@@ -334,13 +334,13 @@ impl Actor {
         }
     }
 
-    /// Whether the last answer ended for want of room.
+    /// Whether the last answer was cut off because the context was full.
     fn is_cut_off(&self) -> bool {
         let last = self.transcript.messages().last().and_then(|message| message.as_assistant());
         last.is_some_and(|answer| answer.stop_reason == StopReason::Length)
     }
 
-    /// Whether the prompt is gone on with afterwards, if all goes well.
+    /// Whether the prompt continues after a successful compaction.
     pub(crate) fn goes_on_after(&self, need: CompactionReason) -> bool {
         match need {
             CompactionReason::Overflow | CompactionReason::Incomplete => true,
@@ -348,8 +348,8 @@ impl Actor {
         }
     }
 
-    /// Whether the prompt is gone on with afterwards, as far as can be known before it is tried: a short conversation
-    /// has nothing that could be left out.
+    /// Whether the prompt can continue after a compaction, as far as is known before it: a short conversation has nothing
+    /// to leave out.
     pub(crate) fn may_go_on_after(&mut self, need: CompactionReason, cancel: &CancellationToken) -> bool {
         if !self.goes_on_after(need) {
             return false;
@@ -365,14 +365,14 @@ impl Actor {
         upkeep.may_shorten(&session, transcript)
     }
 
-    /// An answer without a word ends nothing.
+    /// Whether the last answer has no text, and so does not finish the prompt.
     fn is_unfinished(&self) -> bool {
         let last = self.transcript.messages().iter().rev().find_map(|message| message.as_assistant());
         let silent = |answer: &AssistantMessage| answer.text().trim().is_empty();
         self.upkeep.options.settings.auto_continue && last.is_some_and(silent)
     }
 
-    /// Makes room: by a larger model, else by a compaction.
+    /// Makes room by switching to a larger model, or else by a compaction.
     pub(crate) async fn recover(&mut self, need: CompactionReason, cancel: &CancellationToken) -> Recovered {
         let before = (self.transcript.clone(), self.control.recorder().leaf());
         match need {
@@ -387,13 +387,13 @@ impl Actor {
         let go_on_afterwards = self.goes_on_after(need);
         let wanted = CompactionRequest { reason: need, instructions: None, will_retry };
         let is_on = self.control.compacts() && self.upkeep.is_automatic();
-        // An answer that was cut off says why by itself: that nothing could be left out adds nothing.
+        // No compaction is tried for a cut-off answer if nothing can be left out: its failure would add no information.
         let done = match is_on && (need != CompactionReason::Incomplete || self.may_shorten(cancel)) {
             true => self.keep_up(wanted, cancel).await.is_ok(),
             false => false,
         };
         if !done {
-            // What was taken back stands where it stood.
+            // Restore the answer that was taken back.
             let (transcript, leaf) = before;
             self.transcript = transcript;
             if need == CompactionReason::Incomplete {
@@ -408,7 +408,7 @@ impl Actor {
         }
     }
 
-    /// The answer stays in the file, on a branch of its own.
+    /// Removes the last answer from the conversation. In the file it stays on a branch of its own.
     fn take_back_answer(&mut self) {
         let parent = self.control.recorder().before_last_message();
         if let Some(parent) = parent {
@@ -425,7 +425,7 @@ impl Actor {
         }
     }
 
-    /// Goes over to the larger model that the current one names, or to the next larger one where there is no choice.
+    /// Switches to the larger model that the current one names, or else to the next larger one.
     async fn promote(&mut self, need: CompactionReason) -> bool {
         let Some(larger) = self.larger_model(need) else { return false };
         let text = format!(

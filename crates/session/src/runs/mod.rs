@@ -1,4 +1,4 @@
-//! What belongs to the runs of the actor: their limits, their retries, their end, and the upkeep of the conversation between requests.
+//! The parts of the actor's runs: limits, retries, ends, and maintenance of the conversation between requests.
 
 pub(crate) mod aside;
 pub(crate) mod compacting;

@@ -1,7 +1,7 @@
-//! Pictures of prompts, made fit to be sent, whichever front end took them in.
+//! Converts the images of prompts so that providers accept them, for all front ends.
 //!
-//! A picture that a provider refuses would stay in the conversation and spoil every later request. What cannot be
-//! prepared is left out, and both the user and the model are told.
+//! An image that a provider refuses would stay in the conversation and make every later request fail. An image that cannot
+//! be converted is left out, and both the user and the model are notified.
 
 use omp_pictures::{PictureLimits, prepare_encoded};
 use omp_types::{Content, ImageContent};
@@ -9,7 +9,7 @@ use omp_types::{Content, ImageContent};
 use crate::control::Control;
 use crate::{Command, Prompt};
 
-/// The command with its pictures prepared.
+/// Converts the images of a command.
 pub(crate) async fn prepared(command: Command, control: &Control) -> Command {
     match command {
         Command::Prompt(prompt) => Command::Prompt(with_pictures(prompt, control).await),
@@ -24,7 +24,7 @@ async fn with_pictures(mut prompt: Prompt, control: &Control) -> Prompt {
         return prompt;
     }
     let original = prompt.content.clone();
-    // A large picture takes a good part of a second.
+    // Converting a large image takes a good part of a second.
     let Ok((content, notes)) = tokio::task::spawn_blocking(move || prepare_all(original)).await else { return prompt };
     notes.into_iter().for_each(|note| control.tell(note));
     prompt.content = content;

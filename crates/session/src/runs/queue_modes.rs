@@ -1,4 +1,4 @@
-//! How messages sent during a run are taken, as the user has set it.
+//! The settings for how messages sent during a run are delivered.
 
 use omp_agent::{InterruptMode, QueueMode, Queues};
 use omp_config::Settings;

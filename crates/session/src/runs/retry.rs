@@ -1,4 +1,4 @@
-//! When a failed answer is asked for again, and how long to wait before.
+//! Decides whether a failed request is retried, and after what delay.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::settings::SETTINGS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Whether a session starts with retries; they can be switched while it runs.
+    /// The initial state of automatic retries; it can be changed while the session runs.
     pub enabled: bool,
     /// Retries after the first try.
     pub max_retries: u32,
     pub base_delay: Duration,
-    /// A server that asks for more patience than this is not waited for.
+    /// If a server asks for a longer delay than this, the failure is final.
     pub max_delay: Duration,
-    /// Whether the wait takes place. Where no server answers there is nothing to wait for; it is only told.
+    /// Whether to actually wait. Without a real server the delay is only reported.
     pub waits: bool,
 }
 
@@ -39,7 +39,7 @@ impl RetryPolicy {
         }
     }
 
-    /// How long to wait before retry number `attempt` (from 1), or `None` when the failure stands.
+    /// The delay before retry number `attempt` (from 1), or `None` if the failure is final.
     pub fn delay(&self, error: &ModelError, attempt: u32) -> Option<Duration> {
         if attempt > self.max_retries || !error.kind.retryable() {
             return None;
@@ -52,33 +52,33 @@ impl RetryPolicy {
     }
 }
 
-/// Up to a quarter less, so that many clients do not come back at the same moment.
+/// Reduces the delay by up to a quarter, so that many clients do not retry at the same moment.
 fn with_jitter(delay: Duration) -> Duration {
     let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.subsec_nanos());
     delay.mul_f64(1.0 - f64::from(nanos % 1000) / 4000.0)
 }
 
-/// What was told of the retries of a run. A server that is gone gives the same reason every time: it is told once in short,
-/// and in full when the run has failed.
+/// The retry reasons already shown in a run. An unreachable server gives the same reason every time: it is shown once in
+/// short, and in full when the run has failed.
 #[derive(Clone, Debug, Default)]
 pub struct ToldRetries {
     last: Option<String>,
 }
 
 impl ToldRetries {
-    /// A reason in one line, without its hint.
+    /// The reason in one line, without its hint.
     pub fn short(reason: &str) -> &str {
         reason.lines().next().unwrap_or_default().trim_end_matches(['.', ' '])
     }
 
-    /// The reason in short, unless it is that of the retry before.
+    /// The short reason, unless it is the same as for the previous retry.
     pub fn news<'a>(&mut self, reason: &'a str) -> Option<&'a str> {
         let short = Self::short(reason);
         let is_new = self.last.replace(short.to_owned()).as_deref() != Some(short);
         is_new.then_some(short)
     }
 
-    /// The retries are over; the next one is told anew.
+    /// The retries are over; the next one shows its reason again.
     pub fn over(&mut self) {
         self.last = None;
     }

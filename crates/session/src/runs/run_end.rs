@@ -1,4 +1,4 @@
-//! The end of a prompt, which front ends wait for: every run ends in exactly one terminal `AgentEnd`, whatever happened.
+//! The end of a prompt: every run ends in exactly one terminal `AgentEnd`, whatever happened.
 
 use std::any::Any;
 
@@ -8,9 +8,9 @@ use crate::actor::Actor;
 use crate::event::SessionEvent;
 
 impl Actor {
-    /// Tells the terminal end of a run that has not told it: one that was to be tried again and was not (the wait was
-    /// cancelled, the compaction failed), or one that panicked. A run of its own, so that each `AgentStart` has its
-    /// `AgentEnd`.
+    /// Sends the terminal end for a run that has not sent it: one whose announced retry did not happen (the wait was
+    /// cancelled, the compaction failed), or one that panicked. It is sent as a run of its own, so that each `AgentStart`
+    /// has its `AgentEnd`.
     pub(crate) async fn end_run(&self) {
         let told = self.control.outlet.run_told();
         if told.over {
@@ -24,7 +24,7 @@ impl Actor {
     }
 }
 
-/// A bug in omp ends the prompt, not the session.
+/// A panic ends the prompt, not the session.
 pub(crate) fn after_panic(panic: &(dyn Any + Send)) -> RunEnd {
     let what = panic.downcast_ref::<&str>().copied();
     let what = what.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown panic");
@@ -33,10 +33,10 @@ pub(crate) fn after_panic(panic: &(dyn Any + Send)) -> RunEnd {
     ))
 }
 
-/// What became of the retries.
+/// The event that reports the result of the retries.
 pub(crate) fn of_retries(end: &RunEnd, attempt: u32, given_up: bool) -> SessionEvent {
     let final_error = match end {
-        // In these words clients know it.
+        // Clients match this exact text.
         _ if given_up => Some("Retry cancelled".to_owned()),
         RunEnd::Failed(error) => Some(error.message.clone()),
         _ => None,

@@ -1,4 +1,4 @@
-//! What the user has asked for beyond the next answer: a tool that must be called, a service tier, a prompt said again.
+//! Requests of the user that outlast the next answer: a forced tool, a service tier, a repeated prompt.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use omp_types::{Message, ServiceTier, Terms};
 use crate::features::EndReason;
 use crate::prepared::{Preparations, Prompt};
 
-/// A prompt is never said more often than this, whatever was asked for.
+/// Maximum repetitions of a prompt, whatever was requested.
 pub const MOST_REPEATS: u32 = 1000;
-/// A prompt is not repeated for longer than this.
+/// Maximum time for which a prompt is repeated.
 pub const LONGEST_REPEAT: Duration = Duration::from_secs(24 * 3600);
 
-/// How often, or how long, a prompt is said.
+/// A limit on the repetition of a prompt, by count or by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatLimit {
     Times(u32),
@@ -32,9 +32,9 @@ pub(crate) struct Standing {
 
 #[derive(Debug)]
 struct Repeat {
-    /// The prompt, once it was said for the first time.
+    /// The prompt, once it was sent for the first time.
     prompt: Option<Prompt>,
-    /// How often it may still be said.
+    /// Remaining repetitions.
     left: u32,
     until: Instant,
 }
@@ -60,7 +60,7 @@ impl Standing {
         Terms { tool: self.tool.clone(), tier: self.tier }
     }
 
-    /// The next prompt that is said is the one that is said again and again.
+    /// Makes the next prompt the one that is repeated.
     pub fn repeat(&mut self, limit: Option<RepeatLimit>, now: Instant) {
         let (times, time) = match limit {
             None => {
@@ -77,7 +77,7 @@ impl Standing {
         self.repeat.is_some()
     }
 
-    /// A prompt begins.
+    /// A prompt starts.
     pub fn said(&mut self, messages: &[Arc<Message>]) {
         let user = messages.iter().rev().find_map(|message| match &**message {
             Message::User(user) => Some((message, &user.content)),
@@ -89,19 +89,19 @@ impl Standing {
         }
     }
 
-    /// A prompt is done with. One that is still to be said stays.
+    /// A prompt has ended. A repetition whose prompt was not sent yet is kept.
     pub fn ended(&mut self) {
         self.repeat.take_if(|repeat| repeat.prompt.is_some());
     }
 
-    /// The prompt again, unless it was said often enough.
+    /// The prompt to repeat, unless its limit is reached.
     pub fn again(&self, now: Instant) -> Option<&Prompt> {
         let repeat = self.repeat.as_ref()?;
         let over = repeat.left == 0 || now >= repeat.until;
         repeat.prompt.as_ref().filter(|_| !over)
     }
 
-    /// Its message, to be delivered once more.
+    /// The message of the prompt, to be delivered once more.
     pub fn say_again(&mut self, now: Instant) -> Option<Arc<Message>> {
         let prompt = self.again(now)?.clone();
         Some(self.prepared.message(&prompt))
@@ -118,7 +118,7 @@ mod tests {
         vec![Arc::new(Message::User(UserMessage::text(text)))]
     }
 
-    /// How often a prompt is said in all.
+    /// How often a prompt is sent in total.
     fn said(limit: RepeatLimit) -> u32 {
         let (mut standing, now) = (Standing::default(), Instant::now());
         standing.repeat(Some(limit), now);

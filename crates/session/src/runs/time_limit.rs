@@ -1,23 +1,23 @@
-//! How long a run may take as a whole: every front end stops it in the same way and says the same.
+//! The time limit of a whole run, which every front end enforces and reports in the same way.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Begins when it is made.
+/// The time starts when this is created.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeLimit(Option<Instant>);
 
 impl TimeLimit {
-    /// What the user is told.
+    /// The message for the user.
     pub const REACHED: &str = "the time limit of --max-time is reached";
 
     pub fn begin(time: Option<Duration>) -> Self {
-        // A time beyond what the clock can say never comes.
+        // A time that the clock cannot represent means no limit.
         Self(time.and_then(|time| Instant::now().checked_add(time)))
     }
 
-    /// Waits until the time is up; for ever when there is no limit.
+    /// Waits until the time is up; forever if there is no limit.
     pub async fn reached(self) {
         match self.0 {
             Some(end) => tokio::time::sleep_until(end).await,

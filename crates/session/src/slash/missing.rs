@@ -1,6 +1,6 @@
-//! Commands that other versions have and this one has not, and those that only a terminal has: told by name.
+//! Commands that other versions have and this one does not, and commands that only the terminal application has.
 
-/// With what to do instead.
+/// Names, each with what to do instead.
 pub const MISSING: &[(&str, &str)] = &[
     ("add-dir", "there is one workspace; start omp in a folder above both, or name files by their whole path"),
     ("advisor", "there is no advisor; `/btw` asks a side question"),
@@ -42,5 +42,5 @@ pub const MISSING: &[(&str, &str)] = &[
     ("vision", "`/model` takes a model that reads images"),
 ];
 
-/// Commands of the terminal application alone.
+/// Commands that only the terminal application has.
 pub const TERMINAL_ONLY: &[&str] = &["exit", "hotkeys", "quit", "theme", "thinking"];

@@ -1,4 +1,4 @@
-//! Commands that a person types with a slash: one registry for every mode.
+//! Slash commands: one registry for every mode.
 
 mod missing;
 mod obey;
@@ -13,14 +13,14 @@ use crate::{Prompt, Session, Wish};
 pub use missing::{MISSING as MISSING_COMMANDS, TERMINAL_ONLY};
 pub use obey::{Attached, CalledCommand, Obeyed, TypedPrompt};
 
-/// What is longer was pasted: a skill that is named in it is none that the user calls.
+/// Longer text was pasted, so a skill mentioned in it is not called.
 const LONGEST_WITH_MENTION: usize = 16 << 10;
 
 const AS_MESSAGE: &str = "hint: to send it to the model, put a word before it";
 
-/// One command. What it needs besides the session are its fields.
+/// One command. Its fields hold what it needs besides the session.
 pub trait SlashCommand: Send + Sync {
-    /// Without the slash.
+    /// The name without the slash.
     fn name(&self) -> &str;
 
     fn aliases(&self) -> &[&str] {
@@ -39,27 +39,29 @@ pub trait SlashCommand: Send + Sync {
         CommandSource::Builtin
     }
 
-    /// Whether a prompt comes of it, which files and piped text can go with: a builtin says so by what may follow its name.
+    /// Whether the command produces a prompt, to which files and piped text can be attached. A builtin does if its
+    /// argument hint contains `prompt`.
     fn takes_attachments(&self) -> bool {
         self.source() != CommandSource::Builtin || self.arguments().is_some_and(|hint| hint.contains("prompt"))
     }
 
-    /// Whether another session takes the place of this one, which not every front end can do.
+    /// Whether the command replaces the session by another one, which not every front end supports.
     fn switches_session(&self) -> bool {
         false
     }
 
-    /// Whether it takes as long as an answer of a model. A front end goes on with other things meanwhile.
+    /// Whether the command takes as long as an answer of a model. A front end does other work meanwhile.
     fn takes_long(&self) -> bool {
         false
     }
 
-    /// Whether it may put a question. A front end that waits for a command before it reads an answer lets it run beside.
+    /// Whether the command may ask a question. A front end that waits for commands before it reads answers runs it
+    /// concurrently.
     fn asks(&self) -> bool {
         false
     }
 
-    /// A problem is a sentence for the user.
+    /// An error is a sentence for the user.
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>>;
 }
 
@@ -69,7 +71,7 @@ pub enum CommandSource {
     Builtin,
     /// `/skill:name`
     Skill,
-    /// A file of the user's or of the project's.
+    /// A file of the user or of the project.
     File,
 }
 
@@ -83,29 +85,29 @@ impl CommandSource {
     }
 }
 
-/// What comes of a command. Front ends get it as [`Obeyed`].
+/// The result of a command. Front ends get it as [`Obeyed`].
 #[derive(Clone, Debug)]
 pub enum SlashReply {
-    /// Shown to the user; the model is not asked.
+    /// Shown to the user; no request is made.
     Text(String),
-    /// Put on the clipboard where somebody sits at a terminal, shown like [`SlashReply::Text`] elsewhere.
+    /// Copied to the clipboard at a terminal, shown like [`SlashReply::Text`] elsewhere.
     Copy(String),
-    /// Sent to the model in place of what was typed.
+    /// Sent to the model instead of the typed text.
     Prompt(Prompt),
-    /// What was said last is asked again: [`crate::Command::Retry`].
+    /// Requests an answer again: [`crate::Command::Retry`].
     Retry,
-    /// The front end goes on with the session that its host makes of this, and lets go of the old one: before, where
-    /// that is [`Wish::Move`].
+    /// The front end continues with the session that its host makes of this, and closes the old one; for [`Wish::Move`] the
+    /// old one is closed first.
     Switch(Wish),
 }
 
-/// What a typed text asks for.
+/// What a typed text means.
 #[derive(Clone)]
 pub enum Called {
     Command(CalledCommand),
-    /// Looks like a command and cannot be obeyed; a sentence for the user. The model is not asked.
+    /// Looks like a command but cannot be run; a sentence for the user. No request is made.
     Refused(String),
-    /// For the model.
+    /// A message for the model.
     Message,
 }
 
@@ -124,11 +126,11 @@ impl SlashCommands {
         self.commands.iter()
     }
 
-    /// What a typed text asks for. `own` are names of commands that the front end obeys itself: they come here only when
-    /// what follows them was wrong.
+    /// Interprets a typed text. `own` are names of commands that the front end handles itself: they get here only if their
+    /// arguments were wrong.
     ///
-    /// A text is meant as a command when its first word is a slash and a name: letters, digits, `-`, `_` and `:`, with a
-    /// letter first. A path has another slash or a dot in it, or is there: `/usr/bin/env`, `/tmp`.
+    /// A text is a command if its first word is a slash and a name: letters, digits, `-`, `_` and `:`, with a letter first.
+    /// A word with another slash or a dot, or that exists as a file, is a path: `/usr/bin/env`, `/tmp`.
     pub fn read(&self, text: &str, own: &[&str]) -> Called {
         match self.find(text) {
             Some((command, arguments)) if !arguments.is_empty() && takes_nothing(&**command) => {
@@ -139,7 +141,7 @@ impl SlashCommands {
         }
     }
 
-    /// Why a text that calls no command is not sent to the model either.
+    /// Why a text that is not a command is not sent to the model either.
     fn refuse(&self, text: &str, own: &[&str]) -> Option<String> {
         let word = text.split_whitespace().next()?;
         if let Some(refused) = self.refuse_glued(word, own) {
@@ -172,7 +174,8 @@ impl SlashCommands {
         Some(format!("there is no command /{name}\nhint: {hint}\n{AS_MESSAGE}"))
     }
 
-    /// `/undo/redo`: a command with something behind it that is no path. Whoever means a file that is there gets it.
+    /// Refuses text such as `/undo/redo`: a command followed by something that is not a path. An existing file is not
+    /// refused.
     fn refuse_glued(&self, word: &str, own: &[&str]) -> Option<String> {
         let (first, rest) = word.strip_prefix('/')?.split_once('/')?;
         let is_known = |name: &str| own.contains(&name) || self.commands.iter().any(|it| answers_to(&**it, name));
@@ -184,13 +187,13 @@ impl SlashCommands {
         Some(format!("there is no command {word}\nhint: did you mean {meant}?\n{AS_MESSAGE}"))
     }
 
-    /// The command that a typed text calls, with its arguments. A skill can be named anywhere; then all of the text is its
-    /// argument.
+    /// The command that a typed text calls, with its arguments. A skill can be named anywhere; its argument is then the
+    /// whole text.
     pub fn find<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
         self.called(text).or_else(|| self.mentioned(text))
     }
 
-    /// `/name:rest` is `/name rest` where nothing has the whole word as its name.
+    /// Treats `/name:rest` as `/name rest` if no command has the whole word as its name.
     fn called<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
         let typed = text.trim_start().strip_prefix('/')?;
         let named = |name: &str| self.commands.iter().find(|command| answers_to(&***command, name));
@@ -203,7 +206,7 @@ impl SlashCommands {
         Some((command, arguments.trim()))
     }
 
-    /// The first skill that stands in the text as a word. Lines for the shell or for Python are none of ours.
+    /// The first skill named as a word in the text. Lines for the shell or for Python are skipped.
     fn mentioned<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
         let text = text.trim();
         if text.starts_with(['!', '$']) || text.len() > LONGEST_WITH_MENTION {

@@ -1,4 +1,4 @@
-//! What comes of something that was typed, for every front end: which command it calls, what is attached, what is to be done.
+//! Handles typed text for every front end: which command it calls, what is attached, and what the front end has to do.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::{Command, Prompt, Session, Wish};
 pub enum Obeyed {
     /// Send this to the session: [`Command::Prompt`] or [`Command::Retry`].
     Send(Command),
-    /// Show it to the user; the model is not asked.
+    /// Show it to the user; no request is made.
     Show(String),
-    /// Put it on the clipboard where somebody sits at a terminal, show it elsewhere.
+    /// Copy it to the clipboard at a terminal, show it elsewhere.
     Copy(String),
-    /// Go on with the session that the host makes of this.
+    /// Continue with the session that the host makes of this.
     Switch(Wish),
 }
 
-/// A prompt as a front end got it, which may call a command.
+/// A prompt as received by a front end, which may call a command.
 #[derive(Debug)]
 pub struct TypedPrompt {
     content: Vec<Content>,
@@ -42,7 +42,7 @@ pub struct CalledCommand {
     arguments: String,
 }
 
-/// What goes to the model around the prompt that a command makes. Other commands ignore it.
+/// Content to be sent with the prompt that a command makes. Other commands ignore it.
 #[derive(Clone, Debug, Default)]
 pub struct Attached {
     pub before: Vec<Content>,
@@ -50,7 +50,8 @@ pub struct Attached {
 }
 
 impl Session {
-    /// Runs the command that a prompt calls. A prompt that calls none is sent as it is. A problem is a sentence for the user.
+    /// Runs the command that a prompt calls. A prompt that calls none is sent unchanged. An error is a sentence for the
+    /// user.
     pub async fn obey(&self, typed: TypedPrompt) -> Result<Obeyed, String> {
         let Some(text) = typed.text() else { return Ok(typed.message()) };
         let called = match self.commands().read(&text, &[]) {
@@ -69,17 +70,17 @@ impl Session {
 }
 
 impl TypedPrompt {
-    /// The last text may call a command; what is attached stays where it is.
+    /// The last text block may call a command; attachments keep their position.
     pub fn last_text(content: Vec<Content>) -> Self {
         Self { content, takes: CommandText::Last, refuses_attachments: false }
     }
 
-    /// All texts together may call a command. Pictures go behind what the command makes of them.
+    /// All text blocks together may call a command. Images are placed after the resulting prompt.
     pub fn all_text(content: Vec<Content>) -> Self {
         Self { content, takes: CommandText::All, refuses_attachments: false }
     }
 
-    /// A command that cannot use what is attached fails instead of ignoring it.
+    /// Makes a command fail if it cannot use its attachments, instead of ignoring them.
     pub fn refusing_attachments(self) -> Self {
         Self { refuses_attachments: true, ..self }
     }
@@ -108,7 +109,7 @@ impl TypedPrompt {
         }
     }
 
-    /// For the model. A text that is attached before what was typed becomes one text with it.
+    /// A message for the model. Text attached before the typed text is joined with it.
     fn message(self) -> Obeyed {
         let mut content = self.content;
         if let (CommandText::Last, [Content::Text(attached), Content::Text(typed), ..]) = (self.takes, &content[..]) {
@@ -128,7 +129,7 @@ impl CalledCommand {
         &self.arguments
     }
 
-    /// A problem is a sentence for the user.
+    /// An error is a sentence for the user.
     pub async fn run(self, session: &Session, attached: Attached) -> Result<Obeyed, String> {
         Ok(match self.command.run(&self.arguments, session).await? {
             SlashReply::Text(text) => Obeyed::Show(text),

@@ -1,4 +1,4 @@
-//! What a session has taken so far, as it is shown.
+//! The spending of a session, as it is shown.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,48 +8,48 @@ use super::budget::BudgetLimits;
 use super::cause::{BreakCause, PrefixBreak};
 use super::estimate::Estimate;
 
-/// Turns that are kept one by one; older ones are in the sums only.
+/// Turns that are kept individually; older ones are only in the sums.
 pub const MOST_TURNS: usize = 50;
 
 /// Everything spent on a session, whether or not it became part of the conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
-    /// What earlier runs took, as far as the conversation tells of it, and everything since.
+    /// The usage of earlier runs, as far as the conversation records it, and of this one.
     pub session: Usage,
-    /// By the model, in the order in which they first answered.
+    /// Usage by model, in the order in which they first answered.
     pub models: Vec<ModelTally>,
     /// One for each prompt of this run that has been answered, oldest first; at most [`MOST_TURNS`].
     pub turns: VecDeque<TurnSpent>,
-    /// What was asked beside the conversation: titles, side questions.
+    /// Requests outside the conversation: titles, side questions.
     pub beside: BTreeMap<&'static str, Beside>,
-    /// Answers that rules took back. They are in the sums too.
+    /// Answers that rules took back. They are also in the sums.
     pub taken_back: Beside,
     pub breaks: BTreeMap<BreakCause, Broken>,
     /// The estimate for the newest request.
     pub estimate: Option<Estimate>,
-    /// What the session may take.
+    /// The limits of the session.
     pub limits: BudgetLimits,
-    /// What this run of the program may take, and what it took.
+    /// The limits of this run of the program, and its usage.
     pub run: (BudgetLimits, Usage),
 }
 
-/// From a prompt to the end of the work on it.
+/// The usage from a prompt to the end of its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnSpent {
-    /// Counted from 1.
+    /// Starts at 1.
     pub number: usize,
     pub answers: usize,
     pub usage: Usage,
 }
 
-/// Requests of one kind of which nothing is in the conversation.
+/// Requests of one kind that are not part of the conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Beside {
     pub requests: usize,
     pub usage: Usage,
 }
 
-/// What one cause has cost.
+/// The total cost of one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Broken {
     pub times: usize,
@@ -57,7 +57,7 @@ pub struct Broken {
     pub cost: f64,
 }
 
-/// A turn in one short line: tokens in and out, how much of the prompt came from a cache, what it cost.
+/// One line for a turn: tokens in and out, share of the prompt that came from a cache, cost.
 pub fn cost_line(usage: &Usage) -> String {
     let prompt = usage.prompt_tokens();
     let mut line = format!("{} in", short(prompt));
@@ -71,7 +71,7 @@ pub fn cost_line(usage: &Usage) -> String {
     line
 }
 
-/// How much of the prompts came from a cache.
+/// The share of the prompts that came from a cache.
 pub fn cached_percent(usage: &Usage) -> u64 {
     usage.cache_read.saturating_mul(100) / usage.prompt_tokens().max(1)
 }
@@ -86,7 +86,7 @@ fn short(tokens: u64) -> String {
 }
 
 impl Account {
-    /// Prefixes that broke although nobody wanted it.
+    /// The number of cache breaks that were not deliberate.
     pub fn unexpected_breaks(&self) -> usize {
         self.breaks.iter().filter(|(cause, _)| cause.is_unexpected()).map(|(_, broken)| broken.times).sum()
     }

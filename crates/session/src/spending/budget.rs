@@ -1,15 +1,15 @@
-//! How much may be spent: by a run of the program, and by a session.
+//! Spending limits of a run of the program and of a session.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use omp_types::Usage;
 
-/// `None` is no limit.
+/// `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetLimits {
-    /// Every token that a provider counts, cached ones too.
+    /// All tokens that a provider counts, including cached ones.
     pub max_tokens: Option<u64>,
-    /// In the currency of the prices, US dollars for every catalogue entry.
+    /// In the currency of the prices, which is US dollars for every catalogue entry.
     pub max_cost: Option<f64>,
 }
 
@@ -30,7 +30,7 @@ impl BudgetLimits {
         self.max_tokens.is_none() && self.max_cost.is_none()
     }
 
-    /// Both limits hold.
+    /// The stricter of both limits.
     #[must_use]
     pub fn tightened(self, other: Self) -> Self {
         let least = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
@@ -40,7 +40,7 @@ impl BudgetLimits {
         }
     }
 
-    /// Why a request must not be made. `next` is what its prompt takes.
+    /// Why a request must not be made. `next` is the usage of its prompt.
     fn refusal(&self, whose: Whose, used: &Usage, next: Next) -> Option<String> {
         let (name, hint) = (whose.name(), whose.hint());
         if let Some(most) = self.max_tokens
@@ -94,14 +94,14 @@ impl RunBudget {
     }
 }
 
-/// What the next request takes at least.
+/// The minimum usage of the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Next {
     pub tokens: u64,
     pub cost: f64,
 }
 
-/// Why no further request is made, if so.
+/// Why no further request may be made, if so.
 pub(super) fn refusal(run: &RunBudget, session: &BudgetLimits, spent: &Usage, next: Next) -> Option<String> {
     let of_run = { run.limits().refusal(Whose::Run, &run.used(), next) };
     of_run.or_else(|| session.refusal(Whose::Session, spent, next))

@@ -1,36 +1,36 @@
-//! Why a provider had to read again what it had read before.
+//! Reasons why a provider could not use its prompt cache.
 
 use std::fmt;
 
 use omp_types::{Prices, Usage};
 
-/// One cause for each way in which a request stops repeating the one before it.
+/// One cause for each way in which a request stops extending the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BreakCause {
     Compaction,
-    /// Old results were shortened.
+    /// Old tool results were shortened.
     Pruning,
-    /// Another model answers; caches are kept for each model.
+    /// Another model answered; caches are per model.
     ModelSwitch,
     ToolSet,
-    /// The provider keeps the conversation apart for each way of thinking.
+    /// The provider caches the conversation separately for each thinking setting.
     Thinking,
-    /// The answer had to call a certain tool, for which some providers keep the conversation apart.
+    /// The answer was forced to call a tool, for which some providers cache the conversation separately.
     ForcedTool,
     SystemPrompt,
-    /// The session went on from another entry of its file.
+    /// The session moved to another entry of its file.
     Moved,
     /// An exploration was replaced by its report.
     Rewind,
     /// A block that the provider refused was left out.
     Quarantine,
-    /// A rule took back what the model had said, and the request that was cut off for it is not in the cache.
+    /// A rule took back an answer, and the request that was cut off is not in the cache.
     RuleDiscard,
-    /// The pause was longer than the provider keeps a prompt.
+    /// The pause was longer than the lifetime of the provider's cache.
     Expired,
-    /// The provider should have had it and did not.
+    /// The provider should have had the prefix in its cache but did not.
     Eviction,
-    /// What was said before has changed, and nobody has said why.
+    /// Earlier messages have changed for an unknown reason.
     Unknown,
 }
 
@@ -55,7 +55,7 @@ impl BreakCause {
         }
     }
 
-    /// The name for people.
+    /// The name shown to users.
     pub fn words(self) -> &'static str {
         match self {
             Self::Compaction => "the conversation was compacted",
@@ -75,24 +75,24 @@ impl BreakCause {
         }
     }
 
-    /// Whether somebody, or omp for a reason, has done it on purpose.
+    /// Whether the user or omp did it on purpose.
     pub fn is_deliberate(self) -> bool {
         !self.is_unexpected() && self != Self::Expired
     }
 
-    /// Whether the user is warned: it costs money that nobody has decided to spend.
+    /// Whether the user is warned, because it costs money without a decision to spend it.
     pub fn is_unexpected(self) -> bool {
         matches!(self, Self::SystemPrompt | Self::Eviction | Self::Unknown)
     }
 }
 
-/// A prefix that broke.
+/// A prefix that was not read from the cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrefixBreak {
     pub cause: BreakCause,
-    /// Tokens that could have come from the cache and had to be read again.
+    /// Tokens that could have come from the cache and had to be processed again.
     pub tokens: u64,
-    /// What that cost more than reading them from the cache would have.
+    /// The extra cost compared to reading them from the cache.
     pub cost: f64,
 }
 

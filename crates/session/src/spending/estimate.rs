@@ -1,8 +1,8 @@
-//! What a request will take, told before it is sent.
+//! The estimated usage of a request, before it is sent.
 
 use omp_types::{Message, Model};
 
-/// Prompt tokens by part. Corrected by what the provider counted last, where it has counted.
+/// Prompt tokens by part, corrected by the provider's last count if there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     pub system: u64,
@@ -10,9 +10,9 @@ pub struct Estimate {
     pub user: u64,
     pub assistant: u64,
     pub tool_results: u64,
-    /// What the program has put into the conversation.
+    /// Messages that the program added to the conversation.
     pub custom: u64,
-    /// How much of it the provider should still have from the request before.
+    /// Tokens that should still be in the provider's cache from the previous request.
     pub cached: u64,
 }
 
@@ -21,7 +21,7 @@ impl Estimate {
         self.system + self.tools + self.user + self.assistant + self.tool_results + self.custom
     }
 
-    /// What reading the prompt costs with this model. The answer comes on top.
+    /// The cost of the prompt with this model, without the answer.
     pub fn cost(&self, model: &Model) -> f64 {
         let prices = &model.cost;
         let anew = if prices.cache_write > 0.0 { prices.cache_write } else { prices.input };

@@ -1,10 +1,10 @@
-//! The memory of cost: what a request will take, what it took, why a prompt cache was lost, and when to stop.
+//! Tracks spending: estimates requests, counts usage, explains lost prompt caches, and enforces limits.
 //!
-//! [`Spending::before`] is asked before every request and [`Spending::answered`] told of every answer. Between the two
-//! stands the comparison with the request before (`prefix`): what both begin with should come from the provider's cache,
-//! and where it does not, one cause is named. Who changes the conversation on purpose says so with [`Spending::expect`];
-//! [`Spending::expected_cached`] tells what of a request that is not made yet should be there.
-//! Requests beside the conversation are counted by [`Spending::beside`] and never compared.
+//! [`Spending::before`] is called before every request and [`Spending::answered`] for every answer. Between the two, the
+//! request is compared with the previous one (`prefix`): their common prefix should come from the provider's cache, and if
+//! it does not, one cause is named. Code that changes the conversation on purpose reports that with [`Spending::expect`];
+//! [`Spending::expected_cached`] returns how much of a future request should be cached. Requests outside the conversation
+//! are counted by [`Spending::beside`] and never compared.
 
 mod account;
 mod budget;
@@ -32,10 +32,10 @@ use prefix::{Fixed, Sent, Shared};
 
 /// Models whose last request is remembered.
 const MOST_MODELS: usize = 4;
-/// Shorter prompts are not kept by every provider, so nothing is said of them.
+/// Not every provider caches shorter prompts, so nothing is reported for them.
 const LEAST_CACHED: u64 = 4_096;
 
-/// What one answer took, and what it was expected to.
+/// The actual and the expected usage of one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
     pub message: Usage,
@@ -44,9 +44,9 @@ pub struct Spent {
     /// Since the beginning of the session, side questions and titles included.
     pub session: Usage,
     pub estimate: Estimate,
-    /// What reading the prompt was expected to cost.
+    /// The expected cost of the prompt.
     pub expected_cost: f64,
-    /// Prompt tokens that did come from the cache.
+    /// Prompt tokens that came from the cache.
     pub cached: u64,
     pub break_cause: Option<PrefixBreak>,
 }
@@ -65,10 +65,10 @@ pub(crate) struct Spending {
     sent: Vec<Sent>,
     pending: Option<Pending>,
     tally: Tally,
-    /// In this process.
+    /// The usage in this process.
     used: Usage,
     account: Account,
-    /// Prompts so far.
+    /// Number of prompts so far.
     turn: usize,
     run: Arc<RunBudget>,
     limits: BudgetLimits,
@@ -82,7 +82,7 @@ struct Pending {
 }
 
 impl Spending {
-    /// What earlier runs have taken.
+    /// Starts with the usage of earlier runs.
     pub fn after(history: &[Message]) -> Self {
         let mut spending = Self { tally: Tally::of(history), ..Self::default() };
         spending.settle();
@@ -94,14 +94,14 @@ impl Spending {
         self.settle();
     }
 
-    /// The user's own word: nothing else holds any more.
+    /// Replaces all limits, on behalf of the user.
     pub fn set_limits(&mut self, limits: BudgetLimits) {
         self.run.lift();
         self.limits = limits;
         self.settle();
     }
 
-    /// Everything asked in this process.
+    /// The usage of all requests in this process.
     pub fn used(&self) -> Usage {
         self.used
     }
@@ -114,12 +114,12 @@ impl Spending {
         self.turn += 1;
     }
 
-    /// The conversation will not go on from what was sent last, for this reason.
+    /// Announces that the next request will not extend the last one, and why.
     pub fn expect(&mut self, cause: BreakCause) {
         self.sent.iter_mut().for_each(|sent| sent.noted = Some(cause));
     }
 
-    /// Weighs the next request. The reason why it must not be made, if there is one.
+    /// Compares and estimates the next request. An error is the reason why it must not be made.
     pub fn before(&mut self, asked: &RequestParts, transcript: &Transcript, now: Instant) -> Result<(), String> {
         let messages = transcript.for_model();
         let Pending { sent, estimate, shared } = self.weigh(asked, &messages, now);
@@ -132,7 +132,7 @@ impl Spending {
         Ok(())
     }
 
-    /// What the provider should still have of a request that consists of this, in its own tokens.
+    /// How much of a request with these parts should be in the provider's cache, in the provider's own tokens.
     pub fn expected_cached(&mut self, asked: &RequestParts, messages: &[Arc<Message>], now: Instant) -> u64 {
         if self.sent.is_empty() {
             return self.cached_by_earlier_run(asked, messages, now).unwrap_or_default();
@@ -140,7 +140,8 @@ impl Spending {
         self.weigh(asked, messages, now).shared.cached
     }
 
-    /// What was asked before the session was taken up again went up to its last answer, as far as the conversation tells.
+    /// The cached tokens after a resume: the last request of the earlier run went up to its last answer, as far as the
+    /// conversation shows.
     fn cached_by_earlier_run(&mut self, asked: &RequestParts, messages: &[Arc<Message>], now: Instant) -> Option<u64> {
         let answered = messages.iter().rposition(|it| it.as_assistant().is_some_and(|answer| !answer.failed()))?;
         let answer = messages[answered].as_assistant()?;
@@ -155,7 +156,7 @@ impl Spending {
         Some(sent.shared_with(&next, messages, asked.cache).cached)
     }
 
-    /// Compares a request with those before it.
+    /// Compares a request with the previous ones.
     fn weigh(&mut self, asked: &RequestParts, messages: &[Arc<Message>], now: Instant) -> Pending {
         let (sent, estimate) = Sent::new(&mut self.fixed, asked, messages, self.sent.last(), now);
         let known = self.sent.iter().rfind(|known| known.is_of(&asked.model));
@@ -164,7 +165,7 @@ impl Spending {
                 let shared = known.shared_with(&sent, messages, asked.cache);
                 let switched = newest.is_some_and(|newest| !newest.is_of(&asked.model));
                 let cause = shared.cause.map(|cause| match cause {
-                    // It would not have expired had the other model not answered meanwhile.
+                    // The cache would not have expired if the other model had not answered meanwhile.
                     BreakCause::Expired if switched => BreakCause::ModelSwitch,
                     cause => cause,
                 });
@@ -181,12 +182,12 @@ impl Spending {
         Pending { sent, estimate, shared }
     }
 
-    /// Why nothing more may be asked beside the conversation.
+    /// Why no further request outside the conversation may be made.
     pub fn refusal(&self) -> Option<String> {
         budget::refusal(&self.run, &self.limits, &self.tally.usage, Next::default())
     }
 
-    /// An answer has come, whole or not. `None` when nobody knows of its request.
+    /// Counts an answer, complete or not. `None` if its request is unknown.
     pub fn answered(&mut self, answer: &AssistantMessage) -> Option<Spent> {
         self.count(answer);
         let turn = self.account.add_to_turn(self.turn, answer.usage);
@@ -212,14 +213,14 @@ impl Spending {
         Some(Spent { message: usage, turn, session, estimate, expected_cost, cached, break_cause })
     }
 
-    /// A rule took the newest answer back. What was sent stays; a provider that was cut off may not have kept it.
+    /// A rule took the newest answer back. The request is kept; a provider that was cut off may not have cached it.
     pub fn taken_back(&mut self, answer: Option<&AssistantMessage>) {
         self.expect(BreakCause::RuleDiscard);
         self.account.taken_back.requests += 1;
         self.account.taken_back.usage += answer.map(|answer| answer.usage).unwrap_or_default();
     }
 
-    /// A request beside the conversation was answered.
+    /// Counts an answer to a request outside the conversation.
     pub fn beside(&mut self, kind: &'static str, answer: &AssistantMessage) {
         self.count(answer);
         let beside = self.account.beside.entry(kind).or_default();
@@ -249,8 +250,8 @@ impl Spending {
     }
 }
 
-/// What became of the prefix: a cause that was known before, or a provider that has forgotten. `noted` is what was said
-/// of the request before.
+/// The cause of a broken prefix: one that was known before, or a cache eviction. `noted` is the announced cause for the
+/// previous request.
 fn broken(sent: &Sent, shared: Shared, noted: Option<BreakCause>, usage: &Usage) -> Option<PrefixBreak> {
     let prices = &sent.model.cost;
     if let Some(cause) = shared.cause {

@@ -1,8 +1,8 @@
-//! What the requests of a session have in common: a fingerprint for each message, made once.
+//! Compares the requests of a session by a fingerprint for each message, which is computed once.
 //!
-//! A request is compared with the last one of the same model, part by part and message by message. Fingerprints are
-//! taken over from the request before where a message is the very same one, so a request costs what its new messages
-//! cost. Messages are held weakly: a conversation that was left is not kept alive for this.
+//! A request is compared with the last one of the same model, part by part and message by message. Fingerprints of
+//! identical messages are reused from the previous request, so only new messages have to be hashed. Messages are held by
+//! weak references, so that an abandoned conversation is not kept in memory.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
@@ -17,10 +17,10 @@ use serde::Serialize;
 use super::cause::BreakCause;
 use super::estimate::{Estimate, scale};
 
-/// How far a provider's count may be from the estimate before it is taken for something else.
+/// A provider's count outside this range of the estimate is not used as a correction.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
-/// What a request consists of besides the conversation.
+/// The parts of a request apart from the conversation.
 #[derive(Clone)]
 pub struct RequestParts {
     pub model: Arc<Model>,
@@ -28,11 +28,11 @@ pub struct RequestParts {
     pub tools: Arc<[ToolSpec]>,
     pub thinking: ThinkingLevel,
     pub cache: CacheRetention,
-    /// Whether the answer has to call a certain tool.
+    /// Whether the answer is forced to call a tool.
     pub forced: bool,
 }
 
-/// What was sent last to one model.
+/// The last request sent to one model.
 pub(super) struct Sent {
     pub model: Arc<Model>,
     tools: Print,
@@ -41,11 +41,11 @@ pub(super) struct Sent {
     forced: bool,
     messages: Vec<MessagePrint>,
     at: Instant,
-    /// Why the conversation will not go on from here, where somebody has said so.
+    /// Why the next request will not extend this one, if announced.
     pub noted: Option<BreakCause>,
-    /// Prompt tokens as the provider counted them; 0 where it did not.
+    /// Prompt tokens counted by the provider; 0 if it did not.
     pub counted: u64,
-    /// Whether the provider has ever told of its cache.
+    /// Whether the provider has ever reported cache usage.
     pub caches: bool,
 }
 
@@ -57,24 +57,24 @@ pub(super) struct Print {
 
 #[derive(Clone)]
 struct MessagePrint {
-    /// Keeps the address from being used again, not the message.
+    /// Keeps the address from being reused without keeping the message alive.
     message: Weak<Message>,
     print: Print,
 }
 
-/// The fingerprints of what hardly ever changes.
+/// The fingerprints of the parts that rarely change.
 #[derive(Default)]
 pub(super) struct Fixed {
     system: Option<(Arc<str>, Print)>,
     tools: Option<(Arc<[ToolSpec]>, Print)>,
 }
 
-/// What a request shares with the last one of its model.
+/// The common prefix of a request and the last one of its model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shared {
-    /// What the provider should still have, in its own tokens.
+    /// Tokens that should still be in the provider's cache, in its own count.
     pub cached: u64,
-    /// What it could have had, had nothing broken.
+    /// Tokens that could have been cached if the prefix had not changed.
     pub possible: u64,
     pub cause: Option<BreakCause>,
 }
@@ -107,7 +107,7 @@ impl Fixed {
 }
 
 impl Sent {
-    /// `newest` is the request before, of whatever model: most messages are known from it.
+    /// `newest` is the previous request of any model, from which most fingerprints are reused.
     pub fn new(
         fixed: &mut Fixed,
         asked: &RequestParts,
@@ -144,7 +144,7 @@ impl Sent {
         self.model.provider == model.provider && self.model.id == model.id
     }
 
-    /// What the provider counts for a token of the estimate.
+    /// The provider's tokens per estimated token.
     pub fn factor(&self) -> f64 {
         let estimated = self.estimated();
         let factor = self.counted as f64 / estimated.max(1) as f64;
@@ -155,12 +155,12 @@ impl Sent {
         self.tools.tokens + self.system.tokens + self.messages.iter().map(|it| it.print.tokens).sum::<u64>()
     }
 
-    /// What the provider was given, in its own tokens.
+    /// The size of the request in the provider's own tokens.
     fn size(&self) -> u64 {
         if self.counted > 0 { self.counted } else { self.estimated() }
     }
 
-    /// How a later request of the same model goes on from this one.
+    /// Compares a later request of the same model with this one.
     pub fn shared_with(&self, later: &Sent, messages: &[Arc<Message>], cache: CacheRetention) -> Shared {
         let possible = self.size();
         let part = |tokens: u64| scale(tokens, self.factor());
@@ -199,7 +199,7 @@ impl MessagePrint {
     }
 }
 
-/// What of a message gets to the provider.
+/// The part of a message that is sent to the provider.
 #[derive(Serialize)]
 struct Written<'a> {
     role: &'a str,
@@ -218,7 +218,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// A message that says itself why it stands there.
+/// The cause that a message itself shows.
 fn told_by(message: &Arc<Message>) -> Option<BreakCause> {
     match &**message {
         Message::Custom(custom) => match custom.custom_type.as_str() {
@@ -231,7 +231,7 @@ fn told_by(message: &Arc<Message>) -> Option<BreakCause> {
     }
 }
 
-/// How long a prompt is kept after it was last used.
+/// How long the provider caches a prompt after its last use.
 pub(crate) fn lifetime(api: &Api, cache: CacheRetention) -> Duration {
     const MINUTE: u64 = 60;
     Duration::from_secs(match (api, cache) {
@@ -242,7 +242,7 @@ pub(crate) fn lifetime(api: &Api, cache: CacheRetention) -> Duration {
     })
 }
 
-/// Whether the provider keeps the conversation apart by how the model thinks and what it must call.
+/// Whether the provider caches separately by thinking setting and forced tool.
 fn splits_by_thinking(api: &Api) -> bool {
     matches!(api, Api::AnthropicMessages)
 }
@@ -260,7 +260,7 @@ fn hashed(value: &(impl Serialize + ?Sized)) -> u64 {
         }
     }
     let mut into = Into(DefaultHasher::new());
-    // Neither a hasher nor our types can fail; what could not be written whole would only look different.
+    // Neither the hasher nor our types can fail; a partial write would only change the hash.
     let _ = serde_json::to_writer(&mut into, value);
     into.0.finish()
 }

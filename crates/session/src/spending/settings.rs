@@ -1,4 +1,4 @@
-//! The settings that bound what a session may take.
+//! The settings for spending limits.
 
 use omp_config::Settings;
 use omp_types::{Setting, SettingKind};
@@ -26,14 +26,14 @@ pub const SPENDING_SETTINGS: &[Setting] = &[
 ];
 
 impl BudgetLimits {
-    /// What a session may take. A project may ask for less than the user allows, never for more.
+    /// The limits of a session. A project can lower the user's limits but not raise them.
     pub fn from_settings(settings: &Settings) -> Self {
         let user = Self { max_tokens: settings.user(MAX_TOKENS), max_cost: settings.user(MAX_COST) };
         let project = Self { max_tokens: settings.project(MAX_TOKENS), max_cost: settings.project(MAX_COST) };
         user.meant().tightened(project.meant())
     }
 
-    /// Zero is no limit, in settings.
+    /// In settings, zero means no limit.
     fn meant(self) -> Self {
         let Self { max_tokens, max_cost } = self;
         Self { max_tokens: max_tokens.filter(|most| *most > 0), max_cost: max_cost.filter(|most| *most > 0.0) }

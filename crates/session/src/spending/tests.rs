@@ -1,4 +1,4 @@
-//! The comparison of requests and the causes it names, without a session around them.
+//! Tests of the comparison of requests and of the causes it names, without a session.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn answer(read: u64, input: u64) -> AssistantMessage {
     answer
 }
 
-/// Two requests, the second one later; what was said to have broken.
+/// Sends two requests, the second one later, and checks the reported break.
 fn check(
     first: &RequestParts,
     second: &RequestParts,
@@ -119,7 +119,7 @@ fn who_changes_the_conversation_on_purpose_names_the_cause() {
         spending.before(&it, &transcript(&["a", "short"]), now).unwrap();
         let broken = spending.answered(&answer(0, 5000)).unwrap().break_cause.unwrap();
         assert_eq!(broken.cause, cause);
-        // What was said holds once.
+        // An announced cause applies once.
         spending.before(&it, &transcript(&["x"]), now).unwrap();
         let next = spending.answered(&answer(0, 5000)).unwrap().break_cause.unwrap();
         assert_eq!(next.cause, BreakCause::Unknown);
@@ -160,7 +160,7 @@ fn what_is_not_asked_yet_is_compared_all_the_same() {
     let other = RequestParts { model: Arc::new(Model { id: "other".into(), ..(*it.model).clone() }), ..it.clone() };
     assert_eq!(expected(&mut spending, &other, &["a", "b"], 1), 0);
     assert!((1..9000).contains(&expected(&mut spending, &it, &["x"], 1)));
-    // Looking changes nothing.
+    // Reading the expected cache changes nothing.
     spending.before(&it, &transcript(&["a", "b"]), now).unwrap();
     assert_eq!(spending.answered(&answer(9000, 10)).unwrap().break_cause, None);
 }

@@ -1,9 +1,9 @@
-//! Where a conversation can be taken up anew: before any message of the user, on whatever branch it stands.
+//! The points from which a conversation can be branched: before any message of the user, on any branch.
 
 use omp_store::{Entry, EntryBody, EntryId, LoadedSession};
 use omp_types::{Message, text_of};
 
-/// A message of the user, and what it answers.
+/// A message of the user, and the entry before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchPoint {
     pub entry: EntryId,

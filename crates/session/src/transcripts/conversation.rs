@@ -1,8 +1,8 @@
-//! A conversation as text to be read or kept elsewhere.
+//! Formats a conversation as text.
 
 use omp_types::{Message, text_of};
 
-/// What the user and the model said, each under a heading; `None` when nothing was said.
+/// The messages of the user and the model, each under a heading; `None` if there are none.
 pub fn conversation<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<String> {
     let said: Vec<String> = messages.into_iter().filter_map(said).collect();
     (!said.is_empty()).then(|| said.join("\n\n"))

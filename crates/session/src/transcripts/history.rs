@@ -1,4 +1,4 @@
-//! Makes an earlier conversation fit to be sent again: foreign roles become text, lost images say so.
+//! Prepares an earlier conversation to be sent again: foreign roles become text, lost images are replaced by a note.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) fn prepare(messages: Vec<Message>) -> impl Iterator<Item = Message> {
     })
 }
 
-/// Whether the last word is a question, or an answer that failed.
+/// Whether the last message is a question, or an answer that failed.
 pub(crate) fn is_unanswered(messages: &[Arc<Message>]) -> bool {
     let last = messages.iter().rev().find(|message| !matches!(***message, Message::Custom(_) | Message::Other(_)));
     match last.map(|message| &**message) {
@@ -27,7 +27,7 @@ pub(crate) fn is_unanswered(messages: &[Arc<Message>]) -> bool {
     }
 }
 
-/// A message as the model is told it.
+/// A message in the form in which the model gets it.
 pub(crate) fn told(message: &Arc<Message>) -> Arc<Message> {
     match &**message {
         Message::Other(other) => as_text(other).map_or_else(|| message.clone(), Arc::new),
@@ -44,7 +44,7 @@ fn content_of(message: &mut Message) -> Option<&mut Vec<Content>> {
     }
 }
 
-/// A reference that is still there after loading points to a blob that is gone; a provider would refuse it.
+/// An image reference that remains after loading points to a missing blob, which a provider would refuse.
 fn replace_lost_image(block: &mut Content) {
     if let Content::Image(image) = block
         && image.data.starts_with("blob:")
@@ -53,7 +53,7 @@ fn replace_lost_image(block: &mut Content) {
     }
 }
 
-/// Roles other programs write, as far as the model should know what they say.
+/// Messages with roles that other programs write, converted to text if the model needs them.
 fn as_text(other: &OtherMessage) -> Option<Message> {
     let field = |name: &str| other.value.get(name).and_then(Value::as_str).unwrap_or_default();
     if other.value.get("excludeFromContext").and_then(Value::as_bool) == Some(true) {

@@ -1,4 +1,4 @@
-//! What was said, read back: as text, as a tree, in numbers, and as it may be sent again.
+//! Reads conversations: as text, as a tree, as statistics, and in the form to be sent again.
 
 pub(crate) mod branch_points;
 pub(crate) mod conversation;

@@ -1,4 +1,4 @@
-//! A session in numbers, as RPC and `/session` tell it.
+//! Session statistics for RPC and `/session`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::spending::Account;
 
-/// Serialized as RPC clients know it.
+/// Serialized in the format of RPC clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStats {
@@ -25,7 +25,7 @@ pub struct SessionStats {
     pub premium_requests: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
-    /// What each model did; not part of the protocol.
+    /// Usage by model; not part of the protocol.
     #[serde(skip)]
     pub models: Vec<omp_types::ModelTally>,
 }
@@ -46,14 +46,14 @@ pub struct TokenStats {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
-    /// Tokens of the newest request that was answered.
+    /// Tokens of the newest answered request.
     pub tokens: u64,
     pub context_window: u64,
     #[serde(serialize_with = "whole_or_fraction")]
     pub percent: f64,
 }
 
-/// Counts a conversation. `context_window` is that of the model that would answer next, 0 where it is unknown.
+/// Counts a conversation. `context_window` is that of the model that would answer next, 0 if unknown.
 pub fn stats<'a>(
     session_id: &str,
     messages: impl IntoIterator<Item = &'a Message>,
@@ -84,8 +84,7 @@ pub fn stats<'a>(
 }
 
 impl SessionStats {
-    /// With everything that was spent, whether or not the conversation tells of it: titles, side questions, summaries,
-    /// branches that were left.
+    /// Includes all spending, also outside the conversation: titles, side questions, summaries, abandoned branches.
     pub fn with_spending(self, account: &Account) -> Self {
         Self {
             tokens: tokens(account.session),
@@ -113,7 +112,7 @@ fn context_usage(newest: Usage, context_window: u64) -> Option<ContextUsage> {
     (context_window > 0).then_some(ContextUsage { tokens, context_window, percent })
 }
 
-/// `0`, not `0.0`: a client may compare the text.
+/// Serializes `0` and not `0.0`, because a client may compare the text.
 fn whole_or_fraction<S: serde::Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if number.fract() == 0.0 && number.abs() < 1e15 {
         serializer.serialize_i64(*number as i64)

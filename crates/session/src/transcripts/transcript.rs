@@ -1,6 +1,7 @@
-//! Everything that was said on the way to where a session stands, also what the model is no longer told.
+//! All messages on the path to the current entry, including those that are no longer sent to the model.
 //!
-//! It is read from the file some messages at a time, as fast as they are taken: a long session is never in memory whole.
+//! They are read from the file in pages, as fast as the reader takes them, so that a long session is never in memory as a
+//! whole.
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use crate::recorder::Source;
 const PAGE: usize = 16;
 
 impl Session {
-    /// What a person sees of the conversation, in the order it was said. A session without a file has what it remembers.
-    /// Damaged entries are left out; opening the session has told of them.
+    /// The conversation as shown to a user, in order. For a session without a file these are the messages in memory.
+    /// Damaged entries are left out; they were reported when the session was opened.
     pub fn transcript(&self) -> mpsc::Receiver<Vec<Arc<Message>>> {
         let (pages, receiver) = mpsc::channel(1);
         let source = self.control.recorder().source();
@@ -34,10 +35,10 @@ impl Session {
     }
 }
 
-/// `false` when there is nothing to read from.
+/// `false` if there is no file to read from.
 fn read(source: &Source, pages: &mpsc::Sender<Vec<Arc<Message>>>) -> bool {
     let Ok(session) = source.load() else { return false };
-    // Before the first entry nothing was said.
+    // There are no messages before the first entry.
     let Some(leaf) = &source.leaf else { return true };
     let Some(transcript) = session.transcript(Some(leaf)) else { return false };
     for start in (0..transcript.len()).step_by(PAGE) {

@@ -1,8 +1,8 @@
-//! The entries of a session's file as a tree a person can read: who said what, where it branches, where the session is.
+//! The entries of a session's file as a readable tree: the authors, the branches and the current position.
 
 use omp_store::{EntryId, LoadedSession, OpenError, TreeFilter, shown};
 
-/// Characters of a text that are shown.
+/// Maximum characters of a shown text.
 const SHOWN: usize = 80;
 
 /// Why there is no tree.
@@ -14,33 +14,34 @@ pub enum TreeError {
     Open(#[from] OpenError),
 }
 
-/// An entry that somebody may want to go to.
+/// An entry that the user may move to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeNode {
     pub id: EntryId,
-    /// The entry it follows, shown or not.
+    /// The entry it follows, whether that is shown or not.
     pub parent: Option<EntryId>,
-    /// Position of the nearest node above it among those that are shown.
+    /// Index of the nearest shown ancestor.
     pub above: Option<usize>,
-    /// How many branches lead here.
+    /// The number of branches on the path to this node.
     pub depth: usize,
-    /// Whether it is part of the conversation as it stands.
+    /// Whether it is part of the current conversation.
     pub active: bool,
     pub label: Option<String>,
     /// `user`, `assistant`, or the kind of the entry.
     pub who: String,
-    /// The beginning of what it says.
+    /// The beginning of its text.
     pub text: String,
 }
 
 impl TreeNode {
-    /// Whether the session goes on before this entry rather than behind it: what a person said is said anew.
+    /// Whether selecting this entry moves the session before it rather than after it, so that the user can rephrase the
+    /// message.
     pub fn is_said_anew(&self) -> bool {
         matches!(self.who.as_str(), "user" | "custom_message")
     }
 }
 
-/// Each branch stands below where it begins, in the order of the file.
+/// Each branch is listed below the entry where it begins, in the order of the file.
 pub(crate) fn tree(session: &LoadedSession, leaf: Option<&EntryId>) -> Vec<TreeNode> {
     tree_of(&session.tree(leaf), TreeFilter::Said)
 }
@@ -54,9 +55,9 @@ pub(crate) fn tree_of(entries: &[omp_store::EntryNode], filter: TreeFilter) -> V
         row.parent.map_or(&mut roots, |parent| &mut children[parent]).push(position);
     }
     let mut nodes: Vec<TreeNode> = Vec::with_capacity(rows.len());
-    // Where the rows stand among the nodes, which are in another order.
+    // Maps rows to their index among the nodes, which are in another order.
     let mut places = vec![0; rows.len()];
-    // A chain is as long as the session, so the walk keeps its own stack.
+    // A chain can be as long as the session, so an explicit stack replaces recursion.
     let mut stack = Vec::new();
     push_all(&mut stack, &roots, 0);
     while let Some((position, depth)) = stack.pop() {
@@ -77,7 +78,7 @@ pub(crate) fn tree_of(entries: &[omp_store::EntryNode], filter: TreeFilter) -> V
     nodes
 }
 
-/// One line a node; the active ones have a dot.
+/// One line per node; active ones have a dot.
 pub fn tree_text(nodes: &[TreeNode]) -> String {
     let mut text = String::new();
     for node in nodes {
@@ -89,7 +90,7 @@ pub fn tree_text(nodes: &[TreeNode]) -> String {
     text
 }
 
-/// The first child is on top; where there are several, each begins a branch.
+/// Pushes the children so that the first is on top; if there are several, each starts a branch.
 fn push_all(stack: &mut Vec<(usize, usize)>, children: &[usize], depth: usize) {
     let depth = depth + usize::from(children.len() > 1);
     stack.extend(children.iter().rev().map(|child| (*child, depth)));

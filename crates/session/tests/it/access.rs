@@ -1,4 +1,4 @@
-//! Calls that want more than the session's map allows.
+//! Tests of calls that need more access than the session's map allows.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::stage::Stage;
 
-/// Says whether it could write.
+/// Reports whether it could write.
 struct Put(Access);
 
 #[derive(Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ impl Tool for Put {
     }
 }
 
-/// Remembers what it was given.
+/// Records the rules and settings it is given.
 #[derive(Default)]
 struct Kept(Mutex<Vec<String>>);
 
@@ -78,7 +78,7 @@ struct Ran {
     access: Access,
 }
 
-/// Two calls for the same path, in yolo.
+/// Runs two calls for the same path in yolo mode.
 async fn ran(path: &str, attended: bool, answer: fn(Vec<String>) -> Answer) -> Ran {
     let map = AccessMap { workspace: "/w".into(), hidden: vec!["/users/u/.ssh".into()], ..AccessMap::default() };
     let access = Access::new(map);

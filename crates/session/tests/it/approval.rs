@@ -1,4 +1,4 @@
-//! Calls that need a yes.
+//! Tests of calls that need approval.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! The `ask` tool and the user at the other end of the session.
+//! Tests of the `ask` tool with a user who answers.
 
 use std::sync::Arc;
 

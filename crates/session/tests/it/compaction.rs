@@ -1,4 +1,4 @@
-//! Keeping the conversation within the model's window: by hand, at the threshold, after an overflow, when idle.
+//! Tests of compaction: on request, at the threshold, after an overflow, when idle.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn much(what: &str) -> String {
     format!("{what} {}", "word ".repeat(940))
 }
 
-/// A window of 20,000 tokens, of which the last turn is kept.
+/// A window of 20,000 tokens; compaction keeps the last turn.
 fn small(options: &mut SessionOptions) {
     options.model = Arc::new(Model { context_window: 20_000, max_tokens: 2_000, ..mock_model() });
     options.compaction.settings.limits.keep_recent_tokens = 1_010;
@@ -38,7 +38,7 @@ fn said(text: &str) -> Reply {
     Turn::text(text).into()
 }
 
-/// So many prompts, with long answers.
+/// Runs this many prompts with long answers.
 async fn talk(stage: &mut Stage, prompts: usize) {
     for number in 0..prompts {
         let (_, end) = stage.prompt(&format!("prompt {number}")).await;
@@ -56,7 +56,7 @@ fn last_entry(stage: &Stage, kind: &str) -> Value {
     entries.rfind(|entry| entry["type"] == kind).unwrap_or(Value::Null)
 }
 
-/// What the model was told in a request, a short line a message.
+/// The messages of a request, a short line each.
 fn told(stage: &Stage, request: usize) -> Vec<String> {
     let messages = stage.llm.requests()[request].messages.clone();
     let short = |message: &Arc<Message>| text_of(message.content()).chars().take(24).collect::<String>();

@@ -1,4 +1,4 @@
-//! What ends a compaction or a branch summary, what takes part in them, and what is kept of them besides.
+//! Tests of what ends a compaction or a branch summary, which features take part, and what else is stored.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,14 +21,14 @@ fn said(text: &str) -> Reply {
     Turn::text(text).into()
 }
 
-/// A window of 20,000 tokens, of which the last turn is kept.
+/// A window of 20,000 tokens; compaction keeps the last turn.
 fn small(options: &mut SessionOptions) {
     options.model = Arc::new(Model { context_window: 20_000, max_tokens: 2_000, ..mock_model() });
     options.compaction.settings.limits.keep_recent_tokens = 1_010;
     options.compaction.settings.limits.reserve_tokens = 2_000;
 }
 
-/// Is asked and never answers.
+/// A model that gets a request and never answers.
 #[derive(Default)]
 struct Silent {
     asked: Notify,
@@ -154,7 +154,7 @@ async fn hooks_cancel_a_move_sum_up_the_branch_or_are_told() {
     for (wants, note, expect) in [
         (BeforeSummary::Cancel, asked(), Err(())),
         (own(), asked(), Ok(Some("OWN"))),
-        // Nobody wants a summary, so it is not used.
+        // No summary is requested, so the one provided is not used.
         (own(), BranchNote::AsSet, Ok(None)),
         (BeforeSummary::Go, asked(), Ok(Some("MODEL"))),
     ] {

@@ -1,4 +1,4 @@
-//! What was decided about a call stands in the session file: every question, refusal, yes and word of a hook.
+//! Tests that the session file records every decision about a call: questions, refusals, approvals and hook decisions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Stage, hooked};
 
-/// Claims to do whatever its arguments say.
+/// Reports the effects that its arguments name.
 #[derive(Default)]
 struct Claim {
     planned: Arc<AtomicUsize>,
@@ -66,7 +66,7 @@ impl Tool for Claim {
     }
 }
 
-/// Says this before every call.
+/// Gives this reply before every call.
 struct Says(HookReply);
 
 impl SessionHooks for Says {
@@ -80,12 +80,13 @@ impl SessionHooks for Says {
 struct Case {
     policy: Policy,
     arguments: Value,
-    /// Nobody is there without one.
+    /// `None` for an unattended session.
     answer: Option<fn(Vec<String>) -> Answer>,
     hook: Option<HookReply>,
 }
 
-/// The decisions in the file: for those of the policy verdict, by whom, answer and whether it ran; for a hook's its word.
+/// The decisions in the file. Those of the policy: verdict, source, answer and whether the call ran. Those of a hook: the
+/// decision.
 async fn decided(case: Case) -> Vec<String> {
     let llm = ScriptedLlm::new([Turn::call("claim", case.arguments), Turn::text("done")]);
     let attended = case.answer.is_some();
@@ -163,7 +164,7 @@ fn of_the_policy_and_of_whoever_is_asked() {
     ] {
         check(Case { policy, arguments, answer, hook: None }, &[expect]);
     }
-    // Every mode lets it through: nothing was decided.
+    // Every mode allows reading, so no decision is recorded.
     check(Case { policy: ask(), arguments: json!({"reads": true}), ..Case::default() }, &[]);
 }
 
@@ -193,7 +194,7 @@ fn of_hooks() {
         (Policy::default(), HookReply { amended: Some(json!({"reads": 7})), ..none() }, &["hook refused"]),
         (Policy::default(), HookReply { permission: look(), ..none() }, &["ask by a hook, nobody was there, not run"]),
         (ask(), HookReply { permission: Some(HookPermission::Allow), ..none() }, &["run by a hook, -, ran"]),
-        // The amended call is judged again: by the map, by the rules, as critical.
+        // The amended call is checked again: by the map, by the rules, and for being critical.
         (
             Policy::default(),
             HookReply { amended: Some(json!({"path": "/srv/x"})), ..none() },

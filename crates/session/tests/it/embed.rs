@@ -1,4 +1,4 @@
-//! The example that docs/embedding.md shows does what it says.
+//! Tests that the example in docs/embedding.md works.
 
 #[path = "../../examples/embed.rs"]
 #[allow(dead_code, reason = "its main is for those who start it by hand")]

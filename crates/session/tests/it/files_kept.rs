@@ -1,4 +1,4 @@
-//! Whoever keeps files may take long to see what a call has changed: an abort does not wait for that, and nothing of it is lost.
+//! Finding out what a call has changed may take long: tests that an abort does not wait for it and that nothing is lost.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::stage::{Stage, keeping};
 
-/// Sees nothing until it is told not to look any more.
+/// Reports nothing until it is cancelled.
 struct Endless {
     looks: Arc<Notify>,
 }

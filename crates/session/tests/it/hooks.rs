@@ -1,4 +1,4 @@
-//! Hooks of a session that are no commands: where they are asked, and what their word counts.
+//! Tests of hooks that are not commands: where they are called, and the effect of their replies.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use crate::stage::{Stage, hooked};
 
-/// Notes every point and answers what it was told to.
+/// Records every point and gives the configured reply.
 struct Spy {
     points: Mutex<Vec<String>>,
     news: Notify,
@@ -103,7 +103,7 @@ async fn every_point_is_told_in_its_order() {
 #[tokio::test]
 async fn all_sets_are_heard_and_the_strictest_word_counts() {
     let ask = || HookPermission::Ask { reason: "sure?".to_owned() };
-    // An "allow" of one set does not spare the question of another, whichever comes first.
+    // An "allow" of one set does not override the question of another, in either order.
     for permissions in [[HookPermission::Allow, ask()], [ask(), HookPermission::Allow]] {
         let sets: Vec<Arc<Spy>> = permissions
             .into_iter()
@@ -297,7 +297,7 @@ async fn what_a_hook_tells_a_model_that_stops_is_answered() {
     assert_eq!(stops, ["stop false", "stop true"]);
 }
 
-/// Takes its time over the start of a session.
+/// Delays the start of a session.
 #[derive(Default)]
 struct Slow {
     go: Notify,

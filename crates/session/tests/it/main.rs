@@ -1,4 +1,4 @@
-//! The session against a scripted model: commands in, events and a file out.
+//! Tests of the session with a scripted model: commands in, events and a file out.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,11 +1,11 @@
-//! Observers: the session never waits for them, and they are told what they have lost.
+//! Tests of observers: the session never waits for them, and they get the number of lost events.
 
 use omp_session::{Observed, RunEnd, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 
 use crate::stage::Stage;
 
-/// More events than are kept for an observer.
+/// Produces more events than are kept for an observer.
 const PROMPTS: usize = 200;
 
 #[tokio::test]

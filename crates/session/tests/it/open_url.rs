@@ -1,4 +1,4 @@
-//! A tool that has the user open an address in a browser.
+//! Tests of a tool that has the user open an address in a browser.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::stage::Stage;
 use address_tool::AddressTool;
 
-/// The crate that holds it depends on the session, so it is taken in as a file.
+/// The crate with this tool depends on the session, so its source file is included here.
 #[path = "../../../session-testkit/src/address_tool.rs"]
 mod address_tool;
 
-/// The result of the tool, and the addresses that were asked about.
+/// Returns the result of the tool, and the addresses that the user was asked to open.
 async fn log_in(url: &str, attended: bool, answer: Answer) -> (String, Vec<String>) {
     let script = ScriptedLlm::new([Turn::call("visit", json!({"url": url})), Turn::text("done")]);
     let mut stage = Stage::with(script, |options| {

@@ -1,4 +1,4 @@
-//! While only a plan is made nothing changes, the model knows it, and a session that goes on is still planning.
+//! Tests of plan mode: nothing changes, the model is notified, and a resumed session is still in plan mode.
 
 use std::sync::Arc;
 

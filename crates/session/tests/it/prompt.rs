@@ -1,4 +1,4 @@
-//! What is told before the conversation: the project once, as it was, and the text that fits the model that answers.
+//! Tests of the opening message, which is sent once and stays the same, and of the system prompt for each model.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use omp_types::{Message, Model, text_of};
 
 use crate::stage::Stage;
 
-/// Looks at a project whose branch has another name each time.
+/// Reports a project whose branch has another name each time.
 fn look_around(options: &mut SessionOptions) {
     let looks = AtomicUsize::new(0);
     options.look_around = Some(Arc::new(move || {
@@ -18,7 +18,7 @@ fn look_around(options: &mut SessionOptions) {
     }));
 }
 
-/// Role and last word of what was sent.
+/// Role and last word of each message that was sent.
 fn sent(messages: &[Arc<Message>]) -> Vec<String> {
     let last = |message: &Message| text_of(message.content()).split_whitespace().last().unwrap_or_default().to_owned();
     messages.iter().map(|message| format!("{} {}", message.role(), last(message))).collect()
@@ -33,7 +33,7 @@ async fn the_project_is_told_once_before_the_first_prompt() {
     assert_eq!(sent(&requests[0].messages), ["custom branch-0", "user first"]);
     assert_eq!(sent(&requests[1].messages), ["custom branch-0", "user first", "assistant one", "user second"]);
     assert!(stage.entries().contains(&"custom_message project-state".to_owned()), "{:?}", stage.entries());
-    // A conversation that begins anew knows nothing of it.
+    // A conversation that starts over has no opening message.
     stage.session.go_to(None).await.unwrap();
     stage.prompt("third").await;
     assert_eq!(sent(&stage.llm.requests()[2].messages), ["custom branch-1", "user third"]);

@@ -1,4 +1,4 @@
-//! A provider that refuses something does not end the conversation.
+//! Tests that a refusal by a provider does not end the conversation.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use omp_types::{Content, ErrorKind, ImageContent, Message, ModelError, Request, 
 
 use crate::stage::Stage;
 
-/// Pictures of one dot.
+/// Images of one pixel.
 pub const GREEN: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
 const RED: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 

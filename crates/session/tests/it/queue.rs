@@ -1,4 +1,4 @@
-//! Messages that arrive while the session works.
+//! Tests of messages that arrive while the session works.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ async fn steering_an_idle_session_starts_a_run() {
     assert!(lines.contains(&"answer Stop: hello".to_owned()));
 }
 
-/// What was said by whom in the last request, tool results left out.
+/// The roles and texts of the last request, without tool results.
 fn last_request(stage: &Stage) -> Vec<String> {
     prompts_of_request(stage, stage.llm.requests().len())
 }
@@ -139,7 +139,7 @@ async fn what_is_said_before_a_retry_is_delivered_after_it() {
     let llm = ScriptedLlm::new([busy, Turn::text("one").into(), Turn::text("two").into()]).gated(&gate);
     let mut stage = Stage::with(llm, |_| {});
     stage.send(Command::Prompt(text("go").into())).await;
-    // The failure may pass; the retry, whenever it comes, has to wait for the message.
+    // The failure may be temporary; the retry has to wait for the message.
     gate.blocked().await;
     gate.pass(2);
     while !matches!(stage.events.recv().await.unwrap(), SessionEvent::RetryStart { .. }) {}
@@ -164,11 +164,11 @@ async fn a_full_queue_loses_nothing() {
     for number in 0..more {
         stage.send(Command::FollowUp(text(&number.to_string()).into())).await;
     }
-    // Commands are heard in their order: with this one, all of them were.
+    // Commands are handled in order, so all earlier ones are handled once this one is.
     stage.send(Command::SetAutoRetry(false)).await;
     stage.session.until(|now| !now.auto_retry && now.queued == omp_agent::MAX_QUEUED).await.unwrap();
     gate.open();
-    // The run takes what fits into the queue; the two that do not fit are prompts of their own.
+    // The run takes the messages that fit into the queue; the two others become prompts of their own.
     for _ in 0..3 {
         let (_, end) = stage.until_idle(|_| {}).await;
         assert_eq!(end, RunEnd::Finished);

@@ -1,4 +1,4 @@
-//! A model reads back what a compaction has taken out.
+//! Tests that a model can read back messages that a compaction removed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::stage::Stage;
 
 const CONSTRAINT: &str = "Constraint 0: never touch `gen_0/*.rs`; step 0 of the work.";
 
-/// As `omp` reads it.
+/// Reads the history in the same way as `omp`.
 struct FileHistory(PathBuf, BlobStore);
 
 impl History for FileHistory {
@@ -61,7 +61,7 @@ async fn the_model_reads_back_what_was_taken_out() {
     assert!(told(last).contains("secret 0 is 0"), "{}", told(last));
 }
 
-/// The session taken up again, with a model that can read.
+/// Resumes the session with a model that can read.
 fn taken_up(stage: &Stage, llm: Arc<ScriptedLlm>) -> Session {
     let blobs = BlobStore::new(&stage.workspace.agent_dir());
     let history = LoadedSession::open(&stage.file, blobs.clone()).unwrap().context().messages;

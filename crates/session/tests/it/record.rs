@@ -1,4 +1,4 @@
-//! What stands in the file, and when.
+//! Tests of the content of the session file, and of when it is written.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Failures that are tried again, and those that are not.
+//! Tests of failures that are retried, and of those that are not.
 
 use std::time::Duration;
 

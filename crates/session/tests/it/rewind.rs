@@ -1,4 +1,4 @@
-//! An exploration gives way to its report, in the running session and in one that goes on from its file.
+//! Tests that a report replaces its exploration, in the running session and in a resumed one.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn bytes(messages: &[Arc<Message>]) -> Vec<String> {
     messages.iter().map(|message| serde_json::to_string(&**message).unwrap()).collect()
 }
 
-/// Without the time of program messages: the file knows when they were written, not when they were made.
+/// The message without the time of program messages: the file has the time of writing, not of creation.
 fn seen(message: &Message) -> Value {
     let mut value = serde_json::to_value(message).unwrap();
     if let (Message::Custom(_), Some(fields)) = (message, value.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! Every run ends in exactly one terminal `AgentEnd`, whatever happened: a table of what can happen, and random mixtures.
+//! Tests that every run ends in exactly one terminal `AgentEnd`: a table of cases, and random combinations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,10 +31,10 @@ const KINDS: [ErrorKind; 8] = [
     ErrorKind::Protocol,
     ErrorKind::Refused,
 ];
-/// More than any session here takes.
+/// Longer than any session here takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A tool that goes wrong as it is told.
+/// A tool that fails in the way its arguments say.
 struct Wrong;
 
 #[derive(Deserialize, JsonSchema)]
@@ -108,7 +108,7 @@ fn small(options: &mut SessionOptions) {
     options.compaction.settings.limits.reserve_tokens = 2_000;
 }
 
-/// Starts and ends of runs as they were told.
+/// The starts and ends of runs that were reported.
 #[derive(Default, Debug)]
 struct Ends {
     open: bool,
@@ -151,7 +151,7 @@ impl Ends {
     }
 }
 
-/// Runs one prompt and checks how its end was told.
+/// Runs one prompt and checks how its end was reported.
 async fn ends_well(stage: &mut Stage, what: &str) -> RunEnd {
     let mut ends = Ends::default();
     stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
@@ -232,7 +232,7 @@ async fn what_a_compaction_comes_to_ends_the_run_all_the_same() {
     }
 }
 
-/// Hooks that stop whatever they are asked about.
+/// Hooks that stop everything they are asked about.
 struct Stopping(&'static str);
 
 impl SessionHooks for Stopping {
@@ -323,7 +323,7 @@ async fn a_wait_for_a_retry_that_is_given_up_ends_the_run() {
     }
 }
 
-/// A small generator: the same numbers for the same seed.
+/// A small random generator with a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -345,7 +345,7 @@ fn random_reply(dice: &mut Dice) -> Reply {
     }
 }
 
-/// Random answers, settings and moments of an abort, a steering message or a compaction by hand.
+/// Random answers and settings, and random times of an abort, a steering message or a requested compaction.
 #[tokio::test]
 async fn random_runs_end_exactly_once() {
     for seed in 1..=120 {
@@ -382,7 +382,7 @@ async fn random_runs_end_exactly_once() {
                         2 => Command::Steer(vec![Content::text("turn left")].into()),
                         _ => return,
                     };
-                    // There is always room: nothing else is sent meanwhile.
+                    // The channel has room, since nothing else is sent meanwhile.
                     let session = session.clone();
                     tokio::spawn(async move { session.send(command).await.unwrap() });
                 }

@@ -1,4 +1,4 @@
-//! The state of a session costs the same however much was said, and is what was told of it.
+//! Tests that reading the state of a session costs the same for any length, and that it agrees with the events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::stage::{Stage, keeping};
 
 const MESSAGES: usize = 100_000;
-/// What one look may cost, and how many are taken, for few would be too little to measure.
+/// The time limit for the reads, and how many are made; a few would be too fast to measure.
 const LIMIT: Duration = Duration::from_millis(5);
 const LOOKS: u32 = 1000;
 
@@ -32,7 +32,7 @@ async fn a_look_at_a_session_of_100_000_messages_is_cheap() {
     assert!(each < LIMIT, "{each:?}");
 }
 
-/// Takes its time after each turn, until it is let go.
+/// Delays the end of each turn until it is released.
 struct Slow(Arc<Semaphore>);
 
 impl FilesKept for Slow {

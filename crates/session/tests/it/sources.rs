@@ -1,4 +1,4 @@
-//! Tools and slash commands that come and go with their sources.
+//! Tests of tools and slash commands that are added and removed with their sources.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::approval::Note;
 use crate::stage::Stage;
 
-/// A tool that counts across sessions: its details say how far it came.
+/// A tool that counts across sessions and stores the count in its details.
 #[derive(Default)]
 struct Count(Mutex<u32>);
 
@@ -82,7 +82,7 @@ async fn a_source_brings_tools_and_takes_them_away_and_the_others_stay() {
     stage.send(bring("server", Vec::new())).await;
     stage.prompt("go on").await;
     assert_eq!(offered(&stage, 2), ["note"]);
-    // It comes back, as another value, and goes on where the conversation has left it.
+    // The tool is added again as a new value, and continues the count recorded in the conversation.
     stage.send(bring("server", vec![Arc::new(Count::default())])).await;
     let (lines, _) = stage.prompt("count again").await;
     assert!(lines.contains(&"result: 2".to_owned()), "{lines:?}");

@@ -1,4 +1,4 @@
-//! What a session took, why its prompt cache was lost, and when it stops.
+//! Tests of the usage of a session, the causes of lost prompt caches, and limits.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn stage<R: Into<Reply>>(replies: impl IntoIterator<Item = R>, adjust: impl FnOn
     })
 }
 
-/// Says something and gives back what was told of its cost.
+/// Sends a command and returns the reported usage.
 async fn spent(stage: &mut Stage, command: Command) -> Vec<Spent> {
     stage.send(command).await;
     let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! A session in a temporary folder, and what it tells, one short line an event.
+//! A session in a temporary folder, with its events as short lines.
 
 use std::path::PathBuf;
 use std::sync::Arc;

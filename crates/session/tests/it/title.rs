@@ -1,4 +1,4 @@
-//! Titles that are made up in the background.
+//! Tests of titles that are generated in the background.
 
 use std::sync::Arc;
 

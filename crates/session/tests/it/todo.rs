@@ -1,4 +1,4 @@
-//! The todo list of an earlier run goes on in a resumed session.
+//! Tests that a resumed session restores the todo list of the earlier run.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn what_is_open_is_there_after_a_resume() {
     let script = ScriptedLlm::new([
         Turn::call("todo", plan),
         Turn::call("todo", json!({"ops": [{"op": "done", "task": "one"}]})),
-        // A failed call leaves nothing behind.
+        // A failed call leaves no state behind.
         Turn::call("todo", json!({"ops": [{"op": "rm"}, {"op": "start", "task": "nine"}]})),
         Turn::text("done"),
     ]);

@@ -1,4 +1,4 @@
-//! What a person is shown of a session: all of it, whatever the model is told.
+//! Tests that a user is shown the whole session, whatever is sent to the model.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::stage::Stage;
 
-/// Each message as `role: text`, and how many came at once at most.
+/// Each message as `role: text`, and the size of the largest page.
 async fn told(session: &Session) -> (Vec<String>, usize) {
     let (mut lines, mut longest) = (Vec::new(), 0);
     let mut pages = session.transcript();

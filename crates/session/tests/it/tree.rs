@@ -1,4 +1,4 @@
-//! Moving in the tree of a session, names, notes, and messages that ask for nothing.
+//! Tests of moving in the tree of a session, labels, notes, and messages that request no answer.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rules that watch the stream: answers that are stopped, and models that are told afterwards.
+//! Tests of stream rules: answers that are stopped, and models that are notified afterwards.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn stage<R: Into<Reply>>(rules: &[Rule], settings: RuleSettings, replies: impl I
     Stage::with(ScriptedLlm::new(replies), |options| options.features = watching(rules))
 }
 
-/// What a prompt brings: its lines and the rules that fired, with `!` where the answer was stopped.
+/// Runs a prompt. Returns its lines and the rules that fired, with `!` if the answer was stopped.
 async fn prompt(stage: &mut Stage, text: &str) -> (Vec<String>, Vec<String>) {
     stage.send(omp_session::Command::Prompt(vec![omp_types::Content::text(text)].into())).await;
     let mut fired = Vec::new();
@@ -57,7 +57,7 @@ async fn prompt(stage: &mut Stage, text: &str) -> (Vec<String>, Vec<String>) {
     (lines, fired)
 }
 
-/// The roles of a request, with the text of what a person did not write.
+/// The roles of a request, with the text of messages that the user did not write.
 fn shape(request: &Request) -> Vec<String> {
     let line = |message: &Arc<Message>| match &**message {
         Message::Custom(custom) => text_of(&custom.content),
@@ -68,7 +68,7 @@ fn shape(request: &Request) -> Vec<String> {
     request.messages.iter().map(line).collect()
 }
 
-/// An answer that comes word by word.
+/// An answer that is streamed word by word.
 fn words(text: &str) -> Turn {
     Turn::text(Text::Chunks(text.split_inclusive(' ').map(str::to_owned).collect()))
 }
@@ -109,7 +109,7 @@ async fn an_answer_that_breaks_a_rule_is_stopped_and_begins_again() {
     assert_eq!(context.injected_rules, ["r"]);
     assert_eq!(context.messages.len(), 3, "what was taken back is not on the branch");
     assert_eq!(stage.session.messages().len(), 3);
-    // Once told, it is let pass.
+    // A rule that was already delivered does not fire again.
     let (lines, fired) = prompt(&mut stage, "again").await;
     assert_eq!((fired.len(), lines.len()), (0, 3));
     let spent = stage.session.snapshot().spending.clone();
@@ -214,7 +214,7 @@ async fn after_a_gap_a_rule_fires_again() {
     let settings = RuleSettings { repeat: RuleRepeat::AfterGap(3), ..RuleSettings::default() };
     let bad = || Turn::text("foo and on and on");
     let good = || Turn::text("good");
-    // Told when turn 1 is over; turns 3 and 4 begin less than three turns later, turn 5 does not.
+    // The rule is delivered at the end of turn 1; turns 3 and 4 start less than three turns later, turn 5 does not.
     let replies = [bad(), good(), bad(), bad(), bad(), good()];
     let mut stage = stage(&[rule("r", "foo")], settings, replies);
     for (said, expect) in [("1", &["r!"][..]), ("3", &[]), ("4", &[]), ("5", &["r!"])] {
@@ -296,7 +296,7 @@ async fn what_was_stopped_in_a_call_stays_without_the_call() {
     assert!(sent[2].starts_with("<system-interrupt"), "{}", sent[2]);
 }
 
-/// Also when the rule fits both calls of an answer, or two rules fit one.
+/// This also holds if the rule matches both calls of an answer, or two rules match one call.
 #[tokio::test]
 async fn each_rule_is_told_with_one_of_the_calls() {
     let settings = RuleSettings { interrupt: InterruptMode::Never, ..RuleSettings::default() };
@@ -312,7 +312,7 @@ async fn each_rule_is_told_with_one_of_the_calls() {
     assert!(results[0].ends_with("noted foo one") && results[1].ends_with("noted foo bar two"), "{results:?}");
 }
 
-/// What a failed answer broke is not told, and counts as never told.
+/// A rule broken by a failed answer is not delivered and does not count as delivered.
 #[tokio::test]
 async fn an_answer_that_fails_is_not_answered() {
     let settings = RuleSettings { interrupt: InterruptMode::Never, ..RuleSettings::default() };
@@ -331,7 +331,7 @@ async fn an_answer_that_fails_is_not_answered() {
     }
 }
 
-/// The model is told the truth about what became of its answer.
+/// The message to the model says correctly whether its answer was stopped.
 #[tokio::test]
 async fn what_the_model_is_told_says_whether_it_was_stopped() {
     for (interrupt, expect) in [(InterruptMode::Always, true), (InterruptMode::Never, false)] {

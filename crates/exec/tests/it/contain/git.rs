@@ -1,10 +1,10 @@
-//! Ordinary git works in a cage, and what git would run is as it was.
+//! Tests that ordinary git works in the sandbox, and that the files that git runs are unchanged.
 
 use omp_exec::{Containment, Rung};
 
 use super::{ALL, Scene, eventually, run};
 
-/// A repository with a commit, a hook of the user's own, and an alias that runs something.
+/// A repository with a commit, a hook of the user, and an alias that runs something.
 async fn scene() -> Scene {
     let scene = Scene::writing();
     std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
@@ -107,7 +107,7 @@ async fn it_is_put_back_while_the_command_still_runs() {
     drop(child);
 }
 
-/// With a submodule that has a hook of the user's own.
+/// Adds a submodule that has a hook of the user.
 async fn with_submodule() -> Scene {
     let scene = scene().await;
     let script = "git -c protocol.file.allow=always submodule --quiet add $HOME/lib lib && git commit -qm two \

@@ -1,4 +1,5 @@
-//! What a yes opens outside the workspace: exactly that path, for exactly that call, whatever the command does with it.
+//! Tests what a yes opens outside the workspace: exactly that path, for exactly that call, whatever the command does with
+//! it.
 
 use omp_exec::Containment;
 use omp_types::Touch;
@@ -25,7 +26,7 @@ async fn what_was_lent_outside_can_be_made_replaced_and_removed() {
             let of_call = containment.for_call("call").for_command(script, std::slice::from_ref(&lent));
             let (said, finished) = run(scene.spawn(script, *rung).contained(&of_call)).await;
             assert_eq!(finished.exit.code, 0, "{rung:?} {script}: {said}");
-            // Nothing beside it, and nothing of it in the next call.
+            // It opens nothing beside the path, and nothing in the next call.
             touches_nothing_beside(&scene, &containment, &of_call, script).await;
             drop((loan, of_call));
             let again = format!("{script}; rm -r ../out/{path}; touch ../out/{path}-2");
@@ -45,7 +46,7 @@ fn scene_with_out() -> Scene {
         std::fs::write(scene.at("home/out").join(kept), "kept").unwrap();
     }
     std::os::unix::fs::symlink("other", scene.at("home/out/link")).unwrap();
-    // Does not close the workspace.
+    // The link does not close the workspace.
     std::os::unix::fs::symlink("../work", scene.at("home/out/work")).unwrap();
     scene
 }
@@ -66,7 +67,7 @@ async fn touches_nothing_beside(scene: &Scene, containment: &Containment, of_cal
     assert!(scene.at("home/work/of-workspace").exists(), "{rung:?} {script}: {said}");
 }
 
-/// What the user allows for good opens what a yes for one call opens, again and again.
+/// A permanent permission opens the same as a yes for one call, for every call.
 #[tokio::test]
 async fn what_is_allowed_for_good_can_be_made_replaced_and_removed() {
     for (path, script) in [
@@ -84,7 +85,7 @@ async fn what_is_allowed_for_good_can_be_made_replaced_and_removed() {
             let containment = Containment::new(scene.access.clone()).at_most(*rung);
             let script = script.replace("mv ../out/new ../out/new", "mv ../out/new moved && mv moved ../out/new");
             for time in 0..2 {
-                // Its name is enough, unless a folder is to be removed that is there.
+                // Naming the path is enough, unless an existing folder is to be removed.
                 let writes = if path == "there" { vec![real.clone()] } else { Vec::new() };
                 let of_call = containment.for_call("call").for_command(&script, &writes);
                 assert!(of_call.opens_around(&real.join("x")) && of_call.opens_around(&real), "{script}");
@@ -92,10 +93,10 @@ async fn what_is_allowed_for_good_can_be_made_replaced_and_removed() {
                 assert_eq!(finished.exit.code, 0, "{rung:?} {script} {time}: {said}");
                 touches_nothing_beside(&scene, &containment, &of_call, &script).await;
             }
-            // Another command opens nothing, so nothing that the user makes there is set aside.
+            // Another command opens nothing, so files that the user creates there are not set aside.
             let other = containment.for_call("call").for_command("make", &[]);
             let is_there = real.exists();
-            // None where only a folder deeper was open.
+            // There is none if only a deeper folder was open.
             drop(std::fs::remove_file(scene.at("home/out/beside.set-aside")));
             run(scene.spawn("echo x > ../out/beside", *rung).contained(&other)).await;
             assert!(!other.opens_around(&real) && real.exists() == is_there, "{rung:?} {script}");
@@ -104,7 +105,7 @@ async fn what_is_allowed_for_good_can_be_made_replaced_and_removed() {
     }
 }
 
-/// The folder that is opened may hold the workspace, deep in it.
+/// The opened folder may contain the workspace, at any depth.
 #[tokio::test]
 async fn beside_the_workspace_nothing_is_opened_with_it() {
     for (rung, is_repository) in VIEWS.iter().flat_map(|rung| [(*rung, true), (*rung, false)]) {

@@ -1,11 +1,11 @@
-//! A network of named hosts, with the programs that people use: what is named is reached, nothing else is.
+//! Tests of a network limited to named hosts, with real programs: named hosts are reachable, others are not.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 
 use super::*;
 
-/// A server of the machine that greets whoever asks for something.
+/// A server on this machine that sends a greeting to every client.
 fn greeter() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -63,7 +63,7 @@ async fn nothing_leaves_by_another_way() {
     heard.set_nonblocking(true).unwrap();
     let udp = heard.local_addr().unwrap().port();
     let datagram = format!("echo x > /dev/udp/127.0.0.1/{udp}");
-    // The same where the network is on, or the silence would prove nothing.
+    // Checked with the network on as well, or the missing datagram would prove nothing.
     Scene::writing().run(&datagram, Rung::Full).await;
     assert_eq!(heard.recv(&mut [0; 8]).unwrap(), 2);
     for rung in VIEWS {

@@ -1,5 +1,5 @@
-//! Any set of hidden, guarded and writable paths, whether they overlap, are missing, are links or vanish meanwhile: a command
-//! starts, and every promise of the map is kept, as the command sees it and as it is seen from outside.
+//! Tests of arbitrary sets of hidden, guarded and writable paths, which may overlap, be missing, be links or vanish
+//! meanwhile: a command starts, and every promise of the map holds, as seen by the command and from outside.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 use super::{read_all, run};
 
-/// What is made at a path, in the order of the list; a link may lead anywhere in the tree, also nowhere.
+/// What is created at a path, in the order of the list; a link may lead anywhere in the tree, or nowhere.
 #[derive(Clone, Debug)]
 enum Made {
     Folder,
@@ -26,7 +26,7 @@ enum Made {
     Link(String),
 }
 
-/// Paths from the top of the tree on.
+/// Paths relative to the top of the tree.
 #[derive(Clone, Debug)]
 struct World {
     made: Vec<(String, Made)>,
@@ -52,8 +52,8 @@ fn world() -> impl Strategy<Value = World> {
         .prop_map(|(made, hidden, shown, guarded, writable)| World { made, hidden, shown, guarded, writable })
 }
 
-/// Tries to read and to write everything below the top, by name, by other names and after moving what can be moved. What it
-/// read is printed. What it may not write (`DENIED`) and what may not be made (`GUARDS`) it attacks in every way it knows.
+/// Tries to read and to write everything below the top, by name, by other names and after moving what can be moved. Prints
+/// what it could read. Attacks in every known way what it may not write (`DENIED`) and what may not be created (`GUARDS`).
 const ATTACK: &str = r#"
 import ctypes, os, shutil, sys
 top, own = os.environ["TOP"], os.path.join(os.environ["TOP"], "work", "own")
@@ -130,7 +130,7 @@ impl World {
         fs::create_dir(top.join("work")).unwrap();
         for (path, made) in &self.made {
             let at = top.join(path);
-            // Where the folder is missing or something is there already, it is not made.
+            // Not created if the folder is missing or the path exists.
             let _ = match made {
                 Made::Folder => fs::create_dir(&at).is_ok(),
                 Made::File => fs::File::create_new(&at).is_ok() && fs::write(&at, format!("<{path}>\n")).is_ok(),
@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    /// As `default_map` makes one.
+    /// Builds the map as `default_map` does.
     fn map(&self, top: &Path) -> AccessMap {
         let real = |paths: &[String]| -> Vec<PathBuf> {
             paths.iter().map(|path| omp_stdx::real_path::of(&top.join(path))).collect()
@@ -150,7 +150,7 @@ impl World {
             paths.into_iter().filter(|path| !workspace.starts_with(path)).collect()
         };
         let writable = real(&self.writable);
-        // What the user names is freed by its own name.
+        // A path that the user names is opened by its own name.
         let guarded = around(real(&self.guarded)).into_iter().filter(|guard| !writable.contains(guard)).collect();
         let is_reached =
             |path: &PathBuf| writable.iter().chain([&workspace]).any(|root| path.starts_with(root) && path != root);
@@ -167,7 +167,7 @@ impl World {
     }
 }
 
-/// Links on the way to `path`, by the folders that they really are in, and those that they lead through.
+/// Links on the way to `path`, by their real folders, including links that these lead through.
 fn links_on(path: &Path) -> Vec<PathBuf> {
     let (mut found, mut waiting) = (Vec::new(), vec![path.to_owned()]);
     while let Some(path) = waiting.pop().filter(|_| found.len() < 20) {
@@ -182,10 +182,10 @@ fn links_on(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is at a path: its kind, its mode, and what it holds or where it leads.
+/// The entry at a path: its kind, its mode, and its content or link target.
 type Entry = (&'static str, u32, String);
 
-/// Everything below the top, no link followed.
+/// Everything below the top, without following links.
 fn entries(top: &Path) -> BTreeMap<PathBuf, Entry> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(top).unwrap().flatten() {
@@ -204,7 +204,7 @@ fn entries(top: &Path) -> BTreeMap<PathBuf, Entry> {
     found
 }
 
-/// What a rung promises of a path. Where there are no mounts, nothing is hidden in a folder that may be written to.
+/// What a rung promises about a path. Without mounts nothing is hidden in a writable folder.
 fn promised(map: &AccessMap, touch: Touch, path: &Path, rung: Rung) -> Result<(), Denied> {
     let is_hidden = |root: &Path| map.hidden.iter().any(|hidden| root.starts_with(hidden));
     let mut roots = map.writable.iter().chain([&map.workspace]).filter(|root| !is_hidden(root));
@@ -223,7 +223,7 @@ async fn check(world: &World, rung: Rung) -> Result<(), TestCaseError> {
     world.make(&top);
     let (mut map, before) = (world.map(&top), entries(&top));
     let kept = map.clone();
-    // What is not there holds no secret: who makes it may read it.
+    // A missing path contains no secret: a command that creates it may read it.
     map.hidden.retain(|path| path.exists());
     let may = |touch, path: &Path| promised(&map, touch, path, rung).is_ok();
     let listed = |paths: &mut dyn Iterator<Item = &PathBuf>| {
@@ -233,7 +233,7 @@ async fn check(world: &World, rung: Rung) -> Result<(), TestCaseError> {
     let is_missing = |path: &&PathBuf| path.symlink_metadata().is_err() && !may(Touch::Write, path);
     let missing: Vec<PathBuf> = map.guarded.iter().filter(is_missing).cloned().collect();
     let guards = listed(&mut missing.iter());
-    // Landlock does not keep modes, a link has none, and a folder in which something may be made cannot keep its own.
+    // Landlock does not protect modes, a link has none, and a folder in which something may be created cannot keep its own.
     let is_opened = |path: &Path| map.writable.iter().any(|free| free.starts_with(path) && !free.is_dir());
     let keeps_mode = |path: &Path| rung != Rung::Landlock && !is_opened(path) && !path.is_symlink();
     let modes = listed(&mut before.keys().filter(|path| !may(Touch::Write, path) && keeps_mode(path)));
@@ -251,8 +251,8 @@ async fn check(world: &World, rung: Rung) -> Result<(), TestCaseError> {
             prop_assert_eq!(said.contains(&was.2), may(Touch::Read, path), "{:?}: reading {}: {}", rung, name, said);
         }
         match after.get(path) {
-            // What may be moved may have moved: it is the command's own work.
-            // A socket cannot be made again.
+            // A movable path may have been moved by the command itself.
+            // A socket cannot be recreated.
             None if rung == Rung::Landlock && was.0 == "other" => {
                 prop_assert!(told.iter().any(|told| told.path == *path && !told.put_back), "{name}: {told:?}");
             }
@@ -267,7 +267,7 @@ async fn check(world: &World, rung: Rung) -> Result<(), TestCaseError> {
     let leads_to_writable =
         |path: &Path| map.writable.iter().any(|free| free.starts_with(path) && may(Touch::Write, free));
     for (path, is) in after.iter().filter(|(path, _)| !before.contains_key(*path)) {
-        // In a place that is guarded and not there, folders may be made on the way to what may be written.
+        // In a missing guarded path, folders may be created on the way to a writable path.
         let is_way = is.0 == "folder" && leads_to_writable(path);
         let is_set_aside = path.ancestors().any(|path| path.to_string_lossy().contains(".set-aside"));
         let is_fine = may(Touch::Write, path) || is_way || is_set_aside;
@@ -287,12 +287,12 @@ fn any_map_starts_a_command_and_is_kept() {
     });
 }
 
-/// Puts other things in the place of each path, and then what was there, until it is told to end.
+/// Keeps replacing each path by other things and restoring it, until it is stopped.
 fn unrest(paths: &[PathBuf], is_over: &AtomicBool) {
     let away = |path: &Path| path.with_extension("away");
     while !is_over.load(Ordering::Relaxed) {
         for path in paths {
-            // Any of these may fail, as a command does the same to some of them.
+            // Any of these may fail, because a command changes the same paths.
             let _ = fs::rename(path, away(path));
             let _ = fs::write(path, "other").and_then(|()| fs::remove_file(path));
             let _ = fs::create_dir(path).and_then(|()| fs::remove_dir(path));
@@ -352,7 +352,7 @@ async fn what_vanishes_or_changes_while_a_command_starts_stops_none() {
     assert_eq!(problems, [""; 0]);
 }
 
-/// The worlds of tmux, of a forwarded agent and of a session bus: a hidden socket in a hidden folder.
+/// As with tmux, a forwarded agent or a session bus: a hidden socket in a hidden folder.
 #[tokio::test]
 async fn a_hidden_socket_in_a_hidden_folder_is_hidden_once() {
     let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -367,7 +367,7 @@ async fn a_hidden_socket_in_a_hidden_folder_is_hidden_once() {
     check(&world, Rung::Full).await.unwrap();
 }
 
-/// Without mounts a guarded folder is made again when a command moved it away; a socket in it cannot be, and that is told.
+/// Without mounts a guarded folder is recreated after a command moved it; a socket in it cannot be, and that is reported.
 #[tokio::test]
 async fn a_socket_that_is_lost_with_its_folder_is_told() {
     let made = [("work/work", Made::Folder), ("work/work/a", Made::Socket)];
@@ -381,7 +381,7 @@ async fn a_socket_that_is_lost_with_its_folder_is_told() {
     check(&world, Rung::Landlock).await.unwrap();
 }
 
-/// A hidden folder stays closed where what is shown of it is not there yet.
+/// A hidden folder stays closed if what is shown of it does not exist yet.
 #[tokio::test]
 async fn what_is_shown_later_opens_no_hidden_folder() {
     let made = ["a", "a/a"].map(|path| (path.to_owned(), Made::Folder));
@@ -397,7 +397,7 @@ async fn what_is_shown_later_opens_no_hidden_folder() {
     }
 }
 
-/// A link in a guarded folder makes nothing read-only of what it leads to.
+/// A link in a guarded folder does not make its target read-only.
 #[tokio::test]
 async fn a_link_beside_what_may_be_made_guards_only_itself() {
     let link = ("a/a".to_owned(), Made::Link("work".to_owned()));

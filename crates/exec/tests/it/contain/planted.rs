@@ -1,11 +1,11 @@
-//! What is guarded cannot be planted where it was not: by one command, by what it leaves running, by other names.
+//! Tests that missing guarded paths cannot be planted: by one command, by its background processes, or by other names.
 
 use omp_exec::{Containment, Reaper, Rung, SetAside};
 use omp_types::{Access, ContainMode, NetworkMode};
 
 use super::{ALL, Scene, VIEWS, eventually, map_in, map_of, run};
 
-/// None of them is there, nor the folders of most.
+/// None of them exists, nor do most of their folders.
 const GUARDED: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -28,7 +28,7 @@ fn bare() -> Scene {
 }
 
 impl Scene {
-    /// As a session that begins now sees it.
+    /// The map as a session that begins now sees it.
     fn remapped(self) -> Self {
         let access = Access::new(map_of(
             &self.at("").canonicalize().unwrap(),
@@ -66,7 +66,7 @@ async fn one_command_makes_neither_the_file_nor_the_folder_around_it() {
             }
         }
     }
-    // What lies beside it is the command's.
+    // Files beside it may be created by the command.
     scene
         .allows("mkdir -p .claude/agents .vscode && echo x > .claude/agents/a.md && echo x > .vscode/notes", VIEWS)
         .await;
@@ -85,7 +85,7 @@ async fn nor_does_what_it_leaves_running() {
     assert_eq!(said, "begun\n");
     let reaper = Reaper::default();
     reaper.adopt(finished.leftover.expect("it waits"));
-    // Another command comes and goes meanwhile.
+    // Another command runs meanwhile.
     scene.allows("true", VIEWS).await;
     std::fs::write(scene.at("home/work/go"), "").unwrap();
     eventually(|| scene.at("home/work/tried").exists()).await;
@@ -101,7 +101,7 @@ async fn nor_does_what_it_leaves_running() {
 async fn nor_does_another_name_of_a_folder_above() {
     let scene = bare();
     let home = scene.at("home").canonicalize().unwrap();
-    // The folders above the workspace may be written as well.
+    // The folders above the workspace are writable as well.
     scene.access.change(|map| map.writable.push(home));
     for path in [".claude/settings.json", ".mcp.json", ".git/hooks/pre-push"] {
         for script in [
@@ -129,7 +129,7 @@ async fn a_file_in_the_way_keeps_nothing_open() {
     }
 }
 
-/// What was set aside, from the workspace on.
+/// What was set aside, relative to the workspace.
 fn names(scene: &Scene, found: Vec<SetAside>) -> Vec<String> {
     let work = scene.at("home/work").canonicalize().unwrap();
     let name = |found: SetAside| {
@@ -141,7 +141,7 @@ fn names(scene: &Scene, found: Vec<SetAside>) -> Vec<String> {
     names
 }
 
-/// In a repository of git's own making.
+/// In a repository created by git.
 async fn repository() -> Scene {
     let scene = bare();
     std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
@@ -232,7 +232,7 @@ async fn an_empty_folder_is_empty_for_commands_and_what_they_plant_is_set_aside(
     assert_eq!(names(&scene, containment.take_set_aside()), [".claude/settings.json", ".mcp.json", ".omp"]);
     scene.nothing_is_planted("an empty folder");
     assert!(work.join("app").exists());
-    // It is not empty any more.
+    // The folder is no longer empty.
     scene.plants_nothing("echo x > .mcp.json", ".mcp.json", VIEWS).await;
 }
 
@@ -243,7 +243,7 @@ async fn a_repository_that_a_command_makes_runs_nothing() {
     let containment = Containment::new(scene.access.clone());
     let spawn = |script: &str| scene.spawn(script, Rung::Full).contained(&containment);
     let init = "git init -q . && echo x > a && git add a && git -c user.name=a -c user.email=a@b commit -qm one";
-    // As it comes from git it is left alone.
+    // A repository as git creates it is left alone.
     let (said, finished) = run(spawn(&format!("{init}; rm -rf .git"))).await;
     assert_eq!(finished.exit.code, 0, "{said}");
     assert_eq!(names(&scene, containment.take_set_aside()), [""; 0]);
@@ -274,7 +274,7 @@ async fn no_command_leads_git_to_other_settings() {
     assert_eq!(names(&scene, containment.take_set_aside()), [".git/commondir"]);
 }
 
-/// A workspace with a submodule, as git makes them.
+/// A workspace with a submodule created by git.
 async fn with_submodule() -> Scene {
     let scene = bare();
     let work = scene.at("home/work");
@@ -290,7 +290,7 @@ async fn with_submodule() -> Scene {
     scene.remapped()
 }
 
-/// What `git status` of the user runs, which they start in the workspace.
+/// What `git status` runs when the user starts it in the workspace.
 async fn ran_by_git_status(scene: &Scene) -> String {
     let (said, _) =
         run(scene.spawn("git status --short; git diff >/dev/null", Rung::Full).contained(&Containment::none())).await;
@@ -318,7 +318,7 @@ async fn a_submodule_runs_nothing() {
         .await;
 }
 
-/// Git may move, remove and make the file that leads to a submodule; nobody leads it to a repository of their own.
+/// Git may move, remove and create the file that points to a submodule; it cannot be pointed to another repository.
 #[tokio::test]
 async fn no_submodule_leads_to_a_repository_that_runs_something() {
     let evil = "git init -q e && git -C e -c user.name=a -c user.email=a@b commit -q --allow-empty -m e && mv e/.git f \
@@ -347,7 +347,7 @@ async fn no_submodule_leads_to_a_repository_that_runs_something() {
             assert!(!found.is_empty(), "{rung:?}: {plant}");
             let now = std::fs::read_to_string(scene.at("home/work/libs/one/.git")).unwrap_or_default();
             assert_eq!(now == pointer, is_put_back, "{rung:?}: {plant}: {now}");
-            // One of its kind would have run.
+            // A file of this kind would have run.
             if is_put_back {
                 std::fs::write(scene.at("home/work/libs/one/.git"), "gitdir: ../../g\n").unwrap();
                 assert!(ran_by_git_status(&scene).await.contains("RAN"), "{rung:?}: {plant}");
@@ -408,7 +408,7 @@ async fn a_repository_within_that_runs_nothing_is_left_alone_and_guarded_from_th
         assert_ne!(finished.exit.code, 0, "{script}");
     }
     containment.take_set_aside();
-    // The user's own settings of it stay.
+    // The user's own settings stay.
     run(scene.spawn("git -C sub config alias.x '!true'", Rung::Full).contained(&Containment::none())).await;
     run(scene.spawn("git status", Rung::Full).contained(&containment)).await;
     assert_eq!(names(&scene, containment.take_set_aside()), [""; 0]);

@@ -1,4 +1,4 @@
-//! Where no mount keeps what is guarded, it is as it was when a command has ended, and what the command did is told.
+//! Tests that guarded paths which no mount protects are restored when a command has ended, and that the change is reported.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,10 +8,10 @@ use omp_types::Touch;
 
 use super::{Scene, VIEWS, eventually, run};
 
-/// A path, what was done to it, whether the change is kept, and whether it is as before.
+/// A path, what was done to it, whether the change is kept, and whether the earlier state is restored.
 type Row = (&'static str, Deed, bool, bool);
 
-/// With a hook of the user's own.
+/// A scene with a hook of the user.
 fn scene() -> (Scene, Containment) {
     let scene = Scene::writing();
     std::fs::write(scene.at("home/work/.git/hooks/pre-push"), "mine").unwrap();
@@ -20,7 +20,7 @@ fn scene() -> (Scene, Containment) {
     (scene, containment)
 }
 
-/// All guarded things of the workspace, with their modes, but for what was set aside.
+/// All guarded paths of the workspace with their modes, except those that were set aside.
 fn guarded(scene: &Scene) -> Vec<String> {
     let mut all = Vec::new();
     for place in [
@@ -55,7 +55,7 @@ fn list(work: &Path, path: &Path, all: &mut Vec<String>) {
     }
 }
 
-/// Paths from the workspace on, what was done, and whether the change is kept and it is as before.
+/// Paths relative to the workspace, what was done, whether the change is kept, and whether the earlier state is restored.
 fn told(scene: &Scene, found: Vec<SetAside>) -> Vec<(String, Deed, bool, bool)> {
     let work = scene.at("home/work").canonicalize().unwrap();
     let one = |found: SetAside| {
@@ -74,7 +74,7 @@ async fn what_a_command_makes_changes_or_removes_is_as_before() {
         ("cat .git/config; touch a; git status", &[]),
         ("echo evil > .git/hooks/pre-commit", &[(".git/hooks/pre-commit", Made, true, false)]),
         ("echo evil > .git/hooks/pre-push", &[(".git/hooks/pre-push", Changed, true, true)]),
-        // The same size, and the old time.
+        // The same size and the old modification time.
         (
             "touch -r .git/hooks/pre-push t; echo -n evil > .git/hooks/pre-push; touch -r t .git/hooks/pre-push",
             &[(".git/hooks/pre-push", Changed, true, true)],
@@ -101,7 +101,7 @@ async fn what_a_command_makes_changes_or_removes_is_as_before() {
             &[(".claude/settings.json", Changed, true, true)],
         ),
         ("mkdir e; echo evil > e/x; ln -s e .husky", &[(".husky", Made, true, false)]),
-        // Nothing runs of what is not there.
+        // A missing repository runs nothing.
         ("rm -rf .git", &[]),
     ];
     for (script, expect) in rows {
@@ -114,7 +114,7 @@ async fn what_a_command_makes_changes_or_removes_is_as_before() {
         if scene.at("home/work/.git").exists() {
             assert_eq!(guarded(&scene), before, "{script}");
         }
-        // It is told once, and the next command finds it as it is to be.
+        // It is reported once, and the next command finds the restored state.
         run(scene.spawn("true", Rung::Landlock).contained(&containment)).await;
         assert_eq!(containment.take_set_aside(), [], "{script}");
     }
@@ -160,12 +160,12 @@ async fn what_goes_on_in_the_background_is_looked_at_until_it_has_ended() {
         assert_eq!(told(&scene, containment.take_set_aside()), expect, "{detach}");
         std::fs::write(scene.at("home/work/two"), "").unwrap();
         eventually(|| scene.at("home/work/second").exists()).await;
-        // And before the next one.
+        // Restored before the next command starts.
         let (said, _) =
             run(scene.spawn("ls .git/hooks; cat .git/config", Rung::Landlock).contained(&containment)).await;
         assert!(!said.contains("pre-commit\n") && said.ends_with("[core]\n"), "{said}");
         assert_eq!(told(&scene, containment.take_set_aside()), expect, "{detach}");
-        // What the user changes when nothing runs any more is theirs, once that was seen.
+        // Changes that the user makes when nothing runs any more are kept, once the end was noticed.
         eventually(|| reaper.groups().is_empty()).await;
         drop(reaper);
         std::fs::write(scene.at("home/work/.git/config"), "[core]\n[user]\n").unwrap();
@@ -179,7 +179,7 @@ async fn what_goes_on_in_the_background_is_looked_at_until_it_has_ended() {
 async fn what_the_user_allows_stays() {
     let (scene, containment) = scene();
     let config = scene.at("home/work/.git/config").canonicalize().unwrap();
-    // Something runs all the while, for which it was not allowed.
+    // A process runs all the while, for which the change was not allowed.
     let (_, finished) = run(scene.spawn("sleep 600 >/dev/null 2>&1 &", Rung::Landlock).contained(&containment)).await;
     let reaper = Reaper::default();
     reaper.adopt(finished.leftover.expect("it sleeps"));
@@ -189,16 +189,16 @@ async fn what_the_user_allows_stays() {
     drop(loan);
     assert_eq!(told(&scene, containment.take_set_aside()), [(".git/hooks/a".to_owned(), Deed::Made, true, false)]);
     assert_eq!(std::fs::read_to_string(&config).unwrap(), "[core]\npager=once\n");
-    // By a file tool, which is no tree.
+    // Written by a file tool, which has no process tree.
     let loan = scene.access.lend("tool", Touch::Write, &config);
     std::fs::write(&config, "[core]\npager=twice\n").unwrap();
     drop(loan);
     assert_eq!(containment.take_set_aside(), []);
-    // Both were for one call.
+    // Both permissions were for one call.
     run(scene.spawn("printf '[core]\\npager=again\\n' > .git/config", Rung::Landlock).contained(&containment)).await;
     assert_eq!(told(&scene, containment.take_set_aside()), [(".git/config".to_owned(), Deed::Changed, true, true)]);
     assert!(std::fs::read_to_string(&config).unwrap().ends_with("[core]\n\tpager=twice\n"));
-    // For good.
+    // Allowed permanently.
     scene.access.change(|map| map.open_to(Touch::Write, &config));
     run(scene.spawn("echo pager=always >> .git/config", Rung::Landlock).contained(&containment)).await;
     assert!(std::fs::read_to_string(&config).unwrap().ends_with("\tpager=twice\npager=always\n"));
@@ -213,7 +213,7 @@ async fn two_omps_do_not_put_back_what_the_other_has_set_aside() {
     let mut child = scene.spawn(script, Rung::Landlock).contained(&one).start().unwrap();
     let mut said = [0; 16];
     child.read(&mut said).await.unwrap();
-    // Begins while it is planted, ends when it was set aside.
+    // Starts after the file is planted, and ends after it was set aside.
     let mut late = scene.spawn("echo begun; read line", Rung::Landlock).contained(&other).start().unwrap();
     late.read(&mut said).await.unwrap();
     drop(child);

@@ -1,4 +1,4 @@
-//! The table of rungs in `docs/security.md`, row by row, tried for real on each rung.
+//! Tests the table of rungs in `docs/security.md`, row by row, with real attempts on each rung.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
@@ -8,19 +8,19 @@ use omp_types::{ContainMode, NetworkMode};
 
 use super::Scene;
 
-/// A row: how it begins in the table, the network, and attempts that print `done` where nothing keeps them from it.
+/// A row: its first words in the table, the network, and attempts that print `done` if nothing stops them.
 struct Row {
     begins: &'static str,
     network: NetworkMode,
     attempts: Vec<String>,
-    /// In the workspace: must be as they were, or not there, where it is put back afterwards.
+    /// Paths in the workspace that must be unchanged, or missing, if they are restored afterwards.
     watched: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Kept,
-    /// It happens, and is taken back when the command has ended.
+    /// The change happens, and is undone when the command has ended.
     PutBack,
     NotKept,
 }
@@ -102,7 +102,7 @@ fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
 
 const GUARDED: &[&str] = &[".git/hooks/pre-commit", ".git/hooks/pre-push", ".git/config", ".omp", ".envrc", ".husky"];
 
-/// What the table says. The last cells are those without a rung.
+/// The content of the table row. The last cells are those without a rung.
 fn told(table: &str, begins: &str) -> Vec<Word> {
     let line = table.lines().find(|line| line.starts_with(&format!("| {begins}")));
     let cells = line.expect(begins).trim_matches('|').split('|').skip(1).take(COLUMNS.len());
@@ -114,7 +114,7 @@ fn told(table: &str, begins: &str) -> Vec<Word> {
 #[tokio::test]
 async fn the_table_in_the_docs_tells_the_truth() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
-    // Where the tests run as nobody, from a copy, the page may not be there to read.
+    // If the tests run as nobody, from a copy, the page may not be readable.
     let Ok(page) = std::fs::read_to_string(page) else { return };
     let name = format!("omp-rungs-{}", std::process::id());
     let _abstract = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! A server that one command has left running, as the next one sees it and ends it.
+//! Tests of a server that one command has left running, as the next one sees and ends it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Stage {
         text
     }
 
-    /// Its port and its number.
+    /// Returns its port and its process id.
     async fn serve(&self) -> (String, String) {
         let script = "import http.server, os\n\
             s = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)\n\
@@ -80,7 +80,7 @@ async fn a_later_command_finds_and_ends_it_in_the_usual_ways() {
             .await;
         let words: Vec<&str> = look.split_whitespace().collect();
         assert_eq!(words, [pid.as_str(), pid.as_str(), "1"], "{look}");
-        // The folder makes the needle one of its own.
+        // The folder makes the search text unique.
         let needle = stage.at().join("served.py");
         let way = way.replace("PORT", &port).replace("NEEDLE", "served[.]py");
         let way = way.replace("pgrep -f", &format!("pgrep -P {} -f", parent_of(&pid)));
@@ -97,7 +97,7 @@ fn parent_of(pid: &str) -> String {
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().to_owned()
 }
 
-/// What was lent to one command is not for those that come later.
+/// Later commands cannot inspect a process that was lent more access.
 #[tokio::test]
 async fn one_that_was_lent_more_is_not_looked_into() {
     let stage = Stage::new();
@@ -118,13 +118,13 @@ async fn one_that_was_lent_more_is_not_looked_into() {
         ))
         .await;
     assert!(!told.contains("\nin\n") && told.ends_with("end\n") && !file.exists(), "{told}");
-    // One that has the same may be.
+    // They can inspect a process with the same access.
     let told = stage.run("sleep 300 >/dev/null 2>&1 & echo $!").await;
     let told = stage.run(&format!("readlink /proc/{}/fd/1", told.trim())).await;
     assert_eq!(told, "/dev/null\n");
 }
 
-/// omp, and whatever else the user runs.
+/// The other processes are omp, and whatever else the user runs.
 #[tokio::test]
 async fn signals_stay_among_the_commands() {
     let stage = Stage::new();

@@ -1,4 +1,5 @@
-//! Guarded files that git tracks go with every checkout, merge and rebase, and are what some commit had when the session began.
+//! Tests that guarded files that git tracks change with every checkout, merge and rebase, and always match a commit that
+//! existed when the session began.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -31,7 +32,7 @@ async fn first() -> Scene {
     scene
 }
 
-/// To make one anew takes longer.
+/// Copying a repository is faster than creating one.
 async fn copied(first: &Scene) -> Scene {
     let scene = Scene::writing();
     std::fs::remove_dir_all(scene.at("home/work")).unwrap();
@@ -45,7 +46,7 @@ fn contained(scene: &Scene, rung: Rung) -> Containment {
     Containment::new(scene.access.clone()).with_past(omp_undo::open_past).at_most(rung)
 }
 
-/// What it says, where it ends well.
+/// Returns the output, and checks that the script succeeds.
 async fn works(scene: &Scene, containment: &Containment, script: &str) -> String {
     let spawn = scene.spawn(script, Rung::Full).contained(containment);
     let (said, finished) = run(spawn).await;
@@ -58,7 +59,7 @@ fn text(scene: &Scene, path: &str) -> String {
     std::fs::read_to_string(scene.at("home/work").join(path)).unwrap_or_default()
 }
 
-/// Paths from the workspace on that were put back or set aside.
+/// Paths relative to the workspace that were put back or set aside.
 fn put_back(scene: &Scene, containment: &Containment) -> Vec<String> {
     let work = scene.at("home/work").canonicalize().unwrap();
     let name = |path: &Path| path.strip_prefix(&work).unwrap().display().to_string();
@@ -69,12 +70,12 @@ fn put_back(scene: &Scene, containment: &Containment) -> Vec<String> {
     names
 }
 
-/// A command that has to do with git: what git tracks is not mounted for it.
+/// A command that involves git, so that tracked files are not mounted for it.
 fn of_git(script: &str) -> String {
     format!("git --version >/dev/null; {script}")
 }
 
-/// Of those with mounts one stands for the other.
+/// One of the rungs with mounts stands for both.
 const BOTH: &[Rung] = &[Rung::Full, Rung::Landlock];
 
 const CLEAN: &str = "git status --porcelain && test -z \"$(git status --porcelain)\"";
@@ -168,7 +169,7 @@ async fn it_stays_while_the_command_and_others_run() {
     }
 }
 
-/// Until it was faster than whoever puts it back.
+/// Repeats until it is faster than the restore.
 const COMMIT: &str = "until git show main:.envrc | grep -q evil; do echo evil > .envrc; git commit -qam evil; done";
 const STASH: &str = "until git show stash:.envrc | grep -q evil; do echo evil > .envrc; git stash -q; done";
 const COMMIT_HOOK: &str = "git checkout -q other; until git show other:.husky/pre-commit | grep -q evil; \
@@ -179,7 +180,7 @@ async fn what_no_commit_had_is_put_back() {
     let first = first().await;
     let rows: &[(&[&str], &[&str])] = &[
         (&["echo evil > .envrc"], &[".envrc"]),
-        // The same size, and the old time.
+        // The same size and the old modification time.
         (&["touch -r .envrc t; echo evil > .envrc; touch -r t .envrc"], &[".envrc"]),
         (&["ln .envrc l; echo evil >> l"], &[".envrc"]),
         (&["chmod +x .envrc"], &[".envrc"]),
@@ -189,7 +190,7 @@ async fn what_no_commit_had_is_put_back() {
         (&["mv .envrc e; ln -s e .envrc"], &[".envrc"]),
         (&["mv .vscode v; ln -s v .vscode"], &[".vscode", ".vscode/settings.json"]),
         (&["mv .vscode v; mkdir .vscode; echo evil > .vscode/settings.json"], &[".vscode/settings.json"]),
-        // What git has at another path.
+        // Content that git has at another path.
         (&["cp .vscode/settings.json .envrc"], &[".envrc"]),
         (&["git merge -q --no-commit topic; git show other:.envrc > .vscode/tasks.json"], &[".vscode/tasks.json"]),
         (&["mkdir -p .husky; echo evil > .husky/pre-commit"], &[".husky/pre-commit"]),
@@ -198,7 +199,7 @@ async fn what_no_commit_had_is_put_back() {
             &[".husky/deep/d", ".husky/new"],
         ),
         (&["git checkout -q other", "rm -r .husky/deep; echo evil > .husky/deep"], &[".husky/deep"]),
-        // One call makes the commit, another goes there.
+        // One call creates the commit, another checks it out.
         (&[COMMIT, "git checkout -q -f main"], &[".envrc"]),
         (
             &[
@@ -231,7 +232,7 @@ async fn what_no_commit_had_is_put_back() {
                     "{scripts:?}"
                 );
             }
-            // Nothing is lost, and it is told once.
+            // Nothing is lost, and it is reported once.
             let has_gone = **scripts == ["rm .envrc"];
             assert_eq!(scene.at("home/work/.git/omp-set-aside").exists(), !has_gone, "{rung:?}: {scripts:?}");
             run(scene.spawn(&of_git("true"), *rung).contained(&containment)).await;
@@ -270,7 +271,7 @@ async fn git_ends_well_where_a_newer_version_is_put_back() {
         assert_eq!((text(&scene, ".envrc"), text(&scene, "a")), ("main\n".into(), "z\n".into()), "{rung:?}");
         let status = works(&scene, &containment, "git status --porcelain && git log -1 --format=%s").await;
         assert_eq!(status, " M .envrc\nnewer\n", "{rung:?}");
-        // In the next session it is one of the commits that are there.
+        // In the next session it is one of the existing commits.
         let next = contained(&scene, *rung);
         works(&scene, &next, &format!("git checkout -q .envrc && {CLEAN}")).await;
         assert_eq!((put_back(&scene, &next), text(&scene, ".envrc")), (Vec::new(), "newer\n".into()), "{rung:?}");
@@ -296,7 +297,7 @@ async fn a_loan_is_for_one_call() {
             assert!(!containment.take_set_aside().is_empty() || path.ends_with("pre-push"), "{rung:?}");
             assert_eq!(text(&scene, path), "allowed\n", "{rung:?}");
         }
-        // What was allowed goes into a stash and comes back.
+        // An allowed change goes into a stash and comes back.
         works(&scene, &containment, "git stash -q").await;
         assert_eq!(text(&scene, ".vscode/settings.json"), "2\n", "{rung:?}");
         works(&scene, &containment, "git stash pop -q").await;
@@ -334,7 +335,7 @@ async fn what_is_not_tracked_is_kept_as_before() {
         }
         works(&scene, &containment, "git reset -q && git checkout -q main && git checkout -q other").await;
         assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?}");
-        // All else goes, also where there is too much of it.
+        // Everything else is removed, even if there is too much of it.
         let script = "echo evil > .husky/pre-commit; cd .husky; seq 2100 | xargs touch";
         run(scene.spawn(&of_git(script), *rung).contained(&containment)).await;
         let told = put_back(&scene, &containment);
@@ -350,7 +351,7 @@ async fn a_folder_with_too_much_to_look_at_is_as_before() {
     let first = first().await;
     let script = "mkdir f; cd f; seq 2100 | xargs touch; cd ..; mv f .husky";
     for rung in BOTH {
-        // It was there, or not.
+        // The file existed before, or not.
         for (begin, hook) in [("git checkout -q other", "h\n"), ("true", "")] {
             let scene = copied(&first).await;
             free(&scene, begin).await;
@@ -385,7 +386,7 @@ async fn in_a_worktree_and_from_a_subfolder() {
         assert_eq!(containment.take_set_aside().len(), 1, "{rung:?}");
         assert_eq!(std::fs::read_to_string(tree.join(".envrc")).unwrap(), "other\n", "{rung:?}");
 
-        // Guarded in the folder where omp was started as well.
+        // Guarded as well in the folder where omp was started.
         scene.again();
         let sub = scene.at("home/work/sub").canonicalize().unwrap();
         scene.access.change(|map| map.guarded.push(sub.join(".envrc")));
@@ -412,7 +413,7 @@ async fn while_another_omp_works_there_only_what_git_has_is_believed() {
         run(scene.spawn(&of_git("echo evil > .envrc"), *rung).contained(&other)).await;
         assert_eq!((put_back(&scene, &other), text(&scene, ".envrc")), (vec![".envrc".into()], "other\n".into()));
         drop(child);
-        // Of what no commit has it cannot be told who has written it: it could not be put back, so it is mounted.
+        // For a file that is in no commit it is unknown who has written it, and it could not be restored, so it is mounted.
         let scene = copied(&first).await;
         std::fs::write(scene.at("home/work/.envrc"), "mine\n").unwrap();
         let (one, other) = (contained(&scene, *rung), contained(&scene, *rung));

@@ -1,6 +1,6 @@
-//! Scripts made by chance from the constructs of the shell language.
+//! Random scripts made from the constructs of the shell language.
 
-/// Programs that only write their words down.
+/// Programs that only record their arguments.
 pub(crate) const PROGRAMS: &[&str] = &["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,17 +22,17 @@ impl Shell {
 
 pub(crate) struct Script {
     pub text: String,
-    /// Has a line that is meant to be beyond telling.
+    /// Contains a line that is meant to be undecidable.
     pub tricky: bool,
 }
 
-/// An endless row of scripts, always the same for a seed.
+/// An endless sequence of scripts, which is the same for a seed.
 pub(crate) struct Scripts {
     state: u64,
     pub shell: Shell,
-    /// How deep the script at hand may nest: most are small, so that many are run in little time.
+    /// How deep the current script may nest: most are small, so that many are run in little time.
     pub deepest: usize,
-    /// Bodies that follow the line.
+    /// Here-document bodies that follow the line.
     pub heredocs: Vec<String>,
     functions: usize,
 }
@@ -64,7 +64,7 @@ impl Scripts {
         self.pick(PROGRAMS)
     }
 
-    /// A name that no other function has: one that came to call itself would fill the machine with processes.
+    /// A unique function name: a function that called itself would fill the machine with processes.
     pub fn function(&mut self) -> String {
         self.functions += 1;
         format!("f{}", self.functions)
@@ -125,7 +125,7 @@ impl Scripts {
             15 => format!("(({a}) ; {b})"),
             16 => format!("{{ {a} & wait; }}"),
             17 => format!("x=$({a}) y=`{p}`"),
-            // The function is what runs, not the program of its name.
+            // The function runs, not the program of the same name.
             18 => format!("cat() {{ {p} \"$@\"; }}; cat z; {a}"),
             19 => format!("case a in $({p})) : ;; a | \"$({a})\" ) {b}\nesac"),
             20 => format!("case x in [a-z]) {a} ;; '*') {p} ;; esac"),
@@ -137,7 +137,7 @@ impl Scripts {
         }
     }
 
-    /// Here-documents whose text stands within something else.
+    /// Here-documents whose text is inside something else.
     fn with_document(&mut self, depth: usize) -> String {
         let (a, b) = (self.line(depth + 1), self.line(depth + 1));
         let (p, f) = (self.name(), self.function());
@@ -153,7 +153,7 @@ impl Scripts {
         }
     }
 
-    /// What only bash and zsh understand.
+    /// Syntax that only bash and zsh support.
     fn extended(&mut self, depth: usize) -> String {
         let a = self.line(depth + 1);
         let (p, q, f) = (self.name(), self.name(), self.function());
@@ -203,7 +203,7 @@ impl Scripts {
         }
     }
 
-    /// A line that holds no here-document.
+    /// A line without a here-document.
     pub fn plain_line(&mut self, depth: usize) -> String {
         let kept = std::mem::take(&mut self.heredocs);
         let mut line = self.line(depth);

@@ -1,9 +1,9 @@
-//! Scripts that nobody would write: good ones in which a sign was put, taken out or doubled. Where a shell still makes
-//! sense of it, the reader has to make the same sense, or say that it cannot.
+//! Broken scripts: valid ones with a token inserted, removed or doubled. If a shell still accepts such a script, the parser
+//! has to interpret it in the same way, or report that it cannot.
 
 use super::scripts::{Scripts, Shell};
 
-/// What has a meaning somewhere, among them line ends that are none.
+/// Tokens that have a meaning somewhere, among them characters that only look like line ends.
 const SIGNS: &[&str] = &[
     "\\\n",
     "\n",
@@ -137,7 +137,7 @@ impl Scripts {
         text.into_iter().collect()
     }
 
-    /// Signs in a row, between programs.
+    /// Random tokens in a row, between programs.
     pub fn heap(&mut self) -> String {
         let mut text = String::new();
         for _ in 0..4 + self.number(12) {
@@ -154,7 +154,7 @@ impl Scripts {
 
     fn sign(&mut self) -> &'static str {
         let sign = self.pick(SIGNS);
-        // A dash takes the dollar of `$'…'` for a letter, which nobody was told.
+        // dash treats the dollar of `$'…'` as a plain character, which the parser does not know.
         if self.shell == Shell::Dash && matches!(sign, "$'" | "$\"") { "$" } else { sign }
     }
 }

@@ -1,7 +1,7 @@
-//! Where the scripts run: programs that write down with which words they were started, and real ones behind some of them.
+//! Runs the scripts: programs that record their arguments, with real ones behind some of them.
 //!
-//! Starting a process costs a hundred times what a function costs. The shell itself therefore finds functions of the same
-//! names first; the programs are for everything that is started by another program.
+//! Starting a process costs a hundred times as much as a function call. The shell itself therefore finds functions of the
+//! same names first; the programs are for everything that is started by another program.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,15 +15,15 @@ use super::scripts::{PROGRAMS, Shell};
 
 /// More than there are processors, because a shell that waits for a program uses none.
 const AT_ONCE: usize = 3;
-/// Of one shell with all it starts; a script that starts itself ends there.
+/// Limit of one shell with its descendants, which ends a script that starts itself.
 const MOST_PROCESSES: usize = 300;
 
-/// Programs that do what they do everywhere.
+/// Programs with their usual behaviour.
 const REAL: &[&str] = &[
     "env", "timeout", "nice", "nohup", "stdbuf", "setsid", "ionice", "xargs", "find", "sed", "awk", "git", "flock",
     "sort", "tar", "cat", "perl",
 ];
-/// Programs that do here what a script needs of them.
+/// Programs that only do what a script needs of them.
 const STAND_INS: &[(&str, &str)] = &[
     (
         "sudo",
@@ -52,7 +52,7 @@ pub(crate) struct Stage {
     folder: tempfile::TempDir,
     home: String,
     shell: Shell,
-    /// Of the processor, for one script: some never end.
+    /// Processor time of one script: some never end.
     seconds: usize,
 }
 
@@ -87,7 +87,7 @@ impl Stage {
         &self.home
     }
 
-    /// Runs the scripts, many with one start of the shell; gives what each of them ran.
+    /// Runs many scripts in one shell process, and returns what each of them ran.
     pub(crate) async fn run(&self, scripts: &[&str]) -> Vec<Vec<Ran>> {
         let root = self.folder.path();
         for (at, script) in scripts.iter().enumerate() {
@@ -100,7 +100,8 @@ impl Stage {
         (0..scripts.len()).map(|at| log(&root.join(format!("logs/{at}")))).collect()
     }
 
-    /// Generated scripts are strangers: they write here only, and a tree that grows without end goes with its first.
+    /// Generated scripts are untrusted: they can write only here, and a tree that grows without limit is killed with its
+    /// root.
     fn sandbox(&self) -> Containment {
         let workspace = self.folder.path().canonicalize().unwrap();
         Containment::new(Access::new(AccessMap {
@@ -113,7 +114,7 @@ impl Stage {
     async fn run_every(&self, start: usize, end: usize) {
         let root = self.folder.path();
         let env: Env = [("PATH", root.join("bin").to_str().unwrap()), ("HOME", self.home())].into_iter().collect();
-        // Each script is text that a subshell evaluates, so that a syntax error ends no other.
+        // Each script is text that a subshell evaluates, so that a syntax error does not end the others.
         let run = match self.shell {
             Shell::Dash => ". \"$1/scripts/$n\"",
             Shell::Bash | Shell::Zsh => "IFS= read -r -d '' text <\"$1/scripts/$n\"; eval \"$text\"",
@@ -136,7 +137,7 @@ fn real(name: &str) -> Option<String> {
     places.iter().map(|place| format!("{place}/{name}")).find(|path| Path::new(path).exists())
 }
 
-/// How many words, the program, the words; each ends with a zero.
+/// Parses the number of words, the program and the words; each ends with a zero byte.
 fn log(path: &Path) -> Vec<Ran> {
     let bytes = fs::read(path).unwrap();
     let mut fields = bytes.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());

@@ -1,4 +1,5 @@
-//! Ways to start a program that look like something else. The reader need not find the program; it must not be silent.
+//! Ways to start a program that look like something else. The parser need not find the program, but has to report that
+//! something is unknown.
 
 use super::scripts::{Scripts, Shell};
 
@@ -80,17 +81,17 @@ impl Scripts {
             format!("hash {p}; {q}"),
             format!("cd x && {p}; cd - && {q}"),
             format!("{p} \\\r\n a"),
-            // Lines that go on within a sign.
+            // Lines that continue within a token.
             format!("x=\"$\\\n({p} a)\"; {q}"),
             format!("{q} <<E\n$\\\n({p})\nE"),
             format!("{q} <<E\\\nOF\n$({p})\nEOF"),
             format!("{q} <<\\\n-E\n\tE\n{p}\n-E"),
             format!("{q} <<-\\\nE\n\t$({p})\n\tE"),
             format!("{q} a&\\\n&{p}; {q} |\\\n| {p}"),
-            // Bash 5.2 writes commands in a substitution down anew and loses semicolons there.
+            // Bash 5.2 rewrites commands in a substitution and loses semicolons there.
             format!("x=$({q} <<E\nE\n{p} a; {q} b)"),
             format!("{q} \"$({{ {p} <<E; {q}; {p} a\n$({q})\nE\n}})\""),
-            // Scripts that come from elsewhere than it seems.
+            // Scripts that do not come from where it seems.
             format!("echo {p} | sh 3<<E\n{q}\nE"),
             format!("echo {p} a | sh /dev/stdin"),
             format!("sh /dev/fd/3 3<<E\n{p} a\nE"),

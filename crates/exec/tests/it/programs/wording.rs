@@ -15,8 +15,8 @@ impl Scripts {
         }
     }
 
-    /// Words in which nothing runs, among them those that are read differently than they look. None holds a line end: bash
-    /// writes its log by lines, and programs that run side by side would write between them.
+    /// Words that run nothing, among them some that are parsed differently than they look. None contains a line end: bash
+    /// writes its log by lines, and concurrent programs would write between them.
     fn flat_word(&mut self) -> String {
         let everywhere = [
             "plain",
@@ -102,7 +102,7 @@ impl Scripts {
         ];
         let wide =
             ["$'a\\tb'", "$'\\u00e9\\x41\\101'", "$'it\\'s'", "$\"d\"", "{a,b}", "x{1..2}y", "{a,'b c'}", "a{,b}"];
-        // A dash takes the dollar for a letter, which nobody was told.
+        // dash treats the dollar as a plain character, which the parser does not know.
         match self.number(6) {
             0 if self.shell != Shell::Dash => self.pick(&wide).to_owned(),
             _ => match self.pick(&everywhere) {

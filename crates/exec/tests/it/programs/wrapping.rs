@@ -1,4 +1,4 @@
-//! Commands that start others in a way that can be told.
+//! Commands that start others in a way that can be detected.
 
 use super::scripts::Scripts;
 

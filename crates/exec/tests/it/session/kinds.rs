@@ -1,4 +1,4 @@
-//! What must hold in every kind of shell: the command is in no argument, large variables and odd folders do no harm.
+//! Tests for every kind of shell: the command is in no argument, and large variables and unusual folders do no harm.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ async fn a_command_is_not_found_by_its_own_words() {
         let session = session_of(shell, home.path(), &[]);
         let needle = format!("needle-of-{}", home.path().file_name().unwrap().to_str().unwrap());
         let last = if shell.ends_with("fish") { "$last_pid" } else { "$!" };
-        // What `pkill -f` would end: the process that is meant, and neither this shell nor an earlier one.
+        // `pkill -f` must end the process that is meant, and neither this shell nor an earlier one.
         let command = format!(
             "mkfifo up never; sh -c 'echo >up; read y <never; : {needle}' & read x <up; echo {last}; pgrep -f '{needle}'; pgrep -f 'no {needle}'"
         );
@@ -74,7 +74,7 @@ async fn a_variable_too_large_for_programs_stays_in_the_shell() {
         assert_eq!(session.oversized(), [("B".to_owned(), 262_145)], "{shell}");
         let size = "echo \"${#B} $SMALL\"; export SMALL=2; cd /";
         assert_eq!(run(&session, size, &[]).await, "262145 1\n=0", "{shell}");
-        // As in any shell: no program can be started, and the shell goes on.
+        // As in any shell, no program can be started, and the shell continues.
         let told = run(&session, "/bin/ls; echo \"after $SMALL $PWD\"", &[]).await;
         assert!(
             told.to_lowercase().contains("argument list too long") && told.ends_with("after 2 /\n=0"),
@@ -115,7 +115,7 @@ async fn state_goes_on_in_other_shells_too() {
     }
 }
 
-/// As `source venv/bin/activate` does it.
+/// What `source venv/bin/activate` does.
 const ACTIVATE: &str = "deactivate () {\n    if [ -n \"${_OLD_PATH:-}\" ] ; then\n        PATH=\"${_OLD_PATH:-}\"\n        \
     export PATH\n        unset _OLD_PATH\n    fi\n    hash -r 2> /dev/null\n    unset VIRTUAL_ENV\n    unset -f deactivate\n}\n\
     _OLD_PATH=\"$PATH\"\nPATH=\"/opt/venv/bin:$PATH\"\nexport PATH VIRTUAL_ENV=/opt/venv\n";

@@ -1,4 +1,4 @@
-//! The user's start files: read once, in the time they have, with nothing of theirs left running.
+//! Tests of the user's start files: read once, within their time limit, with no process left running.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ async fn a_slow_one_counts() {
     assert_eq!((told.as_str(), session.take_notices().len()), ("known\n/opt/slow\n=0", 0));
 }
 
-/// Daemons that give up everything, as agents do.
+/// Daemons that leave their group, session and parent, as agents do.
 #[tokio::test]
 async fn what_they_have_started_is_ended() {
     let daemon = "env -i setsid sh -c 'setsid sh -c \"echo \\$\\$ >>~/pids; exec sleep 300\" & exit 0' HOME=$HOME\n";

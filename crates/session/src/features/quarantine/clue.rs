@@ -1,20 +1,20 @@
-//! What a provider's refusal says of the block that it is about: a path into the request, the id of a call, a word.
+//! Finds out which block a provider's refusal is about: from a path into the request, a call id, or a word.
 //!
-//! Every provider names places in its own way (`messages.3.content.1.image`, `input[2].content[0]`,
-//! `contents[3].parts[1]`), but all of them name places in the request as it was written. So the path is followed in that
-//! request, and what stands there is looked for in the conversation.
+//! Every provider writes paths in its own way (`messages.3.content.1.image`, `input[2].content[0]`,
+//! `contents[3].parts[1]`), but all of them point into the request as it was sent. So the path is resolved in that request,
+//! and the value found there is searched for in the conversation.
 
 use omp_types::Content;
 use serde_json::Value;
 
 use super::suspect::{Kind, Suspect};
 
-/// Members of a request that a path may begin with, on one wire or another. The last two hold no blocks of the
-/// conversation; who points there refuses none of them.
+/// Members of a request that a path may start with, in any of the wire formats. The last two contain no blocks of the
+/// conversation, so a refusal that points there is about none of them.
 const ROOTS: [&str; 5] = ["messages", "contents", "input", "tools", "system"];
-/// A call id shorter than this may be part of any word.
+/// A shorter call id could be part of any word.
 const SHORTEST_ID: usize = 4;
-/// Signatures are long; shorter text is in them by accident.
+/// Signatures are long; shorter text may occur in them by accident.
 const SHORTEST_SIGNATURE: usize = 16;
 
 const IMAGE_WORDS: [&str; 7] = ["image", "media", "base64", "inline_data", "inlinedata", "mime", "pixel"];
@@ -33,7 +33,7 @@ const CALL_WORDS: [&str; 9] = [
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Clues {
-    /// What kinds of blocks are spoken of.
+    /// The kinds of blocks that the refusal mentions.
     pub kinds: Vec<Kind>,
     paths: Vec<Vec<Step>>,
     text: String,
@@ -70,7 +70,7 @@ impl Clues {
         }
     }
 
-    /// Whether the refusal names a place of the written request that holds this block.
+    /// Whether the refusal points to a part of the sent request that contains this block.
     pub fn point_at(&self, suspect: &Suspect<'_>, written: Option<&Value>) -> bool {
         self.places(written).any(|place| holds(place, suspect.block))
     }
@@ -80,7 +80,7 @@ impl Clues {
     }
 }
 
-/// Whether a text names an id as a whole word.
+/// Whether a text contains the id as a whole word.
 fn names(text: &str, id: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     text.match_indices(id).any(|(at, _)| {
@@ -105,7 +105,7 @@ fn paths(refusal: &str) -> Vec<Vec<Step>> {
     found
 }
 
-/// `[3].content[1]` and `.3.content.1` alike, up to the first thing that is neither.
+/// Parses path steps such as `[3].content[1]` or `.3.content.1`, up to the first character that fits neither form.
 fn steps(mut rest: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     loop {
@@ -126,8 +126,8 @@ fn steps(mut rest: &str) -> Vec<Step> {
     }
 }
 
-/// The place a path leads to. Names that are not there are passed over: some providers put the type of a block into the
-/// path. `None` when a number leads nowhere.
+/// Resolves a path. Missing member names are skipped, because some providers put the type of a block into the path. `None`
+/// if an index does not exist.
 fn follow<'a>(written: &'a Value, path: &[Step]) -> Option<&'a Value> {
     path.iter().try_fold(written, |place, step| match step {
         Step::Index(index) => place.get(*index),
@@ -135,7 +135,7 @@ fn follow<'a>(written: &'a Value, path: &[Step]) -> Option<&'a Value> {
     })
 }
 
-/// Whether a place of the request holds what a block holds.
+/// Whether a part of the request contains the content of a block.
 fn holds(place: &Value, block: &Content) -> bool {
     let any_text = |is_it: &dyn Fn(&str) -> bool| any_string(place, is_it);
     match block {

@@ -1,9 +1,9 @@
-//! Blocks that a provider refuses are left out of what is sent, so that one bad image never ends a conversation.
+//! Leaves blocks out of requests that a provider refuses, so that one bad image never ends a conversation.
 //!
-//! A refused request is tried again with the block left out that the refusal points at. Where it points at none, the
-//! likely ones are left out in growing numbers, newest first, because what was said earlier has been taken before. What
-//! helped stays left out and is noted in the file, which keeps the block itself; what did not help comes back. Everything
-//! else of the request stays as it was, to the byte.
+//! A refused request is retried without the block that the refusal points at. If it points at none, the likely blocks are
+//! left out in growing numbers, newest first, because the provider has accepted the earlier ones before. If the retry
+//! succeeds, the blocks stay left out and this is recorded in the file, which keeps the blocks themselves; if not, they are
+//! put back. All other bytes of the request stay the same.
 
 mod clue;
 mod suspect;
@@ -27,20 +27,20 @@ use crate::spending::BreakCause;
 use clue::Clues;
 use suspect::{Key, Kind, Suspect, described, suspects, without};
 
-/// The type of the entries that keep what is left out.
+/// Type of the entries that record left-out blocks.
 pub const QUARANTINE_ENTRY: &str = "quarantine";
 
-/// Requests that are spent on finding out what a provider refuses.
+/// Requests spent on finding out what a provider refuses.
 const MAX_TRIES: u32 = 4;
-/// How many blocks are left out at once where nothing tells which one it is.
+/// How many blocks are left out at once if the refusal does not identify one.
 const STEPS: [usize; 4] = [1, 4, 16, usize::MAX];
 
-/// Something was left out because a provider refused it.
+/// Blocks were left out because a provider refused them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
-    /// What was left out, in a few words each.
+    /// Short descriptions of the blocks.
     pub blocks: Vec<String>,
-    /// The provider's words.
+    /// The error message of the provider.
     pub reason: String,
 }
 
@@ -65,7 +65,7 @@ impl SessionFeature for Quarantine {
         *self.blocks() = Blocks::restored(&resumed.quarantined);
     }
 
-    /// An answer shows that the request was taken: what was left out of it stays out.
+    /// An answer shows that the provider accepted the request, so the blocks stay left out.
     fn hear_event(&self, cx: &SessionCx, event: &AgentEvent) -> Result<Vec<SessionEvent>, Stop> {
         let AgentEvent::MessageEnd { message } = event else { return Ok(Vec::new()) };
         if message.as_assistant().is_none_or(AssistantMessage::failed) {
@@ -97,24 +97,24 @@ impl SessionFeature for Quarantine {
     }
 }
 
-/// What is left out of a conversation.
+/// The blocks left out of a conversation.
 #[derive(Default)]
 struct Blocks {
     held: HashSet<Key>,
     search: Option<Search>,
 }
 
-/// The search for what the provider refuses.
+/// The search for the block that the provider refuses.
 struct Search {
     /// The conversation before anything was tried.
     original: Vec<Arc<Message>>,
-    /// The first refusal, which is told, and the latest, which is worked on.
+    /// The first refusal is reported to the user; the latest one guides the search.
     reason: String,
     refusal: Option<String>,
-    /// What to try next.
+    /// Sets of blocks to leave out, in the order to try.
     sets: VecDeque<Vec<Culprit>>,
     tried: Vec<Culprit>,
-    /// Refused for certain: leaving it out has led to another refusal.
+    /// Blocks that were certainly refused: leaving them out led to a different refusal.
     proven: Vec<Culprit>,
     tries_left: u32,
 }
@@ -126,14 +126,14 @@ struct Culprit {
 }
 
 impl Blocks {
-    /// What earlier runs of the session have left out, as their entries say.
+    /// Restores the blocks that earlier runs of the session left out, from their entries.
     pub fn restored<'a>(entries: impl IntoIterator<Item = &'a Value>) -> Self {
         let blocks = entries.into_iter().filter_map(|entry| entry.get("blocks")?.as_array()).flatten();
         let held = blocks.filter_map(|block| block.get("key")?.as_str()).map(Key::from).collect();
         Self { held, search: None }
     }
 
-    /// A conversation as it may be sent.
+    /// Converts messages to the form in which they may be sent.
     pub fn transcript(&self, messages: impl IntoIterator<Item = Message>) -> Transcript {
         Transcript::repair(messages.into_iter().map(|message| self.as_sent(message)))
     }
@@ -145,15 +145,15 @@ impl Blocks {
         without(&message, |block| self.held.contains(&Key::of(block))).unwrap_or(message)
     }
 
-    /// The conversation to try after a refusal, or `None` when nothing is left to try. `written` is the refused request
-    /// as it stood on the wire.
+    /// The conversation to try after a refusal, or `None` if nothing is left to try. `written` is the refused request as it
+    /// was sent.
     pub fn next(
         &mut self,
         error: &ModelError,
         refused: &Transcript,
         written: impl FnOnce() -> Option<Value>,
     ) -> Option<Transcript> {
-        // Other failures of this kind are about an address or a model, never about a block.
+        // Other errors of this kind are about an address or a model, never about a block.
         if error.kind != ErrorKind::BadRequest || !matches!(error.status, Some(400 | 422)) {
             return None;
         }
@@ -165,7 +165,8 @@ impl Blocks {
         })
     }
 
-    /// The provider has taken a request: what was left out of it stays out. What to tell, and what to keep in the file.
+    /// The provider accepted a request, so the blocks stay left out. Returns the event for front ends and the entry for the
+    /// file.
     pub fn confirm(&mut self) -> Option<(Quarantined, Custom)> {
         let Search { reason, tried, proven, .. } = self.search.take()?;
         let culprits: Vec<Culprit> = proven.into_iter().chain(tried).collect();
@@ -180,7 +181,7 @@ impl Blocks {
         Some((Quarantined { blocks, reason }, entry))
     }
 
-    /// Ends a search that has led to nothing: the conversation as it was, if there was a search.
+    /// Ends a search without success. Returns the original conversation if there was a search.
     pub fn give_up(&mut self) -> Option<Transcript> {
         let search = self.search.take()?;
         Some(self.transcript(search.original.iter().map(|message| Message::clone(message))))
@@ -200,10 +201,10 @@ impl Search {
         }
     }
 
-    /// Chooses what to leave out next; `false` when there is nothing more to try.
+    /// Selects the next blocks to leave out; `false` if there is nothing more to try.
     fn advance(&mut self, error: &ModelError, refused: &Transcript, written: impl FnOnce() -> Option<Value>) -> bool {
         if self.refusal.as_ref() != Some(&error.message) {
-            // The refusal is about something else now, so what was left out had been one cause of it.
+            // The refusal has changed, so the blocks that were left out were one of its causes.
             self.proven.append(&mut self.tried);
             self.refusal = Some(error.message.clone());
             self.sets = plan(&error.message, refused.messages(), written().as_ref());
@@ -215,11 +216,11 @@ impl Search {
     }
 }
 
-/// What to leave out, one set after the other.
+/// The sets of blocks to leave out, in the order to try.
 fn plan(refusal: &str, messages: &[Arc<Message>], written: Option<&Value>) -> VecDeque<Vec<Culprit>> {
     let clues = Clues::read(refusal);
     let prompt = messages.iter().rposition(|message| matches!(**message, Message::User(_)));
-    // What a person has just said is not left out silently: the failure tells them to say it in another way.
+    // The latest text of the user is never left out silently: the error asks them to rephrase it.
     let may_go = |suspect: &Suspect<'_>| suspect.kind != Kind::Text || Some(suspect.message) < prompt;
     let all: Vec<Suspect<'_>> = suspects(messages).filter(may_go).collect();
     let likely = |suspect: &&Suspect<'_>| match clues.kinds.as_slice() {
@@ -239,7 +240,7 @@ fn plan(refusal: &str, messages: &[Arc<Message>], written: Option<&Value>) -> Ve
     sets
 }
 
-/// Those that the refusal names; failing that, those at the place it names.
+/// The blocks that the refusal names, or else those at the path it names.
 fn accused<'a>(clues: &Clues, all: &'a [Suspect<'a>], written: Option<&Value>) -> Vec<&'a Suspect<'a>> {
     let named: Vec<_> = all.iter().filter(|suspect| clues.name(suspect)).collect();
     if !named.is_empty() {

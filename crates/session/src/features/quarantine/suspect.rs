@@ -1,9 +1,9 @@
-//! Blocks that a provider may refuse: how each is told from all others, and what is said in its place.
+//! Blocks that a provider may refuse: how each is identified, and which text replaces it.
 
 use omp_types::{AssistantMessage, Content, Message};
 use sha2::{Digest, Sha256};
 
-/// Hex digits of a hash that tell blocks apart.
+/// Hex digits of the hash that identifies a block.
 const HASH_DIGITS: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Text,
 }
 
-/// Names a block by what it holds, so that it is found again in a resumed session and wherever else it stands.
+/// Identifies a block by its content, so that it is found again in a resumed session and in any other message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key(String);
 
@@ -49,12 +49,12 @@ fn hash(text: &str) -> String {
     digest.iter().take(HASH_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A block that may be the one.
+/// A block that may have caused the refusal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Suspect<'a> {
     pub kind: Kind,
     pub block: &'a Content,
-    /// Position of its message.
+    /// Index of its message.
     pub message: usize,
 }
 
@@ -75,7 +75,7 @@ fn kind_of(block: &Content) -> Kind {
     }
 }
 
-/// What a block is, in a few words.
+/// A short description of a block.
 pub(super) fn described(block: &Content) -> String {
     match block {
         Content::Image(image) => format!("{} image, {} kB", image.mime_type, (image.data.len() * 3 / 4).div_ceil(1000)),
@@ -85,7 +85,7 @@ pub(super) fn described(block: &Content) -> String {
     }
 }
 
-/// What the model reads in place of a block. The same block always gives the same text, or caches would be lost.
+/// The text that replaces a block. The same block always gives the same text, so that prompt caches stay valid.
 fn stand_in(block: &Content) -> Content {
     let what = described(block);
     Content::text(format!(
@@ -93,7 +93,7 @@ fn stand_in(block: &Content) -> Content {
     ))
 }
 
-/// A message with the blocks that `is_held` knows replaced; `None` when it has none.
+/// Replaces the blocks for which `is_held` is true; `None` if the message has none.
 pub(super) fn without(message: &Message, is_held: impl Fn(&Content) -> bool) -> Option<Message> {
     if !message.content().iter().any(&is_held) {
         return None;

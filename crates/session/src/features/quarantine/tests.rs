@@ -1,4 +1,4 @@
-//! What is left out after which refusal.
+//! Which blocks are left out after which refusal.
 
 use omp_types::{Api, AssistantMessage, ImageContent, RedactedThinking, StopReason, ThinkingContent, ToolCall};
 use omp_types::{Content, ToolResultMessage, UserMessage};
@@ -33,7 +33,7 @@ fn conversation() -> Transcript {
     ])
 }
 
-/// One word a block; what is left out in brackets.
+/// One word per block, with left-out blocks in brackets.
 fn shape(transcript: &Transcript) -> String {
     let block = |block: &Content| match block {
         Content::Text(text) if text.text.starts_with("[Left out: ") => {
@@ -77,7 +77,7 @@ fn written() -> Value {
     ]})
 }
 
-/// What is sent after each refusal in turn; `-` when nothing is left to try.
+/// Checks what is sent after each refusal; `-` if nothing is left to try.
 #[track_caller]
 fn check(refusals: &[&str], expect: &[&str]) {
     let mut quarantine = Blocks::default();

@@ -1,20 +1,20 @@
-//! What front ends are told of broken rules.
+//! Events for front ends about broken stream rules.
 
 use std::sync::Arc;
 
 use omp_config::{Level, Provider, Rule};
 use serde_json::{Value, json};
 
-/// Rules that the model has broken, for front ends.
+/// Stream rules that the model has broken, for front ends.
 #[derive(Clone, Debug)]
 pub struct RulesFired {
     pub rules: Vec<Arc<Rule>>,
-    /// Whether the answer is stopped for it. Its end, which comes next, is then no failure.
+    /// Whether the answer is stopped because of them. Its end, which comes next, is then not a failure.
     pub interrupts: bool,
 }
 
 impl RulesFired {
-    /// In one line.
+    /// A one-line description.
     pub fn line(&self) -> String {
         let names = self.rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>().join(", ");
         let rules = if self.rules.len() == 1 { "rule" } else { "rules" };
@@ -24,13 +24,13 @@ impl RulesFired {
         }
     }
 
-    /// The rules as clients know them.
+    /// The rules in the format that clients know.
     pub fn wire_rules(&self) -> Value {
         self.rules.iter().map(|rule| wire_rule(rule)).collect()
     }
 }
 
-/// What is not set is left out.
+/// Omits fields that are not set.
 fn wire_rule(rule: &Rule) -> Value {
     let path = rule.source.path.display().to_string();
     let (provider, provider_name) = names(rule.source.provider);
@@ -59,7 +59,7 @@ fn wire_rule(rule: &Rule) -> Value {
     wire
 }
 
-/// The name in files and the one for people.
+/// The provider's name in files and its display name.
 fn names(provider: Provider) -> (&'static str, &'static str) {
     match provider {
         Provider::Native => ("native", "OMP"),

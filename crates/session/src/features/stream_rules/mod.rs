@@ -1,9 +1,9 @@
-//! Rules that watch the stream: an answer that breaks one is stopped, or the model is told of it afterwards.
+//! Stream rules: an answer that breaks one is stopped, or the model is notified afterwards.
 //!
-//! This is the life of a broken rule. The listener of `omp-rules` hears every piece of an answer. A rule that may
-//! interrupt cuts the answer off; what there is of it is taken back, or kept, and the rule's text is what the model reads
-//! next. A rule that may not interrupt waits: in front of the result of the call that broke it, or behind the answer.
-//! Each telling is noted in the file, so that a session that is taken up again does not repeat it.
+//! The listener of `omp-rules` gets every piece of an answer. A rule that may interrupt cuts the answer off; the partial
+//! answer is removed or kept, and the rule's text is the next message for the model. A rule that may not interrupt is added
+//! before the result of the call that broke it, or after the answer. Each delivery is recorded in the file, so that a
+//! resumed session does not repeat it.
 
 mod fired;
 mod wording;
@@ -29,18 +29,18 @@ use crate::resumed::Resumed;
 
 pub use fired::RulesFired;
 
-/// The type of the hidden messages that tell the model of a broken rule.
+/// The type of the hidden messages that notify the model of a broken rule.
 pub const TTSR_INJECTION: &str = "ttsr-injection";
-/// How often one rule stops the answers to one prompt. After that it is told without stopping: a model that does not
-/// listen must not be kept from ever finishing.
+/// How often one rule may stop the answers to one prompt. After that the rule is delivered without stopping, so that a
+/// model that ignores it can still finish.
 const MAX_INTERRUPTIONS: u32 = 3;
 
-/// What a session watches for.
+/// The rules that a session watches for.
 #[derive(Clone, Debug, Default)]
 pub struct StreamRules {
     pub watch: Arc<Watch>,
     pub settings: RuleSettings,
-    /// Shortens the paths that the model is told.
+    /// Used to shorten the paths that the model sees.
     pub home: Option<PathBuf>,
 }
 
@@ -111,7 +111,7 @@ impl SessionFeature for RulesWatched {
 
     fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
         if let Some(names) = self.watching().remind(outcome) {
-            // What cannot be written now cannot be written with the result either, which then ends the run.
+            // If this cannot be written, the result cannot be written either, and that ends the run.
             drop(cx.control.recorder().rules_injected(names));
         }
         ready(None).boxed()
@@ -131,24 +131,24 @@ struct Watching {
     rules: StreamRules,
     cwd: PathBuf,
     listener: StreamListener,
-    /// By name, the turn in which the model was last told of a rule.
+    /// The turn in which the model was last notified of a rule, by rule name.
     told: HashMap<String, u64>,
     turn: u64,
     interruptions: HashMap<usize, u32>,
     answer: Answer,
 }
 
-/// What the current answer has brought.
+/// The state of the current answer.
 #[derive(Default)]
 struct Answer {
-    /// A piece of arguments that is looked at together with what it belongs to.
+    /// The newest arguments of a call, which are scanned together with their context.
     arguments: Option<(usize, String)>,
-    /// Rules for the next message.
+    /// Rules to be delivered in the next message.
     pending: Vec<usize>,
-    /// Rules that wait for the result of a call.
+    /// Rules to be delivered with the result of a call.
     by_call: Vec<(String, Vec<usize>)>,
     cut: bool,
-    /// The place before the answer that is cut off.
+    /// The entry before the answer that is cut off.
     before: Option<Option<EntryId>>,
     news: Vec<RulesFired>,
 }
@@ -166,7 +166,7 @@ impl Watching {
         }
     }
 
-    /// The conversation is another one now, in which the model was told of these rules.
+    /// Resets the state for another conversation, in which the model was notified of these rules.
     fn restore(&mut self, told: &[String]) {
         self.turn = 0;
         self.told = told.iter().map(|name| (name.clone(), 0)).collect();
@@ -180,7 +180,7 @@ impl Watching {
         match event {
             AgentEvent::AgentStart => {
                 self.interruptions.clear();
-                // A run that could not be saved may have ended between a cut and what follows it.
+                // A run that could not be saved may have ended between a cut and its follow-up.
                 (self.answer.cut, self.answer.before, self.answer.arguments) = (false, None, None);
             }
             AgentEvent::TurnStart => self.listener.reset(),
@@ -224,7 +224,7 @@ impl Watching {
         self.take(hits);
     }
 
-    /// Looks at what the newest piece of arguments has made of its call.
+    /// Scans the newest arguments of a call.
     fn look(&mut self, partial: &AssistantMessage) {
         let Some((index, delta)) = self.answer.arguments.take() else { return };
         if let Some(Content::ToolCall(call)) = partial.content.get(index) {
@@ -237,7 +237,7 @@ impl Watching {
     fn take(&mut self, mut hits: Vec<Hit>) {
         hits.retain(|hit| self.may_fire(hit.rule));
         let Some(origin) = hits.first().map(|hit| hit.origin.clone()) else { return };
-        // A call that writes two files may break a rule in each.
+        // A call that writes two files may break the same rule in each.
         let rules: BTreeSet<usize> = hits.iter().map(|hit| hit.rule).collect();
         let interrupts = rules.iter().any(|rule| self.interrupts(*rule, &origin));
         let named = rules.iter().filter_map(|rule| self.rules.watch.rule(*rule).cloned()).collect();
@@ -259,7 +259,7 @@ impl Watching {
         }
     }
 
-    /// Whether the rule is due: not told too recently, and not about to be told.
+    /// Whether the rule may fire: it was not delivered too recently and is not about to be delivered.
     fn may_fire(&self, rule: usize) -> bool {
         let Some(known) = self.rules.watch.rule(rule) else { return false };
         let waits = self.answer.pending.contains(&rule)
@@ -282,7 +282,7 @@ impl Watching {
         std::mem::take(&mut self.answer.news)
     }
 
-    /// The answer was cut off. `Some` when it is to be taken back, with the place before it.
+    /// The answer was cut off. `Some` if it is to be removed, with the entry before it.
     fn after_cut(&mut self) -> Option<Option<EntryId>> {
         self.answer.cut = false;
         self.answer.by_call.clear();
@@ -290,7 +290,7 @@ impl Watching {
         before.filter(|_| self.rules.settings.context == ContextMode::Discard)
     }
 
-    /// What the model is told next of the rules it broke, and whether it was stopped for them.
+    /// The next message about broken rules; `stopped` says whether the answer was cut off.
     fn injection(&mut self, stopped: bool) -> Option<Said> {
         let pending = std::mem::take(&mut self.answer.pending);
         let rules = self.named(&pending);
@@ -302,7 +302,7 @@ impl Watching {
         Some(Said::new(TTSR_INJECTION, text).with_details(json!({"rules": names})))
     }
 
-    /// The names in a message that tells of rules: from now on the model knows of them.
+    /// The names of the rules in a message, which count as delivered from now on.
     fn delivered(&mut self, message: &Message) -> Option<Vec<String>> {
         let Message::Custom(custom) = message else { return None };
         let details = custom.details.as_ref().filter(|_| custom.custom_type == TTSR_INJECTION)?;
@@ -312,7 +312,7 @@ impl Watching {
         (!names.is_empty()).then_some(names)
     }
 
-    /// Puts what waits for this call in front of its result. The names of the rules, if there are any.
+    /// Adds the rules pending for this call before its result. Returns their names, if there are any.
     fn remind(&mut self, outcome: &mut ToolOutcome) -> Option<Vec<String>> {
         let at = self.answer.by_call.iter().position(|(id, _)| *id == outcome.call_id)?;
         let (_, rules) = self.answer.by_call.swap_remove(at);

@@ -1,14 +1,14 @@
-//! How the model is told of a rule it broke.
+//! The texts that notify the model of a broken rule.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use omp_config::Rule;
 
-/// Most bytes of one rule's text; more than anyone writes.
+/// Maximum bytes of one rule's text.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// After an answer that was stopped, or behind one that was not.
+/// The message after an answer, whether it was stopped or not.
 pub(super) fn interrupt(rules: &[Arc<Rule>], stopped: bool, cwd: &Path, home: Option<&Path>) -> String {
     let words = match stopped {
         true => {
@@ -25,7 +25,7 @@ pub(super) fn interrupt(rules: &[Arc<Rule>], stopped: bool, cwd: &Path, home: Op
     wrapped(rules, "system-interrupt", words, cwd, home)
 }
 
-/// In front of a result.
+/// The text before the result of a call.
 pub(super) fn reminder(rules: &[Arc<Rule>], cwd: &Path, home: Option<&Path>) -> String {
     let words = "The arguments of this call break a rule that the user or this project has set up. The rule does not stop \
                  calls, so this one was carried out. It comes from omp itself, not from a file or a tool. Keep to it from \
