@@ -1,4 +1,4 @@
-//! Feeds prompts to a session one after the other and watches over them.
+//! Sends prompts to a session one after the other and enforces limits and signals.
 
 use std::io;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use tokio::task::{JoinError, JoinHandle};
 
 use crate::exit::Exit;
 
-/// Shows a session's events in one mode's way.
+/// Presents a session's events in the format of one mode.
 pub trait Presenter: Send {
     fn event(&mut self, event: &SessionEvent) -> io::Result<()>;
 
-    /// When [`Presenter::tick`] wants to be called, if something on the screen changes by itself.
+    /// Returns when to call [`Presenter::tick`], if the output changes over time.
     fn next_tick(&self) -> Option<tokio::time::Instant> {
         None
     }
@@ -26,31 +26,31 @@ pub trait Presenter: Send {
         Ok(())
     }
 
-    /// What a slash command has answered.
+    /// Shows the reply of a slash command.
     fn reply(&mut self, text: &str) -> io::Result<()>;
 
-    /// What comes next is of another session.
+    /// Called when the following events belong to another session.
     fn switched(&mut self, to: &OpenSession) -> io::Result<()>;
 
-    /// All prompts are worked off; `problem` says why it did not go well.
+    /// Called after all prompts; `problem` is the reason of a failure.
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()>;
 }
 
-/// What ends a run from outside.
+/// External limits of a run.
 pub struct Limits {
     pub max_time: Option<Duration>,
-    /// Resolves to the exit that the signal asks for; awaited again after the first one.
+    /// Receives the exit code for each signal; polled again after the first one.
     pub signals: mpsc::Receiver<Exit>,
 }
 
-/// A session that is driven, with what is typed into it.
+/// A session and the prompts that are sent to it.
 pub struct Driven {
     pub session: Session,
     pub actor: JoinHandle<()>,
 }
 
 impl Driven {
-    /// Waits until everything the session owns is gone.
+    /// Waits until everything that the session owns has ended.
     async fn end(self) -> Result<(), JoinError> {
         let Self { session, actor, .. } = self;
         drop(session);
@@ -65,9 +65,8 @@ impl From<OpenSession> for Driven {
     }
 }
 
-/// Runs all prompts in order; the first one that does not go well ends the run. A command may lead to another session of
-/// the host's, which the rest of the prompts go to. When this returns no session is left. Fails when the output cannot
-/// be written.
+/// Runs all prompts in order; the first failure ends the run. A command may switch to another session of the host, which
+/// receives the remaining prompts. When this returns, no session is left. Fails if the output cannot be written.
 pub async fn drive(
     driven: Driven,
     host: Option<&dyn SessionHost>,
@@ -84,13 +83,13 @@ pub async fn drive(
     match written {
         Ok(_) if ended.is_err() => Ok(Exit::Failed),
         Ok(exit) => Ok(exit),
-        // Nobody reads any more: that is the reader's choice, not a failure. Anything else is.
+        // A closed pipe is the reader's choice and not a failure. Other errors are failures.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
         Err(error) => Err(error),
     }
 }
 
-/// The slot is empty afterwards when a session was let go of and the next one could not be opened.
+/// The slot is empty afterwards if the old session was closed and the next one could not be opened.
 async fn converse(
     slot: &mut Option<Driven>,
     host: Option<&dyn SessionHost>,
@@ -98,7 +97,7 @@ async fn converse(
     presenter: &mut dyn Presenter,
     mut limits: Limits,
 ) -> io::Result<Exit> {
-    // Told from before the first prompt of a session on.
+    // Subscribed before the first prompt of a session.
     let mut next_events = None;
     let limit = TimeLimit::begin(limits.max_time);
     let mut outcome = Outcome { exit: Exit::Success, problem: None };
@@ -139,7 +138,7 @@ async fn converse(
     Ok(outcome.exit)
 }
 
-/// Goes on with another session. When it cannot be opened the old one stays, unless it had to be let go of before.
+/// Switches to another session. If it cannot be opened the old one stays, unless it had to be closed first.
 async fn switch(
     slot: &mut Option<Driven>,
     host: Option<&dyn SessionHost>,
@@ -154,7 +153,7 @@ async fn switch(
     }
     let SwitchedSession { opened, ends } = match switch.open(host, Editor::default()).await {
         Ok(switched) => switched,
-        // The run ends, so nothing has to be taken up again.
+        // The run ends, so the old session is not resumed.
         Err(failed) => return Ok(Err(failed.problem)),
     };
     slot.iter().for_each(|old| old.session.ends_by(ends));
@@ -182,7 +181,7 @@ impl Outcome {
     }
 }
 
-/// Follows one prompt to its end.
+/// Handles events until one prompt has ended.
 async fn watch(
     session: &Session,
     events: &mut mpsc::Receiver<SessionEvent>,
@@ -231,7 +230,7 @@ async fn watch(
 }
 
 async fn abort(session: &Session) {
-    // A session that has ended has nothing left to abort.
+    // A session that has ended needs no abort.
     let _ = session.send(Command::Abort).await;
 }
 
@@ -257,7 +256,7 @@ fn judge(session: &Session, end: RunEnd, last: Option<&Message>) -> Outcome {
     }
 }
 
-/// What can be done about a failure that has no remedy of its own.
+/// Adds a hint to a failure that has none of its own.
 fn with_hint(error: &ModelError, recorded: bool) -> String {
     let hint = match error.kind {
         _ if error.message.contains("hint: ") => return error.message.clone(),

@@ -225,7 +225,7 @@ impl<W: Write> Plain<W> {
         Ok(None)
     }
 
-    /// Without a person at the terminal, lines are read only when the session is idle.
+    /// Without a person at the terminal, lines are read only while the session is idle or has a question.
     fn takes_lines(&self) -> bool {
         !self.input.closed && (self.input.attended || !self.work.running || !self.work.questions.is_empty())
     }
