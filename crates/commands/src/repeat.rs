@@ -56,7 +56,7 @@ fn told(limit: RepeatLimit) -> String {
     }
 }
 
-/// A limit begins with a digit; anything else is the prompt.
+/// A limit begins with a digit or a sign; anything else is the prompt.
 fn parse(arguments: &str) -> Result<(RepeatLimit, &str), String> {
     let (first, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
     let rest = rest.trim();
