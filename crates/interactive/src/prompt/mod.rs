@@ -190,7 +190,7 @@ impl Prompt {
         self.editor.draw(space)
     }
 
-    /// Takes the text of the editor to send it. Does nothing if it is empty or an image is still being read.
+    /// Takes the text of the editor to send it. Returns a message while an image is still being read.
     pub fn submit(&mut self) -> PromptStep {
         if self.awaited > 0 {
             return PromptStep::Act(Action::Tell("a picture is still being read; press Enter again".to_owned()));
