@@ -76,7 +76,7 @@ impl UndoLooks {
         LookEnd(self.shared.clone())
     }
 
-    /// Whether an abandoned scan still runs. The caller has awaited all other scans, so any that is left was abandoned.
+    /// Whether a scan still runs. Callers treat it as an abandoned one.
     pub fn any_given_up(&self) -> bool {
         self.shared.under_way.load(Ordering::SeqCst) > 0
     }
