@@ -67,7 +67,6 @@ async fn retries_are_told_and_can_be_switched_off() {
     assert_eq!(retries(&frames), [&Value::Null; 0]);
 }
 
-/// One at a time by default, all at once if that was set.
 #[tokio::test]
 async fn after_a_retry_was_given_up_the_session_is_idle_and_works_on() {
     let wait = std::time::Duration::from_secs(60);
@@ -85,6 +84,7 @@ async fn after_a_retry_was_given_up_the_session_is_idle_and_works_on() {
     assert_eq!(rpc.ask(json!({"type": "get_state"})).await["data"]["isStreaming"], false);
 }
 
+/// One at a time by default, all at once if that was set.
 #[tokio::test]
 async fn queued_messages_are_delivered_as_their_mode_says() {
     for (mode, expect) in
