@@ -69,7 +69,7 @@ impl Running {
         .await;
     }
 
-    /// Rejects an unknown command. Similar commands are never run instead.
+    /// Rejects a command that cannot be run. A similar command is never run instead.
     fn refused(&mut self, why: &str, submission: Submission) {
         self.note(Tone::Error, why);
         self.done_with(submission);
