@@ -82,7 +82,7 @@ fn told(error: &clap::Error, words: &[String]) -> String {
     }
 }
 
-/// Returns the subcommand that the words call, and the name it was called by.
+/// Returns the subcommand that the words call, and its full name.
 fn called(words: &[String]) -> (Command, String) {
     let mut command = Cli::command();
     let mut path = "omp".to_owned();

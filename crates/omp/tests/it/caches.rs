@@ -1,4 +1,4 @@
-//! Package manager caches in a fresh home: writable only by the commands that need them.
+//! Package manager caches in a fresh home: created only for the commands that need them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Scene;
 
-/// The total number of kills is divided among concurrent sessions.
+/// The number of concurrent sessions, among which all kills are divided.
 const SESSIONS: u64 = 4;
 const KILLS_A_SESSION: u64 = 60;
 

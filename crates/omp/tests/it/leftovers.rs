@@ -31,7 +31,7 @@ async fn worked() -> (Scene, Client) {
     (scene, client)
 }
 
-/// Returns processes that run as long as their session.
+/// Starts processes that run as long as their session, and returns them.
 async fn leave(client: &mut Client) -> Vec<Process> {
     let printed = client.ask(json!({"type": "bash", "command": LEAVES})).await["data"]["output"].take();
     let left: Vec<_> = printed.as_str().unwrap().lines().map(|pid| Process(pid.parse().unwrap())).collect();

@@ -110,7 +110,7 @@ async fn a_client_keeps_its_session_whatever_comes_of_the_move() {
     // Without that file, the file named at the start is used.
     std::fs::remove_file(there.join("prompt.md")).unwrap();
 
-    // The path of its sessions folder is first blocked by a file, then by the same session name.
+    // The move works; the move back fails while another file has the session's path, then while a file replaces its folder.
     let moved = client.ask(command.clone()).await;
     assert_eq!(moved["data"], json!({"agentInvoked": false}), "{moved}");
     let after = client.ask(json!({"type": "get_state"})).await["data"].take();

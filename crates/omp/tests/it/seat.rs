@@ -215,7 +215,7 @@ impl Seat {
     #[track_caller]
     pub fn hangs_up(&mut self) -> u32 {
         self.looks_away.store(true, Ordering::SeqCst);
-        // Sends a key, so that the threads of this test wake up once more before they end.
+        // Sends a key, so that the reader thread wakes up once more and ends.
         self.keys("x");
         let (glass, changed) = &*self.glass;
         let gone = changed.wait_timeout_while(glass.lock().unwrap(), LIMIT, |glass| !glass.ended).unwrap();

@@ -27,7 +27,7 @@ fn calls(commands: &[&str]) -> Vec<Turn> {
     commands.iter().map(call).chain([Turn::text("Done.")]).collect()
 }
 
-/// Runs a session and checks that no call has failed.
+/// Runs a session that answers every question with "always", and checks that no call fails.
 async fn session(person: &Person, answers: usize) {
     let mut client = Client::of(person.with_model(&["--mode", "rpc", "--yolo"]));
     client.until("ready").await;
