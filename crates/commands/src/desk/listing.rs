@@ -38,7 +38,7 @@ impl SettingsDesk {
         text
     }
 
-    /// Returns unknown keys in the files. Only names, because values may be private.
+    /// Returns the unused and unknown keys of the files. Only names, because values may be private.
     fn others(&self) -> Others {
         let mut others = Others::default();
         for (key, _) in self.settings.origins() {
