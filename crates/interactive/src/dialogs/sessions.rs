@@ -144,7 +144,7 @@ impl SessionsDialog {
         Sheet::item(space, selected, &name, &facts)
     }
 
-    /// Shows the first message if the title differs from it.
+    /// Shows the first message of a session that has a title.
     fn about(&self, sheet: &mut Sheet<'_>) {
         let Some(listing) = self.pointed().map(|at| &self.sessions.listings[at]) else { return };
         let first = listing.title.as_ref().and(listing.first_message.as_deref()).map(start_of).unwrap_or_default();

@@ -129,7 +129,7 @@ impl CallBlock {
         self.show(View { status, ..view });
     }
 
-    /// Marks the call as not run, because the answer or the run was aborted.
+    /// Marks the call as not run to its end, because the answer or the run was aborted.
     pub fn give_up(&mut self) {
         if self.state != State::Ended {
             self.state = State::Ended;
