@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use omp_session::{BackgroundJobs, JobEnded, Said, SessionCx, SessionFeature, ToolOutcome};
 use omp_tools::{EndedJob, Jobs};
 
-/// Adapts the jobs to the trait that a session polls.
+/// Adapts the jobs to the trait through which a session waits for their end.
 pub fn watched(jobs: &Arc<Jobs>) -> Arc<dyn BackgroundJobs> {
     Arc::new(JobWatcher(jobs.clone()))
 }
