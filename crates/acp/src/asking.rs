@@ -1,5 +1,5 @@
-//! Questions to the user: may a call run, what `ask` wants to know, an address to open. All are permission requests, unless
-//! the client has forms for the second.
+//! Questions to the user: approval of a call, questions of `ask`, an address to open. All are permission requests, unless
+//! the client supports forms for `ask`.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT: &str = "reject";
 const REJECT_ALWAYS: &str = "reject_always";
 
-/// A question as it is put, with what its answers mean.
+/// A prepared question, with the meaning of its answers.
 pub enum Asked {
-    /// Decided before.
+    /// Decided before, so the user is not asked.
     Known(Answer),
     Request {
         request: Box<RequestPermissionRequest>,
@@ -45,7 +45,7 @@ pub enum Meaning {
 pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
     match kind {
         QuestionKind::Approve { call_id, tool, arguments, reason, details } => {
-            // What gives a special reason to look is asked every time.
+            // A call with a special reason is asked about every time.
             if let Some(answer) = lock(&live.decided).get(&tool).filter(|_| reason.is_none()) {
                 return Asked::Known(answer.clone());
             }
@@ -78,7 +78,8 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
     }
 }
 
-/// Where no rule can say it, "always" means the tool in this session; not for what is asked about every time.
+/// If no rule fits, "always" applies to the tool in this session. It is not offered for calls that are asked about every
+/// time.
 fn approval_options(tool: &str, offers: &[RuleOffer], is_special: bool) -> Vec<PermissionOption> {
     let option = |id: String, name: String, kind| PermissionOption::new(id, name, kind);
     let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
@@ -100,12 +101,12 @@ fn approval_options(tool: &str, offers: &[RuleOffer], is_special: bool) -> Vec<P
     options
 }
 
-/// The first is what clients know.
+/// The first id is the one that clients know.
 fn always_id(at: usize) -> String {
     if at == 0 { ALLOW_ALWAYS.to_owned() } else { format!("{ALLOW_ALWAYS}_{}", at + 1) }
 }
 
-/// One of the options: a permission request has no way to choose several or to type something else.
+/// Offers single options only: a permission request supports neither several choices nor typed text.
 fn choose(live: &Live, calls: &Calls, choice: Choice) -> Asked {
     let id = calls.shown_id(None).unwrap_or_else(|| "question".to_owned());
     let described = choice.options.iter().filter_map(|option| {
@@ -131,7 +132,7 @@ fn choose(live: &Live, calls: &Calls, choice: Choice) -> Asked {
     Asked::Request { request: Box::new(request), meaning: Meaning::Choice { labels, multi: choice.multi } }
 }
 
-/// The client shows the address; whoever sits there opens it.
+/// The client shows the address; its user opens it.
 fn open_url(live: &Live, calls: &Calls, url: &WebAddress, reason: String) -> Asked {
     let id = calls.shown_id(None).unwrap_or_else(|| "question".to_owned());
     let content = vec![note(reason), note(url.to_string())];
@@ -149,7 +150,7 @@ fn note(text: String) -> ToolCallContent {
     ToolCallContent::Content(Content::new(text_block(text)))
 }
 
-/// Puts a question and hands the answer on. With the prompt cancelled nobody wants to know any more.
+/// Asks a question and forwards the answer. If the prompt is cancelled, the answer is not needed any more.
 pub async fn ask(live: Arc<Live>, id: u64, asked: Asked) {
     let connection = &live.updates.connection;
     let answer = match asked {

@@ -1,5 +1,5 @@
-//! The tool calls of a session as the client knows them: announced while their arguments still arrive, kept up to date
-//! at a pace a person can follow, and ended whatever happens.
+//! The tool calls of a session for the client: announced while their arguments arrive, updated at a limited rate, and always
+//! ended.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use tokio::time::Instant;
 use crate::card;
 use crate::editor_terminals::Terminals;
 
-/// Between two updates of one call.
+/// Minimum interval between two updates of one call.
 const PACE: Duration = Duration::from_millis(100);
-/// What a new content replaces is shown up to this size.
+/// Caps the size of old content shown in a diff.
 const MAX_OLD: u64 = 1024 * 1024;
 
 /// The calls of one answer.
@@ -29,23 +29,23 @@ pub struct Calls {
     cwd: PathBuf,
     files: Option<Arc<dyn EditorFiles>>,
     open: Vec<Call>,
-    /// Providers may use an id again in a later answer; clients must not see it twice.
+    /// Makes ids unique, because providers may reuse an id in a later answer.
     count: u64,
-    /// Where calls may run, if the client has terminals.
+    /// The client's terminals, if it has them.
     terminals: Option<Arc<Terminals>>,
 }
 
 struct Call {
-    /// As the client knows it.
+    /// The id that the client knows.
     shown_id: String,
-    /// As the model knows it, once its arguments are whole.
+    /// The model's id, once the arguments are complete.
     id: Option<String>,
     name: String,
     arriving: Arriving,
     next_update: Instant,
-    /// Output that waits until it may be sent.
+    /// Output that waits for the next update.
     waiting: Option<ToolOutput>,
-    /// Whether the client was told of the terminal it runs in.
+    /// Whether the client was told which terminal it runs in.
     in_terminal: bool,
     old_text: Option<String>,
 }
@@ -62,7 +62,7 @@ impl Calls {
         Self { session, cwd, files: None, open: Vec::new(), count: 0, terminals: None }
     }
 
-    /// For a client that has files open.
+    /// Sets the files of a client that has files open.
     pub fn with_files(self, files: Option<Arc<dyn EditorFiles>>) -> Self {
         Self { files, ..self }
     }
@@ -79,7 +79,7 @@ impl Calls {
         update
     }
 
-    /// More of its arguments; what it would do, when it is time for another look.
+    /// Adds a chunk of arguments; returns a preview if an update is due.
     pub fn arrive(&mut self, content_index: usize, delta: &str) -> Option<SessionUpdate> {
         let call = self.open.iter_mut().find(|call| call.is_arriving(content_index))?;
         call.arriving.partial.push(delta, &mut call.arriving.arguments);
@@ -94,7 +94,7 @@ impl Calls {
         Some(call.update(previewed(&view, &self.cwd)))
     }
 
-    /// Its arguments are whole.
+    /// Sets the complete arguments.
     pub fn arrived(&mut self, content_index: usize, whole: &ToolCall) -> SessionUpdate {
         let arguments = Value::Object(whole.arguments.clone());
         let position = self.open.iter().position(|call| call.is_arriving(content_index));
@@ -119,7 +119,7 @@ impl Calls {
         call.update(fields.kind(kind).name(whole.name.clone()).raw_input(arguments))
     }
 
-    /// It runs, or is about to be asked for.
+    /// The call runs, or is about to need approval.
     pub async fn start(&mut self, id: &str, name: &str, arguments: &Value) -> Vec<SessionUpdate> {
         let mut updates = Vec::new();
         let view = self.rendered(name, arguments, Outcome::Running);
@@ -142,12 +142,12 @@ impl Calls {
         updates
     }
 
-    /// Newer output of a running call, when it is time for it.
+    /// Adds output of a running call; returns an update if one is due.
     pub fn progress(&mut self, id: &str, partial: ToolOutput) -> Option<SessionUpdate> {
         let terminal = self.terminals.as_ref().and_then(|terminals| terminals.of_call(id));
         let call = self.named(id)?;
         if let Some(terminal) = terminal {
-            // The client shows there what is printed, as it comes.
+            // The client shows the output in that terminal as it arrives.
             let content = vec![card::terminal(terminal)];
             let untold = !std::mem::replace(&mut call.in_terminal, true);
             return untold.then(|| call.update(ToolCallUpdateFields::new().content(content)));
@@ -156,7 +156,7 @@ impl Calls {
         if Instant::now() < call.next_update { None } else { call.flush() }
     }
 
-    /// When the next waiting output may be sent.
+    /// Returns when the next waiting output may be sent.
     pub fn due(&self) -> Option<Instant> {
         self.open.iter().filter(|call| call.waiting.is_some()).map(|call| call.next_update).min()
     }
@@ -178,7 +178,7 @@ impl Calls {
         }))
     }
 
-    /// What is left when an answer or a run breaks off never ran.
+    /// Ends the calls that never ran because an answer or a run was aborted.
     pub fn give_up(&mut self) -> Vec<SessionUpdate> {
         if let Some(terminals) = &self.terminals {
             self.open.iter().filter_map(|call| call.id.as_deref()).for_each(|id| drop(terminals.forget(id)));
@@ -187,13 +187,13 @@ impl Calls {
         self.open.drain(..).map(failed).collect()
     }
 
-    /// The id of a call as the client knows it; for a question that belongs to none, that of the newest one.
+    /// Returns the client's id of a call; without a call, that of the newest one.
     pub fn shown_id(&self, id: Option<&str>) -> Option<String> {
         let wanted = self.open.iter().rev().find(|call| id.is_none() || call.id.as_deref() == id);
         wanted.map(|call| call.shown_id.clone())
     }
 
-    /// A call of an old conversation with what came of it.
+    /// Returns a call of an earlier conversation with its result.
     pub fn past(&mut self, call: &ToolCall, output: Option<&ToolOutput>) -> SessionUpdate {
         let arguments = Value::Object(call.arguments.clone());
         self.count += 1;
@@ -202,7 +202,7 @@ impl Calls {
             None => ToolCallUpdateFields::new().status(ToolCallStatus::Failed),
         };
         let title = fields.title.clone().unwrap_or_else(|| call.name.clone());
-        // A session that is open may be told again: its old calls must not meet those to come.
+        // An open session may be replayed, so the ids of its old calls must differ from those of new ones.
         let mut shown = ShownCall::new(format!("past-{}", self.count), title)
             .name(call.name.clone())
             .kind(self.kind(&call.name))
@@ -227,7 +227,7 @@ impl Calls {
         (call, SessionUpdate::ToolCall(shown))
     }
 
-    /// What sort of thing the calls of a tool do.
+    /// Returns the kind of a tool.
     pub fn kind(&self, tool: &str) -> ToolKind {
         card::kind(self.session.call_kind(tool))
     }
@@ -268,7 +268,7 @@ impl Calls {
         titled(&view, &self.cwd).status(status).content(content)
     }
 
-    /// What a file holds before it is written over.
+    /// Returns the content of a file before it is overwritten.
     async fn old_text(&self, path: &str) -> Option<String> {
         let path = self.cwd.join(path);
         let metadata = tokio::fs::metadata(&path).await.ok()?;
@@ -281,7 +281,7 @@ impl Calls {
         }
     }
 
-    /// The text as the client has it.
+    /// Returns the text as the client has it.
     async fn open_text(&self, path: PathBuf) -> Option<String> {
         let files = self.files.clone()?;
         tokio::task::spawn_blocking(move || files.read(&path)).await.ok()?

@@ -1,4 +1,4 @@
-//! How a tool call looks in the client: its kind, where it works, and its view as content.
+//! How a tool call is shown in the client: its kind, its locations, and its view as content.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::updates::text_block;
 
-/// Text of one block that is sent; the client shows it to a person.
+/// Caps the text sent for one block.
 const MAX_TEXT: usize = 32 * 1024;
 const MAX_LOCATIONS: usize = 16;
 
@@ -28,13 +28,13 @@ pub fn kind(kind: CallKind) -> ToolKind {
     }
 }
 
-/// The title with the small facts beside it.
+/// Returns the title with its facts.
 pub fn title(view: &View) -> String {
     let title = view.title.lines().next().unwrap_or_default();
     if view.notes.is_empty() { title.to_owned() } else { format!("{title} ({})", view.notes.join(", ")) }
 }
 
-/// Where a call works.
+/// Returns the paths that a call accesses.
 pub fn locations(view: &View, cwd: &Path) -> Vec<ToolCallLocation> {
     let mut found: Vec<ToolCallLocation> = Vec::new();
     for file in &view.files {
@@ -47,7 +47,7 @@ pub fn locations(view: &View, cwd: &Path) -> Vec<ToolCallLocation> {
     found
 }
 
-/// What a view shows, diffs as diffs.
+/// Converts a view to content, with diffs as diffs.
 pub fn content(view: &View, cwd: &Path) -> Vec<ToolCallContent> {
     let mut parts = Vec::new();
     for block in &view.blocks {
@@ -62,7 +62,7 @@ pub fn content(view: &View, cwd: &Path) -> Vec<ToolCallContent> {
     parts
 }
 
-/// The text that a file is to hold, where the view is that of a file that is written whole.
+/// Returns path and new text if the view is that of a whole written file.
 pub fn whole_file(view: &View) -> Option<(&str, &str)> {
     let path = view.whole_file.as_deref()?;
     view.blocks.iter().find_map(|block| match block {
@@ -71,7 +71,7 @@ pub fn whole_file(view: &View) -> Option<(&str, &str)> {
     })
 }
 
-/// What a finished call says where its view shows nothing.
+/// Returns the output of a finished call whose view is empty.
 pub fn output(output: &ToolOutput) -> Vec<ToolCallContent> {
     let text = text_of(&output.content);
     let text = Some(text).filter(|text| !text.trim().is_empty());
@@ -83,12 +83,12 @@ pub fn output(output: &ToolOutput) -> Vec<ToolCallContent> {
     said.into_iter().chain(images).map(shown).collect()
 }
 
-/// A file that is written whole.
+/// Returns the diff of a file that is written as a whole.
 pub fn written(path: PathBuf, old: Option<String>, new: &str) -> ToolCallContent {
     ToolCallContent::Diff(Diff::new(path, bounded(new)).old_text(old.map(|old| bounded(&old))))
 }
 
-/// The newest output of a running call.
+/// Returns the newest output of a running call.
 pub fn running(partial: &ToolOutput) -> Vec<ToolCallContent> {
     let text = text_of(&partial.content);
     let mut start = text.len().saturating_sub(MAX_TEXT);
@@ -98,24 +98,24 @@ pub fn running(partial: &ToolOutput) -> Vec<ToolCallContent> {
     vec![shown(fenced("", &text[start..]))]
 }
 
-/// A terminal of the client, which shows by itself what is printed there, also after its end.
+/// Embeds a terminal of the client, which shows its output even after it has ended.
 pub fn terminal(id: TerminalId) -> ToolCallContent {
     ToolCallContent::Terminal(Terminal::new(id))
 }
 
-/// The terminal, and why the call failed, which the terminal does not show.
+/// Embeds the terminal, and the error of the call, which the terminal does not show.
 pub fn ended_in(id: TerminalId, output: &ToolOutput) -> Vec<ToolCallContent> {
     let text = text_of(&output.content);
     let reason = text.rsplit("\n\n").next().filter(|reason| output.is_error && !reason.trim().is_empty());
     std::iter::once(terminal(id)).chain(reason.map(|reason| shown(text_block(bounded(reason))))).collect()
 }
 
-/// What the model is told.
+/// Returns the result that the model receives.
 pub fn raw(output: &ToolOutput) -> Value {
     serde_json::json!({"output": bounded(&text_of(&output.content))})
 }
 
-/// One diff for each hunk, with the lines around it.
+/// Returns one diff per hunk, with its context lines.
 fn diffs(lines: &[DiffLine], path: &Path) -> Vec<ToolCallContent> {
     let hunks = lines.split(|line| line.kind == DiffKind::Gap).filter(|hunk| !hunk.is_empty());
     let side = |hunk: &[DiffLine], other: DiffKind| -> String {
@@ -155,7 +155,7 @@ fn image_block(data: &str, mime_type: &str) -> ContentBlock {
     ContentBlock::Image(ImageContent::new(data, mime_type))
 }
 
-/// Between fences that are longer than any in the text.
+/// Uses a fence that is longer than any in the text.
 fn fenced(language: &str, text: &str) -> ContentBlock {
     let text = bounded(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The client's own view of files: texts with changes that were not saved yet, and saving through it.
+//! The client's files: texts with unsaved changes, and saving through the client.
 //!
-//! Only what lies in the folder that the client opened is its business; the rest of the disk is read and written as
-//! ever. The calls block, for threads that may: the connection is served by others.
+//! Only files in the folder that the client opened are read through it; other files are read from and written to disk. The
+//! calls block, so they must run on blocking threads; other threads serve the connection.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -17,22 +17,22 @@ use omp_types::EditorFiles;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// How long a client may take to answer. A file is then read from disk; one that was to be written counts as refused.
+/// Timeout for an answer of the client. After it a file is read from disk, and a write counts as refused.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub struct ClientFiles {
     connection: ConnectionTo<Client>,
     offered: FileSystemCapabilities,
-    /// The folder under the name that the client gave it.
+    /// The folder under the name that the client uses.
     given: PathBuf,
-    /// The same folder with links followed, which is how the session names it.
+    /// The canonical path of the folder, which the session uses.
     real: PathBuf,
     runtime: Handle,
     begun: OnceLock<(SessionId, CancellationToken)>,
 }
 
 impl ClientFiles {
-    /// `None` for a client that has no files to offer.
+    /// Returns `None` for a client that offers no files.
     pub fn offered(
         connection: &ConnectionTo<Client>,
         capabilities: &ClientCapabilities,
@@ -52,7 +52,7 @@ impl ClientFiles {
         }))
     }
 
-    /// From now on files can be asked for, until the session is closed.
+    /// Enables requests for files until the session is closed.
     pub fn begin(&self, id: SessionId, closed: CancellationToken) {
         // A session begins once.
         let _ = self.begun.set((id, closed));
@@ -68,7 +68,7 @@ impl EditorFiles for ClientFiles {
         let (id, closed) = self.begun.get().filter(|_| self.offered.read_text_file)?;
         let request = ReadTextFileRequest::new(id.clone(), self.named(path)?);
         let reply = self.connection.send_request(request).block_task();
-        // A client that cannot read it knows nothing about it that the disk does not.
+        // If the client cannot read the file, it has no newer version than the disk.
         Some(wait(&self.runtime, PATIENCE, closed, reply)?.ok()?.content)
     }
 
@@ -84,7 +84,7 @@ impl EditorFiles for ClientFiles {
     }
 }
 
-/// `None` when there is no answer in time. A task of the runtime waits for the answer, this thread for the task.
+/// Returns `None` if there is no answer in time. A task of the runtime waits for the answer, this thread for the task.
 fn wait<T: Send + 'static>(
     runtime: &Handle,
     patience: Duration,
@@ -99,14 +99,14 @@ fn wait<T: Send + 'static>(
             () = closed.cancelled() => None,
             () = tokio::time::sleep(patience) => None,
         };
-        // Who asked may have lost patience a moment before.
+        // The caller may have timed out just before.
         let _ = sender.send(reply);
     });
-    // Longer than the task waits, for a runtime that is going down or very busy.
+    // Longer than the timeout of the task, in case the runtime is shutting down or very busy.
     answer.recv_timeout(patience.saturating_mul(2)).ok().flatten()
 }
 
-/// A file as the client calls it, if it lies in the folder the client opened.
+/// Returns the client's name of a file, if it is in the folder that the client opened.
 fn named_by_client(given: &Path, real: &Path, path: &Path) -> Option<PathBuf> {
     let below = path.strip_prefix(real).or_else(|_| path.strip_prefix(given)).ok()?;
     Some(given.join(below))

@@ -1,7 +1,7 @@
-//! Commands in the terminals of the client, for clients that offer them.
+//! Runs commands in the terminals of clients that offer them.
 //!
-//! A terminal belongs to the tool call that it was opened for, and is given back whatever happens: the handle asks for it
-//! when it is dropped, and a terminal that arrives when nobody waits for it any more is dropped at once.
+//! A terminal belongs to the tool call that it was opened for, and is always released: dropping the handle releases it, and
+//! a terminal that arrives after its caller has gone is dropped at once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,9 +21,9 @@ use crate::live::lock;
 /// The terminals of one session.
 pub struct Terminals {
     connection: ConnectionTo<Client>,
-    /// Known once the session has begun, which is before any tool runs.
+    /// Set when the session begins, which is before any tool runs.
     session: OnceLock<SessionId>,
-    /// Which terminal a running call has, by the id the model gave the call.
+    /// The terminal of each running call, by the model's id of the call.
     shown: Mutex<HashMap<String, TerminalId>>,
 }
 
@@ -37,12 +37,12 @@ impl Terminals {
         let _ = self.session.set(session);
     }
 
-    /// The terminal that a call runs in.
+    /// Returns the terminal that a call runs in.
     pub fn of_call(&self, call: &str) -> Option<TerminalId> {
         lock(&self.shown).get(call).cloned()
     }
 
-    /// The same for a call that has ended.
+    /// Removes and returns the terminal of a call that has ended.
     pub fn forget(&self, call: &str) -> Option<TerminalId> {
         lock(&self.shown).remove(call)
     }
@@ -64,11 +64,11 @@ impl EditorTerminals for Terminals {
                 .output_byte_limit(command.max_output);
             let connection = self.connection.clone();
             let (sender, opened) = oneshot::channel();
-            // A task of its own: who waits may go, the terminal that comes must still be given back.
+            // A separate task, because the caller may be dropped and the terminal must still be released.
             tokio::spawn(async move {
                 let created = connection.send_request(request).block_task().await;
                 let terminal = created.map(|created| Terminal::new(connection, session, created.terminal_id));
-                // A terminal that nobody takes is dropped here.
+                // A terminal without a receiver is dropped here.
                 drop(sender.send(terminal));
             });
             let terminal = opened.await.map_err(|_| "the connection is closed".to_owned())?.map_err(said)?;
@@ -82,7 +82,7 @@ struct Terminal {
     connection: ConnectionTo<Client>,
     session: SessionId,
     id: TerminalId,
-    /// Whether the command is known to have ended.
+    /// Whether the command has ended.
     ended: AtomicBool,
 }
 
@@ -123,7 +123,7 @@ impl EditorTerminal for Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A client that has gone keeps no terminals.
+        // A client that has disconnected keeps no terminals.
         if !self.ended.load(Ordering::Relaxed) {
             self.connection.send_request(KillTerminalRequest::new(self.session.clone(), self.id.clone())).detach();
         }

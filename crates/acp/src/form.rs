@@ -1,4 +1,4 @@
-//! The questions of `ask` as a form, for clients that have them: one or several options, and a line to type into.
+//! The questions of `ask` as a form, for clients that support forms: one or several options, and a text field.
 
 use agent_client_protocol::v1::schema::{
     ClientCapabilities, CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
@@ -15,7 +15,7 @@ pub fn are_offered(client: &ClientCapabilities) -> bool {
     client.elicitation.as_ref().is_some_and(|elicitation| elicitation.supports_form())
 }
 
-/// `call` is the tool call that asks, as the client knows it.
+/// `call` is the client's id of the call that asks.
 pub fn of(choice: &Choice, session: SessionId, call: Option<String>) -> CreateElicitationRequest {
     let scope = ElicitationSessionScope::new(session).tool_call_id(call.map(Into::into));
     CreateElicitationRequest::new(ElicitationFormMode::new(scope, fields(choice)), choice.question.clone())
@@ -46,7 +46,7 @@ fn fields(choice: &Choice) -> ElicitationSchema {
     chosen.property(OTHER, typed("Something else"), false)
 }
 
-/// What was typed counts more than an option that stood there beforehand; where several may be chosen both count.
+/// Typed text overrides a preselected option; if several may be chosen, both count.
 pub fn understood(response: CreateElicitationResponse, multi: bool) -> Answer {
     let ElicitationAction::Accept(accepted) = response.action else { return Answer::No };
     let mut content = accepted.content.unwrap_or_default();

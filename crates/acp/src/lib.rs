@@ -1,9 +1,9 @@
 //! The Agent Client Protocol: omp as the agent of an editor, over lines of JSON.
 //!
-//! One connection holds many sessions. `server` answers what the client asks, `opening` begins and ends sessions, `live` is one, `pump` turns
-//! the events of a session into updates, `calls`, `card`, `plan` and `options` say how things look over there, `replay`
-//! tells an old conversation again, `asking` and `form` put questions to the user, `editor_files` and `editor_terminals`
-//! use what the client offers. A client that errs is told so; only the end of its input ends the connection.
+//! One connection holds many sessions. `server` answers requests, `opening` begins and ends sessions, `live` is one, `pump`
+//! converts the events of a session to updates, `calls`, `card`, `plan` and `options` define how they are shown, `replay`
+//! sends an earlier conversation, `asking` and `form` ask the user, `editor_files` and `editor_terminals` use what the
+//! client offers. A client that makes an error receives an error response; only the end of its input ends the connection.
 
 mod asking;
 mod calls;
@@ -28,7 +28,7 @@ use std::time::Duration;
 use omp_session::SessionHost;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// How long what was said last may take to be read by a client that is going away.
+/// How long a client that disconnects may take to read the last messages.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Serves one client until its input ends or `stop` resolves, then ends its sessions and waits until they are saved.
@@ -51,7 +51,7 @@ where
         })
         .await;
     if served.is_err() {
-        // Nobody reads any more: there is nobody to tell either.
+        // The client has disconnected, so nobody can be notified.
         server.end().await;
     }
     let _ = tokio::time::timeout(LAST_WORDS, wires.writer).await;

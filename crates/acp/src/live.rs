@@ -1,4 +1,4 @@
-//! One session of a connection: its prompts one after the other, how they are cancelled, what it is set to.
+//! One session of a connection: its queue of prompts, their cancellation, its settings.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::plan::plan;
 use crate::prompt;
 use crate::updates::Updates;
 
-/// Prompts that may wait for the running one.
+/// Caps the prompts queued behind the running one.
 const MAX_WAITING: usize = 16;
 
 pub struct Live {
@@ -29,9 +29,9 @@ pub struct Live {
     pub cwd: PathBuf,
     pub updates: Updates,
     pub chosen: Mutex<Chosen>,
-    /// Tools the user has decided about for the rest of the session.
+    /// Tools that the user has decided about for the rest of the session.
     pub decided: Mutex<HashMap<String, Answer>>,
-    /// The session ends.
+    /// Cancelled when the session ends.
     pub closed: CancellationToken,
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
@@ -39,7 +39,7 @@ pub struct Live {
     told_plan: Mutex<Value>,
 }
 
-/// Who runs, who waits, and how both are stopped.
+/// The running and queued prompts, and how to stop them.
 #[derive(Default)]
 struct Turns {
     running: tokio::sync::Mutex<()>,
@@ -55,7 +55,7 @@ pub struct Ended {
     pub cut_off: bool,
 }
 
-/// A prompt that has its place in the row. Taken before anything later is heard, so that a cancel meets it.
+/// The place of a prompt in the queue. Taken before later messages are read, so that a cancel applies to it.
 pub struct Ticket {
     live: Arc<Live>,
     pub cancel: CancellationToken,
@@ -91,20 +91,20 @@ impl Live {
         Ok(Ticket { live: self.clone(), cancel: lock(&self.turns.cancel).clone() })
     }
 
-    /// Stops the running prompt and those that wait.
+    /// Cancels the running and all queued prompts.
     pub fn cancel(&self) {
         std::mem::take(&mut *lock(&self.turns.cancel)).cancel();
     }
 
-    /// The token of the prompts that run and wait now.
+    /// Returns the token of the running and queued prompts.
     pub fn cancellation(&self) -> CancellationToken {
         lock(&self.turns.cancel).clone()
     }
 
-    /// Told by the pump, after everything else of the prompt was told.
+    /// Called by the pump after all updates of the prompt were sent.
     pub fn ended(&self, ended: Ended) {
         if let Some(waiting) = lock(&self.turns.end).take() {
-            // Who waited may have gone with its connection.
+            // The receiver may be gone with its connection.
             drop(waiting.send(ended));
         }
     }
@@ -117,7 +117,7 @@ impl Live {
     }
 
     pub async fn tell_commands(&self) {
-        // Sessions are begun and opened by the editor.
+        // Commands that start or open sessions are left out, because the editor does that.
         let commands = self.session.commands();
         let offered = commands.iter().filter(|command| !command.switches_session()).map(|command| {
             let input = command.arguments().map(UnstructuredCommandInput::new).map(AvailableCommandInput::Unstructured);
@@ -127,7 +127,7 @@ impl Live {
         self.updates.send(SessionUpdate::AvailableCommandsUpdate(update)).await;
     }
 
-    /// The task list, if it is another one than was told last.
+    /// Sends the task list if it has changed.
     pub async fn tell_plan(&self) {
         let Some(todos) = &self.todos else { return };
         let phases = todos.phases();
@@ -161,7 +161,7 @@ impl Ticket {
                 live.tell_plan().await;
                 return Ok(PromptResponse::new(StopReason::EndTurn));
             }
-            // The host was not asked yet, so nothing has changed.
+            // The host was not called yet, so nothing has changed.
             Obeyed::Switch(Wish::Move { .. }) => {
                 let why = "a session of an editor stays in its folder\nhint: close it and run `omp sessions move`";
                 return Err(Error::new(ErrorCode::INVALID_PARAMS, why));
@@ -175,7 +175,7 @@ impl Ticket {
         stop_reason(ended).map(PromptResponse::new)
     }
 
-    /// Follows one prompt to its end. A cancel comes after the prompt, so that it cannot be missed.
+    /// Handles one prompt until its end. A cancel is sent after the prompt, so that it cannot be missed.
     async fn follow(&self, command: Command) -> Result<Ended, Error> {
         let gone = || Error::new(ErrorCode::INTERNAL_ERROR, "the session has ended");
         let (sender, mut end) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! How a session of a connection begins, goes on and ends.
+//! Opens, resumes and closes the sessions of a connection.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use crate::replay::Replay;
 use crate::server::{AcpServer, failed, invalid, unknown};
 use crate::updates::Updates;
 
-/// Where in `_meta` omp says what is its own.
+/// The key of omp's own data in `_meta`.
 const META: &str = "omp";
-/// Sessions that may be open at once.
+/// Caps the sessions open at once.
 const MAX_SESSIONS: usize = 64;
 /// How long a session may take to end.
 pub const ENDING: Duration = Duration::from_secs(20);
 
-/// An open session with the tasks that carry it.
+/// An open session with its tasks.
 pub struct Held {
     pub live: Arc<Live>,
     pump: JoinHandle<()>,
     actor: JoinHandle<()>,
 }
 
-/// What is told a client when a session has begun or goes on.
+/// What a client receives when a session has begun or is resumed.
 pub struct Begun {
     pub live: Arc<Live>,
     notices: Vec<String>,
 }
 
 impl AcpServer {
-    /// Goes on with a session: with the one that is open, else with its file.
+    /// Resumes a session: the open one, else from its file.
     pub async fn go_on(
         &self,
         id: SessionId,
@@ -65,7 +65,7 @@ impl AcpServer {
         self.begin(wish, &cwd, mcp_servers, connection, told_again).await
     }
 
-    /// Ends a session if it is open here, then puts its file away. One that another program has open stays.
+    /// Closes a session if it is open here, then moves its file away. A session that another program has open stays.
     pub async fn delete(&self, id: SessionId) -> Result<(), Error> {
         let file = self.file_in(None, &id).await?;
         let held = lock(&self.sessions).remove(&id);
@@ -79,13 +79,13 @@ impl AcpServer {
                 let deleted = tokio::task::spawn_blocking(move || host.delete(&file)).await;
                 deleted.map_err(Error::into_internal_error)?.map_err(failed)
             }
-            // Nothing was said in it yet, so there is no file.
+            // The session has no messages yet, so there is no file.
             None if was_open => Ok(()),
             None => Err(unknown(&id)),
         }
     }
 
-    /// The file of a session of a folder, or of any.
+    /// Finds the file of a session in a folder, or in any.
     async fn file_in(&self, cwd: Option<PathBuf>, id: &SessionId) -> Result<Option<PathBuf>, Error> {
         let host = self.host.clone();
         let listed = tokio::task::spawn_blocking(move || host.sessions(cwd)).await;
@@ -141,7 +141,7 @@ impl AcpServer {
         Ok(Begun { live, notices })
     }
 
-    /// A session that cannot begin for want of a key asks for one.
+    /// If a key is missing, the error asks the client to authenticate.
     fn not_opened(&self, problem: String) -> Error {
         if self.host.models().is_empty() { Error::new(ErrorCode::AUTH_REQUIRED, problem) } else { failed(problem) }
     }
@@ -151,7 +151,7 @@ impl Held {
     pub async fn end(self) {
         let Self { live, pump, actor } = self;
         live.close().await;
-        // A pump that broke off has nothing more to tell; a session that will not end is left behind.
+        // A failed pump has nothing more to send; a session that does not end is abandoned.
         let _ = pump.await;
         drop(live);
         let _ = tokio::time::timeout(ENDING, actor).await;
@@ -159,13 +159,13 @@ impl Held {
 }
 
 impl Begun {
-    /// What the protocol has no word for: what keeps the user from harm.
+    /// Data that the protocol has no field for: the active safeguards.
     pub fn meta(&self) -> Option<Meta> {
         let told = serde_json::to_value(&self.live.safeguards).ok()?;
         Some(Meta::from_iter([(META.to_owned(), told)]))
     }
 
-    /// What stands behind the answer, when the client knows the session.
+    /// Sends the updates that follow the response, once the client knows the session.
     pub async fn tell(self) {
         self.live.tell_commands().await;
         self.live.tell_plan().await;

@@ -1,6 +1,6 @@
-//! What a session can be set to: what needs approval, which model answers, how hard it thinks.
+//! The options of a session: approval mode, model and thinking level.
 //!
-//! Newer clients read all of it as options; older ones know the approval modes as session modes. Both are told.
+//! Newer clients read all of them as options; older ones know the approval modes as session modes. Both are sent.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const MODES: [(ApprovalMode, &str, &str); 3] = [
     (ApprovalMode::Yolo, "Yolo", "Nothing needs your approval"),
 ];
 
-/// What is chosen, also when the session takes it up only after the running prompt.
+/// The chosen values, even if the session applies them only after the running prompt.
 #[derive(Clone)]
 pub struct Chosen {
     pub mode: ApprovalMode,
@@ -55,7 +55,7 @@ pub fn options(chosen: &Chosen, models: &[Arc<Model>]) -> Vec<SessionConfigOptio
     });
     let current = model_id(&chosen.model);
     let mut offered: Vec<_> = models.iter().map(|model| model_option(model)).collect();
-    // A model may be in use that is not offered any more.
+    // The current model may not be offered any more.
     if !models.iter().any(|model| model_id(model) == current) {
         offered.insert(0, model_option(&chosen.model));
     }

@@ -3,7 +3,7 @@
 use agent_client_protocol::v1::schema::{Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus};
 use serde_json::Value;
 
-/// From the phases as the todo board gives them. What was dropped is not part of the plan any more.
+/// Converts the phases of the task list. Dropped tasks are left out.
 pub fn plan(phases: &Value) -> Plan {
     let tasks =
         phases.as_array().into_iter().flatten().flat_map(|phase| phase["tasks"].as_array().into_iter().flatten());

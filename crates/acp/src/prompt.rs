@@ -1,4 +1,4 @@
-//! What the client sends as a prompt, in the words of the conversation.
+//! Converts the client's prompts to message content.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use agent_client_protocol::v1::schema::{ContentBlock, EmbeddedResourceResource, 
 use base64::Engine;
 use omp_types::{Content, ImageContent};
 
-/// Text of one block; more would not fit any model.
+/// Caps the text of one block; more would not fit any model.
 const MAX_TEXT: usize = 8 * 1024 * 1024;
-/// Larger images are not taken; smaller ones are scaled down to what providers take.
+/// Larger images are refused; smaller ones are scaled down to what providers accept.
 const MAX_IMAGE: usize = 32 * 1024 * 1024;
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// A prompt that holds nothing is refused, and so is one with a block that no model could be told.
+/// Refuses an empty prompt, and one with an unsupported block.
 pub fn convert(blocks: Vec<ContentBlock>, cwd: &Path) -> Result<Vec<Content>, Error> {
     let content = blocks.into_iter().map(|block| one(block, cwd)).collect::<Result<Vec<_>, _>>()?;
     let says = |block: &Content| block.as_text().is_none_or(|text| !text.trim().is_empty());
@@ -59,24 +59,24 @@ fn picture(data: String, mime_type: String) -> Result<Content, Error> {
     }
 }
 
-/// A file that the model may look at itself.
+/// Formats a file that the model may read itself.
 fn mention(link: &ResourceLink, cwd: &Path) -> String {
     let target = name_of(&link.uri, cwd);
     let label = link.title.as_deref().unwrap_or(&link.name);
     if label == target { format!("[{target}]") } else { format!("[{label}]({target})") }
 }
 
-/// Files by their path, inside the working folder without it; everything else by its address.
+/// Names files by their path, relative to the working folder if inside it; anything else by its address.
 fn name_of(uri: &str, cwd: &Path) -> String {
     let Some(path) = uri.strip_prefix("file://") else { return uri.replace('"', "%22") };
-    // An address may carry lines behind the path.
+    // An address may contain line numbers after the path.
     let path = path.split(['#', '?']).next().unwrap_or(path);
     let path = decoded(path);
     let relative = Path::new(&path).strip_prefix(cwd).map(|path| path.to_string_lossy().into_owned());
     relative.unwrap_or(path).replace('"', "%22")
 }
 
-/// `%20` and the like as the bytes they stand for.
+/// Decodes percent-encoded bytes such as `%20`.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Turns the events of a session into updates, in order, and tells the end of a prompt after everything that led to it.
+//! Converts the events of a session to updates, in order, and reports the end of a prompt after all its updates.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::asking;
 use crate::calls::Calls;
 use crate::live::{Ended, Live};
 
-/// Until the session is closed.
+/// Runs until the session is closed.
 pub async fn run(live: Arc<Live>, mut events: mpsc::Receiver<SessionEvent>, calls: Calls) {
     let mut pump = Pump { live, calls, retries: ToldRetries::default(), cut_off: false };
     loop {
@@ -44,7 +44,7 @@ struct Pump {
     live: Arc<Live>,
     calls: Calls,
     retries: ToldRetries,
-    /// Whether the last answer was.
+    /// Whether the last answer was cut off.
     cut_off: bool,
 }
 
@@ -107,7 +107,7 @@ impl Pump {
         }
     }
 
-    /// What was asked for is told by the answer to it.
+    /// The result of a requested compaction is reported by its command.
     async fn compacted(&self, reason: CompactionReason, result: Option<&Compacted>, error: Option<&str>) {
         if reason == CompactionReason::Manual {
             return;
@@ -124,7 +124,7 @@ impl Pump {
 
     async fn idle(&mut self, end: RunEnd) {
         self.live.tell_plan().await;
-        // No reason to stop says which budget, or which hook, it was.
+        // The protocol's stop reasons cannot name the budget or the hook.
         if let RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) = &end {
             self.live.updates.notice(NoticeSeverity::Warning, reason).await;
         }

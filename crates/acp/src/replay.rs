@@ -1,4 +1,4 @@
-//! Tells a conversation that was held before, so that the client can show it.
+//! Sends an earlier conversation, so that the client can show it.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,7 @@ use omp_types::{Content, Message, ToolResultMessage};
 use crate::calls::Calls;
 use crate::updates::chunk;
 
-/// Takes messages in the order they were said. A call is told together with its result, so the newest answer waits until
-/// its results are known.
+/// Takes messages in order. A call is sent together with its result, so the newest answer waits until its results are known.
 #[derive(Default)]
 pub struct Replay {
     answer: Vec<Content>,
@@ -18,7 +17,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// What is to be told now.
+    /// Returns the updates to send now.
     pub fn take(&mut self, message: &Message, calls: &mut Calls) -> Vec<SessionUpdate> {
         match message {
             Message::User(user) => {
@@ -39,7 +38,7 @@ impl Replay {
         }
     }
 
-    /// The answer that waits.
+    /// Returns the updates of the waiting answer.
     pub fn rest(&mut self, calls: &mut Calls) -> Vec<SessionUpdate> {
         let results = std::mem::take(&mut self.results);
         let answer = std::mem::take(&mut self.answer);

@@ -1,4 +1,4 @@
-//! Answers what a client asks. Nothing here waits inside a handler: the next message is heard at once.
+//! Answers the client's requests. No handler waits, so that the next message is read at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ use crate::opening::{ENDING, Held};
 use crate::options;
 use crate::transport::Flow;
 
-/// Sessions on one page of the list.
+/// Sessions per page of the list.
 const PAGE: usize = 100;
 const KEYS: &str = "api-key";
 
@@ -35,7 +35,7 @@ pub struct AcpServer {
     pub flow: Flow,
     pub capabilities: Mutex<Arc<ClientCapabilities>>,
     pub sessions: Mutex<HashMap<SessionId, Held>>,
-    /// Requests that are being answered.
+    /// Requests in progress.
     requests: TaskTracker,
 }
 
@@ -365,7 +365,7 @@ fn page(listed: &[SessionListing], start: usize) -> ListSessionsResponse {
     ListSessionsResponse::new(sessions.collect()).next_cursor(next)
 }
 
-/// A client that has gone hears no answer.
+/// A client that has disconnected receives no response.
 fn respond<T: agent_client_protocol::JsonRpcResponse>(responder: Responder<T>, answer: Result<T, Error>) {
     let _ = responder.respond_with_result(answer);
 }

@@ -1,10 +1,11 @@
-//! Lines of JSON in, lines of JSON out, with a bound on both sides.
+//! Reads and writes lines of JSON, with a limit on both sides.
 //!
-//! The protocol crate queues without limit in both directions. So whoever sends many updates asks [`Flow`] for room first,
-//! and gets it when the client has read what was sent before: a client that stops reading stops the session, not memory.
+//! The protocol crate queues without limit in both directions. Code that sends many updates therefore waits for [`Flow`]
+//! first, which has room when the client has read earlier updates: a client that stops reading blocks the session instead of
+//! filling memory.
 //!
-//! It also refuses every request that comes before `initialize` is answered. A client need not wait for that answer, so
-//! nothing behind an `initialize` is handed on until it is.
+//! The protocol crate also refuses every request that comes before `initialize` is answered. A client need not wait for that
+//! answer, so nothing after an `initialize` is forwarded until it is sent.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,27 +17,27 @@ use tokio::task::JoinHandle;
 
 use crate::live::lock;
 
-/// A longer line is refused. Images come as text, several in one prompt.
+/// Longer lines are refused. Images are base64, several in one prompt.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
-/// Frames written at once.
+/// Caps the bytes written at once.
 const BATCH: usize = 64 * 1024;
-/// Updates that may wait for the client to read them.
+/// Caps the updates that the client has not read.
 const MAX_WAITING: usize = 512;
-/// Stands for a line that was too long, so that it is answered like any other that is no request.
+/// Replaces a line that was too long, so that it is answered like any other invalid line.
 const TOO_LONG: &str = r#"{"tooLong":true}"#;
 
 pub struct Wires {
     pub flow: Flow,
-    /// Ends when everything is written, or when nobody reads.
+    /// Ends when everything is written, or when the pipe is closed.
     pub writer: JoinHandle<()>,
 }
 
-/// Room for updates.
+/// Limits the number of unread updates.
 #[derive(Clone)]
 pub struct Flow(Arc<Semaphore>);
 
 impl Flow {
-    /// Waits until the client has read enough of what was sent. `false` once the connection is closing.
+    /// Waits until the client has read enough updates. Returns `false` once the connection is closing.
     pub async fn room(&self) -> bool {
         match self.0.acquire().await {
             Ok(permit) => {
@@ -47,7 +48,7 @@ impl Flow {
         }
     }
 
-    /// Nobody waits for the client any more.
+    /// Stops waiting for the client.
     pub fn close(&self) {
         self.0.close();
     }
@@ -82,7 +83,7 @@ where
     (theirs, Wires { flow, writer })
 }
 
-/// An `initialize` on its way.
+/// An `initialize` that was not answered yet.
 #[derive(Default)]
 struct Greeting {
     id: Mutex<Option<RawJsonRpcId>>,
@@ -90,7 +91,7 @@ struct Greeting {
 }
 
 impl Greeting {
-    /// Whether the frame is one, whose answer is waited for from now on.
+    /// Whether the frame is an `initialize`; if so, starts to wait for its response.
     fn begin(&self, frame: &TransportFrame) -> bool {
         let TransportFrame::Single(RawJsonRpcMessage::Request(request)) = frame else { return false };
         let greets = &*request.method == "initialize";
@@ -100,7 +101,7 @@ impl Greeting {
         greets
     }
 
-    /// Looks for the answer among what is written.
+    /// Checks whether a written frame is the response.
     fn see(&self, frame: &TransportFrame) {
         let TransportFrame::Single(RawJsonRpcMessage::Response(response)) = frame else { return };
         let (RawJsonRpcResponse::Result { id, .. } | RawJsonRpcResponse::Error { id, .. }) = response;
@@ -110,7 +111,7 @@ impl Greeting {
     }
 }
 
-/// `None` at the end of the input, which a failing input counts as.
+/// Returns `None` at the end of the input or on an error.
 async fn next_line<I: AsyncRead + Unpin>(input: &mut BufReader<I>, longest: u64) -> Option<String> {
     let mut line = Vec::new();
     let read = input.take(longest).read_until(b'\n', &mut line).await.ok()?;
@@ -140,7 +141,7 @@ async fn skip_line<I: AsyncRead + Unpin>(input: &mut BufReader<I>) -> Option<()>
     }
 }
 
-/// Writes frames as they come, those that wait already in one go.
+/// Writes frames as they arrive, queued ones in one batch.
 async fn write_frames<O: AsyncWrite + Unpin>(
     mut frames: impl StreamExt<Item = TransportFrame> + Unpin,
     mut output: O,
@@ -154,7 +155,7 @@ async fn write_frames<O: AsyncWrite + Unpin>(
         while let Some(frame) = next {
             updates += usize::from(is_update(&frame));
             greeting.see(&frame);
-            // What cannot be said as JSON cannot be said at all.
+            // A frame that cannot be encoded is dropped.
             if let Ok(line) = frame.to_json() {
                 batch.push_str(&line);
                 batch.push('\n');
@@ -169,7 +170,7 @@ async fn write_frames<O: AsyncWrite + Unpin>(
         flow.0.add_permits(updates);
     }
     flow.close();
-    // What was not answered will not be.
+    // No more responses will be written.
     greeting.answered.notify_one();
 }
 
@@ -223,7 +224,7 @@ mod tests {
         }
         drop(ours);
         wires.writer.await.unwrap();
-        // Nobody is left to wait for: there is room only for what was read in time.
+        // Nothing is read any more, so room is left only for what was read in time.
         while wires.flow.room().await {}
     }
 }

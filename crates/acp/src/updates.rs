@@ -1,4 +1,4 @@
-//! Tells the client what happens in one session.
+//! Sends the updates of one session to the client.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use agent_client_protocol::v1::schema::{
 
 use crate::transport::Flow;
 
-/// The way to the client of one session. Cheap to clone.
+/// The connection to the client for one session. Cheap to clone.
 #[derive(Clone)]
 pub struct Updates {
     pub id: SessionId,
@@ -21,7 +21,7 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// Waits while the client has too much to read. A client that has gone is no failure of the session.
+    /// Waits while the client has too much unread. A disconnected client is not an error of the session.
     pub async fn send(&self, update: SessionUpdate) {
         if self.flow.room().await {
             let _ = self.connection.send_notification(SessionNotification::new(self.id.clone(), update));
@@ -36,7 +36,7 @@ impl Updates {
         self.send(SessionUpdate::AgentThoughtChunk(chunk(text))).await;
     }
 
-    /// Something the user is to know that the model did not say: a notice where the client has them, else a thought.
+    /// Sends a message of omp to the user: a notice if the client supports them, else a thought.
     pub async fn notice(&self, severity: NoticeSeverity, text: &str) {
         let notices = self.capabilities.session.as_ref().is_some_and(|session| session.notices.is_some());
         if !notices {

@@ -1,11 +1,11 @@
-//! `/changelog`: what is new.
+//! `/changelog`: shows the newest changes.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply};
 
 const CHANGELOG: &str = include_str!("../../../CHANGELOG.md");
-/// Entries that are shown unless all are asked for.
+/// Caps the entries shown unless all are requested.
 const NEWEST: usize = 10;
 
 pub struct ChangelogCommand;
@@ -35,7 +35,7 @@ impl SlashCommand for ChangelogCommand {
     }
 }
 
-/// The first entries with the heading above them, each whole.
+/// Returns the first entries with their heading, each in full.
 fn newest(changelog: &str, most: usize) -> String {
     let body = changelog.find("\n## ").map_or(changelog, |at| &changelog[at + 1..]);
     let is_entry = |line: &str| line.starts_with("- ");

@@ -1,4 +1,4 @@
-//! `/btw`, `/force` and `/fast`: other ways to ask.
+//! `/btw`, `/force` and `/fast`: other ways to send a prompt.
 
 use std::sync::Arc;
 

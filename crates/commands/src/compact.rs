@@ -1,4 +1,4 @@
-//! `/compact` and `/handoff`: shorten the conversation, show what survived, and let the summary be corrected.
+//! `/compact` and `/handoff`: compact the conversation, show what was kept, and correct the summary.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

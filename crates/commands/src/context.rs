@@ -1,4 +1,4 @@
-//! `/context`: what each part of the next request costs.
+//! `/context`: shows the tokens of each part of the next request.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

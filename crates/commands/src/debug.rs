@@ -1,4 +1,4 @@
-//! `/debug`: a report that can be put into a bug ticket, without anything secret.
+//! `/debug`: writes a report for a bug ticket, without secrets.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply};
 use omp_types::{Env, Secrets};
 
-/// Tell which terminal this is; none of them holds anything private.
+/// Variables that identify the terminal; none of them is private.
 const TERMINAL: [&str; 10] = [
     "TERM",
     "TERM_PROGRAM",
@@ -25,11 +25,11 @@ const TERMINAL: [&str; 10] = [
 const AROUND: [&str; 3] = ["TMUX", "STY", "SSH_CONNECTION"];
 
 pub struct DebugCommand {
-    /// Reports are put into `debug` there.
+    /// Reports are written to `debug` in this folder.
     pub agent: PathBuf,
     pub home: PathBuf,
     pub env: Env,
-    /// Names of settings and where they are set; values may be private.
+    /// Names of settings and their layers; values may be private.
     pub settings: Vec<(String, &'static str)>,
     pub secrets: Secrets,
 }

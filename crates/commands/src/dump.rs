@@ -1,4 +1,4 @@
-//! `/dump`: the conversation as plain text, with everything that the model was told.
+//! `/dump`: returns the conversation as plain text, with everything that was sent to the model.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -10,7 +10,7 @@ pub struct DumpCommand {
     pub secrets: Secrets,
 }
 
-/// The conversation, ready for the clipboard.
+/// Returns the conversation for the clipboard.
 pub fn dumped(session: &Session, secrets: &Secrets) -> SlashReply {
     let snapshot = session.snapshot();
     let about = Dump {

@@ -1,4 +1,4 @@
-//! `/export`: the session as an HTML page.
+//! `/export`: writes the session as an HTML page.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl SlashCommand for ExportCommand {
                 ExportTarget::File(to) => to,
             };
             let (pages, session) = (self.pages.clone(), session.clone());
-            // A long session takes seconds; the session and its front end go on meanwhile.
+            // A long session takes seconds, so this runs on a blocking thread.
             let work = tokio::task::spawn_blocking(move || pages.write_page(&session, to.as_deref()));
             let written = work.await.map_err(|error| format!("the export stopped: {error}"))??;
             Ok(SlashReply::Text(format!("Exported to: {}", written.display())))
@@ -48,11 +48,11 @@ impl SlashCommand for ExportCommand {
 #[derive(Debug, PartialEq)]
 enum ExportTarget {
     Clipboard,
-    /// Without a path, one of omp's choice.
+    /// `None` lets omp choose a path.
     File(Option<PathBuf>),
 }
 
-/// All of what was typed is one path, in quotes or not.
+/// Parses the whole argument as one path, quoted or not.
 fn target(arguments: &str) -> ExportTarget {
     if matches!(arguments, "--copy" | "clipboard" | "copy") {
         return ExportTarget::Clipboard;

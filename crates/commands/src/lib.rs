@@ -1,6 +1,6 @@
-//! Slash commands: those that exist in every mode, and those of the user's and the project's files.
+//! Slash commands: those of every mode, and those of the user's and the project's files.
 //!
-//! What they need of the program around a session is behind the traits of `surroundings`.
+//! The traits of `surroundings` abstract the program around a session.
 
 mod about;
 mod asking;
@@ -53,28 +53,28 @@ pub use trust::TrustCommand;
 pub use undo::{aside, reported, summed_up};
 pub use usage::{parse_cost, parse_tokens};
 
-/// What commands need besides the session.
+/// The dependencies of commands besides the session.
 pub struct CommandParts {
     pub cwd: PathBuf,
     pub home: PathBuf,
-    /// The list that the todo tool shows, where it is on.
+    /// The list of the todo tool, if it is enabled.
     pub tasks: Option<Arc<dyn TaskList>>,
     pub jobs: LazyText,
     pub hooks: LazyText,
     pub sessions: SessionsDir,
     pub models: Arc<dyn ModelDirectory>,
     pub pages: Arc<dyn PageWriter>,
-    /// These do not get into pages and dumps.
+    /// Redacted from pages and dumps.
     pub secrets: Secrets,
     pub debug: DebugCommand,
     pub settings: SettingsCommand,
     pub trust: TrustCommand,
     pub keys: Arc<dyn KeyFile>,
-    /// Those of the user's and the project's files. A name that is taken is told by `/help`.
+    /// Commands of the user's and the project's files. `/help` reports names that are already taken.
     pub brought: Vec<Arc<dyn SlashCommand>>,
-    /// Names that a front end takes for itself.
+    /// Names that a front end reserves.
     pub reserved: Vec<&'static str>,
-    /// Where files are kept as they were.
+    /// The undo store.
     pub files: Option<Arc<Undo>>,
 }
 

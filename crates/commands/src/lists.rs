@@ -1,4 +1,4 @@
-//! `/help`, `/tools`, `/jobs` and `/hooks`: what there is.
+//! `/help`, `/tools`, `/jobs` and `/hooks`: list what is available.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -6,17 +6,17 @@ use omp_session::{Session, SlashCommand, SlashCommands, SlashReply};
 
 use crate::LazyText;
 
-/// Descriptions stand in one column as long as what is before them is not longer than this.
+/// Caps the width of the usage column; descriptions after longer usages are not aligned.
 const WIDEST_USAGE: usize = 36;
 
-/// Lists the commands it was made of.
+/// Lists the registered commands.
 pub struct HelpCommand {
-    /// Sentences about files whose names cannot be called.
+    /// Messages about files whose names cannot be called.
     pub unreachable: Vec<String>,
 }
 
 impl HelpCommand {
-    /// All that can be called now, whichever source brought it.
+    /// Lists all commands that can be called now, from any source.
     fn text(&self, commands: &SlashCommands) -> String {
         let usage = |command: &dyn SlashCommand| match command.arguments() {
             Some(arguments) => format!("/{} {arguments}", command.name()),

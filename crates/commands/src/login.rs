@@ -1,7 +1,7 @@
-//! `/login` and `/logout`: keys of providers, kept in the agent folder.
+//! `/login` and `/logout`: API keys of providers, stored in the agent folder.
 //!
-//! The terminal asks for a key on a page of its own, where nothing of it is shown. Everywhere else what is typed is kept
-//! by others (a client's log, a shell's history), so there the command only says how a key is given.
+//! The terminal asks for a key in a dialog that does not show it. In other modes typed text may be stored by others (a
+//! client's log, a shell's history), so there the command only explains how to provide a key.
 
 use std::sync::Arc;
 

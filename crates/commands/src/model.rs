@@ -1,4 +1,4 @@
-//! `/model`: which model answers, and which others could.
+//! `/model`: shows and sets the model, and lists the available ones.
 
 use std::sync::Arc;
 

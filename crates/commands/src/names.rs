@@ -1,4 +1,4 @@
-//! The names of omp's own slash commands, for whoever has to know one before there is a session.
+//! The names of omp's own slash commands, for code that needs them before there is a session.
 
 /// With aliases, sorted.
 pub const NAMES: &[&str] = &[

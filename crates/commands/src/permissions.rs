@@ -1,4 +1,4 @@
-//! `/permissions`: the rules on what calls do, what was decided in this session, and a rule more or less.
+//! `/permissions`: lists the approval rules and the decisions of this session, adds and removes rules.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use omp_policy::{ApprovalRule, RuleLevel};
 use omp_session::{Decided, Session, SlashCommand, SlashReply};
 use omp_stdx::sanitize::strip_control;
 
-/// Decisions that are listed.
+/// Caps the decisions listed.
 const NEWEST: usize = 30;
-/// Effects of a decision that are listed.
+/// Caps the effects listed for a decision.
 const MOST_EFFECTS: usize = 10;
 const LONGEST_EFFECT: usize = 200;
 const LEVELS: [RuleLevel; 3] = [RuleLevel::Allow, RuleLevel::Ask, RuleLevel::Deny];
@@ -82,7 +82,7 @@ fn told(decided: &Decided) -> String {
     strip_control(&line).replace('\n', " ")
 }
 
-/// All that a call did, up to a bound.
+/// Lists the effects of a call, up to a limit.
 fn effects(decided: &Decided) -> String {
     let cut = |effect: &String| match effect.char_indices().nth(LONGEST_EFFECT) {
         Some((at, _)) => format!("{}…", &effect[..at]),

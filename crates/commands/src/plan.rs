@@ -1,4 +1,4 @@
-//! `/plan`: first a plan, then the work.
+//! `/plan`: starts plan mode, and then executes the plan.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

@@ -1,15 +1,15 @@
-//! Commands of files beside omp's own: omp's names win, and a file that nobody can call is told.
+//! Combines commands of files with omp's own: omp's names win, and files that cannot be called are reported.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use omp_session::{CommandSource, SlashCommand};
 
-/// `/help` lists the others, so it is made last.
+/// `/help` lists the other commands, so it is created last.
 const HELP: &str = "help";
 
-/// Adds the commands that can be called and returns a sentence for each of the others. `reserved` are names that a front
-/// end takes for itself.
+/// Adds the commands that can be called and returns a message for each of the others. `reserved` are names that a front end
+/// reserves.
 pub fn join(
     commands: &mut Vec<Arc<dyn SlashCommand>>,
     brought: Vec<Arc<dyn SlashCommand>>,

@@ -1,4 +1,4 @@
-//! `/move`: the session goes on in another working folder, with all that belongs to it.
+//! `/move`: moves the session to another working folder, with everything that belongs to it.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl SlashCommand for MoveCommand {
             if cwd == self.cwd {
                 return Ok(SlashReply::Text(format!("the session is in {} already", cwd.display())));
             }
-            // Nothing is written before something is said, and there is nothing to take along.
+            // A session without messages has no file, so there is nothing to move.
             Ok(SlashReply::Switch(match file.exists() {
                 true => Wish::Move { file, cwd },
                 false => Wish::New { cwd: Some(cwd), parent: None },
@@ -50,7 +50,7 @@ impl SlashCommand for MoveCommand {
     }
 }
 
-/// All of what was typed is one path, in quotes or not: a folder that can be looked into.
+/// Parses the whole argument as one path, quoted or not, of a folder that can be entered.
 fn target(typed: &str, cwd: &Path, home: &Path) -> Result<PathBuf, String> {
     let bare = typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(typed);
     if bare.is_empty() {

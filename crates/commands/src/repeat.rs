@@ -1,4 +1,4 @@
-//! `/loop`: a prompt that is said again whenever it is done.
+//! `/loop`: repeats a prompt whenever it is done.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use omp_session::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit, Session, SlashCommand, SlashReply};
 use omp_types::Content;
 
-/// How often a prompt is said when nobody said how often.
+/// The default number of repetitions.
 const USUAL: u32 = 100;
 const USAGE: &str = "hint: /loop [count|duration] [prompt], such as /loop 5 or /loop 1h30m run the tests";
 
@@ -56,7 +56,7 @@ fn told(limit: RepeatLimit) -> String {
     }
 }
 
-/// A limit is told by its first sign; anything else is the prompt.
+/// A limit begins with a digit or a sign; anything else is the prompt.
 fn parse(arguments: &str) -> Result<(RepeatLimit, &str), String> {
     let (first, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
     let rest = rest.trim();
@@ -64,7 +64,7 @@ fn parse(arguments: &str) -> Result<(RepeatLimit, &str), String> {
         return Ok((RepeatLimit::Times(USUAL), arguments));
     }
     if first.bytes().all(|byte| byte.is_ascii_digit()) {
-        // `10 minutes` is a time, `10 minutes` of nothing else.
+        // Accepts a unit after a space, such as `10 minutes`.
         let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         if let Some(unit) = unit(word) {
             return time(first, unit).and_then(checked).map(|limit| (limit, behind.trim()));
@@ -103,7 +103,7 @@ fn checked(time: Duration) -> Result<RepeatLimit, String> {
     }
 }
 
-/// Seconds.
+/// Returns the seconds of a unit.
 fn unit(word: &str) -> Option<u64> {
     match word.to_ascii_lowercase().as_str() {
         "s" | "sec" | "secs" | "second" | "seconds" => Some(1),

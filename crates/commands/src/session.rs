@@ -1,4 +1,4 @@
-//! `/session`, `/rename`, `/new`, `/drop`, `/resume` and `/fork`: which session this is, and going to another.
+//! `/session`, `/rename`, `/new`, `/drop`, `/resume` and `/fork`: show the session, and switch to another.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply, Wish, stats};
 use omp_store::{SessionsDir, TitleSource};
 
-/// Sessions that `/resume` lists.
+/// Caps the sessions that `/resume` lists.
 const LISTED: usize = 20;
 pub const NOT_KEPT: &str = "this session is not kept in a file\nhint: start omp without --no-session";
 pub const WORKING: &str = "the session is working\nhint: wait for it, or abort it first";
 
-/// What the session is, or away with it.
+/// Shows the session, or deletes it.
 pub struct SessionCommand {
     pub cwd: PathBuf,
     pub sessions: SessionsDir,
@@ -71,7 +71,7 @@ fn info(session: &Session, cwd: &Path) -> String {
     lines.join("\n")
 }
 
-/// The file and what lies beside it go to the trash; a new session takes its place.
+/// Moves the session file and its artifacts to the trash; a new session replaces it.
 async fn delete(session: &Session, sessions: &SessionsDir, cwd: &Path) -> Result<SlashReply, String> {
     if session.works().await {
         return Err("the session is working\nhint: abort it first".to_owned());
@@ -174,7 +174,7 @@ impl SlashCommand for ResumeCommand {
             if session.snapshot().file.as_ref() == Some(&file) {
                 return Ok(SlashReply::Text("this is the session".to_owned()));
             }
-            // Not the host's folder: the session may have been moved.
+            // The host's folder is not used, because the session may have been moved.
             Ok(SlashReply::Switch(Wish::Resume { file, cwd: Some(self.cwd.clone()) }))
         }
         .boxed()
@@ -228,7 +228,7 @@ impl SlashCommand for ForkCommand {
     }
 }
 
-/// The file of a session that works on nothing and has something in it.
+/// Returns the file of a session that is idle and not empty.
 pub async fn said_in_file(session: &Session) -> Result<PathBuf, String> {
     if session.works().await {
         return Err(WORKING.to_owned());

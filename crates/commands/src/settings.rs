@@ -1,4 +1,4 @@
-//! `/settings`: what is set and where it comes from, and another value for it. The same desk as `omp config`.
+//! `/settings`: shows and changes settings, like `omp config`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

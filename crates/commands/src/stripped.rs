@@ -1,4 +1,4 @@
-//! `/stripped`: what was taken out of the output of calls because nobody could have seen it.
+//! `/stripped`: lists invisible characters that were removed from the output of calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use omp_session::{STRIPPED, Session, SlashCommand, SlashReply};
 use omp_types::{Message, Stripped, ToolResultMessage};
 
-/// Calls that are shown, the newest of them.
+/// Caps the calls shown, the newest of them.
 const MOST_CALLS: usize = 50;
 
 pub struct StrippedCommand;
@@ -79,7 +79,7 @@ fn line(what: &str, count: u64, which: &BTreeMap<String, u64>) -> String {
     }
 }
 
-/// A code point with its name, where it has one that says more.
+/// Returns a code point with its name if that is known.
 fn named(code: &str) -> String {
     let number = code.strip_prefix("U+").and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default();
     let name = match number {

@@ -1,4 +1,4 @@
-//! What commands need of the program around a session, so that this crate knows no tool, no provider and no front end.
+//! Traits that abstract the program around a session, so that this crate knows no tool, no provider and no front end.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,83 +11,83 @@ use serde_json::Value;
 
 /// The models that can be used.
 pub trait ModelDirectory: Send + Sync {
-    /// All of them as a table.
+    /// Lists all models as a table.
     fn list_text(&self) -> BoxFuture<'_, String>;
 
-    /// The model for a name or a pattern, as `--model` takes it.
+    /// Resolves a name or a pattern, in the syntax of `--model`.
     fn resolve<'a>(&'a self, pattern: &'a str) -> BoxFuture<'a, Result<ResolvedModel, String>>;
 
-    /// From now on there is no key for this provider.
+    /// Removes the key of a provider.
     fn forget_key<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Whether the provider of this model knows service tiers.
+    /// Whether the provider of this model supports service tiers.
     fn takes_service_tier(&self, model: &Model) -> bool;
 }
 
-/// What a pattern stands for.
+/// The model that a pattern resolves to.
 #[derive(Clone, Debug)]
 pub struct ResolvedModel {
     pub model: Arc<Model>,
-    /// Where the pattern ends in a level.
+    /// Set if the pattern ends with a level.
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// The file that keeps the keys of providers.
+/// The file that stores the keys of providers.
 pub trait KeyFile: Send + Sync {
-    /// Its path as a person is told it.
+    /// Returns its path for display.
     fn shown_path(&self) -> String;
 
-    /// The providers whose keys are in the file.
+    /// Returns the providers whose keys are in the file.
     fn providers(&self) -> Vec<&'static str>;
 
-    /// Takes the keys of a provider out of the file.
+    /// Removes the keys of a provider from the file.
     fn drop_key(&self, provider: &str) -> Result<DroppedKey, String>;
 }
 
-/// What became of a key that was taken away.
+/// The result of removing a key.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DroppedKey {
     /// The variables that were in the file.
     pub variables: Vec<&'static str>,
-    /// A variable that holds a key from elsewhere.
+    /// A variable outside of the file that still provides a key.
     pub outside: Option<&'static str>,
 }
 
 /// Writes sessions as HTML pages.
 pub trait PageWriter: Send + Sync {
-    /// Writes the page and returns where it is; without `to` its name and place are the writer's choice.
+    /// Writes the page and returns its path; without `to` the writer chooses the path.
     fn write_page(&self, session: &Session, to: Option<&Path>) -> Result<PathBuf, String>;
 }
 
-/// The folder of a session: its settings and the user's trust in it, both as they are on disk now.
+/// The folder of a session: its settings and its trust, both read from disk on each call.
 pub trait SessionFolder: Send + Sync {
     fn read_settings(&self) -> Result<Settings, String>;
 
     fn read_trust(&self) -> Result<TrustReport, String>;
 
-    /// Fails when this user may not trust folders.
+    /// Fails if this process may not change trust.
     fn check_may_trust(&self) -> Result<(), String>;
 }
 
-/// What a folder would run, and what of it may.
+/// What a folder would run, and which of it is allowed.
 pub struct TrustReport {
     pub decision: Arc<TrustDecision>,
-    /// For a person who is to decide.
+    /// The explanation for the user.
     pub explained: String,
 }
 
 /// The task list that the model and the user share.
 pub trait TaskList: Send + Sync {
-    /// As Markdown; empty where there are no tasks.
+    /// Returns the list as Markdown; empty if there are no tasks.
     fn export(&self) -> String;
 
-    /// Replaces the list by one in Markdown, or says what is wrong with it.
+    /// Replaces the list with one in Markdown, or returns its errors.
     fn import(&self, markdown: &str) -> Result<(), Vec<String>>;
 
-    /// Carries out a line like `done <task>` and returns what was done.
+    /// Executes a line like `done <task>` and returns a message.
     fn edit(&self, line: &str) -> Result<String, String>;
 
-    /// What the model and the session file are told after the user did `done`.
+    /// Returns the note for the model and the session file after the user did `done`.
     fn note_of_edit(&self, done: &str) -> TaskListNote;
 }
 
@@ -101,5 +101,5 @@ pub struct TaskListNote {
     pub phases: Value,
 }
 
-/// A text that is made when somebody asks for it.
+/// A text that is generated on demand.
 pub type LazyText = Arc<dyn Fn() -> String + Send + Sync>;

@@ -1,4 +1,4 @@
-//! `/retry`, `/copy` and `/queue`: what was said, and what waits to be said.
+//! `/retry`, `/copy` and `/queue`: repeat or copy messages, and show the queued ones.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -59,7 +59,7 @@ impl SlashCommand for CopyCommand {
     }
 }
 
-/// What stands between the last two fences.
+/// Returns the text between the last two fences.
 fn last_code_block(text: &str) -> Option<String> {
     let mut last = None;
     let mut open: Option<(&str, Vec<&str>)> = None;

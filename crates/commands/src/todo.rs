@@ -1,4 +1,4 @@
-//! `/todo`: the user's hand on the task list, and what the model is told of it.
+//! `/todo`: changes the task list, and notifies the model of it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn file_named(cwd: &Path, name: &str, default: Option<&str>) -> Result<PathBuf, 
     }
 }
 
-/// Never over a file that is there: it may hold more than this list.
+/// Never overwrites an existing file, because it may contain more than this list.
 fn export(tasks: &dyn TaskList, file: &Path) -> Result<SlashReply, String> {
     let created = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
     let written = created.and_then(|mut to| std::io::Write::write_all(&mut to, tasks.export().as_bytes()));
@@ -73,7 +73,7 @@ fn export(tasks: &dyn TaskList, file: &Path) -> Result<SlashReply, String> {
     Ok(SlashReply::Text(format!("wrote {}", file.display())))
 }
 
-/// Longer files are no task lists.
+/// Caps the size of an imported file.
 const MAX_IMPORT: u64 = 1024 * 1024;
 
 fn import(tasks: &dyn TaskList, file: &Path) -> Result<String, String> {
@@ -87,7 +87,7 @@ fn import(tasks: &dyn TaskList, file: &Path) -> Result<String, String> {
     Ok(format!("imported {}", file.display()))
 }
 
-/// Keeps the list in the session's file and lets the model know, which reads it with the next prompt.
+/// Stores the list in the session file and adds a note that the model reads with the next prompt.
 async fn tell(tasks: &dyn TaskList, session: &Session, done: &str) -> Result<(), String> {
     let TaskListNote { custom_type, text, phases } = tasks.note_of_edit(done);
     let data = Some(json!({"phases": phases}));

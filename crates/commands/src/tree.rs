@@ -1,4 +1,4 @@
-//! `/tree`, `/label` and `/branch`: the conversation as a tree, names in it, and going on from another place.
+//! `/tree`, `/label` and `/branch`: show the conversation as a tree, label entries, and continue from another entry.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -7,7 +7,7 @@ use omp_session::{Session, SlashCommand, SlashReply, TreeNode, Wish, tree_text};
 
 use crate::session::said_in_file;
 
-/// Lines of a tree that are shown; the newest are last.
+/// Caps the lines shown of a tree; the newest are last.
 const SHOWN: usize = 500;
 
 pub struct TreeCommand;
@@ -44,7 +44,7 @@ impl SlashCommand for TreeCommand {
     }
 }
 
-/// `<entry> summarize <how>`. A label may hold spaces.
+/// Parses `<entry> summarize <how>`. A label may contain spaces.
 fn with_note(arguments: &str) -> (&str, BranchNote) {
     match arguments.split_once(" summarize") {
         Some((entry, how)) if how.is_empty() || how.starts_with(' ') => {
@@ -64,7 +64,7 @@ fn shown(nodes: &[TreeNode]) -> String {
     note + tree_text(&nodes[hidden..]).trim_end()
 }
 
-/// The one entry whose id begins so, or that has this label.
+/// Returns the only entry whose id begins with this text, or that has this label.
 fn find<'a>(nodes: &'a [TreeNode], wanted: &str) -> Result<&'a TreeNode, String> {
     let labelled = nodes.iter().filter(|node| node.label.as_deref() == Some(wanted));
     let named = nodes.iter().filter(|node| node.id.as_str().starts_with(wanted));

@@ -1,4 +1,4 @@
-//! `/trust`: what this folder would run, the question whether it may, and taking that back.
+//! `/trust`: shows what this folder would run, asks for trust, and revokes it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,9 +16,10 @@ const FROM_THEN: &str = "It counts from the next session on.";
 
 pub struct TrustCommand {
     pub folder: Arc<dyn SessionFolder>,
-    /// Where the user's trust is kept.
+    /// The folder that stores the trust decisions.
     pub agent: PathBuf,
-    /// Whether somebody is there to answer. A text that calls this command is no answer: it may be anybody's.
+    /// Whether a user is present to answer. A prompt that contains this command is no answer, because anyone may have
+    /// written it.
     pub attended: bool,
 }
 
@@ -78,7 +79,7 @@ impl TrustCommand {
         }
     }
 
-    /// Exactly what was shown, not what has come meanwhile.
+    /// Trusts exactly the items that were shown, not those that have been added since.
     fn added(&self, decision: &TrustDecision) -> Result<String, String> {
         let mut stored = Trust::load(&self.agent);
         stored.add(decision.root(), decision.items()).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! `/undo`, `/redo` and `/changes`: what calls did to files, and taking it back.
+//! `/undo`, `/redo` and `/changes`: show the changes of calls to files, and revert them.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,9 +15,9 @@ use crate::WORKING;
 
 const OFF: &str =
     "nothing is kept to undo in this session\nhint: undo.enabled switches it on; a home folder is never kept";
-/// Paths that are listed.
+/// Caps the paths listed.
 const SHOWN: usize = 40;
-/// Bytes of a diff that are shown.
+/// Caps the bytes shown of a diff.
 const LONGEST_DIFF: usize = 64 << 10;
 
 pub struct UndoCommand {
@@ -117,7 +117,7 @@ impl SlashCommand for ChangesCommand {
     }
 }
 
-/// Files are not put back under the hands of calls that run.
+/// Refuses to restore files while calls are running.
 async fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a Arc<Undo>, String> {
     if session.works().await {
         return Err(WORKING.to_owned());
@@ -125,7 +125,7 @@ async fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a
     files.as_ref().ok_or_else(|| OFF.to_owned())
 }
 
-/// What the user changed since is overwritten when the user says so.
+/// Asks before overwriting changes that the user made since.
 async fn ask_to_overwrite(
     session: &Session,
     files: &Arc<Undo>,
@@ -158,7 +158,7 @@ async fn tell_model(session: &Session, done: &str, report: &UndoReport) -> Resul
     }
 }
 
-/// The model would go on with files that are not there any more.
+/// Notifies the model, which would otherwise rely on files that were reverted.
 fn for_model(done: &str, report: &UndoReport) -> Option<Arc<Message>> {
     if report.restored.is_empty() {
         return None;
@@ -201,7 +201,7 @@ fn wanted(arguments: &str, workspace: &Path) -> Result<UndoRequest, String> {
     Ok(wanted)
 }
 
-/// Work on the store of files, on a thread that may block.
+/// Runs work on the undo store on a blocking thread.
 pub async fn aside<T: Send + 'static>(
     undo: &Arc<Undo>,
     work: impl FnOnce(&Undo) -> Result<T, UndoError> + Send + 'static,
@@ -213,7 +213,7 @@ pub async fn aside<T: Send + 'static>(
     }
 }
 
-/// What an undo or a redo came to.
+/// Formats the result of an undo or a redo.
 pub fn reported(done: &str, report: &UndoReport) -> String {
     let turns = match report.turns {
         0 | 1 => String::new(),
@@ -233,7 +233,7 @@ pub fn reported(done: &str, report: &UndoReport) -> String {
     text.trim_end().to_owned()
 }
 
-/// One path a line: what becomes of it, and what stays with the reason.
+/// Formats one path per line: what happens to it, or why it is left unchanged.
 pub fn summed_up(report: &UndoReport) -> String {
     let mut lines: Vec<String> =
         report.restored.iter().map(|change| format!("  {} {}", sign(change), change.path)).collect();
@@ -284,7 +284,7 @@ fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
     Ok(detailed(undo, &picked, with_diff))
 }
 
-/// By the whole id of a call or its beginning.
+/// Finds a call by its id or a prefix of it.
 fn of_call(turns: &[Turn], word: &str) -> Result<Vec<TreeChange>, String> {
     for turn in turns.iter().rev() {
         let calls = turn.steps.iter().flat_map(|step| &step.calls);
@@ -361,7 +361,7 @@ fn counted(undo: &Undo, change: &TreeChange) -> String {
     }
 }
 
-/// Both sides as text, nothing for what is not there. `None` where one is no text or not kept.
+/// Returns both versions as text, empty for a missing file. Returns `None` if one is not text or not stored.
 fn texts(undo: &Undo, change: &TreeChange) -> Option<(TextFile, TextFile)> {
     let text = |node: &Option<Node>| match node {
         None => Some(TextFile::parse(Vec::new())),

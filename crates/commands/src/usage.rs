@@ -1,11 +1,11 @@
-//! `/usage` and `/budget`: what the session took, and what it may take.
+//! `/usage` and `/budget`: show the usage of the session, and set its limits.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Account, BreakCause, Broken, BudgetLimits, Session, SlashCommand, SlashReply, TurnSpent, cost_line};
 use omp_types::Usage;
 
-/// Turns that are shown.
+/// Caps the turns shown.
 const TURNS_SHOWN: usize = 5;
 
 pub struct UsageCommand;
@@ -82,7 +82,7 @@ fn times(count: usize) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
-/// A line for each budget there is.
+/// Returns a line for each budget that is set.
 fn budgets(account: &Account) -> Vec<String> {
     let line = |whose: &str, limits: BudgetLimits, used: Usage| {
         let tokens = limits.max_tokens.map(|most| format!("{} of {most} tokens", used.total_tokens));
@@ -156,7 +156,7 @@ impl SlashCommand for BudgetCommand {
     }
 }
 
-/// The limits after what was typed.
+/// Returns the new limits for the typed arguments.
 fn limits(arguments: &str, before: BudgetLimits) -> Result<BudgetLimits, String> {
     let mut words = arguments.split_whitespace();
     let unknown = || format!("`{arguments}` is no budget\n{BUDGET_HINT}");
@@ -172,7 +172,7 @@ fn limits(arguments: &str, before: BudgetLimits) -> Result<BudgetLimits, String>
     }
 }
 
-/// A count of tokens: `200000`, `200k`, `1.5M`.
+/// Parses a token count: `200000`, `200k`, `1.5M`.
 pub fn parse_tokens(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.trim_end_matches(['k', 'K', 'm', 'M']) {
         digits if digits.len() == text.len() => (digits, 1.0),
@@ -189,7 +189,7 @@ fn no_tokens(text: &str) -> String {
     format!("`{text}` is no number of tokens; give one such as 200000, 200k or 1.5M")
 }
 
-/// An amount of dollars: `2`, `0.50`, `$3`.
+/// Parses an amount in dollars: `2`, `0.50`, `$3`.
 pub fn parse_cost(text: &str) -> Result<f64, String> {
     let cost: Option<f64> = text.strip_prefix('$').unwrap_or(text).parse().ok();
     cost.filter(|cost| cost.is_finite() && *cost > 0.0 && *cost <= 1e9)

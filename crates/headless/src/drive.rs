@@ -1,4 +1,4 @@
-//! Feeds prompts to a session one after the other and watches over them.
+//! Sends prompts to a session one after the other and enforces limits and signals.
 
 use std::io;
 use std::time::Duration;
@@ -12,16 +12,15 @@ use crate::exit::Exit;
 use crate::outcome::{Outcome, judge};
 use crate::presenter::Presenter;
 
-/// What ends a run from outside.
+/// External limits of a run.
 pub struct Limits {
     pub max_time: Option<Duration>,
-    /// Resolves to the exit that the signal asks for; awaited again after the first one.
+    /// Receives the exit code for each signal; polled again after the first one.
     pub signals: mpsc::Receiver<Exit>,
 }
 
-/// Runs all prompts in order; the first one that does not go well ends the run. A command may lead to another session of
-/// the host's, which the rest of the prompts go to. When this returns no session is left. Fails when the output cannot
-/// be written.
+/// Runs all prompts in order; the first failure ends the run. A command may switch to another session of the host, which
+/// receives the remaining prompts. When this returns, no session is left. Fails if the output cannot be written.
 pub async fn drive(
     driven: Driven,
     host: Option<&dyn SessionHost>,
@@ -35,13 +34,13 @@ pub async fn drive(
     match written {
         Ok(_) if ended.is_err() => Ok(Exit::Failed),
         Ok(exit) => Ok(exit),
-        // Nobody reads any more: that is the reader's choice, not a failure. Anything else is.
+        // A closed pipe is the reader's choice and not a failure. Other errors are failures.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
         Err(error) => Err(error),
     }
 }
 
-/// The slot is empty afterwards when a session was let go of and the next one could not be opened.
+/// The slot is empty afterwards if the old session was closed and the next one could not be opened.
 async fn converse(
     slot: &mut Option<Driven>,
     host: Option<&dyn SessionHost>,
@@ -49,7 +48,7 @@ async fn converse(
     presenter: &mut dyn Presenter,
     mut limits: Limits,
 ) -> io::Result<Exit> {
-    // Told from before the first prompt of a session on.
+    // Subscribed before the first prompt of a session.
     let mut next_events = None;
     let limit = TimeLimit::begin(limits.max_time);
     let mut outcome = Outcome { exit: Exit::Success, problem: None };
@@ -88,7 +87,7 @@ async fn converse(
     Ok(outcome.exit)
 }
 
-/// Follows one prompt to its end.
+/// Handles events until one prompt has ended.
 async fn watch(
     session: &Session,
     events: &mut mpsc::Receiver<SessionEvent>,
@@ -137,7 +136,7 @@ async fn watch(
 }
 
 async fn abort(session: &Session) {
-    // A session that has ended has nothing left to abort.
+    // A session that has ended needs no abort.
     let _ = session.send(Command::Abort).await;
 }
 

@@ -6,14 +6,14 @@ use tokio::task::{JoinError, JoinHandle};
 
 use crate::presenter::Presenter;
 
-/// A session that is driven, with what is typed into it.
+/// A session that receives prompts.
 pub struct Driven {
     pub session: Session,
     pub actor: JoinHandle<()>,
 }
 
 impl Driven {
-    /// Waits until everything the session owns is gone.
+    /// Waits until everything that the session owns has ended.
     async fn end(self) -> Result<(), JoinError> {
         let Self { session, actor, .. } = self;
         drop(session);
@@ -28,7 +28,7 @@ impl From<OpenSession> for Driven {
     }
 }
 
-/// Goes on with another session. When it cannot be opened the old one stays, unless it had to be let go of before.
+/// Switches to another session. If it cannot be opened the old one stays, unless it had to be closed first.
 pub(crate) async fn switch(
     slot: &mut Option<Driven>,
     host: Option<&dyn SessionHost>,
@@ -43,7 +43,7 @@ pub(crate) async fn switch(
     }
     let SwitchedSession { opened, ends } = match switch.open(host, Editor::default()).await {
         Ok(switched) => switched,
-        // The run ends, so nothing has to be taken up again.
+        // The run ends, so the old session is not resumed.
         Err(failed) => return Ok(Err(failed.problem)),
     };
     slot.iter().for_each(|old| old.session.ends_by(ends));
@@ -51,7 +51,7 @@ pub(crate) async fn switch(
     Ok(ended(slot.replace(opened.into())).await)
 }
 
-/// Waits until the session and all it owns are gone.
+/// Waits until the session and everything that it owns has ended.
 pub(crate) async fn ended(old: Option<Driven>) -> Result<(), String> {
     let Some(old) = old else { return Ok(()) };
     old.end().await.map_err(|error| format!("the old session did not end well: {error}"))

@@ -1,4 +1,4 @@
-//! How a run without a terminal tells its outcome to the shell.
+//! The exit codes of runs without a terminal.
 
 use std::process::ExitCode;
 
@@ -8,15 +8,15 @@ pub enum Exit {
     Success,
     /// The model, the provider or the session failed.
     Failed,
-    /// Bad flags, bad configuration, an unknown model: nothing was sent.
+    /// Invalid flags, invalid configuration, an unknown model: nothing was sent.
     Usage,
-    /// Time, turns or output ran out.
+    /// A limit on time, turns or output was reached.
     Limit,
     /// SIGINT.
     Interrupted,
     /// SIGTERM.
     Terminated,
-    /// SIGHUP, or the terminal is gone.
+    /// SIGHUP, or the terminal was closed.
     HungUp,
 }
 

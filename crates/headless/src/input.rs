@@ -1,4 +1,4 @@
-//! Turns command-line words, attached files and piped text into prompts.
+//! Converts command-line words, attached files and piped text into prompts.
 
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use base64::Engine;
 use omp_types::{Content, ImageContent, OWN_SCHEMES};
 use omp_workspace::{known_schemes, scheme_of};
 
-/// An attached or piped text of more than this is refused: it would not fit any model.
+/// Caps attached or piped text; more would not fit any model.
 const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
-/// Larger images are not loaded; smaller ones are scaled down to what providers take.
+/// Larger images are not loaded; smaller ones are scaled down to what providers accept.
 const MAX_IMAGE_BYTES: u64 = 32 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
@@ -25,8 +25,8 @@ pub enum InputError {
     Nothing,
 }
 
-/// One prompt for each message. Words that begin with `@` attach a file to the first one; piped text stands before it, in a
-/// block of its own: a command is looked for in what was typed alone.
+/// Builds one prompt per message. Words that begin with `@` attach a file to the first one. Piped text comes before it in
+/// its own block, because only typed text may contain a command.
 pub fn build_prompts(
     words: &[String],
     piped: Option<String>,
@@ -60,8 +60,8 @@ pub fn build_prompts(
     Ok(std::iter::once(first).chain(rest).collect())
 }
 
-/// Words without a blank in any of them are one sentence that nobody put quotes around: `omp fix the tests`. Where one has
-/// a blank somebody did, and each is a message of its own; so it is with a slash command behind other words.
+/// If no word contains a space, all words are one unquoted sentence: `omp fix the tests`. If a word contains a space it was
+/// quoted, and each word is its own message. A slash command after other words is its own message too.
 fn one_message_or_many(said: &[&String], is_command: &dyn Fn(&str) -> bool) -> Vec<String> {
     let is_quoted = said.iter().any(|word| word.contains(char::is_whitespace));
     let is_many = is_quoted || said.iter().skip(1).any(|word| is_command(word));
@@ -80,16 +80,16 @@ fn refuse_address(name: &str) -> Result<(), InputError> {
     Err(InputError::Address { address: name.to_owned(), hint })
 }
 
-/// Reads piped text, or gives up when nothing has come after `patience`: many programs start others with an open pipe
-/// that they never write to. `None` then.
+/// Reads piped text. Returns `None` if nothing has arrived after `patience`, because many programs start others with an open
+/// pipe that they never write to.
 pub fn read_piped_within(input: impl Read + Send + 'static, patience: Duration) -> Result<Option<String>, InputError> {
     let (begun, first) = std::sync::mpsc::sync_channel(1);
     let (finished, rest) = std::sync::mpsc::sync_channel(1);
-    // Where nothing comes the thread waits on; it ends with the process.
+    // If nothing arrives, the thread keeps waiting until the process ends.
     let read = move || {
         let mut input = std::io::BufReader::new(input);
         let waited = input.fill_buf().map(drop);
-        // Nobody listens any more when patience has run out.
+        // After the timeout nobody receives this.
         let _ = begun.send(());
         let text = waited.map_err(stdin_failed).and_then(|()| read_piped(input));
         let _ = finished.send(text);
@@ -105,7 +105,7 @@ fn stdin_failed(error: std::io::Error) -> InputError {
     InputError::Stdin { problem: error.to_string(), hint: "pipe text into omp, or add `</dev/null` when there is none" }
 }
 
-/// Reads piped text, refusing what no model could take.
+/// Reads piped text, with a size limit.
 pub fn read_piped(input: impl Read) -> Result<String, InputError> {
     let mut bytes = Vec::new();
     input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(stdin_failed)?;
@@ -209,7 +209,7 @@ mod tests {
         );
         check(&["/model", "x"], None, &["/model x"]);
         check(&["look", "at", "/tmp"], None, &["look at /tmp"]);
-        // Somebody meant several.
+        // Quoted words are separate messages.
         check(&["first do this", "then", "that"], None, &["first do this", "then", "that"]);
         check(&["tabs\tcount", "too"], None, &["tabs\tcount", "too"]);
         check(&["one", "/new", "two"], None, &["one", "/new", "two"]);

@@ -1,8 +1,8 @@
-//! Modes without a terminal application: `text` prints answers, `json` prints events, `rpc` serves a program. One folder a
-//! mode.
+//! Modes without a terminal application: `text` prints answers, `json` prints events, `rpc` serves a program. Each mode has
+//! a folder.
 //!
-//! The first two are a [`Presenter`] over the same driver, which feeds prompts to a session, watches the clock and the
-//! signals, and turns the end into an exit code. Nothing here ever asks a question on a terminal.
+//! The first two are a [`Presenter`] over the same driver, which sends prompts to a session, enforces the time limit,
+//! handles signals, and returns the exit code. Nothing here asks questions on a terminal.
 
 mod drive;
 mod driven;

@@ -43,7 +43,7 @@ fn finished(last: Option<&Message>) -> Outcome {
     }
 }
 
-/// What can be done about a failure that has no remedy of its own.
+/// Adds a hint to a failure that has none of its own.
 fn with_hint(error: &ModelError, recorded: bool) -> String {
     let hint = match error.kind {
         _ if error.message.contains("hint: ") => return error.message.clone(),

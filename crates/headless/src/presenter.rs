@@ -4,11 +4,11 @@ use std::io;
 
 use omp_session::{OpenSession, SessionEvent};
 
-/// Shows a session's events in one mode's way.
+/// Presents a session's events in the format of one mode.
 pub trait Presenter: Send {
     fn event(&mut self, event: &SessionEvent) -> io::Result<()>;
 
-    /// When [`Presenter::tick`] wants to be called, if something on the screen changes by itself.
+    /// Returns when to call [`Presenter::tick`], if the output changes over time.
     fn next_tick(&self) -> Option<tokio::time::Instant> {
         None
     }
@@ -17,12 +17,12 @@ pub trait Presenter: Send {
         Ok(())
     }
 
-    /// What a slash command has answered.
+    /// Shows the reply of a slash command.
     fn reply(&mut self, text: &str) -> io::Result<()>;
 
-    /// What comes next is of another session.
+    /// Called when the following events belong to another session.
     fn switched(&mut self, to: &OpenSession) -> io::Result<()>;
 
-    /// All prompts are worked off; `problem` says why it did not go well.
+    /// Called after all prompts; `problem` is the reason of a failure.
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! Everything that can be meant: by a key, by what was chosen in a dialog, by a command.
+//! Every action of the application, triggered by a key, a dialog or a command.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use omp_session::{Answer, EntryId, WebAddress, Wish};
 use omp_types::{Model, ThinkingLevel};
 use serde_json::Value;
 
-/// The application obeys these one after the other.
+/// The application executes these in order.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// `app.interrupt`: cancels what runs, leaves a mode, closes a dialog.
@@ -36,9 +36,9 @@ pub enum Action {
     ToggleExpanded,
     /// `app.editor.external`
     ExternalEditor,
-    /// `app.message.followUp`: what is in the editor, after the running work.
+    /// `app.message.followUp`: sends the text of the editor after the running work.
     FollowUp,
-    /// `app.message.dequeue`: the waiting messages back into the editor.
+    /// `app.message.dequeue`: moves the queued messages back into the editor.
     Dequeue,
     /// `app.clipboard.pasteImage`
     PasteImage,
@@ -58,13 +58,13 @@ pub enum Action {
     SearchHistory,
     /// `app.plan.toggle`
     TogglePlan,
-    /// Messages of the user from which to go on anew (double escape).
+    /// Lists the user's messages to branch from (double escape).
     ShowBranchPoints,
     ShowSettings,
     ShowThemes,
     ShowThinking,
     ShowHotkeys,
-    /// Asks for the key of a provider, or first which provider.
+    /// Asks for the key of a provider, or first for the provider.
     AskKey(Option<String>),
     KeepKey {
         provider: String,
@@ -72,13 +72,13 @@ pub enum Action {
     },
     /// Sends what is in the editor.
     Submit,
-    /// A line that was typed, as if it had been submitted.
+    /// Submits a line as if it had been typed.
     Say(String),
     Answer {
         id: u64,
         answer: Answer,
     },
-    /// Opens the address that a question is about.
+    /// Opens the address of a question.
     OpenUrl {
         id: u64,
         url: WebAddress,
@@ -98,16 +98,16 @@ pub enum Action {
         value: Value,
     },
     Switch(Wish),
-    /// Goes on from another entry; what is told of the branch that is left is asked where that is set.
+    /// Moves the session to another entry; asks for a summary of the abandoned branch if that is configured.
     GoTo(Destination),
-    /// The same once that is known.
+    /// Moves the session to another entry, with the chosen summary of the abandoned branch.
     LeaveBranch {
         to: Destination,
         note: BranchNote,
     },
-    /// Puts other words in the place of the summary of what was taken out.
+    /// Replaces the text of the compaction summary.
     CorrectSummary(String),
-    /// Opens these words for it in the user's own editor.
+    /// Opens the text of the compaction summary in the user's own editor.
     EditSummaryOutside(String),
     Label {
         entry: EntryId,
@@ -118,29 +118,29 @@ pub enum Action {
         title: String,
     },
     DeleteSession(PathBuf),
-    /// Puts text where the cursor is.
+    /// Inserts text at the cursor.
     Insert(String),
-    /// Replaces what is in the editor.
+    /// Replaces the text of the editor.
     SetText(String),
-    /// Puts text into the clipboard.
+    /// Copies text to the clipboard.
     Copy(String),
-    /// One after the other.
+    /// Several actions, in order.
     All(Vec<Action>),
-    /// Tells the user something, in the transcript.
+    /// Shows a message in the transcript.
     Tell(String),
 }
 
-/// Where the session goes on.
+/// The entry at which the session continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// Behind this entry; `None` for before the first.
+    /// Continues after this entry; `None` means before the first.
     pub entry: Option<EntryId>,
-    /// Is put into the editor.
+    /// Text to put into the editor.
     pub text: Option<String>,
     pub chosen_in: Chooser,
 }
 
-/// What a destination was chosen in.
+/// The dialog in which a destination was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chooser {
     Tree,
@@ -148,7 +148,7 @@ pub enum Chooser {
 }
 
 impl Chooser {
-    /// Leads back to it.
+    /// Returns the action that opens this dialog again.
     pub fn open(self) -> Action {
         match self {
             Chooser::Tree => Action::ShowTree,
@@ -157,7 +157,7 @@ impl Chooser {
     }
 }
 
-/// What is shown nowhere.
+/// A value that is never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 

@@ -1,5 +1,5 @@
-//! What the application does by itself, as the user has it: when it calls somebody who looks elsewhere, what Esc twice
-//! opens, what the tree shows first.
+//! The user's preferences for automatic behavior: when to notify, what a double Esc opens, which filter the tree starts
+//! with.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub const HABIT_SETTINGS: &[Setting] = &[
     Setting::new("Look", "startup.quiet", Bool, "false", "no greeting when a session begins"),
 ];
 
-/// What Esc does the second time, with nothing to interrupt and nothing typed.
+/// What a second Esc does if nothing runs and nothing is typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DoubleEscape {
     #[default]
@@ -38,7 +38,7 @@ pub enum DoubleEscape {
     Nothing,
 }
 
-/// When somebody who looks elsewhere is called.
+/// When to notify a user who is not looking at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calls {
     pub done: bool,
@@ -48,7 +48,7 @@ pub struct Calls {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Habits {
-    /// Work that took longer is worth a call.
+    /// Work that took longer than this triggers a notification.
     pub long: Duration,
     pub calls: Calls,
     pub double_escape: DoubleEscape,
@@ -58,7 +58,7 @@ pub struct Habits {
 }
 
 impl Habits {
-    /// As settings have it; `get` answers for a key.
+    /// Reads the preferences from settings; `get` returns the value of a key.
     pub fn read(long: Duration, get: impl Fn(&str) -> Option<serde_json::Value>) -> Self {
         let word = |key: &str| get(key).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
         Self {

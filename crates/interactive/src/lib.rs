@@ -1,7 +1,7 @@
-//! The terminal application: a session shown as a transcript that is written once, with an editor below it.
+//! The terminal application: shows a session as a transcript that is written once, with an editor below it.
 //!
-//! `transcript` holds what was said as [`Block`]s, `dialogs` what asks and offers, `action` every verb that a key, a
-//! dialog or a command can mean. It knows neither tools nor providers nor files: a host makes the sessions.
+//! `transcript` renders messages as [`Block`]s, `dialogs` contains questions and selectors, `action` every action of a key,
+//! a dialog or a command. The crate knows no tools, providers or files: a host creates the sessions.
 
 mod action;
 mod app;

@@ -1,4 +1,4 @@
-//! The settings of the terminal's look.
+//! The settings for the appearance of the terminal.
 
 use omp_types::Setting;
 use omp_types::SettingKind::{Bool, Number, OneOf, Text};

@@ -1,7 +1,6 @@
-//! The question whether a folder may run what it brings along, before there is a session.
+//! Asks whether a folder may run its own hooks, servers and commands, before there is a session.
 //!
-//! No key trusts by accident: what was typed before the question could be read is dropped, and the answer that Enter
-//! gives without a choice is no.
+//! No key trusts by accident: keys typed before the question could be read are dropped, and Enter without a choice means no.
 
 #[cfg(test)]
 mod tests;
@@ -14,17 +13,17 @@ use crate::app::Leave;
 use crate::dialogs::Quiet;
 use crate::tty::{Tty, TtyEvent};
 
-/// Rows around what would run.
+/// Rows around the list of what would run.
 const FRAME_ROWS: usize = 9;
 const LEAST_ROWS: usize = 3;
 
-/// What is asked.
+/// The content of the question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustQuestion {
     pub folder: String,
-    /// It was trusted, and this is new.
+    /// The folder was trusted before and has changed.
     pub changed: bool,
-    /// Each thing in lines, the first its name.
+    /// The lines of each item, the first its name.
     pub items: Vec<Vec<String>>,
 }
 
@@ -32,7 +31,7 @@ pub struct TrustQuestion {
 pub enum TrustAnswer {
     Trust,
     NotNow,
-    /// There is nobody left to answer.
+    /// The terminal was closed or a signal arrived before an answer.
     Gone(Leave),
 }
 
@@ -103,15 +102,15 @@ struct TrustDialog<'a> {
     question: &'a TrustQuestion,
     quiet: Quiet,
     selected: usize,
-    /// The first row of what would run that is shown.
+    /// The index of the first visible row.
     first: usize,
-    /// How many are shown, and how many there are.
+    /// The number of visible rows and of all rows.
     page: (usize, usize),
 }
 
 impl<'a> TrustDialog<'a> {
     fn new(question: &'a TrustQuestion) -> Self {
-        // Whoever has started omp may have typed ahead.
+        // The user may have typed ahead.
         Self { question, quiet: Quiet::after(true), selected: 0, first: 0, page: (0, 0) }
     }
 
@@ -181,7 +180,7 @@ impl<'a> TrustDialog<'a> {
         None
     }
 
-    /// The next rows, and the first ones after the last.
+    /// Shows the next rows, or the first ones after the last.
     fn show_more(&mut self) {
         let (shown, all) = self.page;
         self.first = if self.first + shown >= all { 0 } else { self.first + shown };

@@ -1,4 +1,4 @@
-//! What the application needs of a terminal, so that tests can be one.
+//! The terminal interface of the application, which tests can fake.
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -7,10 +7,10 @@ use omp_tui::{Capability, CellSize, ImageWay, Input, Notification, Profile, Rgb,
 use crate::app::Leave;
 
 pub trait Tty {
-    /// What happens next. Dropping the future loses nothing.
+    /// Returns the next event. Cancel safe.
     fn next(&mut self) -> LocalBoxFuture<'_, TtyEvent>;
 
-    /// What has happened already: keys that come in a burst are handled before the next frame.
+    /// Returns an event that is already available, so that a burst of keys is handled before the next frame.
     fn try_next(&mut self) -> Option<TtyEvent>;
 
     fn write(&mut self, bytes: &[u8]);
@@ -19,27 +19,27 @@ pub trait Tty {
 
     fn profile(&self) -> Profile;
 
-    /// How pictures are shown, and the size of a cell; [`TtyEvent::Profile`] tells that it may be another one.
+    /// Returns the image protocol and the cell size; [`TtyEvent::Profile`] reports changes.
     fn images(&self) -> (ImageWay, CellSize);
 
-    /// Rows of the picture below the cursor, which a crash leaves the cursor behind.
+    /// Sets the number of rows below the cursor, so that a crash can leave the cursor below them.
     fn set_rows_below(&mut self, rows: usize);
 
-    /// Gives the terminal to another program.
+    /// Releases the terminal for another program.
     fn pause(&mut self);
 
-    /// Takes it back.
+    /// Takes the terminal back.
     fn resume(&mut self);
 
-    /// Stops the process until the shell lets it go on, of which [`TtyEvent::Continued`] tells.
+    /// Stops the process until the shell continues it, which [`TtyEvent::Continued`] reports.
     fn suspend(&mut self);
 
     fn set_title(&mut self, title: &str);
 
-    /// Tells a user who looks elsewhere.
+    /// Notifies a user who is not looking at the terminal.
     fn notify(&mut self, text: &str);
 
-    /// Puts text into the clipboard of the person's own machine. `false`: it is more than terminals take.
+    /// Copies text to the clipboard of the user's own machine. Returns `false` if it is too long for terminals.
     fn copy(&mut self, text: &str) -> bool;
 }
 
@@ -47,19 +47,19 @@ pub trait Tty {
 pub enum TtyEvent {
     Input(Input),
     Resize(Size),
-    /// It can do more, or less, than was known.
+    /// The known capabilities of the terminal have changed.
     Profile(Profile),
     Background(Rgb),
-    /// A signal says so.
+    /// A signal ends the process.
     Terminated(Leave),
-    /// Somebody else wants the process to stop.
+    /// Another process asks this one to stop.
     Stop,
-    /// The process goes on after it was stopped.
+    /// The process continues after it was stopped.
     Continued,
     Closed,
 }
 
-/// What cannot be written cannot be told either: a terminal that is gone says so by [`TtyEvent::Closed`].
+/// Write errors are ignored: a closed terminal reports [`TtyEvent::Closed`].
 impl Tty for Terminal {
     fn next(&mut self) -> LocalBoxFuture<'_, TtyEvent> {
         async {

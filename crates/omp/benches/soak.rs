@@ -1,5 +1,6 @@
-//! One RPC process, many sessions: whether memory, handles and children stay where they were. By hand, it takes minutes:
-//! `cargo bench -p omp --bench soak [-- sessions turns]`. Then 50,000 pieces of one answer, for their processor time.
+//! Checks that memory, handles and child processes of one RPC process do not grow over many sessions. Run by hand, it takes
+//! minutes: `cargo bench -p omp --bench soak [-- sessions turns]`. Then measures the processor time of 50,000 chunks of one
+//! answer.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +16,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use omp_testkit::{MockProvider, Script, Server, TempWorkspace, Text, Turn, Wire};
 use serde_json::{Value, json};
 
-/// What one tool call prints.
+/// The output of one tool call.
 const OUTPUT: &str = "printf 'x%.0s' $(seq 10000)";
 
 fn main() {
@@ -72,7 +73,7 @@ fn number_of(process: u32, file: &str, name: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Milliseconds, in steps of ten.
+/// Returns the processor time in milliseconds, with a resolution of ten.
 fn cpu(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! The binary: reads arguments and the environment, puts the parts together, returns the exit code.
+//! The binary: reads the arguments and the environment, connects the parts, returns the exit code.
 
 mod cli;
 mod folder;
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Trust(args)) => trust::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
-    // A search that was cancelled may still be winding down; nobody waits for it.
+    // A cancelled search may still be shutting down; do not wait for it.
     runtime.shutdown_background();
     match exit {
         Ok(exit) => exit.into(),
@@ -76,8 +76,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// One thread does all the waiting; what computes goes to the blocking pool. That saves waking threads for every token of an
-/// answer. The first thread of the pool stays: where the system gives no more, work waits for it instead of failing.
+/// Creates a runtime with one thread for all I/O; computations run in the blocking pool. This avoids waking threads for
+/// every token of an answer. The first thread of the pool stays alive: if the system refuses more threads, work waits for it
+/// instead of failing.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_keep_alive(FOR_EVER).build()?;
@@ -85,19 +86,19 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     Ok(runtime)
 }
 
-/// The only place that reads the process environment. Names and values that are not text are left out.
+/// The only function that reads the process environment. Names and values that are not UTF-8 are skipped.
 #[expect(clippy::disallowed_methods, reason = "this is the top at which the environment is read once")]
 fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 fn environment(folder: Option<&Path>) -> Env {
-    // A folder that cannot be used is told of later.
+    // An unusable folder is reported later.
     let project = folder::working_folder(folder).ok();
     omp_config::load_environment(variables(), project.as_deref())
 }
 
-/// Answered before the whole command line is described: scripts and editors ask for it often.
+/// Prints the version before clap builds the command line, because scripts and editors ask for it often.
 fn version() -> Exit {
     written(concat!("omp ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())
 }

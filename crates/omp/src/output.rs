@@ -1,4 +1,4 @@
-//! What omp itself says on standard output and standard error.
+//! Prints omp's own messages to standard output and standard error.
 
 use std::io::Write;
 
@@ -7,9 +7,9 @@ use omp_stdx::sanitize::strip_control;
 
 use crate::folder::FolderProblem;
 
-/// Tells why the run ends, with the exit code that says so too.
+/// Prints why the run ends and returns the exit code for it.
 pub fn complain(problem: &str, exit: Exit) -> Exit {
-    // With standard error gone there is nobody left to tell; the exit code still does.
+    // If standard error is closed, only the exit code reports the failure.
     let _ = writeln!(std::io::stderr(), "omp: {}", strip_control(problem));
     exit
 }
@@ -17,17 +17,17 @@ pub fn complain(problem: &str, exit: Exit) -> Exit {
 pub fn warn(warnings: &[String]) {
     let mut err = std::io::stderr();
     for warning in warnings {
-        // A warning that nobody can read is not worth ending the run for.
+        // A warning that cannot be printed does not end the run.
         let _ = writeln!(err, "omp: warning: {}", strip_control(warning));
     }
 }
 
-/// [`print`] for what names a project's files or quotes them: nothing of a project may steer the terminal.
+/// Like [`print`], for text that names or quotes a project's files: removes sequences that would control the terminal.
 pub fn print_quoted(text: &str) -> Result<Exit, FolderProblem> {
     print(&strip_control(text))
 }
 
-/// Writes to standard output; a reader that went away is no failure.
+/// Writes to standard output. A closed pipe is not an error.
 pub fn print(text: &str) -> Result<Exit, FolderProblem> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => Ok(Exit::Success),

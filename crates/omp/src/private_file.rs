@@ -1,10 +1,10 @@
-//! Files that hold what was said: for the user alone.
+//! Files that contain conversations: readable by the user alone.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Opens it to add to it; a new one is readable for nobody else.
+/// Opens a file to append to it; a new file is readable by the user alone.
 pub fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);

@@ -1,12 +1,12 @@
-//! Signals that end a run, turned into the exit they ask for.
+//! Maps signals that end a run to exit codes.
 
 use omp_headless::Exit;
 use tokio::sync::mpsc;
 
-/// More signals than this change nothing.
+/// Further signals are dropped.
 const MAX_PENDING: usize = 4;
 
-/// Listens until the process ends.
+/// Listens for signals until the process ends.
 pub fn listen() -> mpsc::Receiver<Exit> {
     let (sender, receiver) = mpsc::channel(MAX_PENDING);
     imp::listen(&sender);
@@ -28,7 +28,7 @@ mod imp {
             (SignalKind::hangup(), Exit::HungUp),
         ];
         for (kind, exit) in signals {
-            // Without a handler the signal keeps its usual effect, which ends the process as well.
+            // If no handler can be installed, the signal keeps its default action, which also ends the process.
             let Ok(mut stream) = signal(kind) else { continue };
             let sender = sender.clone();
             tokio::spawn(async move { while stream.recv().await.is_some() && sender.send(exit).await.is_ok() {} });

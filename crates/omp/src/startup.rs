@@ -1,7 +1,7 @@
-//! How the start goes, for whoever wonders why it takes long or does not end (`PI_TIMING`, `PI_DEBUG_STARTUP`).
+//! Times the phases of startup, to find out why it is slow or hangs (`PI_TIMING`, `PI_DEBUG_STARTUP`).
 //!
-//! One for the process, as standard error is: parts of the start are in many places, and none of them should have to hand
-//! this on. Where neither variable is set it costs a look at an empty place.
+//! The state is global to the process: phases of startup are in many modules, and none of them should have to pass it on. If
+//! neither variable is set, a phase costs one check of an empty cell.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 
 use omp_types::{Env, vars};
 
-/// Sessions that are opened later have parts too.
+/// Caps the recorded phases, because sessions opened later add phases too.
 const MAX_SPANS: usize = 256;
 
 static PROCESS: OnceLock<Startup> = OnceLock::new();
 
-/// Begins to watch, when the environment asks for it; reading that was the first part.
+/// Starts timing if the environment asks for it. Reading the environment is recorded as the first phase.
 pub fn begin(env: &Env, process_began: Instant) {
     if let Some(startup) = Startup::wanted(env) {
         startup.note("environment", process_began);
-        // Nobody else begins.
+        // `begin` runs once.
         let _ = PROCESS.set(startup);
     }
 }
 
-/// A part of the start, which lasts until this is dropped.
+/// A phase of startup, which ends when this is dropped.
 #[must_use]
 pub struct StartupPart {
     index: Option<usize>,
@@ -42,11 +42,11 @@ impl Drop for StartupPart {
     }
 }
 
-/// Tells how long the parts took, and nothing more from now on. `true`: that was all the user wanted (`PI_TIMING=x`).
+/// Prints the timings and stops recording. Returns `true` if omp should then exit (`PI_TIMING=x`).
 pub fn told() -> bool {
     let Some(startup) = PROCESS.get() else { return false };
     if let Some(tree) = startup.end() {
-        // Without standard error there is nobody to tell.
+        // If standard error is closed, nobody can be notified.
         let _ = std::io::stderr().write_all(tree.as_bytes());
     }
     startup.leaves
@@ -116,14 +116,14 @@ impl Startup {
         }
     }
 
-    /// At once and unbuffered: it must be there when the next part hangs.
+    /// Writes at once and unbuffered, so that the mark is visible if the next phase hangs.
     fn mark(&self, name: &str, what: &str) {
         if self.marks {
             let _ = writeln!(std::io::stderr(), "[startup] {name}:{what}");
         }
     }
 
-    /// The tree, the first time; a part that still runs has no time.
+    /// Returns the tree on the first call. A phase that still runs has no time.
     fn end(&self) -> Option<String> {
         let mut spans = self.lock();
         if std::mem::replace(&mut spans.ended, true) || !self.times {

@@ -1,4 +1,4 @@
-//! What a session tells, in JSON mode and over RPC.
+//! The events of a session in JSON mode and over RPC.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use omp_types::{Content, Message, StreamEvent, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The first line of JSON mode, and of every session it goes over to.
+/// The first line of JSON mode, and of every session it switches to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "session", rename_all = "camelCase")]
 pub struct SessionHeaderFrame<'a> {
@@ -83,13 +83,13 @@ pub enum EventFrame<'a> {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         skipped: bool,
     },
-    /// Something the user should know.
+    /// A notice for the user.
     Notice {
         level: Cow<'a, str>,
         message: Cow<'a, str>,
         source: Cow<'a, str>,
     },
-    /// Ours: a background job has ended.
+    /// omp only: a background job has ended.
     JobEnded {
         job_id: Cow<'a, str>,
         status: Cow<'a, str>,
@@ -105,7 +105,7 @@ pub enum EventFrame<'a> {
         attempt: u32,
         max_attempts: u32,
     },
-    /// Ours: what an answer took, what it was expected to, and why a cached prefix was lost.
+    /// omp only: the usage of an answer, the estimate for it, and why a cached prefix was lost.
     Spent {
         message: Usage,
         turn: Usage,
@@ -115,17 +115,17 @@ pub enum EventFrame<'a> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         break_cause: Option<PrefixBreakBody<'a>>,
     },
-    /// Ours: what a slash command has answered.
+    /// omp only: the reply of a slash command.
     CommandReply {
         text: Cow<'a, str>,
     },
-    /// Ours: why the run did not go well, as the last line.
+    /// omp only: why the run failed, as the last line.
     Error {
         message: Cow<'a, str>,
     },
 }
 
-/// Prompt tokens by part; `cached` is what should come from the provider's cache.
+/// Prompt tokens by part; `cached` is the part expected to come from the provider's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateBody {
@@ -140,7 +140,7 @@ pub struct EstimateBody {
     pub cost: f64,
 }
 
-/// Why a cached prefix was lost, and what that cost.
+/// Why a cached prefix was lost, and its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrefixBreakBody<'a> {
     pub cause: Cow<'a, str>,
@@ -150,14 +150,14 @@ pub struct PrefixBreakBody<'a> {
     pub cost: f64,
 }
 
-/// What a call came to. `details` is an object, empty where the tool has none.
+/// The result of a call. `details` is an object, empty if the tool has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResultBody<'a> {
     pub content: Cow<'a, [Content]>,
     pub details: Cow<'a, Value>,
 }
 
-/// A conversation that was shortened; also the reply to `compact`.
+/// The result of a compaction; also the reply to `compact`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionBody<'a> {
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// What a server writes, a client reads and would write the same.
+    /// Checks that a client can read a frame and would write the same.
     #[track_caller]
     fn check(frame: &EventFrame<'_>, expect: &str) {
         let written = serde_json::to_string(frame).unwrap();

@@ -1,4 +1,4 @@
-//! The frames that only RPC knows.
+//! The frames that only RPC has.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Bytes of a line, with its end.
+/// The maximum bytes of a line, including its end.
 pub const MAX_FRAME: usize = 1 << 20;
-/// Bytes of a frame that was sent in chunks.
+/// The maximum bytes of a frame that is sent in chunks.
 pub const MAX_REASSEMBLED: usize = 64 << 20;
 
 /// The first line: clients wait for it.
@@ -41,12 +41,12 @@ pub struct ChunkFrame<'a> {
     pub chunk_id: Cow<'a, str>,
     pub index: usize,
     pub count: usize,
-    /// Of the whole frame.
+    /// The length of the whole frame.
     pub byte_length: usize,
     pub data: Cow<'a, str>,
 }
 
-/// What came of a request.
+/// The response to a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ResponseFrame<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct ResponseFrame<'a> {
     pub data: Option<Cow<'a, RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Cow<'a, str>>,
-    /// For programs, where the sentence is not enough.
+    /// A machine-readable reason, if the message is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Cow<'a, str>>,
 }
@@ -70,28 +70,28 @@ pub enum ResponseTag {
     Response,
 }
 
-/// A piece of an answer, as JSON mode's `message_update`.
+/// A delta of an answer, as in JSON mode's `message_update`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "message_update", rename_all = "camelCase")]
 pub struct MessageUpdateFrame<'a> {
     pub assistant_message_event: Cow<'a, StreamEvent>,
 }
 
-/// Frames were lost on the way.
+/// Frames were lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "rpc_frame_error")]
 pub struct FrameErrorFrame<'a> {
     pub error: Cow<'a, str>,
 }
 
-/// Frames that nobody asked for.
+/// Frames that are not responses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum NewsFrame<'a> {
     AvailableCommandsUpdate {
         commands: Cow<'a, [AvailableCommand]>,
     },
-    /// What a slash command has answered.
+    /// The reply of a slash command.
     CommandOutput {
         text: Cow<'a, str>,
     },
@@ -109,7 +109,7 @@ pub enum NewsFrame<'a> {
         message: Cow<'a, str>,
         source: Cow<'a, str>,
     },
-    /// The end of a run whose first messages were told already.
+    /// The end of a run whose first messages were sent before.
     AgentEnd {
         messages: Cow<'a, [Arc<Message>]>,
         is_terminal: bool,
@@ -129,7 +129,7 @@ pub struct AvailableCommand {
     pub source: Cow<'static, str>,
 }
 
-/// What may stand behind the name of a command.
+/// The arguments that may follow the name of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandHint {
     pub hint: String,
@@ -160,7 +160,7 @@ pub enum HostUriFrame<'a> {
     },
 }
 
-/// A question for whoever sits before the client.
+/// A question for the client's user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "extension_ui_request")]
 pub struct DialogFrame<'a> {

@@ -1,8 +1,9 @@
-//! The protocol of JSON mode and RPC as data, for servers and clients: what stands on the wire, apart from the inner types so
-//! that those may change. Every struct is written and read, and there is nothing here that a browser could not build.
+//! The protocol of JSON mode and RPC as data, for servers and clients: the wire format, separate from the internal types so
+//! that those may change. Every struct can be serialized and deserialized, and the crate can be built for a browser.
 //!
-//! [`EventFrame`] is what both modes tell of a session; the frames of `frame` are RPC's alone. A request is an object with a
-//! `type`, an optional `id` and the fields of one of the structs of `request`; its [`ResponseFrame`] carries one of `reply`.
+//! [`EventFrame`] is an event of a session in both modes; the frames of `frame` are for RPC only. A request is an object
+//! with a `type`, an optional `id` and the fields of one of the structs of `request`; its [`ResponseFrame`] contains one of
+//! `reply`.
 
 mod event;
 mod frame;

@@ -1,4 +1,4 @@
-//! What the responses to requests carry.
+//! The data of responses.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -34,18 +34,18 @@ pub struct StateReply<'a> {
     pub fast_mode_active: bool,
     pub message_count: usize,
     pub system_prompt: [Cow<'a, str>; 1],
-    /// What the model is told of its tools.
+    /// The tool definitions that the model receives.
     pub dump_tools: Cow<'a, RawValue>,
     pub context_usage: ContextUsageBody,
-    /// `None` where nobody has said how commands are contained.
+    /// `None` if the host has not set the sandbox state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<ContainmentBody<'a>>,
-    /// Whether what the project brings along may run.
+    /// Whether the project's own hooks, servers and commands may run.
     pub trusted: bool,
     pub undo: UndoBody,
 }
 
-/// How full the model's window is.
+/// How full the model's context window is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsageBody {
@@ -54,22 +54,22 @@ pub struct ContextUsageBody {
     pub percent: f64,
 }
 
-/// How commands are contained.
+/// The sandbox of commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainmentBody<'a> {
     pub mode: ContainMode,
     pub network: NetworkMode,
-    /// By which means.
+    /// The mechanism of this system.
     pub rung: Cow<'a, str>,
-    /// What is not kept although the mode says so, and why.
+    /// Protections of the mode that this system does not provide, with the reason.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub missing: Cow<'a, [String]>,
-    /// Why no command runs at all.
+    /// Why no command can run at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Cow<'a, str>>,
 }
 
-/// Whether changes of files can be taken back.
+/// Whether changes to files can be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoBody {
     pub enabled: bool,
@@ -91,7 +91,7 @@ pub struct BashReply<'a> {
     pub output_bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact_id: Option<Cow<'a, str>>,
-    /// Ours: what the user is to know besides.
+    /// omp only: additional notices for the user.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub notices: Cow<'a, [String]>,
 }
@@ -127,7 +127,7 @@ pub struct CancelledReply {
 /// `branch`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchReply {
-    /// What the user said there.
+    /// The text of the user's message.
     pub text: String,
     pub cancelled: bool,
 }
@@ -138,7 +138,7 @@ pub struct BranchMessagesReply {
     pub messages: Vec<BranchMessage>,
 }
 
-/// A message of the user from which the conversation can be taken up anew.
+/// A message of the user from which the conversation can branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchMessage {
@@ -152,7 +152,7 @@ pub struct PathReply {
     pub path: String,
 }
 
-/// `prompt`, where a slash command has answered it.
+/// `prompt`, if a slash command has answered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptReply {

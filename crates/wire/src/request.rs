@@ -1,4 +1,4 @@
-//! The fields of requests, and what a client answers when it is asked something.
+//! The fields of requests, and the client's answers to questions.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct PromptRequest {
     pub streaming_behavior: Option<StreamingBehavior>,
 }
 
-/// What becomes of a prompt that comes while the model works.
+/// What to do with a prompt that arrives while the model works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StreamingBehavior {
@@ -96,7 +96,7 @@ pub struct QueueModeRequest {
     pub mode: QueueTaking,
 }
 
-/// How many of the waiting messages are taken at once.
+/// How many queued messages are taken at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueTaking {
@@ -110,7 +110,7 @@ pub struct InterruptModeRequest {
     pub mode: InterruptWhen,
 }
 
-/// Whether steering waits for the calls that run.
+/// Whether steering messages wait for running calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterruptWhen {
@@ -225,7 +225,7 @@ pub struct HostUriScheme {
     pub writable: bool,
 }
 
-/// `host_uri_result`: what the client found, or why it did not.
+/// `host_uri_result`: the content or the error of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostUriResult {
@@ -240,7 +240,7 @@ pub struct HostUriResult {
     pub error: Option<String>,
 }
 
-/// `extension_ui_response`: what the client says to a dialog.
+/// `extension_ui_response`: the client's response to a dialog.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DialogResponse {

@@ -1,4 +1,4 @@
-//! Clients that offer their files, whole, by half, or badly.
+//! Clients that offer all, some or faulty file access.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ const SAVED: &str = "one\ntwo\nthree\n";
 const OPEN: &str = "zero\none\ntwo\nthree\n";
 const CHANGED: &str = "zero\none\n2\nthree\n";
 
-/// A client with one text open, which it does not write to disk.
+/// A client with one open text, which it does not write to disk.
 struct Client {
     stage: Stage,
     session: String,
     text: String,
     refuses: bool,
-    /// Nothing is written before so many reads.
+    /// Answers no write before this many reads.
     reads_first: usize,
     asked: Vec<String>,
     put_off: Option<Value>,
@@ -37,7 +37,7 @@ impl Client {
         Self { stage, session, text: OPEN.to_owned(), refuses: false, reads_first: 0, asked: Vec::new(), put_off: None }
     }
 
-    /// Prompts, and answers what is asked until the turn is over.
+    /// Sends a prompt and answers requests until the turn ends.
     async fn turn(&mut self) {
         self.stage.prompt(2, &self.session, "go").await;
         loop {
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// What the model was told last.
+    /// Returns the last tool result that the model received.
     fn told(&self) -> String {
         format!("{:?}", self.stage.llm.requests().last().unwrap().messages.last().unwrap())
     }
@@ -114,7 +114,7 @@ async fn a_file_written_over_is_shown_as_it_was_open() {
     let write = json!({"path": "a.txt", "content": "new\n"});
     let offers = json!({"readTextFile": true, "writeTextFile": true});
     let mut client = Client::new(offers, [Turn::call("write", write), Turn::text("Done.")]).await;
-    // Three by the tool and one for what is shown, which must not come too late.
+    // The tool reads three times, and the diff once, which must not come too late.
     client.reads_first = 4;
     client.turn().await;
     assert_eq!((client.text.as_str(), client.saved().as_str()), ("new\n", SAVED));
@@ -150,7 +150,7 @@ async fn a_refusal_is_told_to_the_model() {
     client.stage.end().await;
 }
 
-/// It asks and is never answered; the end of the input must not wait until that is given up.
+/// A request is never answered; the end of the input must not wait for its timeout.
 #[tokio::test]
 async fn a_client_that_leaves_without_an_answer() {
     let mut client = Client::new(json!({"readTextFile": true}), look_and_edit()).await;

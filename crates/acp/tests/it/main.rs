@@ -1,4 +1,4 @@
-//! The protocol as it stands on the wire: frames in, frames out, over a pipe inside the process.
+//! The protocol on the wire: frames in, frames out, over a pipe inside the process.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

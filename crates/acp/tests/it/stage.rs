@@ -1,4 +1,4 @@
-//! A client that speaks raw frames with an agent whose model is scripted.
+//! A client that exchanges raw frames with an agent whose model is scripted.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub struct Stage {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     input: Option<WriteHalf<DuplexStream>>,
     agent: tokio::task::JoinHandle<()>,
-    /// Ids of sessions, in the order they were heard of.
+    /// Session ids in the order of their appearance.
     ids: Vec<String>,
     transcript: VecDeque<String>,
 }
@@ -35,7 +35,7 @@ impl Stage {
         Self::within(BudgetLimits::default(), mode, replies)
     }
 
-    /// With sessions that may take only so much.
+    /// Starts sessions with a budget.
     pub fn within<R: Into<Reply>>(
         limits: BudgetLimits,
         mode: ApprovalMode,
@@ -52,7 +52,7 @@ impl Stage {
         Self { workspace, llm, lines, input: Some(write), agent, ids: Vec::new(), transcript: VecDeque::new() }
     }
 
-    /// With the greetings done and one session open.
+    /// Initializes the connection and opens one session.
     pub async fn with_session<R: Into<Reply>>(
         mode: ApprovalMode,
         replies: impl IntoIterator<Item = R>,
@@ -60,7 +60,7 @@ impl Stage {
         Self::with_client(json!({}), mode, replies).await
     }
 
-    /// The same with a client that can do something.
+    /// Initializes the connection with client capabilities and opens one session.
     pub async fn with_client<R: Into<Reply>>(
         capabilities: Value,
         mode: ApprovalMode,
@@ -71,7 +71,7 @@ impl Stage {
         (stage, session)
     }
 
-    /// Does the greetings and opens a session.
+    /// Initializes the connection and opens a session.
     pub async fn greet(&mut self, capabilities: Value) -> String {
         self.request(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities})).await;
         self.until_answer(0).await;
@@ -142,7 +142,7 @@ impl Stage {
         tokio::time::timeout(LIMIT, &mut self.agent).await.expect("the agent goes on").unwrap();
     }
 
-    /// Everything said since the last look, with nothing in it that changes from run to run.
+    /// Returns all frames since the last call, without values that change between runs.
     pub fn transcript(&mut self) -> String {
         self.transcript.drain(..).collect::<Vec<_>>().join("\n")
     }

@@ -1,4 +1,4 @@
-//! Commands in the terminals of a client, which the tests play by hand.
+//! Commands in the terminals of a client, which the tests simulate.
 #![cfg(unix)]
 
 use omp_policy::ApprovalMode;
@@ -35,7 +35,7 @@ async fn a_command_runs_where_the_user_sees_it() {
     stage.answer(&create, json!({"terminalId": "t1"})).await;
     let terminal = json!([{"type": "terminal", "terminalId": "t1"}]);
     let wait = json!({"sessionId": session, "terminalId": "t1"});
-    // Which of the two comes first is nobody's business.
+    // The order of the two frames does not matter.
     let (mut shown, mut waiting) = (false, None);
     while !shown || waiting.is_none() {
         let frame = stage.frame().await;

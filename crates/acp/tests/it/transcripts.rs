@@ -1,4 +1,4 @@
-//! Golden transcripts: what an integrator can rely on, to the letter.
+//! Golden transcripts: the exact frames that an integrator can rely on.
 
 use omp_policy::ApprovalMode;
 use omp_session::BudgetLimits;
@@ -30,11 +30,11 @@ async fn a_client_need_not_wait_for_the_greeting() {
     let request = |id: u64, method: &str, params: serde_json::Value| {
         json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
     };
-    // What comes before any greeting is refused, as the protocol has it.
+    // A request before `initialize` is refused, as the protocol requires.
     stage.raw(&request(1, "session/new", json!({"cwd": cwd, "mcpServers": []}))).await;
     let refused = stage.until_answer(1).await;
     assert!(refused["error"]["data"].to_string().contains("initialization must complete"), "{refused}");
-    // Behind one that fails as well, and the connection goes on.
+    // So is one after a failed `initialize`, and the connection continues.
     let lines = [
         request(2, "initialize", json!({"protocolVersion": "nonsense"})),
         request(3, "session/new", json!({"cwd": cwd, "mcpServers": []})),
@@ -48,7 +48,7 @@ async fn a_client_need_not_wait_for_the_greeting() {
         let answer = stage.frame().await;
         assert_eq!((answer["id"].as_u64(), answer.get("result").is_some()), (Some(id), goes_well), "{answer}");
     }
-    // The rest is worked on side by side.
+    // The other requests are handled concurrently.
     let mut left = vec![5, 6, 7];
     while !left.is_empty() {
         let answer = stage.until(|frame| frame.get("id").is_some()).await;
@@ -69,7 +69,7 @@ async fn an_edit_that_is_allowed() {
     stage.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})).await;
     stage.until_answer(2).await;
     let transcript = stage.transcript().replace(&asked["id"].to_string(), "\"question\"");
-    // How often a call is shown while it is being written depends on the clock.
+    // How often a call is shown while it is written depends on timing.
     let is_look =
         |line: &str| line.contains("tool_call_update") && !line.contains("status") && !line.contains("rawInput");
     let transcript = transcript.lines().filter(|line| !is_look(line)).collect::<Vec<_>>().join("\n");
@@ -200,7 +200,7 @@ async fn a_cancel_stops_the_running_prompt_and_those_that_wait() {
     stage.end().await;
 }
 
-/// Answers that together are longer than what is kept.
+/// Answers that together exceed what is kept.
 fn long_talk() -> Vec<Reply> {
     (0..6).map(|_| Turn::text("word ".repeat(5_000)).into()).collect()
 }

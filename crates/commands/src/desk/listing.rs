@@ -1,14 +1,14 @@
-//! All settings with their values and where these come from.
+//! Lists all settings with their values and sources.
 
 use serde_json::{Value, json};
 
 use super::{SettingsDesk, shown};
 
-/// Values beyond this many characters are cut in the list; `get` shows them whole.
+/// Longer values are cut in the list; `get` shows them in full.
 const WIDEST: usize = 40;
 
 impl SettingsDesk {
-    /// Every setting with its value and where that comes from; with `changed` those that are set somewhere.
+    /// Lists every setting with its value and source; with `changed`, only those that are set.
     pub fn list(&self, changed: bool) -> String {
         let keys: Vec<String> = self.known().settings().iter().map(|setting| setting.key.to_owned()).collect();
         let rows = keys.iter().map(|key| (key, self.value(key)));
@@ -20,7 +20,7 @@ impl SettingsDesk {
                 json!({"settings": rows.collect::<Vec<_>>(), "unused": others.unused, "unknown": others.unknown});
             return format!("{told}\n");
         }
-        // A map whose parts are settings too is told by them.
+        // A map whose entries are settings too is listed by its entries.
         let is_told_below = |key: &str| keys.iter().any(|other| other.starts_with(&format!("{key}.")));
         let rows: Vec<[String; 3]> = rows
             .filter(|(key, _)| !is_told_below(key))
@@ -38,7 +38,7 @@ impl SettingsDesk {
         text
     }
 
-    /// What the files hold besides. Only names: values may be private.
+    /// Returns the unused and unknown keys of the files. Only names, because values may be private.
     fn others(&self) -> Others {
         let mut others = Others::default();
         for (key, _) in self.settings.origins() {

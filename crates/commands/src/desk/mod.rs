@@ -1,5 +1,5 @@
-//! The settings as a person sees and changes them, from a shell (`omp config`) and in a session (`/settings`). What they
-//! mean is known by the crates that declare them; how a file is changed is known by `omp-config`.
+//! Shows and changes settings from a shell (`omp config`) and in a session (`/settings`). The crates that declare the
+//! settings know their meaning; `omp-config` knows how to edit the file.
 
 mod listing;
 mod told;
@@ -10,17 +10,17 @@ use omp_config::{Known, Layer, Named, RENAMED_SETTINGS, Settings, parse_value, s
 use omp_types::SettingKind;
 use serde_json::{Value, json};
 
-/// What was done, or why the file could not be written.
+/// A message about the change, or why the file could not be written.
 pub type WriteResult = Result<String, String>;
 
-/// The settings of a folder, shown and changed in the user's file.
+/// The settings of a folder; changes are written to the user's file.
 pub struct SettingsDesk {
     pub settings: Settings,
-    /// The user's own.
+    /// The user's settings file.
     pub file: PathBuf,
     pub cwd: PathBuf,
     pub home: PathBuf,
-    /// Answers are JSON.
+    /// Whether to reply in JSON.
     pub json: bool,
 }
 
@@ -29,7 +29,7 @@ impl SettingsDesk {
         self.settings.known()
     }
 
-    /// Today's name of a setting; an error for what is none.
+    /// Returns the current name of a setting; an error if it is unknown.
     pub fn key(&self, key: &str) -> Result<String, String> {
         let renamed = RENAMED_SETTINGS.iter().find(|(old, _)| *old == key).map(|(_, new)| *new);
         let key = renamed.unwrap_or(key);
@@ -51,7 +51,7 @@ impl SettingsDesk {
         format!("there is no setting `{key}`\nhint: {hint}")
     }
 
-    /// The value that counts and where it comes from.
+    /// Returns the effective value and its source.
     fn value(&self, key: &str) -> (Value, ValueOrigin<'_>) {
         let default = || match self.known().find(key) {
             Some(Named::Setting(setting)) => setting.default_value(),
@@ -89,7 +89,7 @@ impl SettingsDesk {
         };
         let parsed = parse_value(text);
         let value = match (kind, parsed) {
-            // A word may look like a number, or like the beginning of something else.
+            // A word may look like a number or another YAML value.
             (Some(SettingKind::Text | SettingKind::OneOf(_)), _) => Value::from(text),
             (Some(kind), Ok(Value::String(words))) if kind.is_list() => {
                 words.split(',').map(str::trim).filter(|word| !word.is_empty()).map(Value::from).collect()
@@ -109,7 +109,7 @@ impl SettingsDesk {
     }
 
     pub fn reset(&self, key: &str) -> Result<WriteResult, String> {
-        // A name that is none may well be what somebody wants to get rid of.
+        // An unknown name may be what the user wants to remove.
         let key = match self.key(key) {
             Ok(known) if self.in_users_file(&known) || !self.in_users_file(key) => known,
             Err(problem) if !self.in_users_file(key) => return Err(problem),
@@ -129,7 +129,7 @@ impl SettingsDesk {
         raw.load_global(&self.file).is_ok() && raw.get::<Value>(key).is_some()
     }
 
-    /// What counts here nevertheless, where that comes from a stronger layer than the user's file.
+    /// Returns a warning if a stronger layer overrides the user's file.
     pub fn stronger(&self, key: &str) -> Option<String> {
         let (stands, from) = self.value(key);
         let stronger = from.layer.is_some_and(|layer| layer != Layer::Global);
@@ -143,7 +143,7 @@ impl SettingsDesk {
         }
     }
 
-    /// Every file that counts, strongest last.
+    /// Lists every file in use, strongest last.
     pub fn files(&self) -> String {
         let mut files = vec![json!({"from": Layer::Global.name(), "path": self.file, "exists": self.file.exists()})];
         for name in ["settings.json", "config.yml"] {
@@ -178,7 +178,7 @@ impl SettingsDesk {
     }
 }
 
-/// Where a value comes from; no layer means the default.
+/// The source of a value; no layer means the default.
 struct ValueOrigin<'a> {
     layer: Option<Layer>,
     file: Option<&'a Path>,
@@ -190,7 +190,7 @@ impl ValueOrigin<'_> {
     }
 }
 
-/// Text as it is, everything else as JSON, which is YAML too.
+/// Formats text as it is and other values as JSON, which is YAML too.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

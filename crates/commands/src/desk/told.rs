@@ -1,11 +1,11 @@
-//! The desk for who types `/settings` in a session: what the command line prints, as text.
+//! The replies of `/settings` in a session: the output of the command line as text.
 
 use omp_config::Named;
 
 use super::{SettingsDesk, shown};
 
 impl SettingsDesk {
-    /// Every setting with its value and where that comes from, or those that are set somewhere.
+    /// Lists every setting with its value and source, or only those that are set.
     pub fn listed(&self, changed: bool) -> String {
         match self.list(changed) {
             empty if empty.is_empty() => "everything is as it comes".to_owned(),
@@ -13,7 +13,7 @@ impl SettingsDesk {
         }
     }
 
-    /// One setting: its value, where that comes from, and what it may be.
+    /// Describes one setting: its value, its source, and its allowed values.
     pub fn described(&self, key: &str) -> Result<String, String> {
         let key = self.key(key)?;
         let (value, from) = self.value(&key);

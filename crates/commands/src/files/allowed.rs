@@ -1,7 +1,7 @@
-//! `allowed-tools` of a command or a skill: which calls may run while its prompt is worked on.
+//! `allowed-tools` of a command or a skill: which calls may run for its prompt.
 //!
-//! The model is offered the same tools as ever, because a changed list would cost the provider's cache; a call of another
-//! one is refused with the reason.
+//! The model is offered the same tools as before, because a changed list would invalidate the provider's cache; a call of
+//! another tool is refused with the reason.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use omp_shell::CommandPattern;
 use omp_types::ToolCall;
 use serde_json::Value;
 
-/// Names that other programs have for our tools.
+/// Names that other programs use for our tools.
 const KNOWN_AS: [(&str, &str); 9] = [
     ("grep", "search"),
     ("glob", "find"),
@@ -23,7 +23,7 @@ const KNOWN_AS: [(&str, &str); 9] = [
     ("askuserquestion", "ask"),
 ];
 
-/// What the front matter says, `None` where it sets no limit. `command` is what the user typed, such as `/review`.
+/// Parses the front matter; `None` means no limit. `command` is what the user typed, such as `/review`.
 pub fn limit(command: &str, value: Option<&Value>) -> Option<CallLimit> {
     let rules = rules(value?)?;
     let command = command.to_owned();
@@ -33,7 +33,7 @@ pub fn limit(command: &str, value: Option<&Value>) -> Option<CallLimit> {
 #[derive(Debug, PartialEq)]
 struct AllowedTool {
     tool: String,
-    /// For `bash`: which commands. What is narrower than a tool elsewhere counts for the whole tool.
+    /// For `bash`: the allowed commands. Limits on the arguments of other tools are ignored, so the whole tool is allowed.
     commands: Commands,
     written: String,
 }
@@ -42,7 +42,7 @@ struct AllowedTool {
 enum Commands {
     All,
     Like(CommandPattern),
-    /// The rule cannot be read, and lets nothing run.
+    /// The rule is invalid and allows nothing.
     None,
 }
 
@@ -55,7 +55,7 @@ fn rules(value: &Value) -> Option<Vec<AllowedTool>> {
     }
 }
 
-/// At commas and blanks that stand in no brackets.
+/// Splits at commas and spaces outside of brackets.
 fn split(line: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = line.split(|char: char| {
@@ -107,8 +107,8 @@ fn refusal(command: &str, rules: &[AllowedTool], call: &ToolCall) -> Option<Stri
     ))
 }
 
-/// Whether each command of the line is one that is allowed, as the reader of shell scripts sees it: what it cannot tell is
-/// not allowed.
+/// Whether every command of the line is allowed, according to the shell parser. What the parser cannot decide is not
+/// allowed.
 fn runs_only(patterns: &[CommandPattern], call: &ToolCall) -> bool {
     let has_env = call.arguments.get("env").is_some_and(|env| env.as_object().is_none_or(|env| !env.is_empty()));
     let line = call.arguments.get("command").and_then(Value::as_str).filter(|_| !has_env);

@@ -1,4 +1,4 @@
-//! The files that a template names with `@`: read from the project with caps, their text behind the prompt.
+//! Files that a template names with `@`: read from the project with size limits and appended to the prompt.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,23 +8,23 @@ use omp_stdx::format;
 use omp_types::ImageContent;
 use omp_workspace::{FileError, FileReach, image_type, real_location};
 
-/// Bytes of one file.
+/// Caps the bytes of one file.
 const MAX_FILE: usize = 128 << 10;
-/// Bytes of all files of a prompt.
+/// Caps the bytes of all files of a prompt.
 const MAX_ALL: usize = 512 << 10;
-/// Bytes of a picture: providers refuse larger ones.
+/// Caps the bytes of an image: providers refuse larger ones.
 const MAX_PICTURE: usize = 5 << 20;
-/// Bytes that tell what a picture is.
+/// Bytes read to detect the type of an image.
 const PICTURE_HEAD: u64 = 32;
-/// Pictures of a prompt.
+/// Caps the images of a prompt.
 const MAX_PICTURES: usize = 10;
 
 #[derive(Debug, Default)]
 pub struct Included {
-    /// To be put behind the prompt.
+    /// Appended to the prompt.
     pub text: String,
     pub images: Vec<ImageContent>,
-    /// For the user.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -53,13 +53,13 @@ pub fn include(files: &[String], cwd: &Path, root: &Path, reach: &FileReach) -> 
 
 enum IncludedFile {
     Text(IncludedText),
-    /// Stands behind the text of the prompt.
+    /// Appended after the text of the prompt.
     Picture(ImageContent),
 }
 
 struct IncludedText {
     text: String,
-    /// Bytes of the whole file, where not all of it is here.
+    /// The size of the whole file if it was truncated.
     cut_from: Option<u64>,
 }
 
@@ -84,15 +84,15 @@ impl Included {
     }
 }
 
-/// `@param` and `@alice` are words.
+/// `@param` and `@alice` are words, not paths.
 fn looks_like_a_path(written: &str) -> bool {
     written.contains(['/', '.', '\\'])
 }
 
-/// `None` when there is no such file.
+/// Returns `None` if the file does not exist.
 fn read(path: &Path, (root, reach): (&Path, &FileReach), room: usize) -> Result<Option<IncludedFile>, String> {
     let outside = || "it is outside of the project".to_owned();
-    // Compared is where the open file is: a link could lead out.
+    // Checks the path of the open file, because a link could lead outside.
     let mut file = match reach.open_where(path, |real| real.starts_with(root)) {
         Ok(file) => file.ok_or_else(outside)?,
         Err(FileError::NotFound(_)) if !real_location(path).starts_with(root) => return Err(outside()),

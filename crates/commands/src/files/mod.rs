@@ -1,6 +1,6 @@
-//! Commands that the user and the project bring along: files whose text is sent, and skills by name.
+//! Commands of the user's and the project's files: files whose text is sent as a prompt, and skills by name.
 //!
-//! A file is read anew whenever it is used. What stands in a project's file goes to the model and never to a shell.
+//! A file is read again whenever it is used. Text of a project's file is sent to the model and never passed to a shell.
 
 mod allowed;
 mod include;
@@ -27,26 +27,26 @@ use serde_json::{Map, Value};
 use crate::ModelDirectory;
 use terms::CommandTerms;
 
-/// Characters of a first line that stands for a missing description.
+/// Caps the first line that replaces a missing description.
 const LONGEST_DESCRIPTION: usize = 60;
 
-/// Where commands are carried out.
+/// The environment in which commands run.
 pub struct CommandPlace {
     pub cwd: PathBuf,
-    /// What nothing may lead out of.
+    /// The folder that no path may leave.
     pub root: PathBuf,
     pub env: Env,
-    /// What the lines of templates are put into.
+    /// The sandbox for command lines of templates.
     pub containment: Containment,
     /// `shellPath`
     pub shell: Option<String>,
-    /// What the user has said of the project's files that run commands.
+    /// The user's decision on the project's files that run commands.
     pub trust: Arc<TrustDecision>,
-    /// Finds the models that command files name.
+    /// Resolves the models that command files name.
     pub models: Arc<dyn ModelDirectory>,
 }
 
-/// A command for each file, then for each prompt template, then for each skill. The first of a name counts.
+/// Returns a command for each file, then for each prompt template, then for each skill. The first of a name wins.
 pub fn file_commands(
     catalogue: &Catalogue,
     place: &Arc<CommandPlace>,
@@ -75,7 +75,7 @@ impl Templated {
         Self { file, description, hint, place }
     }
 
-    /// The template as it is now. Only Markdown is read again; other formats are what they were at the start.
+    /// Reads the current template. Only Markdown is read again; other formats stay as they were at startup.
     fn template(&self) -> Result<(String, Map<String, Value>), String> {
         if self.file.source.path.extension().is_none_or(|ending| ending != "md") {
             return Ok((self.file.template.trim().to_owned(), Map::new()));
@@ -124,23 +124,23 @@ impl SlashCommand for Templated {
     }
 }
 
-/// What became of a template.
+/// An expanded template.
 #[derive(Debug, Default, PartialEq)]
 struct ExpandedTemplate {
     text: String,
     images: Vec<ImageContent>,
-    /// What the user should know about it.
+    /// Notes for the user.
     notes: Vec<String>,
 }
 
 impl CommandPlace {
-    /// The lines of a project's file that the user has trusted, all of them or none.
+    /// Returns the command lines of a project's file if the user has trusted the file; all of them or none.
     fn allowed_runs(&self, file: &FileCommand) -> Vec<String> {
         let item = Item::command(file, self.trust.root());
         item.filter(|item| self.trust.may_run(item)).map(|item| item.runs).unwrap_or_default()
     }
 
-    /// `file` is as it was read for this.
+    /// `file` is the version that was just read.
     async fn carry_out(&self, expanded: Expanded, arguments: &Arguments, file: &FileCommand) -> ExpandedTemplate {
         let Expanded { pieces, files, notes } = expanded;
         let mut made = ExpandedTemplate { notes, ..ExpandedTemplate::default() };
@@ -176,7 +176,7 @@ impl CommandPlace {
     }
 }
 
-/// What is said to the model. The session keeps what was typed beside it.
+/// Returns the message for the model. The session stores the typed text beside it.
 fn sent(made: ExpandedTemplate, typed: String, source: &ItemSource, terms: CommandTerms) -> Result<SlashReply, String> {
     let ExpandedTemplate { text, images, .. } = made;
     if text.trim().is_empty() {

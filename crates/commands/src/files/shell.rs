@@ -1,4 +1,4 @@
-//! The command lines of a template, whose output takes their place.
+//! Runs the command lines of a template and inserts their output.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use omp_stdx::sanitize::strip_control;
 use super::CommandPlace;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of output that are kept.
+/// Caps the output that is kept.
 const MAX_OUTPUT: usize = 32 << 10;
 
 pub struct ShellText {
     pub text: String,
-    /// For the user.
+    /// A note for the user.
     pub note: Option<String>,
 }
 
-/// Runs a line in the working folder. The arguments are the shell's own (`$1`, `$@`, and `$ARGUMENTS` for all of them), so
-/// they are data to it whatever they hold.
+/// Runs a line in the working folder. The arguments are passed as shell parameters (`$1`, `$@`, and `$ARGUMENTS` for all of
+/// them), so the shell treats them as data.
 pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> ShellText {
     let shell = match &place.shell {
         Some(program) => Shell::at(program, &place.env),
@@ -28,7 +28,7 @@ pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> 
     let env = ChildEnv::unattended(&place.env).set("ARGUMENTS", arguments.line());
     let containment = place.containment.clone().for_command(line, &[]);
     let mut spawn = shell.spawn(line, env, &containment).cwd(&place.cwd).limits(ProcessLimits::of_commands());
-    // Another shell than a POSIX one would take what follows for a part of the line.
+    // A shell that is not POSIX would treat the following arguments as part of the line.
     if shell.args == ["-c"] {
         spawn = spawn.args(arguments.words());
     }

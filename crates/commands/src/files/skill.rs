@@ -1,4 +1,4 @@
-//! `/skill:name`: the text of a skill, said by the user rather than looked up by the model.
+//! `/skill:name`: sends the text of a skill on behalf of the user, instead of the model reading it.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl SkillCommand {
         Self { name: format!("skill:{}", skill.name), description, skill, place }
     }
 
-    /// The line as the user typed it, with the skill's name in front unless the line has it already.
+    /// Returns the line as typed, with the skill's name in front unless the line contains it.
     fn typed(&self, line: &str) -> String {
         let named = format!("/{}", self.name);
         match line.split_whitespace().any(|word| word == named) {
@@ -35,8 +35,8 @@ impl SkillCommand {
     }
 }
 
-/// What the model is told. Paths of the skill are addresses, so they can be read wherever the folder is; its scripts are
-/// run by their real path.
+/// Returns the message for the model. Paths of the skill are addresses, so they can be read wherever the folder is; its
+/// scripts are run by their real path.
 fn message(skill: &Skill, body: &str, line: &str) -> String {
     if body.is_empty() {
         return String::new();

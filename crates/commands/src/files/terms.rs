@@ -1,4 +1,4 @@
-//! What the front matter of a command or a skill asks for while its prompt is worked on: another model, fewer tools.
+//! Front matter of a command or a skill that applies to its prompt: another model, fewer tools.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct CommandTerms {
 }
 
 impl CommandTerms {
-    /// `name` is the command's, without the slash. Another model is told to the user; one that cannot be had is an error.
+    /// `name` is the command without the slash. The user is notified of another model; an unavailable one is an error.
     pub async fn of(
         name: &str,
         fields: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Templates carried out in a real folder: files within the project, command lines of the user alone.
+//! Templates expanded in a real folder: files within the project, command lines only from the user.
 
 use std::path::Path;
 
@@ -172,7 +172,7 @@ async fn command_lines_of_the_users_own_files_run() {
         async |template: &str, arguments: &str| carried_out(folder.path(), Level::User, template, arguments).await;
     check(&run("Files: !`ls src` end", "").await, "Files: a.rs end", &[]);
     check(&run("!`echo \"$1\" $# \"$ARGUMENTS\"`", "'a b' c").await, "a b 2 'a b' c", &[]);
-    // What an argument holds is data to the shell.
+    // The shell treats arguments as data.
     check(&run("!`echo \"$1\"`", "'$(touch ran); `touch ran`'").await, "$(touch ran); `touch ran`", &[]);
     assert!(!folder.path().join("ran").exists());
     check(&run("!`echo oops; exit 3`", "").await, "oops\n[exit code 3]", &["exit code 3"]);

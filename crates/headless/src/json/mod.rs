@@ -1,4 +1,4 @@
-//! `--mode json`: one JSON object a line, the same frames RPC clients read.
+//! `--mode json`: one JSON object per line, with the same frames as RPC.
 
 pub(crate) mod wire;
 
@@ -11,7 +11,7 @@ use crate::presenter::Presenter;
 
 pub struct JsonPresenter<W> {
     out: W,
-    /// Written before anything else.
+    /// Written before everything else.
     header: Option<SessionHeader>,
     line: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl<W: Write + Send> JsonPresenter<W> {
         self.write(frame)
     }
 
-    /// Every frame is one write, so that a reader never sees half a line for long.
+    /// Writes every frame with one call, so that readers rarely see partial lines.
     fn write(&mut self, frame: &impl serde::Serialize) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, frame)?;

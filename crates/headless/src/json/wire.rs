@@ -1,4 +1,4 @@
-//! Events of a session as frames.
+//! Converts session events to frames.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,7 @@ pub fn compaction(compacted: &Compacted) -> CompactionBody<'_> {
     }
 }
 
-/// `None` for events that have no frame of their own.
+/// Returns `None` for events without a frame.
 pub fn event(event: &SessionEvent) -> Option<EventFrame<'_>> {
     Some(match event {
         SessionEvent::Agent(event) => return agent_event(event),
@@ -91,7 +91,7 @@ pub fn event(event: &SessionEvent) -> Option<EventFrame<'_>> {
         SessionEvent::Quarantined(told) => warning(told.to_string(), "quarantine"),
         SessionEvent::Spent(it) => spent(it),
         SessionEvent::Notice { source, text } => warning(text.as_str(), source),
-        // What was asked for is told by the answer to it.
+        // The result of a requested compaction is in the reply to the request.
         SessionEvent::CompactionStart { reason: CompactionReason::Manual, .. }
         | SessionEvent::CompactionEnd { reason: CompactionReason::Manual, .. } => return None,
         SessionEvent::CompactionStart { reason, action } => {
@@ -107,7 +107,7 @@ pub fn event(event: &SessionEvent) -> Option<EventFrame<'_>> {
                 skipped: skipped.is_some(),
             }
         }
-        // The end of the call tells it.
+        // The end of the call reports it.
         SessionEvent::Refused(_) => return None,
         SessionEvent::Question(_)
         | SessionEvent::Dismissed { .. }

@@ -1,4 +1,4 @@
-//! What a session is doing, as far as commands have to know: whether it works, what was asked, how full its context is.
+//! The state of a session that commands need: whether it works, which prompts were sent, how full its context is.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,36 +7,36 @@ use omp_types::{AssistantMessage, Message};
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// Prompts whose ids are remembered for a late error.
+/// Caps the prompt ids remembered for late errors.
 const MAX_IDS: usize = 64;
 
 #[derive(Default)]
 pub struct Activity {
-    /// Prompts that were sent and have not ended.
+    /// The number of prompts that were sent and have not ended.
     working: watch::Sender<usize>,
     facts: Mutex<Facts>,
 }
 
 #[derive(Default)]
 struct Facts {
-    /// Who asked, for errors that come late: id and command.
+    /// The id and command of each prompt, for late errors.
     asked: VecDeque<(Option<Value>, &'static str)>,
     last_answer: Option<LastAnswer>,
-    /// How often the conversation has become another one.
+    /// How often the conversation was replaced.
     moves: u64,
 }
 
-/// What the newest answer tells about the whole.
+/// Data of the newest answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LastAnswer {
     pub prompt_tokens: u64,
     pub output_tokens: u64,
-    /// Milliseconds.
+    /// In milliseconds.
     pub duration: Option<f64>,
 }
 
 impl Activity {
-    /// A prompt is about to be sent.
+    /// Called before a prompt is sent.
     pub fn asked(&self, id: Option<Value>, command: &'static str) {
         let mut facts = self.lock();
         if facts.asked.len() >= MAX_IDS {
@@ -47,7 +47,7 @@ impl Activity {
         self.working.send_modify(|count| *count += 1);
     }
 
-    /// A run has begun; perhaps one that no prompt has asked for.
+    /// Called when a run begins, even without a prompt.
     pub fn begun(&self) {
         self.working.send_if_modified(|count| {
             let unasked = *count == 0;
@@ -56,12 +56,12 @@ impl Activity {
         });
     }
 
-    /// A run has ended for good.
+    /// Called when a run has ended.
     pub fn ended(&self) {
         self.working.send_modify(|count| *count = count.saturating_sub(1));
     }
 
-    /// Who asked for the run that is over.
+    /// Returns the id and command of the prompt whose run has ended.
     pub fn settled(&self) -> (Option<Value>, &'static str) {
         self.lock().asked.pop_front().unwrap_or((None, "prompt"))
     }
@@ -71,7 +71,7 @@ impl Activity {
     }
 
     pub async fn until_idle(&self) {
-        // The sender lives in `self`, so this ends only by what it waits for.
+        // The sender lives in `self`, so the channel cannot close.
         let _ = self.working.subscribe().wait_for(|count| *count == 0).await;
     }
 
@@ -81,7 +81,7 @@ impl Activity {
         }
     }
 
-    /// The conversation is another one now.
+    /// Called when the conversation was replaced.
     pub fn reread(&self, messages: &[Arc<Message>]) {
         let last = messages.iter().rev().find_map(|message| message.as_assistant().and_then(told));
         let mut facts = self.lock();

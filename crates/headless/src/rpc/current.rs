@@ -1,4 +1,4 @@
-//! The session that commands are for, until the next one takes its place.
+//! The session that commands apply to, until another one replaces it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ pub struct Current {
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
     pub activity: Activity,
-    /// Those who have to end before the session is gone: its actor and who tells of it.
+    /// Tasks that must end before the session is closed: its actor and the event writer.
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -48,21 +48,21 @@ impl Current {
         self.session.commands().iter().map(|command| frame::available(&**command)).collect()
     }
 
-    /// Ends the running work and waits until it is over.
+    /// Aborts the running work and waits until it has ended.
     pub async fn abort(&self) {
         if self.session.abort_all().await.is_ok() {
-            // The client has been told the end, too.
+            // Also waits until the client has received the end.
             self.activity.until_idle().await;
         }
     }
 
-    /// Lets go of the session and waits until everything it owns is gone.
+    /// Closes the session and waits until everything it owns has ended.
     pub async fn retire(self: Arc<Self>) {
         self.abort().await;
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         drop(self);
         for task in tasks {
-            // A task that failed has ended as well.
+            // A failed task has ended as well.
             let _ = task.await;
         }
     }

@@ -1,4 +1,4 @@
-//! Questions of the session, put to whoever sits before the client: the UI part of the protocol.
+//! Sends the session's questions to the client's user: the UI part of the protocol.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,18 +22,18 @@ const CANCEL: &str = "Cancel";
 const OTHER: &str = "Other (type your own)";
 const FINISHED: &str = "Done selecting";
 const RECOMMENDED: &str = " (Recommended)";
-/// Marks of options where several may be chosen.
+/// Prefixes of options if several may be chosen.
 const CHOSEN: &str = "[x] ";
 const NOT_CHOSEN: &str = "[ ] ";
 
-/// The dialogs that are open.
+/// The open dialogs.
 pub struct Dialogs {
     output: Output,
     next: AtomicU64,
     open: Mutex<HashMap<String, Dialog>>,
 }
 
-/// A question on its way to an answer.
+/// A question that waits for its answer.
 struct Dialog {
     question: u64,
     stage: Stage,
@@ -41,7 +41,7 @@ struct Dialog {
 
 enum Stage {
     Approval {
-        /// What else can be said, by its label.
+        /// Additional answers by label.
         always: Vec<(String, Answer)>,
     },
     Choice {
@@ -50,13 +50,13 @@ enum Stage {
     },
     /// An address that the client opens.
     Address,
-    /// The user wanted to say it in other words.
+    /// The user wants to type an answer.
     Typing {
         chosen: Vec<String>,
     },
 }
 
-/// What comes of a response.
+/// The result of a response.
 enum Next {
     Answered(Answer),
     Further(Stage),
@@ -90,7 +90,7 @@ impl Dialogs {
         }
     }
 
-    /// The answer to a question, when the response completes one. Responses to unknown dialogs are ignored.
+    /// Returns the answer to a question once a response completes it. Responses to unknown dialogs are ignored.
     pub fn respond(&self, response: &DialogResponse) -> Option<(u64, Answer)> {
         let Dialog { question, stage } = self.lock().remove(&response.id)?;
         match next(stage, response) {
@@ -101,7 +101,7 @@ impl Dialogs {
         None
     }
 
-    /// Nobody waits for this answer any more.
+    /// Drops a question whose answer is no longer needed.
     pub fn dismiss(&self, question: u64) {
         self.dismiss_where(|dialog| dialog.question == question);
     }
@@ -187,7 +187,7 @@ fn choose(choice: Choice, mut chosen: Vec<String>, value: &str) -> Next {
     let known = |label: &str| choice.options.iter().any(|option| option.label == label);
     let label = if known(value) { value } else { value.strip_suffix(RECOMMENDED).unwrap_or(value) };
     if !choice.multi || !known(label) {
-        // Words that are no option are the user's own.
+        // Text that matches no option is a typed answer.
         chosen.push(label.to_owned());
         return Next::Answered(Answer::Choices(chosen));
     }
@@ -198,7 +198,7 @@ fn choose(choice: Choice, mut chosen: Vec<String>, value: &str) -> Next {
     Next::Further(Stage::Choice { choice, chosen })
 }
 
-/// The question, and what its options mean where that is told.
+/// Returns the question with the descriptions of its options.
 fn title_of(choice: &Choice) -> String {
     let told = choice.options.iter().filter_map(|option| {
         let description = option.description.as_deref()?;
@@ -221,7 +221,7 @@ fn shown_options(choice: &Choice, chosen: &[String]) -> Vec<String> {
     shown.chain(finished).chain((!choice.is_closed).then(|| OTHER.to_owned())).collect()
 }
 
-/// Every rule can be allowed; the narrowest can be denied.
+/// Every offered rule can be allowed; the narrowest can be denied.
 fn always_options(offers: &[RuleOffer]) -> Vec<(String, Answer)> {
     let option = |words: &str, level: RuleLevel, offer: &RuleOffer| {
         let answer = Answer::Always { level, rules: offer.rules.clone() };
@@ -231,7 +231,7 @@ fn always_options(offers: &[RuleOffer]) -> Vec<(String, Answer)> {
     allowed.chain(offers.first().map(|offer| option(ALWAYS_DENY, RuleLevel::Deny, offer))).collect()
 }
 
-/// What the call would do: its effects, its preview, or its arguments.
+/// Describes the call: its effects, its preview, or its arguments.
 fn approval_title(
     session: &Session,
     call_id: &str,
@@ -265,7 +265,7 @@ fn approval_title(
     title
 }
 
-/// Characters of a call that are shown to whoever decides about it.
+/// Caps the characters of a call shown to the user.
 const MAX_SHOWN: usize = 8000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Follows a session and tells the client what happens.
+//! Sends a session's events to the client.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
@@ -14,18 +14,18 @@ use super::frame::{Outcome, response, warning};
 use super::output::Output;
 use crate::json::wire;
 
-/// Events that are taken from the session at once.
+/// Caps the events taken from the session at once.
 const BATCH: usize = 256;
 
-/// Tells one session's events until it has ended.
+/// Sends one session's events until it has ended.
 pub struct Teller {
     pub output: Output,
     pub dialogs: Arc<Dialogs>,
-    /// Not held: the session ends when those who command it let go.
+    /// A weak reference, so that the session ends when its commands release it.
     pub current: Weak<Current>,
-    /// The messages of the run that the client has been told whole.
+    /// The messages of the run that were sent to the client in full.
     pub told: Vec<Arc<Message>>,
-    /// Whether the client has been told that the run is over.
+    /// Whether the end of the run was sent to the client.
     pub end_told: bool,
 }
 
@@ -78,7 +78,7 @@ impl Teller {
                     self.output.frame(&frame);
                 }
             }
-            // Clients ask how many wait.
+            // Clients poll the number of queued messages.
             SessionEvent::Queued { .. } => {}
             SessionEvent::Idle { end, undelivered } => self.settle(&end, undelivered.len()),
             SessionEvent::RetryStart { .. }
@@ -106,7 +106,7 @@ impl Teller {
                     | StreamEvent::ThinkingDelta { .. }
                     | StreamEvent::ToolCallDelta { .. }),
             } => return self.output.piece(event),
-            // A command of the user's is answered by its response.
+            // A shell command of the user is reported in its response.
             AgentEvent::MessageStart { message } | AgentEvent::MessageEnd { message }
                 if message.role() == "bashExecution" =>
             {
@@ -137,7 +137,7 @@ impl Teller {
         }
     }
 
-    /// The session counts as idle before the client can know that it is.
+    /// Marks the session as idle before the client can receive the end.
     fn tell_end(&mut self, messages: &[Arc<Message>], is_terminal: bool) {
         if is_terminal && let Some(current) = self.current.upgrade() {
             current.activity.ended();
@@ -158,7 +158,7 @@ impl Teller {
     fn settle(&mut self, end: &RunEnd, undelivered: usize) {
         self.dialogs.dismiss_all();
         let Some(current) = self.current.upgrade() else { return };
-        // A run that was to be tried again, and was not, has no end of its own.
+        // A run whose announced retry did not happen has no end event of its own.
         if !std::mem::take(&mut self.end_told) {
             current.activity.ended();
         }

@@ -1,4 +1,4 @@
-//! What comes of a command, and the frames that only this protocol knows.
+//! The outcome of a command, and the frames that only this protocol has.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What came of a command.
+/// The outcome of a command.
 pub type Outcome = Result<Option<Box<RawValue>>, Refusal>;
 
-/// Why a command was not obeyed.
+/// Why a command was refused.
 #[derive(Debug)]
 pub struct Refusal {
     pub error: String,
-    /// For programs, where the sentence is not enough.
+    /// A machine-readable reason, if the message is not enough.
     pub code: Option<&'static str>,
 }
 
@@ -25,10 +25,10 @@ impl<T: Into<String>> From<T> for Refusal {
     }
 }
 
-/// A command that succeeded and has nothing to say.
+/// Success without data.
 pub const DONE: Outcome = Ok(None);
 
-/// A command that succeeded, with what it found.
+/// Success with data.
 pub fn data(value: &impl Serialize) -> Outcome {
     match serde_json::value::to_raw_value(value) {
         Ok(raw) => Ok(Some(raw)),

@@ -1,4 +1,4 @@
-//! Tools that live in the client: called by the model here, run there.
+//! Tools of the client: the model calls them here, the client runs them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,10 +20,10 @@ use super::output::Output;
 /// The source of these tools in a session.
 pub const HOST_SOURCE: &str = "host";
 
-/// Tools a client may bring.
+/// Caps the tools of a client.
 const MAX_TOOLS: usize = 256;
 
-/// The client's tools, and the calls it has not answered yet.
+/// The client's tools, and its unanswered calls.
 pub struct HostTools {
     output: Output,
     next: AtomicU64,
@@ -34,7 +34,7 @@ pub struct HostTools {
 struct State {
     tools: Vec<Arc<HostToolDefinition>>,
     calls: HashMap<String, Call>,
-    /// The client is gone: nothing will be answered.
+    /// The client has disconnected, so no call will be answered.
     closed: bool,
 }
 
@@ -48,7 +48,7 @@ impl HostTools {
         Self { output, next: AtomicU64::new(1), state: Mutex::default() }
     }
 
-    /// Replaces the client's tools; their names. `existing` are those of the session.
+    /// Replaces the client's tools and returns their names. `existing` are those of the session.
     pub fn set(&self, definitions: Vec<HostToolDefinition>, existing: &ToolSet) -> Result<Vec<String>, String> {
         if definitions.len() > MAX_TOOLS {
             return Err(format!("RPC hosts may bring {MAX_TOOLS} tools at most"));
@@ -69,7 +69,7 @@ impl HostTools {
         Ok(names)
     }
 
-    /// What the model may call.
+    /// Returns the tools for the model.
     pub fn brought(self: &Arc<Self>) -> Vec<Arc<dyn AnyTool>> {
         let offered = self.lock().tools.iter().filter(|tool| !tool.hidden).cloned().collect::<Vec<_>>();
         let tool = |definition| Arc::new(HostTool { definition, host: self.clone() }) as Arc<dyn AnyTool>;
@@ -80,12 +80,12 @@ impl HostTools {
         !self.lock().tools.is_empty()
     }
 
-    /// Results of unknown calls are ignored: they were cancelled.
+    /// Handles a result. Results of unknown calls are ignored, because those were cancelled.
     pub fn finish(&self, reported: HostToolResult) {
         let Some(call) = self.lock().calls.remove(&reported.id) else { return };
         let result =
             if reported.is_error { Err(failure(&reported.result.content)) } else { Ok(output(reported.result)) };
-        // Whoever called may have been cancelled in this moment.
+        // The caller may have been cancelled just now.
         drop(call.done.send(result));
     }
 
@@ -95,7 +95,7 @@ impl HostTools {
         }
     }
 
-    /// The client is gone.
+    /// The client has disconnected.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -122,7 +122,7 @@ impl HostTools {
         Ok((id, answer))
     }
 
-    /// A call that was dropped before its answer.
+    /// Cancels a call that was dropped before its result.
     fn cancel(&self, target_id: &str) {
         if self.lock().calls.remove(target_id).is_some() {
             let id = format!("host_{}", self.next.fetch_add(1, Ordering::Relaxed));
@@ -178,7 +178,7 @@ struct HostTool {
     host: Arc<HostTools>,
 }
 
-/// Tells the client when nobody waits for its answer any more.
+/// Notifies the client when its result is no longer needed.
 struct Waiting<'a> {
     host: &'a HostTools,
     id: String,
@@ -213,7 +213,7 @@ impl AnyTool for HostTool {
         self.definition.parameters.clone()
     }
 
-    /// What it does is not known here.
+    /// The effects of a client's tool are unknown here.
     fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
         Ok(plan_of(Tier::Exec, move |cx| self.run(arguments, cx).boxed()))
     }
@@ -228,7 +228,7 @@ impl AnyTool for HostTool {
             Outcome::Done { is_error: false, .. } => Status::Done,
             Outcome::Done { is_error: true, .. } | Outcome::Failed => Status::Failed,
         };
-        // Nothing else is known of what a host's tools take.
+        // Only the `command` argument of a client's tool is understood.
         let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
         View { command, ..View::new(self.definition.label.as_ref().unwrap_or(&self.definition.name), status) }
     }

@@ -1,4 +1,4 @@
-//! Addresses that live in the client: read and written by the model here, answered for there.
+//! Addresses of the client: the model reads and writes them here, the client answers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,15 +12,15 @@ use tokio::sync::oneshot;
 
 use super::output::Output;
 
-/// Schemes a client may bring.
+/// Caps the schemes of a client.
 const MAX_SCHEMES: usize = 256;
-/// A host that says nothing for so long has forgotten the question.
+/// Timeout for an answer of the client.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Taken, besides those that omp reads itself.
+/// Reserved schemes, besides those that omp reads itself.
 const RESERVED: [&str; 5] = ["security", "conflict", "file", "http", "https"];
 
-/// The client's schemes, and the questions it has not answered yet. Made before the client is spoken to, so that the
-/// first session knows it too.
+/// The client's schemes, and its unanswered requests. Created before the client is connected, so that the first session can
+/// use it too.
 pub struct HostUris {
     output: OnceLock<Output>,
     patience: Duration,
@@ -38,23 +38,23 @@ impl Default for HostUris {
 struct State {
     schemes: Vec<HostUriScheme>,
     asked: HashMap<String, oneshot::Sender<HostUriResult>>,
-    /// The client is gone: nothing will be answered.
+    /// The client has disconnected, so no request will be answered.
     closed: bool,
 }
 
 impl HostUris {
-    /// What a session is opened with, so that its tools ask the client.
+    /// Returns the editor to open a session with, so that its tools send requests to the client.
     pub fn editor(self: &Arc<Self>) -> Editor {
         Editor { addresses: Some(self.clone()), ..Editor::default() }
     }
 
-    /// From now on questions reach the client.
+    /// Sends requests to this client from now on.
     pub(super) fn connect(&self, output: Output) {
-        // A second client would take the place of the first; there is none.
+        // Only one client ever connects.
         let _ = self.output.set(output);
     }
 
-    /// Replaces the client's schemes; their names.
+    /// Replaces the client's schemes and returns their names.
     pub(super) fn set(&self, schemes: Vec<HostUriScheme>) -> Result<Vec<String>, String> {
         if schemes.len() > MAX_SCHEMES {
             return Err(format!("RPC hosts may bring {MAX_SCHEMES} URI schemes at most"));
@@ -62,7 +62,7 @@ impl HostUris {
         let mut kept: Vec<HostUriScheme> = Vec::new();
         for scheme in schemes {
             let scheme = checked(scheme)?;
-            // The last of a name counts, in the place of the first.
+            // The last definition of a name wins and keeps the position of the first.
             match kept.iter_mut().find(|known| known.scheme == scheme.scheme) {
                 Some(known) => *known = scheme,
                 None => kept.push(scheme),
@@ -73,15 +73,15 @@ impl HostUris {
         Ok(names)
     }
 
-    /// Answers to unknown questions are ignored: they were taken back.
+    /// Handles an answer. Answers to unknown requests are ignored, because those were cancelled.
     pub(super) fn answered(&self, answer: HostUriResult) {
         if let Some(waiting) = self.lock().asked.remove(&answer.id) {
-            // Whoever asked may have been cancelled in this moment.
+            // The caller may have been cancelled just now.
             drop(waiting.send(answer));
         }
     }
 
-    /// The client is gone.
+    /// The client has disconnected.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -167,7 +167,7 @@ fn gone() -> String {
     "RPC client disconnected before host URI request completed".to_owned()
 }
 
-/// Tells the client when nobody waits for its answer any more.
+/// Notifies the client when its answer is no longer needed.
 struct Asked<'a> {
     host: &'a HostUris,
     output: &'a Output,

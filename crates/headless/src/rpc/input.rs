@@ -1,4 +1,4 @@
-//! Reads lines from the client on a thread of its own and makes requests of them.
+//! Reads lines from the client on a separate thread and parses requests.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 
 use super::frame::Refusal;
 
-/// A longer line is refused: no message with images needs more.
+/// Longer lines are refused: no message with images needs more.
 const MAX_LINE: usize = 64 << 20;
-/// Lines that wait to be looked at; then the client's pipe fills up.
+/// Caps the lines in the queue; beyond it the client's pipe fills up.
 const MAX_WAITING: usize = 64;
 
-/// Something the client wants.
+/// A request of the client.
 #[derive(Debug)]
 pub struct Request {
     pub id: Option<Value>,
@@ -21,11 +21,11 @@ pub struct Request {
     body: Value,
 }
 
-/// A line that cannot be understood, and why.
+/// An invalid line, with the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unreadable(pub String);
 
-/// The receiver ends with the input. The thread waits in `read` until then; it does not keep the process alive.
+/// The receiver closes with the input. The thread blocks in `read` until then; it does not keep the process alive.
 pub fn listen(input: impl Read + Send + 'static) -> std::io::Result<mpsc::Receiver<Result<Request, Unreadable>>> {
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
     let work = move || {
@@ -45,7 +45,7 @@ pub fn listen(input: impl Read + Send + 'static) -> std::io::Result<mpsc::Receiv
     Ok(receiver)
 }
 
-/// The next line without its end; `None` at the end of the input, which a failure is as well.
+/// Returns the next line without its end; `None` at the end of the input or on an error.
 fn read_line(input: &mut impl BufRead) -> Option<Result<Vec<u8>, Unreadable>> {
     let mut line = Vec::new();
     let read = input.by_ref().take(MAX_LINE as u64 + 1).read_until(b'\n', &mut line).ok()?;
@@ -73,7 +73,7 @@ impl Request {
         Ok(Self { id, kind: kind.to_owned(), body })
     }
 
-    /// The fields of the command.
+    /// Parses the fields of the command.
     pub fn fields<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         T::deserialize(&self.body).map_err(|error| format!("Invalid {} command: {error}", self.kind).into())
     }

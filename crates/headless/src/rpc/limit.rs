@@ -1,5 +1,4 @@
-//! Keeps every line within what clients accept: version 2 of the protocol sends long frames in chunks, version 1 shortens
-//! them.
+//! Limits the length of lines: version 2 of the protocol sends long frames in chunks, version 1 shortens them.
 
 use base64::Engine;
 use omp_wire::{ChunkFrame, MAX_FRAME, MAX_REASSEMBLED};
@@ -7,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 const CHUNK: usize = 256 << 10;
-/// What is kept of texts, lists and objects, round by round until the frame fits.
+/// The limits for texts, lists and objects in each round, until the frame fits.
 const ROUNDS: [(usize, usize, usize); 7] = [
     (256 << 10, 512, 512),
     (64 << 10, 256, 256),
@@ -17,10 +16,10 @@ const ROUNDS: [(usize, usize, usize); 7] = [
     (256, 8, 16),
     (64, 1, 8),
 ];
-/// What is kept of an id or a name.
+/// Caps the length of an id or a name.
 const MAX_NAME: usize = 1024;
 
-/// Turns frames into lines.
+/// Encodes frames as lines.
 #[derive(Default)]
 pub struct Encoder {
     chunks: bool,
@@ -32,7 +31,7 @@ impl Encoder {
         self.chunks = true;
     }
 
-    /// Whether all of a frame reaches the client.
+    /// Whether a frame reaches the client in full.
     pub fn keeps(&self, json: &[u8]) -> bool {
         Self::fits(json) || (self.chunks && json.len() <= MAX_REASSEMBLED)
     }
@@ -50,7 +49,7 @@ impl Encoder {
             self.sent += 1;
             return chunked(&json, self.sent);
         }
-        // It was encoded a moment ago.
+        // The frame was just encoded, so it is valid JSON.
         let frame = serde_json::from_slice(&json).unwrap_or_default();
         drop(json);
         if self.chunks { encoded(&overflow(&frame)) } else { shortened(&frame) }
@@ -71,7 +70,7 @@ fn chunked(json: &[u8], number: u64) -> Vec<u8> {
     lines
 }
 
-/// An answer that was cut would be taken for the whole one, so it becomes a failure; events are shortened.
+/// A truncated response would be taken for a complete one, so it becomes an error; events are shortened.
 fn shortened(frame: &Value) -> Vec<u8> {
     if frame["type"] != "response" {
         for round in ROUNDS {
@@ -136,7 +135,7 @@ fn overflow(frame: &Value) -> Value {
 }
 
 fn encoded(value: &impl Serialize) -> Vec<u8> {
-    // Nothing that is written here can fail.
+    // Encoding these values cannot fail.
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line

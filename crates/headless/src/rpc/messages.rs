@@ -1,4 +1,4 @@
-//! `get_messages`, `get_messages_page`, `get_last_assistant_text`: what was said.
+//! `get_messages`, `get_messages_page`, `get_last_assistant_text`: returns the conversation.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -27,13 +27,13 @@ pub fn get_last_assistant_text(current: &Current) -> Outcome {
     data(&TextReply { text })
 }
 
-/// Where the next page begins, and in which conversation. Clients only hand it back.
+/// The start of the next page, and its conversation. Opaque to clients.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Cursor {
     version: u32,
     session_id: String,
-    /// How often the session had gone to another place of its tree.
+    /// How often the session had moved in its tree.
     moves: u64,
     message_count: usize,
     offset: usize,
@@ -73,7 +73,7 @@ pub fn get_messages_page(current: &Current, request: &Request) -> Outcome {
     data(&MessagesPageReply { messages: page, next_cursor, total_messages: messages.len() })
 }
 
-/// As many messages as fit, at least one.
+/// Returns as many messages as fit, at least one.
 fn page<'a>(messages: impl Iterator<Item = &'a Message>, limit: usize) -> Result<Vec<Box<RawValue>>, Refusal> {
     let mut page: Vec<Box<RawValue>> = Vec::new();
     let mut bytes = 2;

@@ -1,8 +1,9 @@
 //! `--mode rpc`: JSON lines in both directions, for programs that embed omp. See `docs/rpc.md`.
 //!
-//! One file a noun. `input` reads requests and `server` has them obeyed, one after the other, by `prompting`, `state`,
-//! `models`, `queues`, `messages`, `sessions`; `shell`, answers to `dialogs` and results of `host_tools` and `host_uris` overtake them.
-//! `events` tells what the `current` session does. All of it goes through `output`, which never waits for the client.
+//! `input` reads requests and `server` dispatches them, one after the other, to `prompting`, `state`, `models`, `queues`,
+//! `messages` and `sessions`; `shell`, answers to `dialogs` and results of `host_tools` and `host_uris` are not queued
+//! behind them. `events` sends the events of the `current` session. All output goes through `output`, which never waits for
+//! the client.
 
 mod activity;
 mod current;
@@ -38,27 +39,27 @@ use input::Request;
 use output::Output;
 use server::Server;
 
-/// Commands that wait for the one before them; then the client's pipe fills up.
+/// Caps the queued commands; beyond it the client's pipe fills up.
 const MAX_WAITING: usize = 256;
-/// How long what was accepted may go on when the client has gone.
+/// How long accepted commands may run after the client has disconnected.
 const WIND_DOWN: Duration = Duration::from_secs(2);
-/// How long the client may read nothing of what is left to be said.
+/// How long the client may read nothing of the remaining output.
 const FLUSH: Duration = Duration::from_secs(2);
 
 /// How long the session may take to end.
 const LAST_WORD: Duration = Duration::from_secs(10);
 
-/// Where the client is.
+/// The connection to the client.
 pub struct Client<I, O> {
     pub input: I,
     pub output: O,
-    /// Resolves to the exit that a signal asks for.
+    /// Receives the exit code for a signal.
     pub signals: mpsc::Receiver<Exit>,
-    /// What the first session was opened with.
+    /// The addresses that the first session was opened with.
     pub uris: Arc<HostUris>,
 }
 
-/// Serves one client until its input ends. Everything is saved then and nothing is left behind.
+/// Serves one client until its input ends. Then everything is saved and all processes have ended.
 pub async fn serve<I, O>(host: Arc<dyn SessionHost>, first: OpenSession, client: Client<I, O>) -> io::Result<Exit>
 where
     I: Read + Send + 'static,
@@ -97,7 +98,7 @@ async fn dispatch(server: &Arc<Server>, request: Request, commands: &mpsc::Sende
     if request.kind == "bash" {
         return server.start_bash(request);
     }
-    // The worker outlives the loop that sends to it.
+    // The worker outlives this loop.
     let _ = commands.send(request).await;
 }
 
@@ -107,7 +108,7 @@ async fn work(server: Arc<Server>, mut waiting: mpsc::Receiver<Request>) {
     }
 }
 
-/// What was accepted is finished, as far as that needs nobody; what the model does is ended.
+/// Finishes accepted commands that do not need the client, and aborts the model's work.
 async fn wind_down(server: Arc<Server>, mut worker: tokio::task::JoinHandle<()>) {
     server.dialogs.dismiss_all();
     server.tools.close();
@@ -124,7 +125,7 @@ async fn wind_down(server: Arc<Server>, mut worker: tokio::task::JoinHandle<()>)
     let current = server.current();
     drop(server);
     if let Ok(current) = current {
-        // A tool that cannot be stopped must not keep the process; what was said is on the disk.
+        // A tool that cannot be stopped must not keep the process alive; the conversation is on disk.
         let _ = tokio::time::timeout(LAST_WORD, current.retire()).await;
     }
 }

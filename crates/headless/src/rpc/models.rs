@@ -1,4 +1,4 @@
-//! Which model answers, and how hard it thinks. While the model works the change waits for its end.
+//! Sets the model and its thinking level. While the model works, the change waits for the end of its work.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub async fn set_model(server: &Server, current: &Current, request: &Request) ->
     data(&*model)
 }
 
-/// The model after the current one in the list.
+/// Switches to the next model of the list.
 pub async fn cycle_model(server: &Server, current: &Current) -> Outcome {
     let models = server.host.models();
     let now = &current.session.snapshot().model;
@@ -72,7 +72,7 @@ async fn think(server: &Server, current: &Current, level: ThinkingLevel) -> Outc
     DONE
 }
 
-/// The levels that a model takes, weakest first; none where it does not think.
+/// Returns the levels that a model supports, weakest first; none if it has no thinking.
 fn levels_of(model: &Model) -> Vec<ThinkingLevel> {
     if !model.reasoning {
         return Vec::new();
@@ -90,7 +90,7 @@ fn levels_of(model: &Model) -> Vec<ThinkingLevel> {
     ThinkingLevel::ALL.into_iter().filter(takes).collect()
 }
 
-/// No model here has a faster lane to ask for.
+/// No model here supports a fast mode.
 pub fn set_fast_mode(request: &Request) -> Outcome {
     let EnabledRequest { enabled } = request.fields()?;
     if enabled {

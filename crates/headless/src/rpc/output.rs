@@ -1,9 +1,10 @@
-//! What waits to be written to the client, in bounded memory, however slowly the client reads.
+//! The output queue to the client, in bounded memory, however slowly the client reads.
 //!
-//! A thread of its own writes, so that the session never waits for a pipe. Pieces of an answer that still wait are joined
-//! with the next one, and left out once too many wait: the end of the message carries all of it. Pieces that come in a
-//! burst wait a few milliseconds for each other, because a write and a switch of threads for each cost more than they do. Everything else is kept:
-//! first in memory, then in a file without a name. A client that lets even that fill up is told how much it missed.
+//! A separate thread writes, so that the session never waits for a pipe. Deltas of an answer that are still queued are
+//! merged with the next one, and dropped once too many are queued: the end of the message contains all of it. Deltas in a
+//! burst wait a few milliseconds for each other, because a write and a thread switch for each would cost more. All other
+//! frames are kept: first in memory, then in an unnamed file. A client that lets even that fill up is told how much it
+//! missed.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -19,15 +20,15 @@ use tokio::sync::watch;
 use super::limit::Encoder;
 use super::spill::Spill;
 
-/// Bytes that wait in memory before frames go to the file.
+/// Caps the bytes queued in memory before frames go to the file.
 const MAX_MEMORY: usize = 4 << 20;
-/// Bytes of joined pieces that wait; later ones are left out.
+/// Caps the bytes of queued deltas; later ones are dropped.
 const MAX_PIECES: usize = 1 << 20;
-/// A piece that has grown to this is joined with nothing more.
+/// A delta of this size is not merged with more.
 const MAX_PIECE: usize = 64 << 10;
-/// Pieces are written at most this often; anything else at once.
+/// Deltas are written at most this often; other frames at once.
 const PACE: Duration = Duration::from_millis(4);
-/// How far back a newer state of the same call is looked for.
+/// How many items back the queue searches for an older state of the same call.
 const LOOK_BACK: usize = 64;
 
 /// A handle to the queue.
@@ -38,12 +39,12 @@ pub struct Output {
 
 struct Shared {
     queue: Mutex<Queue>,
-    /// Told when there is something to write.
+    /// Notified when there is something to write.
     filled: Condvar,
     progress: watch::Sender<Written>,
 }
 
-/// How far the writer is.
+/// The progress of the writer.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Written {
     batches: u64,
@@ -53,13 +54,13 @@ struct Written {
 
 struct Queue {
     items: VecDeque<Item>,
-    /// Bytes in `items`, and how many of them are pieces.
+    /// Bytes in `items`, and how many of them are deltas.
     held: usize,
     pieces: usize,
-    /// Pieces are left out until something else comes.
+    /// Deltas are dropped until another frame arrives.
     gap: bool,
     spill: Spill,
-    /// Frames that found no room.
+    /// The number of dropped frames.
     lost: u64,
     encoder: Encoder,
     writer: Writer,
@@ -67,26 +68,26 @@ struct Queue {
     closed: bool,
 }
 
-/// What the writing thread wants to be woken for.
+/// What the writer thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Works,
     WaitsForAnything,
-    /// It lets pieces come together.
+    /// Waits for deltas to accumulate.
     WaitsForMoreThanPieces,
 }
 
 enum Item {
-    /// One or more whole lines.
+    /// One or more complete lines.
     Lines(Vec<u8>),
-    /// A text, thinking or argument delta, not yet encoded so that it can grow.
+    /// A text, thinking or argument delta, not yet encoded so that it can be merged.
     Piece(StreamEvent),
     /// Partial output of a call, replaced by newer output of the same call.
     Partial { call_id: String, line: Vec<u8> },
 }
 
 impl Output {
-    /// Starts the writing thread. It ends after [`Output::flush`], or when nobody reads any more.
+    /// Starts the writer thread. It ends after [`Output::flush`], or when the pipe is closed.
     pub fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
         let queue = Queue {
             items: VecDeque::new(),
@@ -107,9 +108,9 @@ impl Output {
         Ok(Self { shared })
     }
 
-    /// A frame that must not be lost. `false` when it had to be shortened.
+    /// Queues a frame that must not be lost. Returns `false` if it had to be shortened.
     pub fn frame(&self, frame: &impl Serialize) -> bool {
-        // What is written here consists of strings, numbers and values that came from JSON; encoding cannot fail.
+        // Frames consist of strings, numbers and JSON values, so encoding cannot fail.
         let Ok(json) = serde_json::to_vec(frame) else { return false };
         let mut queue = self.shared.lock();
         let whole = queue.encoder.keeps(&json);
@@ -119,7 +120,7 @@ impl Output {
         whole
     }
 
-    /// A frame that can be told in another way: `false` when it is too long for a line and was not sent.
+    /// Queues a frame for which there is an alternative. Returns `false` if it is too long for a line and was not sent.
     pub fn frame_if_short(&self, frame: &impl Serialize) -> bool {
         let Ok(json) = serde_json::to_vec(frame) else { return false };
         if !Encoder::fits(&json) {
@@ -132,7 +133,7 @@ impl Output {
         true
     }
 
-    /// A piece of an answer.
+    /// Queues a delta of an answer.
     pub fn piece(&self, event: StreamEvent) {
         let mut queue = self.shared.lock();
         queue.push_piece(event);
@@ -141,7 +142,7 @@ impl Output {
         }
     }
 
-    /// Partial output of a running call.
+    /// Queues partial output of a running call.
     pub fn partial(&self, call_id: &str, frame: &impl Serialize) {
         let Ok(json) = serde_json::to_vec(frame) else { return };
         let mut queue = self.shared.lock();
@@ -150,18 +151,18 @@ impl Output {
         self.shared.wake(&queue);
     }
 
-    /// From now on frames that are too long for a line are sent in chunks.
+    /// Sends frames that are too long for a line in chunks from now on.
     pub fn use_chunks(&self) {
         self.shared.lock().encoder.use_chunks();
     }
 
-    /// Resolves when nobody reads any more.
+    /// Resolves when the pipe is closed.
     pub async fn closed(&self) {
-        // The sender lives in `self`, so this ends only by what it waits for.
+        // The sender lives in `self`, so the channel cannot close.
         let _ = self.shared.progress.subscribe().wait_for(|written| written.closed).await;
     }
 
-    /// Waits until everything is written, or nothing of it was for so long. The writer ends then.
+    /// Waits until everything is written, or until nothing was written for `patience`. Then the writer ends.
     pub async fn flush(&self, patience: Duration) {
         {
             let mut queue = self.shared.lock();
@@ -179,7 +180,7 @@ impl Output {
         }
     }
 
-    /// Bytes in memory and in the file.
+    /// Returns the bytes in memory and in the file.
     #[cfg(test)]
     pub fn waiting(&self) -> (usize, u64) {
         let queue = self.shared.lock();
@@ -198,7 +199,7 @@ impl Queue {
             self.held += lines.len();
             self.items.push_back(Item::Lines(lines));
         } else if self.lost > 0 || self.spill.push(&lines).is_err() {
-            // Whoever comes after a lost frame is lost as well until the reader has caught up: no gap but this one.
+            // After a lost frame all frames are dropped until the reader has caught up, so that there is only one gap.
             self.lost += 1;
         }
     }
@@ -244,7 +245,7 @@ impl Queue {
         !self.items.is_empty() && self.items.iter().all(|item| matches!(item, Item::Piece(_)))
     }
 
-    /// The next lines to write; empty when there are none.
+    /// Takes the next lines to write; none if the queue is empty.
     fn take(&mut self, into: &mut Vec<u8>) {
         into.clear();
         if self.items.is_empty() {
@@ -260,7 +261,7 @@ impl Queue {
             }
         }
         (self.held, self.pieces) = (0, 0);
-        // A burst must not keep its memory.
+        // Releases the memory of a burst.
         self.items.shrink_to(LOOK_BACK);
     }
 
@@ -309,7 +310,7 @@ impl Shared {
         self.progress.send_modify(|written| written.closed = true);
     }
 
-    /// Waits for the next batch; `false` at the end. Pieces alone are not taken before `paced`.
+    /// Waits for the next batch; returns `false` at the end. Deltas alone are not taken before `paced`.
     fn next(&self, batch: &mut Vec<u8>, paced: &mut Instant) -> bool {
         let mut queue = self.lock();
         loop {
@@ -350,7 +351,7 @@ fn piece_size(event: &StreamEvent) -> usize {
     delta_of(event).map_or(0, |(_, delta)| delta.len()) + size_of::<Item>()
 }
 
-/// Appends a piece to the one before it, where both belong to the same block.
+/// Appends a delta to the previous one if both belong to the same block.
 fn join(last: &mut StreamEvent, next: &StreamEvent) -> bool {
     let Some((index, more)) = delta_of(next) else { return false };
     let (StreamEvent::TextDelta { content_index, delta }
@@ -359,7 +360,7 @@ fn join(last: &mut StreamEvent, next: &StreamEvent) -> bool {
     else {
         return false;
     };
-    // A block has one kind, so the same place means the same kind.
+    // A block has one kind, so the same index means the same kind.
     if *content_index != index || delta.len() + more.len() > MAX_PIECE {
         return false;
     }

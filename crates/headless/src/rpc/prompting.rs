@@ -1,4 +1,4 @@
-//! Commands that make the model work, or stop it.
+//! Commands that start or stop the model's work.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn content(said: PromptRequest) -> Vec<Content> {
     std::iter::once(Content::text(said.message)).chain(images).collect()
 }
 
-/// Whether a `prompt` calls a slash command that others need not wait for.
+/// Whether a `prompt` calls a slash command that runs without blocking other commands.
 pub fn takes_long(current: &Current, request: &Request) -> bool {
     let said: Result<PromptRequest, _> = request.fields();
     said.is_ok_and(|said| {
@@ -27,7 +27,7 @@ pub fn takes_long(current: &Current, request: &Request) -> bool {
     })
 }
 
-/// The answer to a `prompt`, which the client gets before anything comes of it.
+/// Responds to a `prompt` before its work begins.
 pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
     let said: PromptRequest = match request.fields() {
         Ok(said) => said,
@@ -45,7 +45,7 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
             return server.answer(request, data(&PromptReply { agent_invoked: false }));
         }
         Ok(Obeyed::Switch(wish)) => {
-            // The session that ends is waited for, so it must not be held here.
+            // The old session is awaited until it ends, so no reference may be held here.
             drop(current);
             let gone_over = server.go_over(wish).await;
             return server.answer(request, gone_over.and_then(|()| data(&PromptReply { agent_invoked: false })));
@@ -87,7 +87,7 @@ pub async fn abort_and_prompt(server: &Server, current: &Current, request: &Requ
     late(server, request.id.as_ref(), "abort_and_prompt", sent);
 }
 
-/// What goes to the model by itself: a message, or what a file or a skill makes of one. Other commands are for `prompt`.
+/// Returns the prompt for a message, or for a command of a file or a skill. Other commands need `prompt`.
 async fn message(current: &Current, said: PromptRequest) -> Result<Prompt, Refusal> {
     let called = match current.session.commands().read(&said.message, &[]) {
         Called::Message => return Ok(content(said).into()),
@@ -113,7 +113,7 @@ pub async fn send(current: &Current, command: Command) -> Outcome {
     DONE
 }
 
-/// A failure that comes after the acknowledgement.
+/// Reports a failure after the acknowledgement.
 fn late(server: &Server, id: Option<&Value>, command: &str, outcome: Outcome) {
     if outcome.is_err() {
         server.output.frame(&response(id, command, &outcome));

@@ -1,4 +1,4 @@
-//! How waiting messages are taken, and whether failures are tried again.
+//! Configures how queued messages are taken, and whether failures are retried.
 
 use omp_agent::{InterruptMode, QueueMode};
 use omp_session::Command;

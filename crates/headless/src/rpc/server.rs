@@ -1,4 +1,4 @@
-//! Takes the client's requests, finds who obeys them, and answers.
+//! Dispatches the client's requests and sends the responses.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ pub struct Server {
     pub tools: Arc<HostTools>,
     pub uris: Arc<HostUris>,
     pub shells: Shells,
-    /// Empty while a session is moved, and when it could not be taken up again after that.
+    /// Empty while a session is moved, and if it could not be resumed afterwards.
     current: Mutex<Option<Arc<Current>>>,
 }
 
@@ -66,7 +66,7 @@ impl Server {
         self.output.frame(&response(None, "parse", &outcome));
     }
 
-    /// Frames that answer the session, not command it. They overtake commands that wait. `false` for others.
+    /// Handles frames that answer the session; they are not queued behind commands. Returns `false` for other frames.
     pub async fn overtakes(&self, request: &Request) -> bool {
         match request.kind.as_str() {
             "extension_ui_response" => {
@@ -89,7 +89,7 @@ impl Server {
         true
     }
 
-    /// A result of another shape is answered as an unknown command, so that the host learns of it.
+    /// A malformed result is answered like an unknown command, so that the host is notified.
     fn reported(&self, request: &Request, take: impl FnOnce(&HostTools, HostToolResult)) -> bool {
         match request.fields() {
             Ok(reported) => take(&self.tools, reported),
@@ -98,10 +98,10 @@ impl Server {
         true
     }
 
-    /// Runs beside the other commands, so that it can be aborted.
+    /// Runs concurrently with other commands, so that it can be aborted.
     pub fn start_bash(self: &Arc<Self>, request: Request) {
         let server = self.clone();
-        // Taken now: an `abort_bash` that follows may be obeyed before the task begins.
+        // Taken before the task starts, because a following `abort_bash` may be handled first.
         let cancel = self.shells.token().child_token();
         self.shells.running.spawn(async move {
             let outcome = match request.fields().and_then(|bash| Ok((server.current()?, bash))) {
@@ -112,7 +112,7 @@ impl Server {
         });
     }
 
-    /// A slash command that asks a model runs beside the other commands and ends with the session.
+    /// Runs a slash command that sends a request concurrently with other commands; it ends with the session.
     fn start_aside(self: &Arc<Self>, current: Arc<Current>, request: Request) {
         let server = self.clone();
         let cancel = self.shells.token();
@@ -125,7 +125,7 @@ impl Server {
         });
     }
 
-    /// Runs beside the other commands, so that `abort` ends it.
+    /// Runs concurrently with other commands, so that `abort` can end it.
     fn start_compaction(self: &Arc<Self>, current: Arc<Current>, request: Request) {
         let server = self.clone();
         self.shells.running.spawn(async move {
@@ -137,7 +137,7 @@ impl Server {
         });
     }
 
-    /// One command after the other.
+    /// Runs one command after the other.
     pub async fn obey(self: &Arc<Self>, request: Request) {
         if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
             let outcome = self.change_session(&request).await;
@@ -174,7 +174,7 @@ impl Server {
         }
     }
 
-    /// `None` for a command that nobody knows.
+    /// Returns `None` for an unknown command.
     async fn outcome(&self, current: &Current, request: &Request) -> Option<Outcome> {
         Some(match request.kind.as_str() {
             "negotiate_protocol" => negotiate(request),
@@ -231,12 +231,12 @@ impl Server {
         data(&ToolNamesReply { tool_names: names })
     }
 
-    /// Offers the host's tools to the model, from its next prompt on.
+    /// Offers the host's tools to the model from its next prompt on.
     async fn bring_tools(&self, current: &Current) -> Outcome {
         send(current, Command::SetTools { source: HOST_SOURCE.to_owned(), tools: self.tools.brought() }).await
     }
 
-    /// Ends this session and goes on with another. When that cannot be opened this one stays, with its work ended.
+    /// Closes this session and opens another. If that cannot be opened this one stays, with its work aborted.
     pub async fn go_over(&self, wish: Wish) -> Result<(), Refusal> {
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
@@ -265,7 +265,7 @@ impl Server {
         }
     }
 
-    /// Ends the session for good.
+    /// Closes the session.
     async fn let_go(&self) -> Result<(), Refusal> {
         let last = self.slot().take().ok_or(NO_SESSION)?;
         self.shells.abort();
@@ -278,7 +278,7 @@ impl Server {
         let warnings = std::mem::take(&mut opened.warnings);
         let next = Current::new(opened, &self.output, &self.dialogs);
         let last = self.slot().replace(next.clone());
-        // Commands that were started meanwhile belong to the session that ends.
+        // Commands started meanwhile belong to the session that is being closed.
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
         if let Some(last) = last {
@@ -313,7 +313,7 @@ fn negotiate(request: &Request) -> Outcome {
     data(&ProtocolReply { protocol_version: 2 })
 }
 
-/// Commands for what omp does not have yet. The answers are those of a program that has none of it.
+/// Commands for missing features. The responses are those of a program without any such items.
 fn absent(request: &Request) -> Option<Outcome> {
     Some(match request.kind.as_str() {
         "set_subagent_subscription" => set_subagent_subscription(request),

@@ -1,4 +1,4 @@
-//! Going over to another session, and what can be done with this one.
+//! Switches to another session, and commands on the current one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub async fn switch_session(server: &Arc<Server>, request: &Request) -> Outcome 
     data(&CancelledReply { cancelled: false })
 }
 
-/// The folder that the work is in, which may not be the host's: a session can be moved.
+/// Returns the current working folder, which may differ from the host's: a session can be moved.
 fn folder(server: &Server) -> Option<PathBuf> {
     server.current().ok().map(|here| PathBuf::from(&here.header.cwd)).filter(|cwd| cwd.is_dir())
 }
@@ -41,7 +41,7 @@ fn same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// A new session up to before a message of the user, whose text is given back.
+/// Creates a session that ends before a message of the user, and returns the text of that message.
 pub async fn branch(server: &Arc<Server>, request: &Request) -> Outcome {
     let BranchRequest { entry_id } = request.fields()?;
     let here = server.current()?;
@@ -77,7 +77,7 @@ pub async fn export_html(server: &Server, current: &Current, request: &Request) 
     data(&PathReply { path: path.display().to_string() })
 }
 
-/// Work with files, off the thread that does the waiting.
+/// Runs file operations on a blocking thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Refusal> {
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
     Ok(done?)
@@ -90,7 +90,7 @@ pub async fn compact(current: &Current, request: &Request) -> Outcome {
     data(&wire::compaction(&compacted))
 }
 
-/// The document stands in the session; no file is written for it.
+/// The handoff document is stored in the session, not in a file.
 pub async fn handoff(current: &Current, request: &Request) -> Outcome {
     let CompactRequest { custom_instructions } = request.fields()?;
     if current.session.works().await {

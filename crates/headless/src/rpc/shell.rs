@@ -1,4 +1,4 @@
-//! `bash` and `abort_bash`: what the user runs beside the model, which hears of it.
+//! `bash` and `abort_bash`: commands of the user, whose output is sent to the model.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use super::current::Current;
 use super::frame::{Outcome, data};
 
-/// The commands that run.
+/// The running commands.
 #[derive(Default)]
 pub struct Shells {
     cancel: Mutex<CancellationToken>,
@@ -41,12 +41,12 @@ impl Shells {
         })
     }
 
-    /// Ends every command that runs now.
+    /// Aborts all running commands.
     pub fn abort(&self) {
         std::mem::take(&mut *self.cancel.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
     }
 
-    /// Ends every command and waits for them; they may end by themselves for so long.
+    /// Waits until all commands have ended; aborts them after `patience`.
     pub async fn settle(&self, patience: Duration) {
         self.running.close();
         if tokio::time::timeout(patience, self.running.wait()).await.is_err() {
@@ -56,13 +56,13 @@ impl Shells {
         self.running.reopen();
     }
 
-    /// Cancelled when every command is to end.
+    /// Cancelled when all commands should end.
     pub fn token(&self) -> CancellationToken {
         self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// A line ends with its newline: nothing behind the last one is no line.
+/// Counts lines by their newlines; an empty rest after the last one is no line.
 fn sizes(ran: &ShellRun) -> OutputSizes {
     ran.sizes.unwrap_or_else(|| {
         let (lines, bytes) = (ran.output.lines().count() as u64, ran.output.len() as u64);

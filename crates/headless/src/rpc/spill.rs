@@ -1,14 +1,14 @@
-//! Frames for which memory has no room: a temporary file without a name, read in the order it was written.
+//! Frames that do not fit in memory: an unnamed temporary file, read in the order of writing.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// Bytes the file may hold. Tests fill it.
+/// Caps the size of the file. Tests fill it.
 pub const MAX_SPILL: u64 = if cfg!(test) { 32 << 20 } else { 256 << 20 };
-/// Bytes that are read back at once.
+/// Bytes read back at once.
 const BLOCK: u64 = 256 << 10;
 
-/// Made when it is first needed, gone when all of it was read.
+/// Created when first needed, deleted when it was read completely.
 #[derive(Default)]
 pub struct Spill {
     file: Option<File>,
@@ -26,7 +26,7 @@ impl Spill {
         self.written - self.read
     }
 
-    /// Fails when the file is full or cannot be written; nothing of `lines` is kept then.
+    /// Fails if the file is full or cannot be written; then nothing of `lines` is stored.
     pub fn push(&mut self, lines: &[u8]) -> io::Result<()> {
         if self.written + lines.len() as u64 > MAX_SPILL {
             return Err(io::ErrorKind::StorageFull.into());

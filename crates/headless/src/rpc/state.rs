@@ -1,4 +1,4 @@
-//! `get_state`, `get_session_stats` and what can be set besides models and queues.
+//! `get_state`, `get_session_stats`, and settings besides models and queues.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ use super::frame::{Outcome, data};
 use super::input::Request;
 use super::queues::{interrupt_name, mode_name};
 
-/// An answer that was quicker says nothing about speed.
+/// Shorter answers are too short to measure speed.
 const MIN_DURATION: f64 = 100.0;
-/// Bytes of a prompt that make a token, as long as no provider has counted.
+/// Estimated bytes per token, until the provider has reported a count.
 const BYTES_PER_TOKEN: usize = 4;
 
 pub fn get_state(current: &Current) -> Outcome {
@@ -72,7 +72,7 @@ fn speed(last: LastAnswer) -> Option<f64> {
     (last.output_tokens > 0).then(|| last.output_tokens as f64 * 1000.0 / duration)
 }
 
-/// As the provider counted last, or estimated from the bytes of what every request begins with.
+/// Uses the provider's last count, or an estimate from the bytes of the request prefix.
 fn context_usage(snapshot: &Snapshot, last: Option<LastAnswer>, prefix: usize) -> ContextUsageBody {
     let tokens = last.map_or((prefix / BYTES_PER_TOKEN) as u64, |last| last.prompt_tokens);
     let context_window = snapshot.model.context_window;

@@ -1,11 +1,11 @@
-//! Draws a [`View`] as plain lines: a title, a few lines of what matters, what was left out.
+//! Renders a [`View`] as plain lines: a title, a few important lines, and how much was left out.
 
 use std::io::{self, Write};
 
 use omp_stdx::sanitize::strip_control;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 
-/// Lines of a block that are shown.
+/// Caps the lines shown of a block.
 const MAX_LINES: usize = 12;
 
 /// Terminal colours, or none.

@@ -1,4 +1,4 @@
-//! The wait before a retry: one line on a terminal, written anew once a second; one line in all elsewhere.
+//! The wait before a retry: on a terminal one line that is updated every second; elsewhere a single line.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use omp_stdx::display_width::ellipsize;
 use tokio::time::Instant;
 
-/// To the start of the line, and away with what stands there.
+/// Moves to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
 
 pub(super) struct Countdown {
@@ -14,10 +14,10 @@ pub(super) struct Countdown {
     until: Instant,
     attempt: u32,
     max_attempts: u32,
-    /// Why it is tried again, and the columns that the line may take.
+    /// The reason of the retry, and the maximum width of the line.
     reason: String,
     columns: usize,
-    /// The number that is shown; `None` before the first.
+    /// The number on screen; `None` before the first.
     shown: Option<u64>,
 }
 
@@ -31,14 +31,14 @@ impl Countdown {
         Self { reason: reason.to_owned(), columns, ..self }
     }
 
-    /// The line where nothing can be written anew.
+    /// The line for output that cannot be updated.
     pub fn once(&self, reason: Option<&str>) -> String {
         let Self { delay, attempt, max_attempts, .. } = self;
         let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
         format!("omp: {reason}trying again in {:.1} s ({attempt} of {max_attempts})", delay.as_secs_f64())
     }
 
-    /// Writes the line, if it has changed.
+    /// Writes the line if it has changed.
     pub fn draw(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let seconds = self.seconds_left();
         if self.shown.replace(seconds) == Some(seconds) {
@@ -48,24 +48,24 @@ impl Countdown {
         let because = if reason.is_empty() { "" } else { ": " };
         let line =
             format!("omp: trying again in {seconds} s ({attempt} of {max_attempts}), Ctrl-C to stop{because}{reason}");
-        // A line that wraps could not be taken away, and one as wide as the screen wraps on some.
+        // A wrapped line could not be cleared, and some terminals wrap a line of full width.
         write!(out, "{CLEAR_LINE}{}", ellipsize(&line, columns.saturating_sub(1).max(20)))?;
         out.flush()
     }
 
-    /// When the line changes next: at the end of the second that is shown. Nothing happens in between.
+    /// Returns when the line changes next: at the end of the displayed second.
     pub fn next_tick(&self) -> Option<Instant> {
         let next = self.shown?.checked_sub(1).filter(|next| *next > 0)?;
         self.until.checked_sub(Duration::from_secs(next))
     }
 
-    /// The wait is over, one way or the other.
+    /// Clears the line when the wait ends for any reason.
     pub fn end(self, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{CLEAR_LINE}")?;
         out.flush()
     }
 
-    /// Begun seconds count as whole ones.
+    /// Rounds up to whole seconds.
     fn seconds_left(&self) -> u64 {
         self.until.saturating_duration_since(Instant::now()).as_millis().div_ceil(1000) as u64
     }

@@ -1,7 +1,7 @@
-//! `--mode text`: the answer on standard output, what happens meanwhile on standard error.
+//! `--mode text`: the answer on standard output, progress on standard error.
 //!
-//! Into a pipe goes only the final answer, as scripts expect. A person at a terminal sees text as it streams and a card
-//! for every tool call.
+//! A pipe receives only the final answer, as scripts expect. A person at a terminal sees streaming text and a card for every
+//! tool call.
 
 mod card;
 mod countdown;
@@ -20,14 +20,13 @@ pub(crate) use card::{Palette, write_card};
 use countdown::Countdown;
 use remarks::remark;
 
-/// Who is watching.
+/// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextStyle {
     /// Stream text and tool cards to `out` as they happen; otherwise only the final answer is written.
     pub live: bool,
     pub color: bool,
-    /// Columns of the terminal that shows what happens meanwhile, where a line can be written anew; `None` where it is no
-    /// terminal.
+    /// The width of the terminal that shows progress and supports updating a line; `None` if it is not a terminal.
     pub columns: Option<usize>,
 }
 
@@ -36,16 +35,16 @@ pub struct TextPresenter<O, E> {
     err: E,
     tools: ToolSet,
     style: TextStyle,
-    /// The newest answer's text.
+    /// The text of the newest answer.
     answer: String,
-    /// Whether the cursor stands at the start of a line.
+    /// Whether the cursor is at the start of a line.
     at_line_start: bool,
-    /// Whether a model was asked at all.
+    /// Whether a request was sent.
     asked: bool,
     /// The wait before a retry, while it is shown.
     countdown: Option<Countdown>,
     retries: ToldRetries,
-    /// The hint of the last call that was refused.
+    /// The hint of the last refused call.
     hint: Option<String>,
 }
 
@@ -94,7 +93,7 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
         self.out.flush()
     }
 
-    /// A hint that many calls share is told once.
+    /// Prints a hint once if several calls share it.
     fn refused(&mut self, refused: &Refused) -> io::Result<()> {
         writeln!(self.err, "omp: {}", strip_control(&refused.to_string()))?;
         if self.hint.as_ref() == Some(&refused.hint) {
@@ -108,12 +107,12 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
     fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
         match event {
             AgentEvent::MessageUpdate { event: StreamEvent::TextDelta { delta, .. } } if self.style.live => {
-                // What a model writes must not move the cursor, set titles or reach the clipboard.
+                // Text of the model must not move the cursor, set titles or access the clipboard.
                 self.stream(&strip_control(delta))
             }
             AgentEvent::MessageEnd { message } => {
                 if let Some(answer) = message.as_assistant() {
-                    // Half an answer must not be taken for a whole one by whoever reads the pipe.
+                    // A reader of the pipe must not take a partial answer for a complete one.
                     self.answer = if answer.failed() { String::new() } else { answer.text() };
                 }
                 if self.style.live { self.break_line() } else { Ok(()) }
@@ -141,7 +140,7 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 let Some(columns) = self.style.columns else {
                     return writeln!(self.err, "{}", countdown.once(self.retries.news(&reason)));
                 };
-                // The line goes away again, so each of them says it.
+                // The line is cleared later, so each one repeats the reason.
                 let mut countdown = countdown.because(ToldRetries::short(&reason), columns);
                 countdown.draw(&mut self.err)?;
                 self.countdown = Some(countdown);
@@ -253,7 +252,7 @@ mod tests {
              omp: no connection to x: refused\nhint: is it running?\n"
         );
         let seen = told(Some(70), &events);
-        // What is on the screen at the end: each line that was written anew is gone.
+        // The final screen, without the lines that were overwritten.
         let left: String =
             seen.split('\n').map(|line| line.rsplit("\x1b[K").next().unwrap().to_owned() + "\n").collect();
         assert_eq!(left.trim_end(), "omp: no connection to x: refused\nhint: is it running?");

@@ -1,4 +1,4 @@
-//! A client on pipes, and a host that makes sessions around a scripted model.
+//! A client on pipes, and a host that creates sessions with a scripted model.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -22,14 +22,14 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Makes sessions in a temporary folder.
+/// Creates sessions in a temporary folder.
 pub struct TestHost {
     pub workspace: TempWorkspace,
     pub llm: Arc<ScriptedLlm>,
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub policy: Policy,
     pub wishes: Mutex<Vec<String>>,
-    /// How long the first retry waits.
+    /// The delay before the first retry.
     pub retry_delay: Duration,
 }
 
@@ -118,7 +118,7 @@ impl SessionHost for TestHost {
     }
 }
 
-/// `/echo x` answers x; `/echo` makes the model answer.
+/// `/echo x` replies x; `/echo` makes the model answer.
 struct Echo;
 
 impl SlashCommand for Echo {
@@ -196,7 +196,7 @@ impl TodoBoard for Board {
     }
 }
 
-/// Speaks to a server that runs beside it.
+/// A client of a server that runs in the same process.
 pub struct Rpc {
     pub host: Arc<TestHost>,
     input: Option<std::io::PipeWriter>,
@@ -204,7 +204,7 @@ pub struct Rpc {
     served: tokio::task::JoinHandle<std::io::Result<Exit>>,
 }
 
-/// More than anything takes on a busy machine.
+/// Longer than any test takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Rpc {
@@ -246,7 +246,7 @@ impl Rpc {
         tokio::time::timeout(LIMIT, self.lines.recv()).await.expect("nothing came in time").expect("the output ended")
     }
 
-    /// Frames up to one of this type, with it.
+    /// Returns the frames up to and including one of this type.
     pub async fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -269,13 +269,13 @@ impl Rpc {
         }
     }
 
-    /// Prompts and waits for the end of the run.
+    /// Sends a prompt and waits for the end of the run.
     pub async fn prompt(&mut self, message: &str) -> Vec<Value> {
         self.send(&json!({"type": "prompt", "message": message}));
         self.until("agent_end").await
     }
 
-    /// Closes the input; what was still said, and the exit.
+    /// Closes the input; returns the remaining frames and the exit code.
     pub async fn finish(mut self) -> (Vec<Value>, Exit) {
         self.input = None;
         let mut rest = Vec::new();
@@ -286,10 +286,10 @@ impl Rpc {
     }
 }
 
-/// One short line a frame: its type, and what tells it from others.
+/// Formats each frame as a short line: its type and its distinguishing field.
 pub fn outline(frames: &[Value]) -> Vec<String> {
     let mut lines: Vec<String> = frames.iter().map(line).collect();
-    // How much text comes in one piece is up to the threads.
+    // How text is split into deltas depends on timing.
     lines.dedup();
     lines
 }

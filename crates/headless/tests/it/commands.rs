@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Rpc, TestHost, outline};
 
-/// The responses to commands, one line each, with what differs from run to run taken out.
+/// Returns the responses to commands, one line each, without values that change between runs.
 async fn transcript(rpc: &mut Rpc, commands: &[Value]) -> String {
     let mut lines = Vec::new();
     for command in commands {

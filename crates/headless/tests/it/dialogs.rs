@@ -1,4 +1,4 @@
-//! Questions to the user, put to the client.
+//! Questions to the user, sent to the client.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Rpc, TestHost};
 
-/// Asks for a colour when it is told to, else needs approval and does nothing.
+/// Asks for a color if its arguments say so, else needs approval and does nothing.
 struct Paint;
 
 impl AnyTool for Paint {
@@ -74,7 +74,7 @@ async fn begin(arguments: Value) -> (Rpc, Value) {
     (rpc, request)
 }
 
-/// Answers until the tool has its result, which is returned.
+/// Answers questions until the tool has its result, and returns it.
 async fn result(rpc: &mut Rpc) -> String {
     let end = rpc.until("tool_execution_end").await.pop().unwrap();
     end["result"]["content"][0]["text"].as_str().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! Tools and schemes that the client brings.
+//! Tools and schemes of the client.
 
 use omp_testkit::Turn;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ async fn the_client_runs_its_tool() {
     rpc.until("agent_end").await;
     assert_eq!(rpc.host.llm.requests()[0].tools[0].name, "weather");
 
-    // They go along into the next session, and can be taken away.
+    // They stay available in the next session, and can be removed.
     rpc.ask(json!({"type": "new_session"})).await;
     let dumped = |state: &Value| state["data"]["dumpTools"].as_array().unwrap().len();
     rpc.prompt("more").await;
@@ -115,7 +115,7 @@ async fn schemes_are_replaced_and_bad_ones_refused() {
         json!([{"scheme": " Db "}, {"scheme": "x+y", "description": "d"}, {"scheme": "db", "writable": true}]);
     let set = rpc.ask(json!({"type": "set_host_uri_schemes", "schemes": schemes})).await;
     assert_eq!(set["data"], json!({"schemes": ["db", "x+y"]}));
-    // An answer to nothing is ignored, one that cannot be an answer is told.
+    // An answer to an unknown request is ignored; an invalid one is reported.
     rpc.send(&json!({"type": "host_uri_result", "id": "uri_9", "content": "late"}));
     let odd = rpc.ask(json!({"type": "host_uri_result", "content": 7})).await;
     assert_eq!((&odd["command"], &odd["success"]), (&json!("host_uri_result"), &json!(false)), "{odd}");

@@ -1,4 +1,4 @@
-//! RPC as a client meets it, with a scripted model inside the process.
+//! RPC from the view of a client, with a scripted model inside the process.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

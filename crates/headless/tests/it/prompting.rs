@@ -1,4 +1,4 @@
-//! Prompts, what may be said while the model works, and how it is stopped.
+//! Prompts, messages while the model works, and aborts.
 
 use omp_headless::Exit;
 use omp_testkit::{Gate, ScriptedLlm, Turn};

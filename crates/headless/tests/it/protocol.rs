@@ -1,4 +1,4 @@
-//! What the protocol's page says besides commands and their answers: images, retries, queues, dialogs that meet nobody.
+//! The parts of the protocol besides commands and responses: images, retries, queues, dialogs without a receiver.
 
 use omp_testkit::{Gate, Reply, ScriptedLlm, Turn};
 use omp_types::{Content, ErrorKind, Message, ModelError};
@@ -8,7 +8,7 @@ use crate::client::{Rpc, TestHost, outline};
 
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
 
-/// What the last message of a request to the model holds: texts as they are, images by their type.
+/// Returns the content of the last message of a request: texts as they are, images by their type.
 fn last_said(rpc: &Rpc) -> Vec<String> {
     let request = rpc.host.llm.requests().pop().unwrap();
     let Some(Message::User(user)) = request.messages.iter().rev().find_map(|message| match &**message {
@@ -33,7 +33,7 @@ async fn every_message_may_carry_images() {
         rpc.until("agent_end").await;
         assert_eq!(last_said(&rpc), [command.to_owned(), format!("<image/png {PIXEL}>")]);
     }
-    // What a slash command says in place of it keeps them.
+    // The prompt that a slash command sends instead keeps the images.
     rpc.send(&json!({"type": "prompt", "message": "/echo", "images": image}));
     rpc.until("agent_end").await;
     assert_eq!(last_said(&rpc), ["echo!".to_owned(), format!("<image/png {PIXEL}>")]);
@@ -67,7 +67,6 @@ async fn retries_are_told_and_can_be_switched_off() {
     assert_eq!(retries(&frames), [&Value::Null; 0]);
 }
 
-/// One after the other by default, all at once when that was asked for.
 #[tokio::test]
 async fn after_a_retry_was_given_up_the_session_is_idle_and_works_on() {
     let wait = std::time::Duration::from_secs(60);
@@ -85,6 +84,7 @@ async fn after_a_retry_was_given_up_the_session_is_idle_and_works_on() {
     assert_eq!(rpc.ask(json!({"type": "get_state"})).await["data"]["isStreaming"], false);
 }
 
+/// One at a time by default, all at once if that was set.
 #[tokio::test]
 async fn queued_messages_are_delivered_as_their_mode_says() {
     for (mode, expect) in
@@ -109,7 +109,7 @@ async fn queued_messages_are_delivered_as_their_mode_says() {
     }
 }
 
-/// `id` is whatever the client sends; one that is missing is not made up, and blank lines are nothing.
+/// `id` is any value of the client; a missing one is not replaced, and blank lines are ignored.
 #[tokio::test]
 async fn answers_carry_the_id_of_their_command() {
     let mut rpc = Rpc::start(TestHost::new([Turn::text("x")])).await;

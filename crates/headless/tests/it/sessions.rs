@@ -1,4 +1,4 @@
-//! Going over to other sessions.
+//! Switching to other sessions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Draws what stands below the transcript, and paints.
+//! Draws the rows below the transcript, and paints the screen.
 
 use omp_tui::text::clip;
 use omp_tui::{Line, Rows, Token};
@@ -31,7 +31,7 @@ impl Running {
         Below { before, working, after }
     }
 
-    /// Messages that wait, below an empty row.
+    /// Draws the queued messages, below an empty row.
     fn before(&self) -> Vec<Line> {
         let mut rows = Vec::new();
         if !self.screen.log.is_empty() {

@@ -1,4 +1,4 @@
-//! `/compact edit`: the summary in a dialog, or in the user's own editor.
+//! `/compact edit`: edits the compaction summary in a dialog, or in the user's own editor.
 
 use omp_compaction::Compacted;
 
@@ -7,14 +7,14 @@ use super::{News, Running};
 use crate::dialogs::SummaryDialog;
 use crate::transcript::Tone;
 
-/// What came of a correction.
+/// The result of a correction.
 pub struct Corrected {
     text: String,
     outcome: Result<Compacted, String>,
 }
 
 impl Running {
-    /// Shows the summary of what was taken out. `false` where there is none, which the session's own command says.
+    /// Shows the compaction summary. Returns `false` if there is none, which the session's own command reports.
     pub(super) fn offer_summary(&mut self) -> bool {
         let Some(summary) = self.summary() else { return false };
         self.show_dialog(Box::new(SummaryDialog::new(summary.clone(), &summary)));
@@ -33,7 +33,7 @@ impl Running {
         )));
     }
 
-    /// Beside the loop: a session that works does it afterwards.
+    /// Runs in a task: a session that is working applies the change afterwards.
     pub(super) fn correct_summary(&mut self, text: String) {
         let Some(live) = &self.live else { return };
         let session = live.session.clone();

@@ -1,4 +1,4 @@
-//! Going on from another entry of the tree, and what is told there of the branch that is left.
+//! Moves the session to another entry of the tree, with a summary of the abandoned branch.
 
 use omp_compaction::BranchNote;
 use omp_session::{Command, GoToError};
@@ -13,14 +13,14 @@ use crate::dialogs::BranchNoteDialog;
 use crate::prompt::Submission;
 use crate::transcript::Tone;
 
-/// What came of a wish to go elsewhere.
+/// The result of moving to another entry.
 pub struct Went {
     to: Destination,
     outcome: Result<(), GoToError>,
 }
 
 impl Running {
-    /// Goes there, or first asks what is to be told of what is left.
+    /// Moves to an entry, or first asks how to summarize the abandoned branch.
     pub(super) async fn go_to(&mut self, to: Destination) {
         let Some(live) = &self.live else { return };
         let now = live.session.snapshot();
@@ -34,7 +34,7 @@ impl Running {
         }
     }
 
-    /// A summary takes as long as an answer, so it is made beside the loop, which can stop it.
+    /// A summary takes as long as an answer, so it runs in a task that the loop can cancel.
     pub(super) async fn leave_branch(&mut self, to: Destination, note: BranchNote) {
         let Some(live) = &self.live else { return };
         if !matches!(note, BranchNote::Summary(_)) {

@@ -1,4 +1,4 @@
-//! What is typed: to the dialog that is open, else to the prompt.
+//! Dispatches keys to the open dialog, else to the prompt.
 
 use omp_tui::Input;
 use tokio::time::Instant;
@@ -18,7 +18,7 @@ impl Running {
         if matches!(input, Input::Mouse(_)) && self.dialog.is_none() {
             return;
         }
-        // Any other key in between, and the next ctrl+c is a first one again.
+        // Any other key in between resets the count, so the next ctrl+c is the first one again.
         self.presses.leaves = self.presses.leaves_until.take().is_some_and(|until| Instant::now() < until);
         if self.work.hint.take().is_some() {
             self.screen.mark(Dirty::Now);

@@ -1,4 +1,4 @@
-//! The session that is shown: opened, watched, let go of for another one.
+//! The session on screen: opens it, handles its events, and closes it when another one is shown.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::dialogs::PlanDialog;
 use crate::prompt::Submission;
 use crate::transcript::{Past, Scribe, Tone};
 
-/// What came of a wish.
+/// The result of opening a session.
 pub struct Opened {
     pub result: Result<SwitchedSession, SwitchFailed>,
     /// Another conversation was shown before.
@@ -38,16 +38,16 @@ pub struct Live {
     pub scribe: Scribe,
     pub folder: PathBuf,
     pub branch: Option<String>,
-    /// The tasks as they were after the last call.
+    /// The task list after the last call.
     pub phases: Value,
-    /// Of the newest prompt that was answered.
+    /// Tokens of the newest prompt that was answered.
     context: Option<u64>,
-    /// The plan was written in the running work.
+    /// The plan was written during the running work.
     planned: bool,
     contained: Option<Contained>,
 }
 
-/// Tokens of the newest prompt that was answered.
+/// Returns the tokens of the newest prompt that was answered.
 fn context_of(session: &Session) -> Option<u64> {
     let window = session.snapshot().model.context_window;
     let counted = stats("", session.messages().iter().map(|message| &**message), window);
@@ -78,9 +78,9 @@ impl Live {
         }
     }
 
-    /// Stops what runs and waits until its processes are gone.
+    /// Aborts running work and waits until its processes have ended.
     pub fn close(self) -> impl Future<Output = ()> + Send + 'static {
-        // Whoever does not listen any more goes first, so that nothing waits for it.
+        // The event receiver is dropped first, so that nothing waits for it.
         let Live { session, actor, .. } = self;
         async move {
             if session.snapshot().running {
@@ -88,7 +88,7 @@ impl Live {
                 let _ = session.send(Command::Abort).await;
             }
             drop(session);
-            // What does not end in time dies with the process.
+            // An actor that does not end in time is killed with the process.
             let _ = tokio::time::timeout(PATIENCE, actor).await;
         }
     }
@@ -106,7 +106,7 @@ impl Running {
         self.begin_opening(SessionSwitch::new(wish, None), switched);
     }
 
-    /// Goes on with another session.
+    /// Switches to another session.
     pub async fn switch(&mut self, wish: Wish) {
         let switch = SessionSwitch::new(wish, self.live.as_ref().map(|live| live.folder.clone()));
         if let Some(live) = self.live.take_if(|_| switch.lets_go_first()) {
@@ -204,8 +204,8 @@ impl Running {
         });
     }
 
-    /// Reads what was said before, beside the loop. Nothing is sent until it is there. `moved`: it takes the place of
-    /// what is shown.
+    /// Reads the earlier conversation in a task. Nothing is sent until it is loaded. `moved`: it replaces the conversation
+    /// on screen.
     fn read_past(&mut self, moved: bool) {
         let Some(live) = &self.live else { return };
         self.work.opening = true;
@@ -283,7 +283,7 @@ impl Running {
                 working.compacting = true;
             }
             SessionEvent::CompactionEnd { .. } => self.compacted(),
-            // Whatever waits is drawn from the snapshot.
+            // The queue is drawn from the snapshot.
             SessionEvent::Queued { .. }
             | SessionEvent::AgentEnd { .. }
             | SessionEvent::Spent(_)
@@ -296,7 +296,7 @@ impl Running {
         }
     }
 
-    /// A compaction that was asked for is all that was going on.
+    /// Ends the working row if only a requested compaction was running.
     fn compacted(&mut self) {
         let Some(live) = &mut self.live else { return };
         let runs = live.session.snapshot().running;
@@ -356,7 +356,7 @@ impl Running {
         (habits.calls.done && took > habits.long) || (habits.calls.failed && failed)
     }
 
-    /// Its actor is gone, which only happens when something broke.
+    /// The session's actor is gone, which only happens after an internal error.
     pub fn session_gone(&mut self) {
         self.live = None;
         self.work.working = None;
@@ -364,7 +364,7 @@ impl Running {
     }
 }
 
-/// Whether a call is about the plan: its path, or the header of an edit.
+/// Whether a call concerns the plan: by its path, or by the header of an edit.
 fn names_plan(arguments: &Value) -> bool {
     let fields = arguments.as_object().into_iter().flat_map(|fields| fields.values());
     fields.filter_map(Value::as_str).any(|text| text.contains(PLAN_FILE))

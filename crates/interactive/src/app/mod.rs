@@ -1,4 +1,4 @@
-//! The application: one future that waits for keys, for the session and for the clock, and paints when something changed.
+//! The application: one future that waits for keys, the session and timers, and paints when something has changed.
 
 mod below;
 mod correct;
@@ -44,7 +44,7 @@ use shell::ShellTask;
 pub use slash::OWN as OWN_COMMANDS;
 use slash::Ran;
 
-/// What the application is made of.
+/// The parts of the application.
 pub struct App {
     pub tty: Box<dyn Tty>,
     pub host: Arc<dyn SessionHost>,
@@ -57,54 +57,54 @@ pub struct App {
 pub struct Look {
     pub theme: Arc<Theme>,
     pub keymap: Keymap,
-    /// Whether thinking is shown from the start.
+    /// Whether thinking is shown initially.
     pub thoughts: bool,
     pub costs: CostLines,
     pub pictures: PictureWishes,
-    /// Is told how each frame was painted.
+    /// Called with the result of each painted frame.
     pub redraws: Option<Redraws>,
     pub habits: Habits,
 }
 
-/// What happens first.
+/// What the application does first.
 pub struct Start {
     pub wish: Wish,
-    /// Said as soon as the session is there.
+    /// Sent as soon as the session is open.
     pub prompts: Vec<Vec<Content>>,
-    /// Offers the earlier sessions at once.
+    /// Shows the list of earlier sessions at once.
     pub choose_session: bool,
     pub folder: PathBuf,
     pub home: PathBuf,
     pub version: String,
     pub warnings: Vec<String>,
-    /// One line on what was found and is not used.
+    /// One line about found items that are not used.
     pub unused: Option<String>,
-    /// When it has to end, whatever is under way.
+    /// The time limit of the run, which applies even to running work.
     pub limit: TimeLimit,
 }
 
-/// How it ended.
+/// How the application ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     pub why: Leave,
-    /// The session that can be gone on with.
+    /// The session that can be resumed.
     pub session: Option<String>,
-    /// What the user is to know after the screen is gone.
+    /// A message to print after the screen is closed.
     pub problem: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     Wanted,
-    /// SIGINT, which no key causes here.
+    /// SIGINT, which no key sends here.
     Interrupted,
     /// SIGTERM.
     Terminated,
-    /// SIGHUP, or the terminal is gone.
+    /// SIGHUP, or the terminal was closed.
     HungUp,
-    /// It was not to take longer.
+    /// The time limit was reached.
     TimeUp,
-    /// No session could be begun.
+    /// No session could be opened.
     Failed,
 }
 
@@ -141,7 +141,7 @@ pub async fn run(app: App) -> Left {
     running.end().await
 }
 
-/// Everything that is at work.
+/// The state of the running application.
 pub(crate) struct Running {
     around: Around,
     tty: Box<dyn Tty>,
@@ -157,64 +157,64 @@ pub(crate) struct Running {
     leave: Option<Left>,
 }
 
-/// What the application works with and does not change.
+/// The fixed parts of the application.
 struct Around {
     host: Arc<dyn SessionHost>,
     surroundings: Arc<dyn Surroundings>,
     outside: Arc<dyn Outside>,
     keymap: Keymap,
     habits: Habits,
-    /// Follows the settings.
+    /// Updated when the settings change.
     costs: Rc<Cell<CostLines>>,
     news: mpsc::Sender<News>,
-    /// Something of a running command can be shown.
+    /// Notified when a running command has new output.
     pulse: Arc<Notify>,
 }
 
 struct OpenDialog {
     dialog: Box<dyn Dialog>,
-    /// The question that it asks.
+    /// The id of the question that the dialog shows.
     question: Option<u64>,
 }
 
-/// What is under way.
+/// The work in progress.
 #[derive(Default)]
 struct Work {
-    /// While the session runs.
+    /// Set while the session runs.
     working: Option<Working>,
     shell: Option<ShellTask>,
-    /// A session is being opened, or its conversation read.
+    /// A session is being opened, or its conversation is being read.
     opening: bool,
-    /// What was sent before the session was there.
+    /// Prompts submitted before the session was open.
     waiting: VecDeque<Submission>,
-    /// Slash commands that run.
+    /// The number of running slash commands.
     commands: usize,
-    /// Ends with what is being done to the list of sessions.
+    /// Closed when the pending change to the list of sessions is done.
     list: Option<oneshot::Receiver<Infallible>>,
-    /// A line for the user, until the next key.
+    /// A hint for the user, shown until the next key.
     hint: Option<String>,
-    /// What was told of the last text that could not surely be copied.
+    /// The last message about a text that may not have reached the clipboard.
     copied: Option<String>,
 }
 
-/// Where this is, for the first rows and the status.
+/// The current folder, for the welcome rows and the status row.
 struct Place {
     folder: PathBuf,
     home: PathBuf,
-    /// Told once.
+    /// Shown once.
     unused: Option<String>,
     version: String,
 }
 
-/// When keys were pressed that mean more when pressed twice, and what is known of who presses them.
+/// When keys that have a double-press meaning were pressed, and state of the terminal.
 struct Presses {
     escape: Option<Instant>,
-    /// Until when ctrl+c leaves, which is said for as long.
+    /// Until when a second ctrl+c exits; a hint is shown until then.
     leaves_until: Option<Instant>,
-    /// Whether the key that is being handled came in that time.
+    /// Whether the current key was pressed within that time.
     leaves: bool,
     focused: bool,
-    /// The background is.
+    /// Whether the terminal has a light background.
     light: bool,
 }
 
@@ -224,10 +224,10 @@ impl Default for Presses {
     }
 }
 
-/// What tasks beside the loop have found out.
+/// Results of background tasks.
 enum News {
     Opened(Box<Opened>),
-    /// The conversation of the session that was opened last, or from where it has gone to.
+    /// The conversation of the session that was opened last, or of the entry it has moved to.
     Past {
         past: Past,
         moved: bool,
@@ -237,7 +237,7 @@ enum News {
     Corrected(Box<Corrected>),
     ShellEnded(Result<omp_session::ShellRun, String>),
     Sessions(Result<Vec<SessionListing>, String>),
-    /// What came of renaming or deleting a session in the list.
+    /// The result of renaming or deleting a session in the list.
     ListChanged(Result<(), String>),
     Branch(Option<String>),
     Picture(Developed),
@@ -253,11 +253,11 @@ enum Happened {
     TimeUp,
 }
 
-/// Events of a session that are taken at once before the screen is looked after.
+/// Caps the session events handled before the screen is updated.
 const BATCH: usize = 64;
-/// Keys that are taken at once before the screen is looked after.
+/// Caps the keys handled before the screen is updated.
 const BURST: usize = 256;
-/// How long an old session may take to end.
+/// How long closing an old session may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Running {
@@ -312,7 +312,7 @@ impl Running {
         }
     }
 
-    /// When the screen changes by itself; never while nothing runs.
+    /// Returns when the next animation step is due; `None` while nothing runs.
     fn wake(&self) -> Option<Instant> {
         let moving = self.work.working.as_ref().map(|_| self.screen.next_step());
         let dialog = self.dialog.as_ref().and_then(|open| open.dialog.wakes());
@@ -391,14 +391,14 @@ impl Running {
         }
     }
 
-    /// Does something beside the loop and hears of it.
+    /// Runs a task whose result arrives as [`News`].
     fn beside(&self, work: impl Future<Output = News> + Send + 'static) {
         let news = self.around.news.clone();
-        // Nobody listens any more when the application has ended.
+        // After the application has ended, nobody receives the result.
         tokio::spawn(async move { news.send(work.await).await.is_ok() });
     }
 
-    /// Decodes the next picture.
+    /// Decodes the next image.
     fn develop(&self) {
         let Some(job) = self.screen.gallery.next() else { return };
         let number = job.number();
@@ -415,7 +415,7 @@ impl Running {
         self.leave.get_or_insert(Left { why, session, problem: None });
     }
 
-    /// Leaves the screen as it is, without what only makes sense while somebody can type.
+    /// Leaves the transcript on the screen, without the rows that only make sense while the user can type.
     async fn end(mut self) -> Left {
         self.dialog = None;
         self.work.working = None;

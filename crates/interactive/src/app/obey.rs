@@ -1,4 +1,4 @@
-//! Carries out what keys, dialogs and commands mean.
+//! Executes the actions of keys, dialogs and commands.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::habits::DoubleEscape;
 use crate::prompt::{Copied, PromptStep, Submission};
 use crate::transcript::{CostLines, Tone};
 
-/// Two presses within this time are one gesture.
+/// Two presses within this time count as a double press.
 const TWICE: Duration = Duration::from_millis(500);
-/// How long it is said that ctrl+c leaves, and how long it does: time to read it.
+/// How long the exit hint is shown and a second ctrl+c exits. Long enough to read the hint.
 const LEAVES_WITHIN: Duration = Duration::from_secs(2);
 
 impl Running {
@@ -44,7 +44,7 @@ impl Running {
             Action::SetText(text) => self.prompt.set_text(&text),
             Action::Tell(text) => self.note(Tone::Told, &text),
             Action::PasteImage => self.hint("this key does nothing yet"),
-            // The session.
+            // Session actions.
             Action::CycleThinking => self.cycle_thinking().await,
             Action::CycleModel { backward } => self.cycle_model(backward).await,
             Action::SetModel { model, role } => self.set_model(model, role).await,
@@ -62,7 +62,7 @@ impl Running {
             Action::Label { entry, label } => self.label(&entry, label.as_deref()),
             Action::RenameSession { file, title } => self.rename(file, title),
             Action::DeleteSession(file) => self.change_list(move |host| host.delete(&file)),
-            // How things look, and what is kept.
+            // Appearance and stored settings.
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
             Action::KeepKey { provider, key } => self.keep_key(&provider, &key),
             Action::SetSetting { key, value } => self.set_setting(&key, value).await,
@@ -176,7 +176,7 @@ impl Running {
         }
     }
 
-    /// Text as the user's own editor has left it; `None` when it is to stay as it is.
+    /// Opens text in the user's own editor. Returns `None` if it is unchanged.
     pub(super) async fn edit_outside(&mut self, text: &str) -> Option<String> {
         self.screen.let_go(&mut *self.tty);
         self.tty.pause();
@@ -240,13 +240,13 @@ impl Running {
         self.settled(format!("model: {selector}"), |snapshot| snapshot.model.selector() == selector).await;
     }
 
-    /// Waits for the session to obey, or says that it will once its work is done.
+    /// Waits until the session has applied a change, or reports that it will after its work.
     async fn settled(&mut self, what: String, done: impl FnMut(&omp_session::Snapshot) -> bool) {
         let Some(live) = &self.live else { return };
         if live.session.snapshot().running {
             return self.hint(&format!("{what}, from the next message on"));
         }
-        // A session that has ended says so itself.
+        // A session that has ended reports that itself.
         let _ = live.session.until(done).await;
         self.hint(&what);
     }
@@ -269,7 +269,7 @@ impl Running {
         }
     }
 
-    /// What can be changed at once is; everything else holds from the next session on.
+    /// Applies a setting at once if possible; other settings apply from the next session on.
     async fn set_setting(&mut self, key: &str, value: Value) {
         let theme = value.as_str().filter(|_| matches!(key, "theme.dark" | "theme.light"));
         let known = theme.map_or(Ok(()), |name| self.around.surroundings.theme(name).map(drop));
@@ -312,14 +312,14 @@ impl Running {
             Ok(theme) => self.screen.set_theme(theme),
             Err(problem) => return self.note(Tone::Error, &problem),
         }
-        // Which of the two it is for, the terminal has told.
+        // The theme is stored for the current kind of background, which the terminal has reported.
         let key = if self.presses.light { "theme.light" } else { "theme.dark" };
         if keep && let Err(problem) = self.around.surroundings.keep_setting(key, name.into()) {
             self.note(Tone::Error, &problem);
         }
     }
 
-    /// By the terminal, which reaches over ssh, and by a program, for terminals that do not listen.
+    /// Copies through the terminal, which works over ssh, and through a program, for terminals that do not support it.
     async fn copy(&mut self, text: String) {
         if text.is_empty() {
             return self.hint("there is nothing to copy yet");
@@ -327,7 +327,7 @@ impl Running {
         let sent = self.tty.copy(&text);
         match self.around.outside.copy(&text, sent).await {
             Ok(Copied::Surely) => self.hint("copied"),
-            // What was told at length before is told in short.
+            // A message that was shown in full before is shortened.
             Ok(Copied::Elsewhere(told)) if self.work.copied.as_ref() == Some(&told) => {
                 self.hint(told.lines().next().unwrap_or_default());
             }

@@ -1,4 +1,4 @@
-//! Opens what lets the user choose.
+//! Opens the selection dialogs.
 
 use std::convert::Infallible;
 use std::time::SystemTime;
@@ -43,7 +43,8 @@ impl Running {
         self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
     }
 
-    /// `/copy`: what goes into the clipboard. What there is not is left to the session's own command, which says so.
+    /// `/copy`: copies part of the conversation. Returns `false` if there is nothing to copy, which the session's own
+    /// command reports.
     pub(super) async fn offer_copies(&mut self, which: &str) -> bool {
         let Some(live) = &self.live else { return false };
         let messages = live.session.messages();
@@ -118,17 +119,17 @@ impl Running {
         }
     }
 
-    /// Reads the sessions beside the loop.
+    /// Reads the list of sessions in a task.
     pub(super) fn list_sessions(&mut self) {
         self.with_list(|host| host.sessions(None), News::Sessions);
     }
 
-    /// Does something to a session of the list beside the loop.
+    /// Changes a session of the list in a task.
     pub(super) fn change_list(&mut self, change: impl FnOnce(&dyn SessionHost) -> Result<(), String> + Send + 'static) {
         self.with_list(change, News::ListChanged);
     }
 
-    /// One after the other, so that a list shows what was changed before it was asked for.
+    /// Runs tasks on the list one after the other, so that a list shows earlier changes.
     fn with_list<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&dyn SessionHost) -> Result<T, String> + Send + 'static,
@@ -139,7 +140,7 @@ impl Running {
         let earlier = self.work.list.replace(ended);
         self.beside(async move {
             if let Some(earlier) = earlier {
-                // Nothing is ever sent: the sender goes away once its work is done.
+                // Nothing is ever sent: the channel closes when the earlier task is done.
                 drop(earlier.await);
             }
             let outcome = tokio::task::spawn_blocking(move || work(&*host)).await;
@@ -148,7 +149,7 @@ impl Running {
         });
     }
 
-    /// The list shows what was wanted; where that did not come about it is made anew.
+    /// The list already shows the change; if the change failed, the list is read again.
     pub(super) fn list_changed(&mut self, changed: Result<(), String>) {
         let Err(problem) = changed else { return };
         self.note(Tone::Error, &problem);
@@ -172,7 +173,7 @@ impl Running {
     }
 }
 
-/// The newest command that the model ran in an answer.
+/// Returns the newest command that the model ran in an answer.
 fn last_command(message: &Message) -> Option<String> {
     let calls = message.as_assistant()?.tool_calls().collect::<Vec<_>>();
     let commands = calls.into_iter().rev().filter_map(|call| call.arguments.get("command")?.as_str());

@@ -1,4 +1,4 @@
-//! Questions of the session, one after the other, in the place of the editor.
+//! Shows the session's questions one at a time in place of the editor.
 
 use omp_session::{Answer, Command, Question, QuestionKind, WebAddress};
 
@@ -16,7 +16,7 @@ impl Running {
         self.next_question();
     }
 
-    /// Shows the question that waits longest, when nothing else is open.
+    /// Shows the oldest pending question if no dialog is open.
     pub(super) fn next_question(&mut self) {
         if self.dialog.is_some() {
             return;
@@ -39,7 +39,7 @@ impl Running {
         self.screen.mark(Dirty::Now);
     }
 
-    /// Takes a question back that nobody waits for, or all of them.
+    /// Closes a question that is no longer pending, or all of them.
     pub(super) fn close_question(&mut self, id: Option<u64>) {
         self.questions.retain(|question| id.is_some_and(|id| question.id != id));
         let asks = |open: &OpenDialog| open.question.is_some() && (id.is_none() || open.question == id);
@@ -50,7 +50,7 @@ impl Running {
         self.screen.mark(Dirty::Now);
     }
 
-    /// A question about an address is answered by opening it. Without a browser it stays.
+    /// Answers a question about an address by opening it. The question stays open if no browser can be started.
     pub(super) async fn open_url(&mut self, id: u64, url: &WebAddress) {
         match self.around.outside.clone().open_url(url).await {
             Ok(()) => {
@@ -66,7 +66,7 @@ impl Running {
     }
 
     pub(super) fn show_dialog(&mut self, dialog: Box<dyn Dialog>) {
-        // A question is not covered up: what it asks about waits.
+        // Other dialogs do not replace a question, because the session waits for its answer.
         if self.dialog.as_ref().is_some_and(|open| open.question.is_some()) {
             return;
         }

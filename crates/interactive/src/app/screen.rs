@@ -1,4 +1,4 @@
-//! What is on the terminal: the transcript, the rows below it, and when they are painted.
+//! The screen: the transcript, the rows below it, and when they are painted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,30 +10,31 @@ use crate::chrome::Working;
 use crate::transcript::{Gallery, Log};
 use crate::tty::Tty;
 
-/// Between two frames of a stream.
+/// Interval between two frames while an answer streams.
 const FRAME: Duration = Duration::from_millis(33);
-/// Between two steps of what moves.
+/// Interval between two animation steps.
 const STEP: Duration = Duration::from_millis(80);
-/// A new picture makes an older one look different, which makes no third one do so.
+/// Caps the layout passes per frame. A new image may change how an older one looks, which changes no third one.
 const LAYOUTS: usize = 3;
 
-/// Hears of every frame.
+/// Called with every painted frame.
 pub type Redraws = Box<dyn FnMut(&Painted)>;
 
-/// A window that is dragged has another size every few milliseconds: it is painted once it rests as long as this,
+/// How long the size must be stable before a frame is painted, because a window being resized changes size every few
+/// milliseconds.
 const SETTLES: Duration = Duration::from_millis(50);
-/// and now and then in a drag that does not end.
+/// How often a frame is painted during a resize that does not end.
 const UNSETTLED: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dirty {
     Clean,
-    /// With the next frame of the stream.
+    /// Painted with the next frame of the stream.
     Soon,
     Now,
 }
 
-/// The rows below the transcript, kept so that what moves can be drawn alone.
+/// The rows below the transcript, cached so that the animated row can be drawn alone.
 #[derive(Default)]
 pub struct Below {
     pub before: Vec<Line>,
@@ -48,18 +49,18 @@ pub struct Screen {
     theme: Arc<Theme>,
     below: Below,
     dirty: Dirty,
-    /// Only the row that moves is another one.
+    /// Only the animated row has changed.
     stepped: bool,
     painted: Instant,
     stepped_at: Instant,
     bytes: Vec<u8>,
     resizing: Option<Resizing>,
-    /// The terminal is the shell's until the process goes on.
+    /// The shell has the terminal until the process continues.
     away: bool,
     redraws: Option<Redraws>,
 }
 
-/// Nothing is painted until the size has settled.
+/// Nothing is painted until the size is stable.
 #[derive(Clone, Copy)]
 struct Resizing {
     since: Instant,
@@ -92,7 +93,7 @@ impl Screen {
         self.dirty = self.dirty.max(dirty);
     }
 
-    /// When the next frame is to be painted, if anything changed.
+    /// Returns when the next frame is due, if anything has changed.
     pub fn due(&self) -> Option<Instant> {
         match self.dirty {
             _ if self.away => None,
@@ -108,7 +109,7 @@ impl Screen {
         self.due().is_some_and(|due| due <= Instant::now())
     }
 
-    /// Whether more than what moves is to be drawn.
+    /// Whether more than the animated row must be drawn.
     pub fn wants_chrome(&self) -> bool {
         self.dirty != Dirty::Clean
     }
@@ -117,7 +118,7 @@ impl Screen {
         self.stepped_at + STEP
     }
 
-    /// Draws the row that moves.
+    /// Draws the animated row.
     pub fn step(&mut self, now: Instant, working: &Working, stop: &str) {
         self.stepped_at = now;
         self.stepped = true;
@@ -163,7 +164,7 @@ impl Screen {
         self.mark(Dirty::Now);
     }
 
-    /// Everything looks different: another conversation, another theme, all of it or the short forms.
+    /// Redraws everything: for another conversation, another theme, or expanded blocks.
     pub fn all_anew(&mut self) {
         self.log.start_over();
         self.gallery.begin_again();
@@ -171,14 +172,14 @@ impl Screen {
         self.mark(Dirty::Now);
     }
 
-    /// Makes room for another conversation.
+    /// Clears the screen for another conversation.
     pub fn clear(&mut self) {
         self.log.clear();
         self.gallery.clear();
         self.all_anew();
     }
 
-    /// Something else wrote to the terminal.
+    /// Paints from scratch after another program wrote to the terminal.
     pub fn begin_again(&mut self) {
         self.away = false;
         self.gallery.begin_again();
@@ -220,19 +221,19 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal away, with the cursor below everything.
+    /// Releases the terminal with the cursor below everything.
     pub fn let_go(&mut self, tty: &mut dyn Tty) {
         self.bytes.clear();
         self.renderer.end(&mut self.bytes);
         tty.write(&self.bytes);
     }
 
-    /// Nothing is painted until [`Self::begin_again`].
+    /// Stops painting until [`Self::begin_again`].
     pub fn go_away(&mut self) {
         self.away = true;
     }
 
-    /// The last frame: the transcript alone.
+    /// Paints the last frame: the transcript alone.
     pub fn leave(&mut self, tty: &mut dyn Tty) {
         self.below = Below::default();
         self.gallery.clear();

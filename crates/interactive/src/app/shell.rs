@@ -1,4 +1,4 @@
-//! What the user runs with `!` or `$`, one at a time.
+//! Runs the user's `!` and `$` commands, one at a time.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::screen::Dirty;
 use super::{News, Running};
 use crate::transcript::ShellBlock;
 
-/// Bytes of output that are kept while a command runs.
+/// Caps the output kept while a command runs.
 const TAIL: usize = 8 * 1024;
 
 pub struct ShellTask {
@@ -30,7 +30,7 @@ impl ShellTask {
 }
 
 impl Running {
-    /// `private` commands are not told to the model.
+    /// `private` commands are not sent to the model.
     pub(super) fn run_shell(&mut self, ran_by: RanBy, command: &str, private: bool) -> bool {
         let Some(live) = &self.live else { return false };
         let shell = match ran_by {
@@ -62,7 +62,7 @@ impl Running {
         true
     }
 
-    /// What a running command has printed.
+    /// Shows the output of a running command.
     pub(super) fn show_shell(&mut self) {
         if let Some(shell) = &self.work.shell {
             shell.block.borrow_mut().show(&shell.tail.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,4 +1,4 @@
-//! Slash commands: those of the session, and the few that only a terminal has.
+//! Runs slash commands: those of the session, and the few that exist only in the terminal.
 
 use omp_session::{CalledCommand, Obeyed};
 use omp_types::ThinkingLevel;
@@ -9,7 +9,7 @@ use crate::action::Action;
 use crate::prompt::Submission;
 use crate::transcript::Tone;
 
-/// Commands of the terminal, with what the list says of them.
+/// The terminal's own commands, with their descriptions.
 pub const OWN: [(&str, &str); 5] = [
     ("exit", "Leave omp"),
     ("quit", "Leave omp"),
@@ -18,14 +18,14 @@ pub const OWN: [(&str, &str); 5] = [
     ("thinking", "Choose how hard the model thinks"),
 ];
 
-/// What came of a command of the session.
+/// The result of a session command.
 pub struct Ran {
     typed: Submission,
     obeyed: Result<Obeyed, String>,
 }
 
 impl Running {
-    /// Obeys a command that only a terminal has, or that a dialog does better than words.
+    /// Runs a command that exists only in the terminal, or for which a dialog is better than text.
     pub(super) async fn own_command(&mut self, name: &str, arguments: &str) -> bool {
         let action = match (name, arguments) {
             ("exit" | "quit", "") => {
@@ -61,7 +61,7 @@ impl Running {
         true
     }
 
-    /// Runs beside the loop: some commands ask a server, or write files.
+    /// Runs in a task, because some commands send requests or write files.
     pub(super) fn run_command(&mut self, called: CalledCommand, typed: Submission) {
         let Some(live) = &self.live else { return };
         self.work.commands += 1;

@@ -1,4 +1,4 @@
-//! What is sent: a message for the model, a command of the session, a command of the shell.
+//! Submits what was typed: a message for the model, a slash command, or a shell command.
 
 use omp_session::Command;
 
@@ -8,12 +8,12 @@ use super::{Leave, Running};
 use crate::prompt::{CommandInfo, Submission, Typed, typed};
 use crate::transcript::Tone;
 
-/// When a message reaches a model that works.
+/// When a message reaches a model that is working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// After the running call.
     Now,
-    /// When the running work is done.
+    /// After the running work.
     After,
 }
 
@@ -23,7 +23,7 @@ impl Running {
         if text.is_empty() && submission.images.is_empty() {
             return;
         }
-        // Leaving needs no session.
+        // Exiting needs no session.
         if matches!(text, "/exit" | "/quit") {
             self.own_command(&text[1..], "").await;
             return;
@@ -69,21 +69,21 @@ impl Running {
         .await;
     }
 
-    /// Nothing is run that was not named.
+    /// Rejects a command that cannot be run. A similar command is never run instead.
     fn refused(&mut self, why: &str, submission: Submission) {
         self.note(Tone::Error, why);
         self.done_with(submission);
     }
 
-    /// A command that failed is done with: what is typed next must not be glued to it, and up brings it back. Pictures
-    /// are not in the history, so they stay with what was typed.
+    /// Removes a failed command from the editor, so that new text is not appended to it; the up key recalls it. Its images
+    /// are not in the history, so they stay in the editor.
     pub(super) fn done_with(&mut self, failed: Submission) {
         if !failed.images.is_empty() {
             self.give_back(vec![failed]);
         }
     }
 
-    /// Puts what was sent before what is in the editor.
+    /// Puts submitted text back in front of the editor's text.
     pub(super) fn give_back(&mut self, sent: Vec<Submission>) {
         self.prompt.take_back(sent);
         self.screen.mark(Dirty::Now);
@@ -103,14 +103,14 @@ impl Running {
         }
     }
 
-    /// A session that has ended says so itself.
+    /// Sends a command. A session that has ended reports that itself.
     pub(super) async fn command(&mut self, command: Command) {
         if let Some(live) = &self.live {
             let _ = live.session.send(command).await;
         }
     }
 
-    /// What `/` completes.
+    /// Updates the completions of `/`.
     pub(super) fn offer_commands(&mut self) {
         let Some(live) = &self.live else { return };
         let own = |(name, description): &(&str, &str)| CommandInfo {

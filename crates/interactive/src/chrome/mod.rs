@@ -1,4 +1,4 @@
-//! What stands below the transcript and changes all the time: waiting messages, what runs, tasks, the state of things.
+//! The rows below the transcript that change often: queued messages, running work, tasks, status.
 
 mod queue;
 mod status;

@@ -1,4 +1,4 @@
-//! Messages that wait for the running work.
+//! Messages queued until the running work is done.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use omp_types::{Message, text_of};
 
-/// Rows for one kind of them.
+/// Caps the rows for each kind of message.
 const SHOWN: usize = 3;
 
-/// `key` brings them back into the editor.
+/// `key` moves them back into the editor.
 pub fn queue_rows(steering: &[Arc<Message>], follow_up: &[Arc<Message>], key: &str, space: &Space<'_>) -> Vec<Line> {
     let mut rows = Vec::new();
     for (name, messages) in [("next", steering), ("after", follow_up)] {

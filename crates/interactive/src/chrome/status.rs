@@ -1,4 +1,4 @@
-//! The state of things in one row.
+//! The status row.
 
 use std::path::PathBuf;
 
@@ -9,26 +9,26 @@ use omp_types::ThinkingLevel;
 
 #[derive(Clone, Debug, Default)]
 pub struct StatusBar {
-    /// `provider/id`; empty while there is no session.
+    /// `provider/id`; empty while no session is open.
     pub model: String,
-    /// `None` for a model that does not think.
+    /// `None` for a model without thinking.
     pub thinking: Option<ThinkingLevel>,
-    /// Tokens of the newest prompt, and of the model's window.
+    /// Tokens of the newest prompt, and of the model's context window.
     pub context: Option<(u64, u64)>,
     pub cost: f64,
     pub tokens: u64,
     pub branch: Option<String>,
     pub mode: ApprovalMode,
-    /// Plan mode is on.
+    /// Whether plan mode is on.
     pub plans: bool,
-    /// How commands are contained, and whether that is less than usual.
+    /// The sandbox mode of commands, and whether it is weaker than usual.
     pub contained: Option<(String, bool)>,
     pub folder: PathBuf,
     pub home: PathBuf,
     pub title: Option<String>,
 }
 
-/// The parts that matter most come first; what has no room is left out.
+/// The most important parts come first; parts that do not fit are left out.
 pub fn status_line(status: &StatusBar, space: &Space<'_>) -> Line {
     let mut line = Line::new();
     let mut width = 0;

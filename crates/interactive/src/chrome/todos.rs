@@ -1,14 +1,14 @@
-//! The task list, short: where the work is, and what comes next.
+//! The task list in short form: the current phase and the next tasks.
 
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use serde_json::Value;
 
-/// Open tasks that are shown below the phase.
+/// Caps the open tasks shown below the phase.
 const SHOWN: usize = 3;
 
-/// From the phases as the board gives them; nothing once everything is done.
+/// Draws the phases of the task list; nothing once everything is done.
 pub fn todo_rows(phases: &Value, all: bool, space: &Space<'_>) -> Vec<Line> {
     let phases: Vec<&Value> = phases.as_array().into_iter().flatten().collect();
     let tasks = |phase: &Value| -> Vec<(String, String)> {

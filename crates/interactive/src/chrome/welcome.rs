@@ -1,4 +1,4 @@
-//! The first rows: what this is, who answers, where it works, and how to go on.
+//! The welcome rows: version, model, folder, and first hints.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub struct Welcome {
     pub model: String,
     pub folder: PathBuf,
     pub home: PathBuf,
-    /// What was found and is not used.
+    /// A line about found items that are not used.
     pub unused: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Block for Welcome {
     }
 }
 
-/// `~` for the home folder.
+/// Shortens the home folder to `~`.
 pub fn short_path(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(inside) if inside.as_os_str().is_empty() => "~".to_owned(),

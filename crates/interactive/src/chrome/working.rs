@@ -1,4 +1,4 @@
-//! The one row that moves: that something runs, what, for how long, and how to stop it.
+//! The animated row: what runs, for how long, and how to stop it.
 
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
@@ -10,17 +10,17 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 #[derive(Clone, Debug)]
 pub struct Working {
     pub since: Instant,
-    /// What runs, when it is more than the model that writes.
+    /// What runs besides the model's answer.
     pub doing: Option<String>,
     pub retry: Option<Retry>,
-    /// Whether the conversation is being shortened.
+    /// Whether the conversation is being compacted.
     pub compacting: bool,
-    /// Whether a branch that is left is being summed up.
+    /// Whether an abandoned branch is being summarized.
     pub summing_up: bool,
     pub step: usize,
 }
 
-/// An answer that failed is asked for again; the transcript says why.
+/// A failed request is being retried; the transcript shows the reason.
 #[derive(Clone, Debug)]
 pub struct Retry {
     pub attempt: u32,

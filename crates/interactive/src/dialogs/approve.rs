@@ -1,4 +1,4 @@
-//! May this call run? Shows what it would do, and takes no answer that was meant for something else.
+//! Asks for approval of a call. Shows what it would do, and ignores keys that were meant for something else.
 
 mod editing;
 
@@ -27,17 +27,17 @@ const NO: usize = 1;
 const TELL: usize = 2;
 const ALLOW: usize = 3;
 const DENY: usize = 4;
-/// Rows below an option that its rule may take; a longer one stands with what the call does.
+/// Caps the rows of a rule below its option; a longer one is shown in the body.
 const RULE_ROWS: usize = 2;
-/// So that it stands below the words of its option.
+/// Aligns the rule with the text of its option.
 const RULE_INDENT: &str = "     ";
-/// Fewest rows of what the call does that are seen at a time.
+/// The minimum number of visible body rows.
 const LEAST_ROWS: usize = 3;
 
-/// A call that waits for the user.
+/// A call that waits for approval.
 #[derive(Clone, Debug)]
 pub struct PendingApproval {
-    /// Of the question.
+    /// The id of the question.
     pub id: u64,
     pub tool: String,
     pub arguments: Arc<Value>,
@@ -50,37 +50,37 @@ pub struct PendingApproval {
 pub struct ApproveDialog {
     approval: PendingApproval,
     pointer: ListWindow,
-    /// What to do instead, while it is typed.
+    /// The user's instruction instead of the call, while it is typed.
     instead: Option<Field>,
-    /// What "always" can mean: as it was offered, then as the user has written it.
+    /// The rules that "always" can add: as offered, then as edited by the user.
     offers: Vec<RuleOffer>,
-    /// Which of them it means.
+    /// The index of the selected rule.
     scope: usize,
     editing: Option<Editing>,
     quiet: Quiet,
     letters: Letters,
-    /// Something was typed that is no answer, and is in the editor.
+    /// Text that is not an answer was typed and moved to the editor.
     strayed: bool,
     fit: Fit,
     scroll: usize,
-    /// Rows of the body that are not seen below the last that is.
+    /// The number of body rows below the visible ones.
     below: usize,
     page: usize,
 }
 
-/// How much of the question the terminal shows.
+/// How much of the question fits on the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
-    /// What the call does, and a row for each answer.
+    /// The body, and a row for each answer.
     Whole,
-    /// What the call does, and its keys in one row. There is no "always": its rule is not seen.
+    /// The body, and the keys in one row. "Always" is not offered, because its rule is not visible.
     Small,
-    /// Not even what the call does: nobody can say yes to that.
+    /// Not even the body fits, so the call cannot be approved.
     Nothing,
 }
 
 impl ApproveDialog {
-    /// Enter alone runs only what nobody is warned of.
+    /// Enter without a choice approves only calls without a warning.
     pub(crate) fn new(approval: PendingApproval, quiet: Quiet) -> Self {
         let mut pointer = ListWindow::default();
         pointer.select(if approval.reason.is_some() { NO } else { YES });
@@ -110,7 +110,7 @@ impl ApproveDialog {
         self.offers.get(self.scope)
     }
 
-    /// What can be chosen, with its key.
+    /// Returns the options with their keys.
     fn options(&self) -> Vec<(String, &'static str)> {
         let fixed = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
         let mut options: Vec<_> = fixed.map(|(option, key)| (option.to_owned(), key)).into();
@@ -121,7 +121,7 @@ impl ApproveDialog {
         options
     }
 
-    /// The rule is written as it is shown.
+    /// Adds exactly the rule that is shown.
     fn always(&self, level: RuleLevel) -> DialogStep {
         match self.offer() {
             Some(offer) => self.answer(Answer::Always { level, rules: offer.rules.clone() }),
@@ -129,7 +129,7 @@ impl ApproveDialog {
         }
     }
 
-    /// Another reach of "always": this very command, or all that begins like it.
+    /// Changes the scope of "always": this exact command, or all commands with the same beginning.
     fn rescope(&mut self, back: bool) -> DialogStep {
         let count = self.offers.len();
         if count < 2 {
@@ -164,7 +164,7 @@ impl ApproveDialog {
         DialogStep::Redraw
     }
 
-    /// "Always" writes a setting, so its letter only points at it: enter takes it.
+    /// "Always" writes a setting, so its letter only selects it and Enter confirms.
     fn point(&mut self, option: usize) -> DialogStep {
         if option >= self.options().len() || self.fit != Fit::Whole {
             return DialogStep::Ignored;
@@ -173,7 +173,7 @@ impl ApproveDialog {
         DialogStep::Redraw
     }
 
-    /// An answer of one letter.
+    /// Handles an answer of one letter.
     fn hold(&mut self, option: usize) -> DialogStep {
         match self.letters.hold(option) {
             Some(option) => self.choose(option),
@@ -181,8 +181,7 @@ impl ApproveDialog {
         }
     }
 
-    /// Part of a text that is typed while the question is there: it goes to the editor. Enter at its end is not to run
-    /// anything.
+    /// Moves text typed during the question to the editor. Enter at its end must not approve the call.
     fn stray(&mut self, text: String) -> DialogStep {
         self.strayed = true;
         self.pointer.select(NO);
@@ -242,7 +241,7 @@ impl ApproveDialog {
     }
 
     fn scrolled(&mut self, key: Key) -> bool {
-        // There is nothing to point at there.
+        // There is no selection in the small layout.
         let arrows = if self.fit == Fit::Whole { Mods::SHIFT } else { Mods::NONE };
         let step = match (key.mods, key.code) {
             (Mods::NONE, KeyCode::PageDown) => self.page.min(self.below) as isize,
@@ -256,7 +255,7 @@ impl ApproveDialog {
         true
     }
 
-    /// All that there is to know of the call; only as much is seen at a time as leaves the question on the screen.
+    /// Draws everything about the call; only as many rows are visible as leave room for the question.
     fn draw_body(&mut self, sheet: &mut Sheet<'_>, rule: Option<&[Line]>) {
         let free = sheet.space.height.saturating_sub(self.least_rows(rule) - LEAST_ROWS);
         let page = free.min(sheet.room()).max(LEAST_ROWS);
@@ -275,15 +274,15 @@ impl ApproveDialog {
         indented(seen, "  ", Style::PLAIN).into_iter().for_each(|row| sheet.push(row));
     }
 
-    /// The fewest rows of a terminal that shows all answers below what the call does.
+    /// Returns the smallest terminal height that shows all answers below the body.
     fn least_rows(&self, rule: Option<&[Line]>) -> usize {
         const ABOVE_AND_BELOW: usize = 6;
         self.options().len() + rule.map_or(0, <[Line]>::len) + ABOVE_AND_BELOW + LEAST_ROWS
     }
 
-    /// What the call does first comes before the reason why it is asked about.
+    /// Shows what the call does before the reason for the question.
     fn draw_small(&mut self, mut sheet: Sheet<'_>) -> Vec<Line> {
-        /// The title, how much more there is, and the keys.
+        /// The title, the number of hidden rows, and the keys.
         const AROUND: usize = 3;
         let space = sheet.space;
         let typed = usize::from(self.instead.is_some());
@@ -335,8 +334,8 @@ impl ApproveDialog {
         rows
     }
 
-    /// A rule that does not fit in its row is shown whole below it: nobody agrees to half of one. `None` when it is too
-    /// long for that.
+    /// Shows a rule that does not fit in its row in full below it, so that nobody agrees to part of a rule. Returns `None`
+    /// if it is too long for that.
     fn rule_rows(&self, space: &Space<'_>) -> Option<Vec<Line>> {
         let options = self.options();
         let is_cut = options.get(ALLOW).is_some_and(|(option, _)| display_width::width(option) + 5 > space.width);

@@ -1,4 +1,4 @@
-//! A question of the model's: one of the options, several of them, or an answer in the user's own words.
+//! A question of the model: one option, several options, or a typed answer.
 
 use omp_agent::Choice;
 use omp_session::Answer;
@@ -18,7 +18,7 @@ pub struct AskDialog {
     id: u64,
     choice: Choice,
     pointer: ListWindow,
-    /// Of each option, where several may be chosen.
+    /// Whether each option is checked, if several may be chosen.
     ticked: Vec<bool>,
     own: Field,
     typing: bool,
@@ -31,12 +31,12 @@ impl AskDialog {
         let mut pointer = ListWindow::default();
         pointer.select(recommended.unwrap_or(0));
         let ticked = (0..choice.options.len()).map(|at| choice.multi && Some(at) == recommended).collect();
-        // Without options there is nothing but the own words.
+        // Without options the answer must be typed.
         let typing = choice.options.is_empty();
         Self { id, choice, pointer, ticked, own: Field::default(), typing, quiet: Quiet::default() }
     }
 
-    /// For a question that nobody can have read yet.
+    /// For a question that the user cannot have read yet.
     pub(crate) fn quiet(mut self, quiet: Quiet) -> Self {
         self.quiet = quiet;
         self
@@ -46,7 +46,7 @@ impl AskDialog {
         self.choice.options.len() + usize::from(!self.has_only_options())
     }
 
-    /// Without options there is nothing but the own words.
+    /// Without options the answer must be typed.
     fn has_only_options(&self) -> bool {
         self.choice.is_closed && !self.choice.options.is_empty()
     }
@@ -71,7 +71,7 @@ impl AskDialog {
         DialogStep::Redraw
     }
 
-    /// Enter takes what is pointed at, or all that is ticked.
+    /// Enter takes the selected option, or all checked options.
     fn take(&mut self) -> DialogStep {
         if self.on_other() && !self.typing {
             self.typing = true;
@@ -133,7 +133,7 @@ impl AskDialog {
     }
 }
 
-/// An option is read whole, however long it is.
+/// Shows the whole option, however long it is.
 fn label_rows(label: &str, facts: &str, selected: bool, space: &Space<'_>) -> Vec<Line> {
     let facts_width = if facts.is_empty() { 0 } else { facts.len() + 2 };
     if display_width::width(label) + facts_width + 2 <= space.width {
@@ -151,7 +151,7 @@ impl Dialog for AskDialog {
         let title = if self.choice.options.is_empty() { "Answer" } else { title };
         let mut sheet = Sheet::new(space, title, "");
         sheet.prose(&self.choice.question, space.theme.fg(Token::Text));
-        // Options with their descriptions may be long: those around the pointer are shown.
+        // Options with descriptions may be long, so only those around the selection are shown.
         let window = self.pointer.visible(self.rows(), sheet.room());
         for at in window.clone().filter(|at| *at < self.choice.options.len()) {
             self.option_rows(at, space).into_iter().for_each(|row| sheet.push(row));

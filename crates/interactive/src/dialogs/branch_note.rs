@@ -1,4 +1,4 @@
-//! Whether a branch that is left is summed up where the session goes on, and by which words.
+//! Asks whether to summarize the abandoned branch, and with which instructions.
 
 use omp_compaction::BranchNote;
 use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space};
@@ -18,7 +18,7 @@ const CHOICES: [(&str, &str); 3] = [
 pub struct BranchNoteDialog {
     to: Destination,
     pointer: ListWindow,
-    /// The instructions, while they are written.
+    /// The instructions while they are typed.
     how: Option<Field>,
 }
 

@@ -1,4 +1,4 @@
-//! What the user said before, to say it anew from there: the list behind a double escape.
+//! The list behind a double escape: earlier messages of the user to branch from.
 
 use omp_session::BranchPoint;
 use omp_tui::{Input, KeyCode, Line, Mods, Space};
@@ -15,7 +15,7 @@ pub struct BranchPointsDialog {
 }
 
 impl BranchPointsDialog {
-    /// Oldest first; the newest is pointed at.
+    /// Oldest first; the newest is selected.
     pub fn new(points: Vec<BranchPoint>) -> Self {
         let mut picker = Picker::new(points.iter().map(|point| point.text.clone()), Search::Words);
         picker.point_at(points.len().saturating_sub(1));

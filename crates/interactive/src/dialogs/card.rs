@@ -1,4 +1,4 @@
-//! What a call would do, as rows.
+//! Draws what a call would do.
 
 use omp_stdx::sanitize::visible;
 use omp_tui::diff::draw_diff;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::sheet::wrapped;
 
-/// All of it: who approves something must be able to see the whole.
+/// Draws the whole view, because the user must be able to see everything before approving it.
 pub(super) fn view_rows(view: &View, space: &Space<'_>) -> Vec<Line> {
     let theme = space.theme;
     let mut rows = wrapped(&visible(&view.title), space.width, theme.fg(Token::ToolTitle).bold());
@@ -49,7 +49,7 @@ fn block_rows(block: &Block, space: &Space<'_>) -> Vec<Line> {
     }
 }
 
-/// The arguments themselves, where the tool has no view of them: one below the other, texts as they are.
+/// Draws the arguments, one below the other, if the tool has no view of them.
 pub(super) fn argument_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
     let style = space.theme.fg(Token::ToolOutput);
     let Value::Object(fields) = arguments else { return wrapped(&arguments.to_string(), space.width, style) };

@@ -1,4 +1,4 @@
-//! What of an answer goes into the clipboard: all of it, or the code in it.
+//! Chooses which part of an answer to copy: all of it, or a code block.
 
 use omp_stdx::format::plural;
 use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
@@ -7,14 +7,14 @@ use super::sheet::{Sheet, start_of};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
-/// A piece of the conversation that can be copied.
+/// A part of the conversation that can be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copyable {
     pub label: String,
     pub text: String,
 }
 
-/// What `/copy` offers: `last` is the newest answer, `command` the newest command that ran.
+/// The choices of `/copy`: `last` is the newest answer, `command` the newest command that ran.
 pub fn copyables(last: Option<&str>, command: Option<&str>) -> Vec<Copyable> {
     let piece = |label: String, text: &str| Copyable { label, text: text.to_owned() };
     let mut pieces = Vec::new();
@@ -34,7 +34,7 @@ pub fn copyables(last: Option<&str>, command: Option<&str>) -> Vec<Copyable> {
     pieces
 }
 
-/// The fenced blocks of a Markdown text, with their languages. One that is still open ends with the text.
+/// Returns the fenced blocks of a Markdown text with their languages. An unclosed block ends with the text.
 pub fn code_blocks(markdown: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(&str, usize, String, String)> = None;

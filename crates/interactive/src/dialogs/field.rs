@@ -1,8 +1,8 @@
-//! One line of text that is typed inside of a dialog.
+//! A single-line text field in a dialog.
 
 use omp_tui::{Component as _, Input, InputLine, Line, Reaction, Space};
 
-/// Nothing that is typed into a dialog is longer.
+/// Caps the length of the text.
 const MAX_BYTES: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Field {
         self.line.set_text("");
     }
 
-    /// Whether it was something for a line of text.
+    /// Returns whether the field handled the input.
     pub fn input(&mut self, input: &Input) -> bool {
         let taken = self.line.input(input) == Reaction::Taken;
         if self.text().len() > MAX_BYTES {
@@ -39,7 +39,7 @@ impl Field {
         taken
     }
 
-    /// `prompt` stands before the text, `hint` in its place while there is none.
+    /// `prompt` is drawn before the text, `hint` while the field is empty.
     pub fn draw(&mut self, prompt: &'static str, hint: &str, space: &Space<'_>) -> Line {
         self.line.set_prompt(prompt);
         self.line.set_placeholder(hint);

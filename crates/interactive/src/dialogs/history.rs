@@ -1,4 +1,4 @@
-//! What was written in the editor before, found by a few letters.
+//! Fuzzy search in earlier prompts.
 
 use omp_tui::{Input, KeyCode, Line, Mods, Space};
 
@@ -7,7 +7,7 @@ use super::sheet::{Sheet, start_of};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
-/// More of a prompt is not searched.
+/// Caps the characters of a prompt that are searched.
 const SEARCHED: usize = 500;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct HistoryDialog {
 }
 
 impl HistoryDialog {
-    /// Newest first. What was written several times is listed once.
+    /// Newest first. Duplicates are listed once.
     pub fn new(prompts: Vec<String>) -> Self {
         let mut seen = std::collections::HashSet::new();
         let prompts: Vec<String> =
@@ -49,7 +49,7 @@ impl Dialog for HistoryDialog {
                 Some(at) => DialogStep::Close(Some(Action::SetText(self.prompts[at].clone()))),
                 None => DialogStep::Ignored,
             },
-            // The same key again goes to the next one, as in a shell.
+            // The same key again selects the next match, as in a shell.
             (Mods::CTRL, KeyCode::Char('r')) => self.input(&Input::Key(omp_tui::Key::plain(KeyCode::Down))),
             _ => super::picked(self.picker.input(input)),
         }
@@ -112,7 +112,7 @@ mod tests {
         type_text(&mut dialog, "many 9999");
         let took = effort.spent() / 9;
         assert!(draw(&mut dialog, 60).contains("❯ 9999 a prompt"));
-        // Unoptimized; a release build takes a small part of it.
+        // Measured in a debug build; a release build is much faster.
         assert!(took < Duration::from_millis(400), "{took:?} a key");
     }
 }

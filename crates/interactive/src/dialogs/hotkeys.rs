@@ -1,4 +1,4 @@
-//! Which keys there are, by where they count.
+//! Lists the key bindings by area.
 
 use omp_stdx::display_width;
 use omp_tui::text::clip;
@@ -14,23 +14,23 @@ use crate::keymap::HelpRow;
 pub struct HotkeysDialog {
     rows: Vec<HelpRow>,
     search: Field,
-    /// The row at the top.
+    /// The scroll position.
     top: ListWindow,
 }
 
 impl HotkeysDialog {
-    /// From [`crate::Keymap::help`].
+    /// Takes the rows of [`crate::Keymap::help`].
     pub fn new(rows: Vec<HelpRow>) -> Self {
         Self { rows, search: Field::default(), top: ListWindow::default() }
     }
 
-    /// Areas with their keys, as far as they hold what is searched.
+    /// Draws the areas with their keys, filtered by the search.
     pub fn lines(&self, space: &Space<'_>) -> Vec<Line> {
         let theme = space.theme;
         let query = Query::new(self.search.text());
         let found = self.rows.iter().filter(|row| query.is_in(&format!("{} {} {}", row.keys, row.about, row.name)));
         let widest = self.rows.iter().map(|row| display_width::width(&row.keys)).max().unwrap_or(0);
-        // The longest lists of keys are cut rather than what they do.
+        // Long lists of keys are cut in favor of their descriptions.
         let column = widest.min(22).min(space.width / 2);
         let mut lines = Vec::new();
         let mut area = None;
@@ -54,7 +54,7 @@ impl Dialog for HotkeysDialog {
         sheet.push(self.search.draw("> ", "type to search", space));
         let lines = self.lines(space);
         let room = sheet.room();
-        // The window begins at the pointer, and ends with the last row at the latest.
+        // The window begins at the scroll position and ends at the last row.
         self.top.visible(lines.len().saturating_sub(room) + 1, 1);
         let top = self.top.selected();
         let below = lines.len().saturating_sub(top + room);

@@ -1,19 +1,19 @@
-//! Tells a letter that answers from the letters of somebody who types a text, which come one after the other. An answer
-//! of one letter therefore counts only when no other follows at once.
+//! Distinguishes a one-letter answer from letters of typed text, which follow each other quickly. A one-letter answer counts
+//! only if no other letter follows at once.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Letters that are nearer to each other than this belong to a text.
+/// Letters closer together than this belong to a text.
 const APART: Duration = Duration::from_millis(300);
 
-/// The default takes every letter for itself, at once.
+/// The default accepts every letter at once.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     watches: bool,
     last: Option<(Instant, char)>,
-    /// What was typed in one go and is not in the editor yet.
+    /// Text that was typed in one go and is not in the editor yet.
     text: String,
     is_text: bool,
     held: Option<usize>,
@@ -21,13 +21,13 @@ pub(super) struct Letters {
     clock: Option<Instant>,
 }
 
-/// What a letter is.
+/// The meaning of a letter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     Alone,
-    /// The key is held down, or pressed again by somebody impatient.
+    /// The key is held down or pressed again.
     Again,
-    /// Part of a text, of which this is not in the editor yet.
+    /// Part of a text; holds the letters that are not in the editor yet.
     Text(String),
 }
 
@@ -56,7 +56,7 @@ impl Letters {
         }
     }
 
-    /// Keeps an answer until it is sure that no text begins with its letter. Returns it where nobody watches.
+    /// Holds an answer until it is certain that its letter does not begin a text. Returns it at once if the check is off.
     pub fn hold(&mut self, option: usize) -> Option<usize> {
         match self.watches {
             true => {
@@ -67,28 +67,28 @@ impl Letters {
         }
     }
 
-    /// When the answer that is kept counts.
+    /// Returns when the held answer counts.
     pub fn due(&self) -> Option<Instant> {
         self.held.and(self.last).map(|(at, _)| at + APART)
     }
 
-    /// The answer, when its time has come.
+    /// Takes the held answer once it is due.
     pub fn take_due(&mut self) -> Option<usize> {
         let now = self.now();
         self.due().filter(|due| now >= *due).and_then(|_| self.held.take())
     }
 
-    /// The answer that is kept, by a key that confirms it.
+    /// Takes the held answer when a key confirms it.
     pub fn confirm(&mut self) -> Option<usize> {
         self.held.take()
     }
 
-    /// Any other key has been pressed.
+    /// Discards the held answer when any other key is pressed.
     pub fn drop_held(&mut self) {
         self.held = None;
     }
 
-    /// Whether somebody is typing a text at this moment.
+    /// Whether the user is typing a text right now.
     pub fn is_text(&self) -> bool {
         let now = self.now();
         self.is_text && self.last.is_some_and(|(at, _)| now < at + APART)
@@ -102,7 +102,7 @@ impl Letters {
         Instant::now()
     }
 
-    /// From now on the time goes on only by this.
+    /// Advances the time of the test.
     #[cfg(test)]
     pub fn pass(&mut self, milliseconds: u64) {
         self.clock = Some(self.now() + Duration::from_millis(milliseconds));
@@ -113,7 +113,7 @@ impl Letters {
 mod tests {
     use super::*;
 
-    /// Letters, each after a pause in milliseconds.
+    /// Types letters, each after a pause in milliseconds.
     fn heard(letters: &[(u64, char)]) -> Vec<Heard> {
         let mut listener = Letters::watching();
         listener.pass(0);

@@ -1,4 +1,4 @@
-//! What stands in the place of the editor for a while: questions, selectors.
+//! Dialogs that temporarily replace the editor: questions and selectors.
 
 mod approve;
 mod ask;
@@ -53,24 +53,24 @@ pub use tree::{TreeDialog, TreeView};
 use crate::action::Action;
 use crate::keymap::KeyContext;
 
-/// Takes the place of the editor until it is done.
+/// Replaces the editor until it is closed.
 pub trait Dialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line>;
 
-    /// Keys are those of the defaults: see [`crate::Keymap::for_component`] for what the user has bound anew.
+    /// Receives default keys: see [`crate::Keymap::for_component`] for keys that the user has rebound.
     fn input(&mut self, input: &Input) -> DialogStep;
 
-    /// When it is to be asked again without a key.
+    /// Returns when to call [`Self::woken`].
     fn wakes(&self) -> Option<Instant> {
         None
     }
 
-    /// That time has come.
+    /// Called when that time has come.
     fn woken(&mut self) -> DialogStep {
         DialogStep::Ignored
     }
 
-    /// Where its keys count.
+    /// Returns the context of its key bindings.
     fn context(&self) -> KeyContext {
         KeyContext::List
     }
@@ -78,21 +78,21 @@ pub trait Dialog {
 
 #[derive(Debug)]
 pub enum DialogStep {
-    /// Nothing to see.
+    /// Nothing changed.
     Ignored,
     Redraw,
-    /// Done on the way, the dialog stays: a theme is tried, a session deleted.
+    /// Executes an action and keeps the dialog open, such as previewing a theme or deleting a session.
     Do(Action),
-    /// The editor comes back. `None` when nothing was chosen.
+    /// Closes the dialog. `None` if nothing was chosen.
     Close(Option<Action>),
 }
 
-/// Closes a list without choosing.
+/// Whether a key closes a list without a choice.
 fn is_cancel(key: Key) -> bool {
     key == Key::plain(KeyCode::Escape) || key == Key::ctrl('c')
 }
 
-/// What a list did with a key.
+/// Returns the step for a key that a list has handled or not.
 fn picked(taken: bool) -> DialogStep {
     if taken { DialogStep::Redraw } else { DialogStep::Ignored }
 }

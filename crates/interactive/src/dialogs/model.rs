@@ -1,4 +1,4 @@
-//! Which model answers, and for what: this session, or one of the roles that settings keep.
+//! Chooses the model for this session, or for one of the roles in the settings.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use super::sheet::{Sheet, one_line};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
-/// The roles a model can be kept for.
+/// The roles that a model can be stored for.
 pub const ROLES: [&str; 5] = ["default", "smol", "slow", "plan", "commit"];
 
-/// What there is to choose from, and what is chosen now.
+/// The available models, and the current choice.
 #[derive(Clone, Debug, Default)]
 pub struct ModelChoices {
     pub models: Vec<Arc<Model>>,
-    /// `provider/id` of the model that answers now.
+    /// `provider/id` of the current model.
     pub current: Option<String>,
     pub thinking: ThinkingLevel,
-    /// Roles with what settings have for them: `provider/id`, perhaps with `:level`.
+    /// Roles with their models from the settings: `provider/id`, optionally with `:level`.
     pub roles: Vec<(String, String)>,
-    /// For this session only, unless another role is picked.
+    /// Applies to this session only, unless another role is selected.
     pub temporary: bool,
 }
 
@@ -32,14 +32,14 @@ pub struct ModelChoices {
 pub struct ModelDialog {
     choices: ModelChoices,
     providers: Vec<String>,
-    /// One of the providers, all without one.
+    /// The index of a provider; `None` shows all.
     provider: Option<usize>,
-    /// The models of the provider, as positions in the choices.
+    /// Indices of the models of the provider.
     offered: Vec<usize>,
     picker: Picker,
-    /// Nothing for this session, otherwise one of the roles.
+    /// The index of a role; `None` means this session.
     role: Option<usize>,
-    /// Only when it was changed here.
+    /// Set if it was changed in this dialog.
     thinking: Option<ThinkingLevel>,
 }
 
@@ -58,7 +58,7 @@ impl ModelDialog {
         dialog
     }
 
-    /// The models of the provider, with the current one pointed at.
+    /// Lists the models of the provider and selects the current one.
     fn offer(&mut self) {
         let wanted = self.provider.map(|at| &self.providers[at]);
         let models = self.choices.models.iter().enumerate();
@@ -133,7 +133,7 @@ impl ModelDialog {
     }
 }
 
-/// What the model can be asked for.
+/// Returns the thinking levels that the model supports.
 pub(crate) fn levels_of(model: &Model) -> Vec<ThinkingLevel> {
     if !model.reasoning {
         return vec![ThinkingLevel::Off];
@@ -150,7 +150,7 @@ pub(crate) fn levels_of(model: &Model) -> Vec<ThinkingLevel> {
     ThinkingLevel::ALL.into_iter().filter(known).collect()
 }
 
-/// For a million tokens in and out.
+/// Formats the price per million tokens, input and output.
 fn price(model: &Model) -> String {
     let cost = model.cost;
     if cost.input == 0.0 && cost.output == 0.0 {

@@ -1,4 +1,4 @@
-//! An address that the user is to open in a browser, shown whole.
+//! Shows a whole address that the user should open in a browser.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ impl OpenUrlDialog {
         Self { id, url, reason, pointer: ListWindow::default(), quiet: Quiet::default() }
     }
 
-    /// For a question that nobody can have read yet.
+    /// For a question that the user cannot have read yet.
     pub(crate) fn quiet(mut self, quiet: Quiet) -> Self {
         self.quiet = quiet;
         self
     }
 
-    /// The question stays until the browser was started: without one the user opens the address elsewhere.
+    /// The question stays open until the browser has started; without one the user opens the address elsewhere.
     fn choose(&self, at: usize) -> DialogStep {
         let answer = |answer| DialogStep::Close(Some(Action::Answer { id: self.id, answer }));
         match at {

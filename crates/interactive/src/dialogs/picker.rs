@@ -1,4 +1,4 @@
-//! A list that shrinks to what is typed: the search field, the matches, the one that is pointed at.
+//! A filtered list: the search field, the matches, and the selection.
 
 use omp_tui::{Input, Line, ListWindow};
 
@@ -6,18 +6,18 @@ use super::field::Field;
 use super::query::Query;
 use super::sheet::Sheet;
 
-/// How a text must hold what was typed.
+/// How a text must match the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
-    /// Every word, to the letter; the order stays.
+    /// Contains every word exactly; the order of the list stays.
     Words,
-    /// Letters may be left out; the nearest come first.
+    /// Letters may be skipped; the best matches come first.
     Fuzzy,
 }
 
 #[derive(Debug)]
 pub(super) struct Picker {
-    /// What is searched, in lower case.
+    /// The searched texts, in lower case.
     texts: Vec<String>,
     search: Search,
     field: Field,
@@ -38,20 +38,20 @@ impl Picker {
         picker
     }
 
-    /// Other items, with the same search over them. The pointer stays where it is.
+    /// Replaces the items and keeps the search and the selected position.
     pub fn replace(&mut self, texts: impl IntoIterator<Item = String>) {
         self.texts = texts.into_iter().map(|text| text.to_lowercase()).collect();
         self.find();
     }
 
-    /// Points at an item, if it is among the matches.
+    /// Selects an item if it is among the matches.
     pub fn point_at(&mut self, item: usize) {
         if let Some(at) = self.matches.iter().position(|found| *found == item) {
             self.pointer.select(at);
         }
     }
 
-    /// The item that is pointed at.
+    /// Returns the selected item.
     pub fn pointed(&self) -> Option<usize> {
         self.matches.get(self.pointer.selected()).copied()
     }
@@ -68,7 +68,7 @@ impl Picker {
         self.field.text()
     }
 
-    /// Empties the search. `false` when it was empty.
+    /// Clears the search. Returns `false` if it was empty.
     pub fn clear(&mut self) -> bool {
         let had = !self.field.is_empty();
         self.field.clear();
@@ -76,7 +76,7 @@ impl Picker {
         had
     }
 
-    /// Moves or searches; `false` for what is neither.
+    /// Moves the selection or edits the search; returns `false` for other input.
     pub fn input(&mut self, input: &Input) -> bool {
         if let Input::Key(key) = input
             && self.pointer.key(key, self.matches.len())
@@ -107,7 +107,7 @@ impl Picker {
         self.pointer.select(self.pointer.selected().min(self.matches.len().saturating_sub(1)));
     }
 
-    /// The field and the rows around the pointer; `row` draws an item, told whether it is pointed at.
+    /// Draws the field and the rows around the selection; `row` draws an item and is told whether it is selected.
     pub fn draw(&mut self, sheet: &mut Sheet<'_>, hint: &str, mut row: impl FnMut(usize, bool) -> Line) {
         sheet.push(self.field.draw("> ", hint, sheet.space));
         if self.matches.is_empty() {

@@ -1,4 +1,4 @@
-//! What is to become of a plan.
+//! Asks what to do with a finished plan.
 
 use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 
@@ -6,7 +6,7 @@ use super::sheet::Sheet;
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
-/// What can be done, and the line that does it. Nothing happens by the first: a stray Enter carries nothing out.
+/// The choices, and the line that each submits. The first does nothing, so an accidental Enter does not execute the plan.
 const CHOICES: [(&str, &str, Option<&str>); 3] = [
     ("Go on planning", "say what is missing", None),
     ("Carry it out", "the project may be changed", Some("/plan go")),

@@ -1,12 +1,12 @@
-//! Words that are searched for: all of them must be there, in any order. Not `omp_tui::Fuzzy`, which also says where the
-//! letters are: that takes too long for ten thousand prompts at each key.
+//! A word search: all words must match, in any order. `omp_tui::Fuzzy` also reports the positions of the letters, which is
+//! too slow for ten thousand prompts on each key.
 
-/// Letters may be left out at the start of a text only: in a long one they can be found anywhere.
+/// Letters may be skipped only in the first characters of a text, because in a long text they match anywhere.
 const GAPS_WITHIN: usize = 120;
-/// Nobody types more to find something; every key would compare all of it with every text.
+/// Caps the length of a search, because every key compares all of it with every text.
 const MOST_LETTERS: usize = 200;
 
-/// A search as it was typed, ready to be compared with many texts.
+/// A parsed search, ready to be matched against many texts.
 #[derive(Debug, Default)]
 pub(super) struct Query {
     words: Vec<String>,
@@ -22,19 +22,19 @@ impl Query {
         self.words.is_empty()
     }
 
-    /// Whether every word stands in the text, which is in lower case.
+    /// Whether the lower-cased text contains every word.
     pub fn is_in(&self, lowered: &str) -> bool {
         self.words.iter().all(|word| lowered.contains(word.as_str()))
     }
 
-    /// How far the text is from what was typed, smaller is nearer; `None` when a word is not in it even with letters
-    /// left out.
+    /// Returns the distance of the text from the search, smaller is better; `None` if a word does not match even with
+    /// skipped letters.
     pub fn distance(&self, lowered: &str) -> Option<usize> {
         self.words.iter().try_fold(0, |sum, word| Some(sum + word_distance(word, lowered)?))
     }
 }
 
-/// A word as it stands is nearer than one with gaps, the start of a word nearer than its middle.
+/// An exact match is better than one with gaps, the start of a word better than its middle.
 fn word_distance(word: &str, text: &str) -> Option<usize> {
     if let Some(at) = text.find(word) {
         let starts = !text[..at].ends_with(char::is_alphanumeric);

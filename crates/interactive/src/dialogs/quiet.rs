@@ -1,4 +1,4 @@
-//! Keys that were meant for something else: a question takes none for its answer that was pressed before it could be read.
+//! Ignores keys that were meant for something else: a key pressed before a question could be read is not an answer to it.
 
 use std::time::{Duration, Instant};
 
@@ -8,35 +8,35 @@ use super::DialogStep;
 use super::letters::Letters;
 use crate::action::Action;
 
-/// The keys must have been quiet for so long, with the question to be seen, before one counts as an answer.
+/// How long no key may have been pressed, with the question visible, before a key counts as an answer.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// The default takes every key.
+/// The default accepts every key.
 #[derive(Debug, Default)]
 pub(crate) struct Quiet {
     /// The question was not drawn yet.
     unseen: bool,
-    /// Somebody was typing when it came: what they type meanwhile belongs to their text.
+    /// The user was typing when the question appeared: keys typed meanwhile belong to their text.
     typing: bool,
-    /// No key is an answer before this.
+    /// Keys before this time are not answers.
     from: Option<Instant>,
 }
 
 impl Quiet {
-    /// For a question that comes now. `typing`: whether somebody is writing in the editor at the moment.
+    /// For a question that appears now. `typing`: whether the user is typing in the editor.
     pub fn after(typing: bool) -> Self {
         Self { unseen: true, typing, from: None }
     }
 
-    /// The question is being drawn. However long a busy machine took for that, the time begins only now.
+    /// Called when the question is drawn. The time starts here, however long drawing took.
     pub fn seen(&mut self) {
         if std::mem::take(&mut self.unseen) {
             self.from = Some(Instant::now() + QUIET);
         }
     }
 
-    /// What to do with a key of somebody who cannot have read the question yet: it goes where it was meant to, or
-    /// nowhere. Escape is always an answer, as it does nothing.
+    /// Handles a key that was pressed before the question could be read: it goes to the editor or is ignored. Escape is
+    /// always accepted, because it changes nothing.
     pub fn astray(&mut self, input: &Input) -> Option<DialogStep> {
         if !self.unseen {
             let now = Instant::now();
@@ -56,7 +56,7 @@ impl Quiet {
         text.filter(|_| self.typing).map_or(DialogStep::Ignored, |text| DialogStep::Do(Action::Insert(text)))
     }
 
-    /// For the same question: whether its letters are told from those of a text.
+    /// For the same question: whether one-letter answers must be distinguished from typed text.
     pub(super) fn letters(&self) -> Letters {
         if self.unseen { Letters::watching() } else { Letters::default() }
     }

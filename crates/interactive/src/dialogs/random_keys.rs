@@ -1,4 +1,4 @@
-//! No key makes a dialog fall over, at whatever width.
+//! Random keys never make a dialog panic, at any width.
 
 use omp_tui::{Input, Key, KeyCode, Mods, Space, Theme};
 
@@ -34,7 +34,7 @@ fn dialogs() -> Vec<Box<dyn Dialog>> {
     ]
 }
 
-/// The same numbers every time.
+/// A deterministic random generator.
 struct Dice(u64);
 
 impl Dice {

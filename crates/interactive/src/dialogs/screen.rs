@@ -1,10 +1,10 @@
-//! Dialogs as a test sees them: keys in, rows out.
+//! Test helpers for dialogs: keys in, rows out.
 
 use omp_tui::{Input, Key, KeyCode, Mods, Space, Theme};
 
 use super::{Dialog, DialogStep};
 
-/// Keys by their names, separated by spaces; one character types itself.
+/// Parses key names separated by spaces; a single character types itself.
 pub(super) fn typed(keys: &str) -> Vec<Input> {
     keys.split(' ').filter(|name| !name.is_empty()).map(|name| Input::Key(key(name))).collect()
 }
@@ -43,13 +43,13 @@ fn key(name: &str) -> Key {
     Key::new(code, mods)
 }
 
-/// Presses the keys; the step of the last of them.
+/// Presses the keys and returns the step of the last one.
 pub(super) fn press(dialog: &mut dyn Dialog, keys: &str) -> DialogStep {
     draw(dialog, 60);
     typed(keys).iter().map(|input| dialog.input(input)).last().unwrap()
 }
 
-/// The last step in the words of its action.
+/// Returns the last step, formatted as its action.
 pub(crate) fn says(dialog: &mut dyn Dialog, keys: &str) -> String {
     format!("{:?}", press(dialog, keys))
 }
@@ -72,7 +72,7 @@ pub(super) fn draw(dialog: &mut dyn Dialog, width: usize) -> String {
     rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
 }
 
-/// As it looks at its usual width and where there is little.
+/// Draws the dialog at its usual width and at a narrow one.
 pub(crate) fn both(dialog: &mut dyn Dialog) -> String {
     format!("{}{}\n{}", draw(dialog, 60), "-".repeat(30), draw(dialog, 30))
 }

@@ -1,4 +1,4 @@
-//! Earlier sessions: to go on with, to rename, to delete.
+//! Lists earlier sessions to resume, rename or delete.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -14,18 +14,18 @@ use super::{Dialog, DialogStep};
 use crate::action::Action;
 use crate::keymap::KeyContext;
 
-/// More of a first message is not searched.
+/// Caps the characters of a first message that are searched.
 const SEARCHED: usize = 300;
-/// Characters of a folder that are shown.
+/// Caps the characters shown of a folder.
 const LONGEST_FOLDER: usize = 20;
 
-/// The sessions there are, and what is known of where the user stands.
+/// The stored sessions, the current folder and the open session.
 #[derive(Clone, Debug)]
 pub struct Sessions {
-    /// Of all folders, newest first.
+    /// Sessions of all folders, newest first.
     pub listings: Vec<SessionListing>,
     pub cwd: PathBuf,
-    /// The file of the session that is open.
+    /// The file of the open session.
     pub open: Option<PathBuf>,
     pub now: SystemTime,
 }
@@ -34,7 +34,7 @@ pub struct Sessions {
 pub struct SessionsDialog {
     sessions: Sessions,
     picker: Picker,
-    /// What is listed, as positions in the sessions.
+    /// Indices of the listed sessions.
     listed: Vec<usize>,
     everywhere: bool,
     by_title: bool,
@@ -46,14 +46,14 @@ pub struct SessionsDialog {
 enum Doing {
     Choosing,
     Renaming(Box<Field>),
-    /// Deleting, which is asked about once more.
+    /// Waiting for confirmation to delete.
     Deleting,
-    /// Something that cannot be done, until the next key.
+    /// The reason why something cannot be done, shown until the next key.
     Refused(&'static str),
 }
 
 impl SessionsDialog {
-    /// Lists those of the folder; all where it has none.
+    /// Lists the sessions of the folder, or all if it has none.
     pub fn new(sessions: Sessions) -> Self {
         let everywhere = !sessions.listings.iter().any(|listing| listing.cwd == sessions.cwd);
         let picker = Picker::new([], Search::Words);
@@ -144,7 +144,7 @@ impl SessionsDialog {
         Sheet::item(space, selected, &name, &facts)
     }
 
-    /// What the session began with, when its title says something else.
+    /// Shows the first message of a session that has a title.
     fn about(&self, sheet: &mut Sheet<'_>) {
         let Some(listing) = self.pointed().map(|at| &self.sessions.listings[at]) else { return };
         let first = listing.title.as_ref().and(listing.first_message.as_deref()).map(start_of).unwrap_or_default();
@@ -164,7 +164,7 @@ fn searched(listing: &SessionListing) -> String {
     format!("{} {first} {}", listing.title.as_deref().unwrap_or_default(), listing.cwd.display())
 }
 
-/// The end of a path says most.
+/// Keeps the end of a path, which is the most useful part.
 fn short_folder(folder: &Path) -> String {
     let text = one_line(&folder.display().to_string());
     let chars = text.chars().count();

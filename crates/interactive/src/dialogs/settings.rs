@@ -1,4 +1,4 @@
-//! The user's settings: what they are, where they come from, and another value for them.
+//! Lists the user's settings with their values and sources, and changes them.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ use super::sheet::{Sheet, one_line};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
-/// The value of a key as it stands in a file or was given on the command line.
+/// The value of a key in a file or on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredSetting {
     pub value: Value,
-    /// `user`, or what is stronger than the user's file.
+    /// `user`, or the layer that overrides the user's file.
     pub from: &'static str,
 }
 
-/// Where a change is saved to.
+/// The layer that changes are saved to.
 const USER: &str = "user";
 
 #[derive(Debug)]
@@ -30,17 +30,17 @@ pub struct SettingsDialog {
     stored: HashMap<&'static str, StoredSetting>,
     tabs: Vec<&'static str>,
     tab: usize,
-    /// What is listed, as positions in the table.
+    /// Indices of the listed settings.
     listed: Vec<usize>,
     picker: Picker,
     /// A value that is being typed.
     typing: Option<Field>,
-    /// What was wrong with it, or what else the user should know.
+    /// An error in the value, or another note.
     note: Option<String>,
 }
 
 impl SettingsDialog {
-    /// Those of `settings` that have a group; `stored` is asked for the value of each key.
+    /// Lists the `settings` that have a group; `stored` returns the value of each key.
     pub fn new(settings: &[Setting], stored: impl Fn(&str) -> Option<StoredSetting>) -> Self {
         let settings: Vec<Setting> = settings.iter().filter(|setting| !setting.tab.is_empty()).copied().collect();
         let stored = settings.iter().filter_map(|setting| Some((setting.key, stored(setting.key)?))).collect();
@@ -56,7 +56,7 @@ impl SettingsDialog {
         dialog
     }
 
-    /// A search goes over all groups.
+    /// A search covers all groups.
     fn list(&mut self) {
         let searching = !self.picker.typed().is_empty();
         let tab = self.tabs.get(self.tab).copied().unwrap_or_default();
@@ -84,7 +84,7 @@ impl SettingsDialog {
         DialogStep::Do(Action::SetSetting { key: setting.key.to_owned(), value })
     }
 
-    /// Another of the values there are, where they can be counted.
+    /// Selects the next value of a setting with a fixed set of values.
     fn turn(&mut self, forward: bool) -> DialogStep {
         let Some(setting) = self.pointed() else { return DialogStep::Ignored };
         let now = self.value(&setting);
@@ -147,7 +147,7 @@ impl SettingsDialog {
         Sheet::item(space, selected, setting.key, if fits { &origin } else { &value })
     }
 
-    /// The groups in a row, or only the one that is open where there is little room.
+    /// Draws all groups in a row, or only the open one if there is little room.
     fn tab_row(&self, space: &Space<'_>) -> Line {
         let theme = space.theme;
         let mut row = Line::new();
@@ -167,7 +167,7 @@ impl SettingsDialog {
     }
 }
 
-/// As it is typed: lists with commas between.
+/// Formats a value as it is typed: lists with commas.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -177,7 +177,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What was typed as a value; nothing typed takes the setting away.
+/// Parses a typed value; an empty one resets the setting.
 fn read(setting: &Setting, text: &str) -> Result<Value, String> {
     let text = text.trim();
     match setting.kind {

@@ -1,4 +1,4 @@
-//! How every dialog looks: a title, rows, and a line that says which keys there are.
+//! The layout of every dialog: a title, rows, and a line with keys.
 
 use omp_stdx::{display_width, sanitize};
 use omp_tui::text::{clip, wrap_text};
@@ -10,7 +10,7 @@ pub(super) struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    /// `note` stands behind the title: a count, a filter.
+    /// `note` is drawn after the title: a count, a filter.
     pub fn new(space: &'a Space<'a>, title: &str, note: &str) -> Self {
         let mut head = Line::styled(one_line(title), space.theme.fg(Token::Accent).bold());
         if !note.is_empty() {
@@ -23,7 +23,7 @@ impl<'a> Sheet<'a> {
         self.rows.push(line);
     }
 
-    /// Prose, on as many rows as it needs.
+    /// Adds wrapped text.
     pub fn prose(&mut self, text: &str, style: Style) {
         self.rows.extend(wrapped(text, self.space.width, style));
     }
@@ -32,17 +32,17 @@ impl<'a> Sheet<'a> {
         self.prose(text, self.space.theme.fg(Token::Muted));
     }
 
-    /// The cursor is in a row that follows.
+    /// Removes the cursor; a later row has it.
     pub fn unfocus(&mut self) {
         self.rows.iter_mut().for_each(|row| row.cursor = None);
     }
 
-    /// Rows of a list that scrolls.
+    /// Returns the rows left for a scrolling list.
     pub fn room(&self) -> usize {
         (self.space.height / 2).max(5)
     }
 
-    /// An item of a list: what it is at the left, facts at the right as long as there is room for both.
+    /// Draws an item of a list: its name on the left, facts on the right if both fit.
     pub fn item(space: &Space<'_>, selected: bool, what: &str, facts: &str) -> Line {
         let theme = space.theme;
         let style = if selected { theme.fg(Token::Accent) } else { theme.fg(Token::Text) };
@@ -61,13 +61,13 @@ impl<'a> Sheet<'a> {
         line
     }
 
-    /// Keys and what they do, the important ones first: the row holds as many as fit.
+    /// Adds one row of keys with descriptions, the important ones first; those that do not fit are left out.
     pub fn finish(mut self, keys: &[(&str, &str)]) -> Vec<Line> {
         self.keys(keys);
         self.rows
     }
 
-    /// The same, on as many rows as they need.
+    /// Adds all keys with descriptions on as many rows as needed.
     pub fn finish_with_all(mut self, keys: &[(&str, &str)]) -> Vec<Line> {
         let mut left = keys;
         while !left.is_empty() {
@@ -77,7 +77,7 @@ impl<'a> Sheet<'a> {
         self.rows
     }
 
-    /// A row of keys. Returns how many it holds.
+    /// Adds a row of keys. Returns how many fit.
     fn keys(&mut self, keys: &[(&str, &str)]) -> usize {
         let theme = self.space.theme;
         let (mut line, mut held) = (Line::new(), 0);
@@ -97,23 +97,23 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// What stands before an item.
+/// The marker before an item.
 pub(super) const fn mark(selected: bool) -> &'static str {
     if selected { "❯ " } else { "  " }
 }
 
-/// Untrusted text as part of a row: nothing that moves the cursor, nothing that hides.
+/// Cleans untrusted text for use in a row: nothing moves the cursor, nothing is invisible.
 pub(super) fn one_line(text: &str) -> String {
     sanitize::reveal_invisible(&sanitize::strip_control(text)).replace(['\n', '\t'], " ")
 }
 
-/// The same for text that may be long: only as much is looked at as can be seen.
+/// Like [`one_line`] for long text: processes only as much as can be visible.
 pub(super) fn start_of(text: &str) -> String {
     const SEEN: usize = 1000;
     one_line(text[..text.floor_char_boundary(SEEN)].trim_start())
 }
 
-/// Words on as many rows as they need, none for no text.
+/// Wraps text; returns no rows for empty text.
 pub(super) fn wrapped(text: &str, width: usize, style: Style) -> Vec<Line> {
     match text {
         "" => Vec::new(),
@@ -121,7 +121,7 @@ pub(super) fn wrapped(text: &str, width: usize, style: Style) -> Vec<Line> {
     }
 }
 
-/// Text before each row: `first` before the first of them, spaces before the others.
+/// Prefixes the first row with `first` and indents the others as far.
 pub(super) fn indented(mut rows: Vec<Line>, first: &'static str, style: Style) -> Vec<Line> {
     let blank = " ".repeat(display_width::width(first));
     for (at, row) in rows.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The summary that stands for what was taken out of the conversation, to be corrected.
+//! Edits the compaction summary that replaces removed messages.
 
 use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space};
 
@@ -9,12 +9,12 @@ use crate::keymap::KeyContext;
 
 pub struct SummaryDialog {
     editor: Editor,
-    /// As the model is told it now.
+    /// The summary that the model has now.
     before: String,
 }
 
 impl SummaryDialog {
-    /// `before` stays what it is; `text` is what is written instead.
+    /// `before` is the current summary; `text` is the replacement being edited.
     pub fn new(before: String, text: &str) -> Self {
         let mut editor = Editor::default();
         editor.set_text(text);

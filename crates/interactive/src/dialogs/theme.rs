@@ -1,4 +1,4 @@
-//! Which colours: each theme is put on while it is pointed at.
+//! Chooses a theme, with a live preview of the selected one.
 
 use omp_tui::{Input, KeyCode, Line, Mods, Space};
 
@@ -10,9 +10,9 @@ use crate::action::Action;
 #[derive(Debug)]
 pub struct ThemeDialog {
     names: Vec<String>,
-    /// The one that was on before.
+    /// The theme before the dialog opened.
     before: String,
-    /// The one that is on now.
+    /// The theme that is previewed.
     shown: String,
     picker: Picker,
 }
@@ -36,7 +36,7 @@ impl ThemeDialog {
         }
     }
 
-    /// As it was before.
+    /// Restores the previous theme.
     fn cancel(&self) -> DialogStep {
         let changed = self.shown != self.before;
         DialogStep::Close(changed.then(|| Action::SetTheme { name: self.before.clone(), keep: false }))

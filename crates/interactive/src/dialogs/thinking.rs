@@ -1,4 +1,4 @@
-//! How hard the model should think.
+//! Chooses the thinking level.
 
 use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
 use omp_types::{Model, ThinkingLevel};

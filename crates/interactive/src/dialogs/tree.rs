@@ -1,4 +1,4 @@
-//! The tree of the session: every place to go back to, on whatever branch.
+//! The tree of the session: every entry on any branch that the session can return to.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use super::{Dialog, DialogStep};
 use crate::action::{Action, Chooser, Destination};
 use crate::keymap::KeyContext;
 
-/// Indents beyond this would leave no room for words.
+/// Caps the indentation, so that room for text is left.
 const DEEPEST: usize = 8;
 
-/// What the tree is shown from.
+/// The data that the tree shows.
 #[derive(Clone, Debug, Default)]
 pub struct TreeView {
-    /// The nodes under each of [`TreeDialog::FILTERS`], in that order.
+    /// The nodes for each of [`TreeDialog::FILTERS`], in that order.
     pub trees: Vec<Vec<TreeNode>>,
-    /// What the user said, whole: nodes have only the beginning of it.
+    /// The user's messages in full; nodes contain only their beginning.
     pub points: Vec<BranchPoint>,
-    /// Where the session is.
+    /// The current entry of the session.
     pub leaf: Option<EntryId>,
 }
 
@@ -32,12 +32,12 @@ pub struct TreeDialog {
     filter: usize,
     search: Field,
     folded: Vec<EntryId>,
-    /// Nodes that are shown, as positions in the filtered tree.
+    /// Indices of the visible nodes in the filtered tree.
     shown: Vec<usize>,
-    /// Children that each node of the filtered tree has.
+    /// The number of children of each node of the filtered tree.
     children: Vec<usize>,
     pointer: ListWindow,
-    /// A label that is being written.
+    /// A label that is being typed.
     labelling: Option<Field>,
 }
 
@@ -45,7 +45,7 @@ impl TreeDialog {
     pub const FILTERS: [TreeFilter; 5] =
         [TreeFilter::Default, TreeFilter::NoTools, TreeFilter::UserOnly, TreeFilter::LabeledOnly, TreeFilter::All];
     pub const FILTER_NAMES: [&'static str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
-    /// With alt.
+    /// Pressed with alt.
     const FILTER_KEYS: [char; 5] = ['d', 't', 'u', 'l', 'a'];
 
     pub fn new(mut view: TreeView) -> Self {
@@ -65,7 +65,7 @@ impl TreeDialog {
         dialog
     }
 
-    /// With another filter from the start; a name that is none changes nothing.
+    /// Selects an initial filter; an unknown name is ignored.
     pub fn filtered(mut self, name: &str) -> Self {
         if let Some(filter) = Self::FILTER_NAMES.iter().position(|known| *known == name) {
             self.filter = filter;
@@ -79,7 +79,7 @@ impl TreeDialog {
         &self.view.trees[self.filter]
     }
 
-    /// Works out anew what is shown.
+    /// Recomputes the visible nodes.
     fn show(&mut self) {
         let query = Query::new(self.search.text());
         let nodes = &self.view.trees[self.filter];
@@ -91,7 +91,7 @@ impl TreeDialog {
                 children[above] += 1;
                 hidden[at] = hidden[above] || (!self.folded.is_empty() && self.folded.contains(&nodes[above].id));
             }
-            // A search looks into what is folded too.
+            // A search includes folded nodes.
             if query.is_empty() && !hidden[at] || !query.is_empty() && query.is_in(&searched(node)) {
                 shown.push(at);
             }
@@ -100,7 +100,7 @@ impl TreeDialog {
         self.pointer.select(self.pointer.selected().min(self.shown.len().saturating_sub(1)));
     }
 
-    /// Where the session is, or what is shown nearest above it.
+    /// Selects the current entry, or its nearest visible ancestor.
     fn point_at_the_end(&mut self) {
         let last = self.shown.iter().rposition(|at| self.nodes()[*at].active);
         self.pointer.select(last.unwrap_or(self.shown.len().saturating_sub(1)));
@@ -135,7 +135,7 @@ impl TreeDialog {
         goes(node.parent.clone(), Some(text))
     }
 
-    /// A node may be folded where a branch begins or ends.
+    /// A node can be folded where a branch begins or ends.
     fn can_fold(&self, at: usize) -> bool {
         let begins_branch = self.nodes()[at].above.is_none_or(|above| self.children[above] > 1);
         self.children[at] > 1 || (self.children[at] == 1 && begins_branch)
@@ -188,7 +188,7 @@ impl TreeDialog {
         DialogStep::Do(Action::Label { entry, label })
     }
 
-    /// The label is seen in every tree, and with it the node among the labelled ones.
+    /// Updates the label in every tree, and the list of labelled nodes.
     fn relabel(&mut self, entry: &EntryId, label: Option<&String>) {
         let same = |tree: &mut Vec<TreeNode>| {
             tree.iter_mut().find(|node| node.id == *entry).map(|node| {
@@ -231,7 +231,7 @@ fn goes(entry: Option<EntryId>, text: Option<String>) -> DialogStep {
     DialogStep::Close(Some(Action::GoTo(Destination { entry, text, chosen_in: Chooser::Tree })))
 }
 
-/// Without one node; what stood below it stands on its own.
+/// Removes a node; its children become roots.
 fn without(nodes: Vec<TreeNode>, gone: &EntryId) -> Vec<TreeNode> {
     let mut places = HashMap::new();
     let mut kept: Vec<TreeNode> = Vec::with_capacity(nodes.len());

@@ -1,7 +1,7 @@
-//! The user's keys: `keybindings.yml`, `.yaml` or `.json` in the agent folder.
+//! The user's key bindings: `keybindings.yml`, `.yaml` or `.json` in the agent folder.
 //!
-//! Each entry is the name of an action with a key, a list of keys, or nothing, which takes its keys away. Whatever is
-//! wrong is told and the rest counts; a file that cannot be read at all leaves the defaults.
+//! Each entry is the name of an action with a key, a list of keys, or nothing, which unbinds it. Invalid entries are
+//! reported and the others apply; if the file cannot be read at all, the defaults apply.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -14,18 +14,18 @@ use serde_json::Value;
 use super::table::{self, RESERVED, ROWS};
 use super::{Keymap, row_named};
 
-/// The first of these that is there counts.
+/// The first existing file is used.
 const FILES: [&str; 3] = ["keybindings.yml", "keybindings.yaml", "keybindings.json"];
 const LARGEST_FILE: u64 = 64 * 1024;
 const MOST_KEYS: usize = 16;
 const MOST_PROBLEMS: usize = 20;
 
-/// What a file binds: a row of the table and its keys.
+/// The bindings of a file: a row of the table and its keys.
 type Bindings = Vec<(usize, Vec<Key>)>;
 
 impl Keymap {
-    /// The keys of the folders' files, where a later folder wins: that of a profile comes after the one it builds on.
-    /// With them what is not right.
+    /// Loads the files of the folders, with warnings. Later folders override earlier ones: that of a profile comes after its
+    /// base.
     pub fn load(folders: &[&Path]) -> (Self, Vec<String>) {
         let mut bindings = Bindings::new();
         let mut problems = Vec::new();
@@ -42,7 +42,7 @@ impl Keymap {
         (keymap, capped(problems))
     }
 
-    /// The same for the text of one file, YAML or JSON with comments.
+    /// Parses the text of one file, YAML or JSON with comments.
     pub fn parse(text: &str) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let bindings = read_bindings(text, &mut problems).unwrap_or_else(|why| {
@@ -64,7 +64,7 @@ impl Keymap {
         keymap
     }
 
-    /// What the user binds wins over what is so by default; two wishes for one key are told.
+    /// The user's bindings override the defaults; two bindings of one key are reported.
     fn make_room(&mut self, row: usize, key: Key, bindings: &Bindings, problems: &mut Vec<String>) {
         for other in (0..ROWS.len()).filter(|other| *other != row && ROWS[row].area.meets(ROWS[*other].area)) {
             let share_by_default = [row, other].iter().all(|row| self.defaults[*row].contains(&key));
@@ -102,7 +102,7 @@ fn merge(bindings: &mut Bindings, more: Bindings) {
     }
 }
 
-/// Nothing when the file is not there.
+/// Returns `None` if the file does not exist.
 fn read(path: &Path) -> Option<Result<String, String>> {
     let mut text = String::new();
     let file = match plain_file::open(path) {
@@ -152,7 +152,7 @@ fn keys_of(name: &str, value: &Value, problems: &mut Vec<String>) -> Vec<Key> {
     }
     let mut keys: Vec<Key> = Vec::new();
     for value in names.into_iter().take(MOST_KEYS) {
-        // A digit alone is a number to YAML.
+        // YAML parses a single digit as a number.
         let key = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match Key::parse(&key) {
             Ok(key) if keys.contains(&key) => {}
@@ -183,7 +183,7 @@ fn value_of(text: &str) -> Result<Value, String> {
     })
 }
 
-/// JSON without `//` and `/* */`, and without a comma before the end.
+/// Removes `//` and `/* */` comments and trailing commas from JSON.
 fn without_comments(json: &str) -> String {
     let mut plain = String::with_capacity(json.len());
     let mut rest = json;
@@ -205,7 +205,7 @@ fn without_comments(json: &str) -> String {
     plain
 }
 
-/// Bytes of the string literal at the start, quotes included.
+/// Returns the length in bytes of the string literal at the start, including quotes.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

@@ -1,7 +1,7 @@
-//! Which key means what: the defaults, and what the user's file says otherwise.
+//! Maps keys to actions: the defaults, overridden by the user's file.
 //!
-//! A key may mean different things in the editor, in the list of sessions and in a tree, so a question about a key says
-//! where it was pressed. Editors and lists know the default keys only: what was bound anew is translated for them.
+//! A key may have different meanings in the editor, in the list of sessions and in a tree, so every lookup includes the
+//! context. Editors and lists know only the default keys: rebound keys are translated for them.
 
 mod file;
 mod table;
@@ -12,7 +12,7 @@ pub use table::Area;
 use self::table::ROWS;
 use crate::action::Action;
 
-/// Where a key was pressed.
+/// The context in which a key was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyContext {
     Editor,
@@ -22,7 +22,7 @@ pub enum KeyContext {
 }
 
 impl KeyContext {
-    /// What counts there, the nearest first.
+    /// Returns the areas that apply in this context, the most specific first.
     fn areas(self) -> &'static [Area] {
         match self {
             KeyContext::Editor => &[Area::App, Area::Edit],
@@ -46,7 +46,7 @@ pub struct HelpRow {
 pub struct Keymap {
     /// The keys of each row of the table.
     keys: Vec<Vec<Key>>,
-    /// Those that it has without a file.
+    /// The default keys of each row.
     defaults: Vec<Vec<Key>>,
 }
 
@@ -63,23 +63,23 @@ impl Keymap {
         Self { keys: defaults.clone(), defaults }
     }
 
-    /// What the application is to do when a key is pressed in the editor.
+    /// Returns the application's action for a key in the editor.
     pub fn action(&self, key: &Key) -> Option<Action> {
         let name = self.name_in(&[Area::App], key)?;
         table::action(name)
     }
 
-    /// The name of what a key means.
+    /// Returns the name of the action of a key.
     pub fn name_of(&self, context: KeyContext, key: &Key) -> Option<&'static str> {
         self.name_in(context.areas(), key)
     }
 
-    /// Whether this key is bound to this action, wherever it was pressed.
+    /// Whether this key is bound to this action, in any context.
     pub fn is(&self, name: &str, key: &Key) -> bool {
         row_named(name).is_some_and(|row| self.keys[row].contains(&key.canonical()))
     }
 
-    /// The first is the one to tell.
+    /// The first key is the one to show.
     pub fn keys_of(&self, name: &str) -> Vec<Key> {
         row_named(name).map(|row| self.keys[row].clone()).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ impl Keymap {
         self.keys_of(name).first().map(shown).unwrap_or_default()
     }
 
-    /// All that is bound, in the order of the table.
+    /// Returns all bindings in the order of the table.
     pub fn help(&self) -> Vec<HelpRow> {
         let bound = ROWS.iter().zip(&self.keys).filter(|(_, keys)| !keys.is_empty());
         let row = |(row, keys): (&table::Row, &Vec<Key>)| HelpRow {
@@ -101,8 +101,8 @@ impl Keymap {
         bound.map(row).collect()
     }
 
-    /// The key that an editor or a list understands, as they know only the defaults. Nothing when the user has taken
-    /// the key away from what it meant there.
+    /// Translates a key to the default key that an editor or a list expects. Returns `None` if the user has unbound the key
+    /// there.
     pub fn for_component(&self, context: KeyContext, key: Key) -> Option<Key> {
         let here = || (0..ROWS.len()).filter(|row| context.areas().contains(&ROWS[*row].area));
         let pressed = key.canonical();
@@ -131,7 +131,7 @@ fn row_named(name: &str) -> Option<usize> {
     ROWS.iter().position(|row| row.name == name)
 }
 
-/// In lower case throughout, whatever the letter looks like with shift.
+/// Formats a key in lower case, even with shift.
 fn shown(key: &Key) -> String {
     let name = key.to_string();
     match key.typed() {

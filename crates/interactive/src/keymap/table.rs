@@ -1,21 +1,21 @@
-//! Every action that a key can be bound to: its name in files, where it counts, its keys, what it does.
+//! Every action that a key can be bound to: its name in files, its area, its keys, its description.
 //!
-//! A new key action is one row here and, when the application is to obey it, one line in `action`.
+//! A new key action is one row here and, if the application executes it, one line in `action`.
 
 use crate::action::Action;
 
-/// Where an action counts.
+/// The part of the application in which an action applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Area {
     /// The application, while the editor has the focus.
     App,
     /// Moving and changing text.
     Edit,
-    /// Every list.
+    /// All lists.
     Select,
-    /// The list of sessions, before what counts in every list.
+    /// The list of sessions; overrides the keys of all lists.
     Sessions,
-    /// The tree of a session, before what counts in every list.
+    /// The tree of a session; overrides the keys of all lists.
     Tree,
 }
 
@@ -30,7 +30,7 @@ impl Area {
         }
     }
 
-    /// Whether one key cannot mean something in both. Elsewhere the one that is nearer to the user comes first.
+    /// Whether one key cannot have a meaning in both areas. Otherwise the more specific area wins.
     pub fn meets(self, other: Area) -> bool {
         let in_editor = |area| matches!(area, Area::App | Area::Edit);
         let in_list = |area| !in_editor(area);
@@ -50,7 +50,7 @@ const fn row(area: Area, name: &'static str, keys: &'static [&'static str], abou
     Row { name, area, keys, about }
 }
 
-/// Terminals of Windows keep ctrl+v for themselves, those of macOS use cmd+v.
+/// Terminals on Windows reserve ctrl+v, those on macOS use cmd+v.
 const PASTE_IMAGE: &[&str] = if cfg!(windows) {
     &["alt+v", "ctrl+v"]
 } else if cfg!(target_os = "macos") {
@@ -59,7 +59,7 @@ const PASTE_IMAGE: &[&str] = if cfg!(windows) {
     &["ctrl+v"]
 };
 
-/// Names that files may have and whose features do not exist here: bound to nothing, and no mistake.
+/// Names of features that do not exist here. Files may contain them; they are bound to nothing and cause no warning.
 pub const RESERVED: [&str; 11] = [
     "app.agents.hub",
     "app.clipboard.pasteTextRaw",
@@ -153,7 +153,7 @@ pub static ROWS: &[Row] = &[
     row(Area::Tree, "app.tree.unfoldOrDown", &["ctrl+right", "alt+right"], "unfold, or to the one below"),
 ];
 
-/// What the application does. What counts inside an editor or a list is known there by its name.
+/// Returns the application's action. Actions of editors and lists are handled there by name.
 pub fn action(name: &str) -> Option<Action> {
     Some(match name {
         "tui.input.submit" => Action::Submit,
@@ -189,7 +189,7 @@ pub fn action(name: &str) -> Option<Action> {
     })
 }
 
-/// The name that stands in files today for one that stood there years ago.
+/// Returns the current name of an action for an outdated one.
 pub fn current_name(name: &str) -> Option<&'static str> {
     let known = |wanted: &str| ROWS.iter().map(|row| row.name).find(|row| *row == wanted);
     let older = OLDER_NAMES.iter().find(|(older, _)| *older == name).map(|(_, current)| *current);

@@ -65,7 +65,7 @@ fn the_application_obeys() {
     ] {
         assert_eq!(action(pressed).as_deref(), expect, "{pressed}");
     }
-    // As some terminals send it.
+    // The form that some terminals send.
     let sent = Key::new(KeyCode::Char('P'), Mods::ALT.with(Mods::SHIFT));
     assert!(matches!(keymap.action(&sent), Some(Action::TogglePlan)));
 }
@@ -112,7 +112,7 @@ fn a_file_binds_anew() {
         &[],
     );
     check("{app.session.new: ctrl+n}", &[("app.session.new", "ctrl+n")], &[]);
-    // Names of older files, and of features that are elsewhere.
+    // Names of older files, and of features that do not exist here.
     check(
         "expandTools: ctrl+x\nselectUp: [up, ctrl+k]\nundo: ctrl+/\napp.stt.toggle: alt+h\n",
         &[("app.tools.expand", "ctrl+x"), ("tui.select.up", "up ctrl+k"), ("tui.editor.undo", "ctrl+/")],
@@ -154,10 +154,10 @@ fn one_key_has_one_meaning() {
         &[("app.session.new", "ctrl+n"), ("app.session.tree", "ctrl+n")],
         &["ctrl+n is bound to both app.session.new and app.session.tree; it means app.session.new"],
     );
-    // The same key elsewhere is no conflict, nor what the defaults share.
+    // The same key in another area is no conflict, nor are keys that the defaults share.
     check("app.session.delete: ctrl+o\n", &[("app.tools.expand", "ctrl+o")], &[]);
     check("app.exit: ctrl+d\n", &[("tui.editor.deleteCharForward", "delete ctrl+d")], &[]);
-    // Two may change places.
+    // Two actions may swap keys.
     check(
         "app.tools.expand: ctrl+t\napp.thinking.toggle: ctrl+o\n",
         &[("app.tools.expand", "ctrl+t"), ("app.thinking.toggle", "ctrl+o")],

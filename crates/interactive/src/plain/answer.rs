@@ -1,12 +1,12 @@
-//! What a typed line answers to a question with numbered options.
+//! Parses a typed line as the answer to a question with numbered options.
 
 use omp_policy::{RuleLevel, RuleOffer};
 use omp_session::{Answer, Question, QuestionKind};
 
-/// Opens the address of a question before it answers.
+/// The answer that opens the address of a question first.
 pub const OPENS: &str = "1";
 
-/// How the line that is awaited is asked for.
+/// Returns the prompt for the answer to a question.
 pub fn invitation(question: &Question) -> &'static str {
     match &question.kind {
         QuestionKind::Approve { details, .. } if !details.offers.is_empty() => "Answer with a number, or no and why: ",
@@ -19,7 +19,7 @@ pub fn invitation(question: &Question) -> &'static str {
     }
 }
 
-/// A line that answers nothing comes back as what to tell.
+/// Returns an error message if the line is not an answer.
 pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
     let line = line.trim();
     match &question.kind {
@@ -51,7 +51,7 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
     }
 }
 
-/// `no, use make` or the number of a rule.
+/// Parses `no, use make` or the number of a rule.
 fn said_more(line: &str, offers: &[RuleOffer]) -> Option<Answer> {
     if let Some(rest) = line.get(..2).filter(|no| no.eq_ignore_ascii_case("no")).and_then(|_| line.get(2..)) {
         let words = rest.strip_prefix([',', ' ', ':'])?.trim();

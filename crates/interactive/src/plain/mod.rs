@@ -1,6 +1,6 @@
-//! `--plain`: a session as lines that are written once, for screen readers and terminals that can do nothing else.
+//! `--plain`: shows a session as lines that are written once, for screen readers and simple terminals.
 //!
-//! Nothing is redrawn, coloured or animated. The terminal keeps its own line editing; what is typed arrives by lines.
+//! Nothing is redrawn, colored or animated. The terminal does its own line editing; input arrives line by line.
 
 mod answer;
 mod teller;
@@ -27,22 +27,22 @@ use tokio_util::sync::CancellationToken;
 use crate::prompt::{Copied, PromptParts, Submission, Typed, typed};
 use teller::Teller;
 
-/// Lines that come faster than anybody types are one message that was pasted.
+/// Lines that arrive faster than anyone types were pasted and form one message.
 const PASTED_WITHIN: Duration = Duration::from_millis(25);
 const MOST_PASTED_LINES: usize = 10_000;
-/// A second Ctrl+C within this time leaves.
+/// A second Ctrl+C within this time exits.
 const TWICE: Duration = Duration::from_secs(2);
 
 pub struct PlainIo<W> {
-    /// What is typed, without line ends. Closed at the end of the input.
+    /// Typed lines without line ends. Closed at the end of the input.
     pub lines: mpsc::Receiver<String>,
     pub out: W,
     pub signals: mpsc::Receiver<PlainSignal>,
-    /// Whether a person types the lines at a terminal. Otherwise one is taken after the other, when its turn comes.
+    /// Whether a person types the lines at a terminal. Otherwise each line waits until the previous one is done.
     pub attended: bool,
-    /// For pictures that are named with `@`, and to remember what was said.
+    /// Reads images named with `@`, and stores the prompt history.
     pub prompt: PromptParts,
-    /// When it has to end, whatever is under way.
+    /// The time limit of the run, which applies even to running work.
     pub limit: TimeLimit,
 }
 
@@ -66,17 +66,17 @@ impl PlainSignal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainEnd {
-    /// The user wanted to.
+    /// The user exited.
     Left,
     Terminated,
     HungUp,
-    /// It was not to take longer.
+    /// The time limit was reached.
     TimeUp,
-    /// The session ended by itself; what went wrong was told.
+    /// The session ended by itself; the error was printed.
     Failed,
 }
 
-/// Talks until the user leaves. `first` is sent before anything is asked. Fails when the output cannot be written.
+/// Runs until the user exits. `first` is sent before any input is read. Fails if the output cannot be written.
 pub async fn run_plain<W: Write>(
     host: Arc<dyn SessionHost>,
     opened: OpenSession,
@@ -111,7 +111,7 @@ pub async fn run_plain<W: Write>(
 
 struct Plain<W> {
     host: Arc<dyn SessionHost>,
-    /// `None` only while another session takes its place.
+    /// `None` only while switching to another session.
     current: Option<OpenSession>,
     events: mpsc::Receiver<SessionEvent>,
     teller: Teller<W>,
@@ -124,11 +124,11 @@ struct Plain<W> {
 
 #[derive(Default)]
 struct Work {
-    /// A prompt was sent that is not worked off.
+    /// A prompt was sent and is not done.
     running: bool,
     aborted: bool,
     questions: VecDeque<Question>,
-    /// Calls under way, with their titles.
+    /// Running calls, with their titles.
     calls: Vec<(String, String)>,
     retries: ToldRetries,
 }
@@ -136,7 +136,7 @@ struct Work {
 struct Inbox {
     lines: mpsc::Receiver<String>,
     closed: bool,
-    /// Lines that ended with a backslash.
+    /// Lines that ended with a backslash, waiting for the rest.
     begun: String,
     attended: bool,
 }
@@ -192,7 +192,7 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// Sends what waits, asks for what is needed, or leaves when nothing more can come.
+    /// Sends queued prompts, asks for input, or exits if no more input can come.
     async fn next_turn(&mut self, signals: &mut mpsc::Receiver<PlainSignal>) -> io::Result<Option<PlainEnd>> {
         if let Some(question) = self.work.questions.front() {
             if self.input.closed {
@@ -212,7 +212,7 @@ impl<W: Write> Plain<W> {
         if let Some(prompt) = self.first.pop_front() {
             let said: String = prompt.iter().filter_map(Content::as_text).collect();
             self.teller.say(&format!("You: {said}"))?;
-            // A line like any other; with a file it is a message.
+            // A prompt of one text may be a command; with a file it is a message.
             if let [Content::Text(line)] = prompt.as_slice() {
                 return self.obey(&line.text, signals).await;
             }
@@ -225,7 +225,7 @@ impl<W: Write> Plain<W> {
         Ok(None)
     }
 
-    /// Without a person there every line waits for its turn.
+    /// Without a person at the terminal, lines are read only while the session is idle or has a question.
     fn takes_lines(&self) -> bool {
         !self.input.closed && (self.input.attended || !self.work.running || !self.work.questions.is_empty())
     }
@@ -308,7 +308,7 @@ impl<W: Write> Plain<W> {
                 Err(problem) => self.problem(&problem)?,
                 Ok(Obeyed::Show(text)) => self.teller.say(&text)?,
                 Ok(Obeyed::Copy(text)) => {
-                    // Lines that come from a program are answered with the text.
+                    // If a program sends the lines, the text is printed instead of copied.
                     let copied = match self.input.attended {
                         true => self.prompt.outside.copy(&text, false).await.ok(),
                         false => None,
@@ -345,7 +345,7 @@ impl<W: Write> Plain<W> {
         self.send(command).await;
     }
 
-    /// A session that has ended tells so by its events.
+    /// A session that has ended reports that in its events.
     async fn send(&self, command: Command) {
         if let Some(current) = &self.current {
             let _ = current.session.send(command).await;
@@ -394,12 +394,12 @@ impl<W: Write> Plain<W> {
             Some(code) => format!("Command failed with exit code {code}."),
             None => "Command was killed.".to_owned(),
         })?;
-        // A session that has ended tells so by its events.
+        // A session that has ended reports that in its events.
         let _ = session.send(Command::Append(Arc::new(ran.message(ran_by, command, excluded)))).await;
         Ok(told)
     }
 
-    /// Goes on with another session; without one there is nothing to go on with.
+    /// Switches to another session; exits if it cannot be opened.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
         let switch = SessionSwitch::new(wish, None);
         if switch.lets_go_first() {
@@ -434,7 +434,7 @@ impl<W: Write> Plain<W> {
         }
         let Some(OpenSession { session, actor, shell, .. }) = self.current.take() else { return };
         drop((session, shell));
-        // Nobody reads any more, so nobody waits to be read.
+        // Closed so that the session does not wait for a reader.
         self.events.close();
         let _ = actor.await;
     }
@@ -453,7 +453,7 @@ impl<W: Write> Plain<W> {
                 self.work.retries.over();
                 Ok(())
             }
-            // Only where nobody is; the call's own end tells it.
+            // Sent only in unattended sessions; the end of the call reports it.
             SessionEvent::Refused(_) => Ok(()),
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
@@ -476,7 +476,7 @@ impl<W: Write> Plain<W> {
                 self.teller.say("Compacting the conversation.")
             }
             SessionEvent::CompactionEnd { result, error, reason, .. } => match (result, error) {
-                // What was asked for is told by the answer to it.
+                // The result of a requested compaction is reported by its command.
                 _ if reason == CompactionReason::Manual => Ok(()),
                 (Some(result), _) => self.teller.say(result.told().lines().next().unwrap_or_default()),
                 (None, Some(error)) => self.teller.say(&error),
@@ -560,7 +560,7 @@ impl<W: Write> Plain<W> {
 }
 
 impl Inbox {
-    /// A message is one line, what was pasted at once, or lines that end with a backslash up to one that does not.
+    /// Collects a message: one line, a pasted block, or lines that end with a backslash up to one that does not.
     async fn whole(&mut self, line: String) -> Option<String> {
         let mut text = std::mem::take(&mut self.begun) + &line;
         if self.attended {

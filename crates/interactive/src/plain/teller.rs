@@ -1,4 +1,4 @@
-//! Writes lines, each once, and knows when it was last heard.
+//! Writes lines, each once, and tracks when the last one was written.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -7,19 +7,19 @@ use omp_stdx::format::plural;
 use omp_stdx::sanitize::strip_control;
 use tokio::time::Instant;
 
-/// After so long without a word a sentence says that the work goes on; later ones come more and more rarely.
+/// Seconds of silence after which a line reports that work continues; the intervals grow.
 const PATIENCE: [u64; 5] = [30, 60, 120, 300, 600];
 
 pub struct Teller<W> {
     out: W,
-    /// What is asked for at the start of the open line.
+    /// The prompt was written at the start of the open line.
     invited: bool,
-    /// Of the answer that streams, what came after its last line break.
+    /// The part of the streaming answer after its last line break.
     open_line: String,
-    /// Whether a line of the answer was told.
+    /// Whether a line of the answer was written.
     answering: bool,
     heard: Instant,
-    /// How many sentences were told in this silence.
+    /// How many reports were written during this silence.
     reports: usize,
 }
 
@@ -37,7 +37,7 @@ impl<W: Write> Teller<W> {
         lines.iter().try_for_each(|line| self.say(line))
     }
 
-    /// Begins a line that the user ends.
+    /// Writes a prompt, to which the user adds the line end.
     pub fn invite(&mut self, words: &str) -> io::Result<()> {
         if self.invited {
             return Ok(());
@@ -47,7 +47,7 @@ impl<W: Write> Teller<W> {
         self.out.flush()
     }
 
-    /// The user has ended the line. Where no terminal showed it, `echo` does.
+    /// The user has ended the line. `echo` is written if no terminal echoed it.
     pub fn heard_line(&mut self, echo: Option<&str>) -> io::Result<()> {
         if let Some(line) = echo.filter(|_| self.invited) {
             writeln!(self.out, "{}", strip_control(line))?;
@@ -57,7 +57,7 @@ impl<W: Write> Teller<W> {
         Ok(())
     }
 
-    /// Leaves the cursor at the start of a line.
+    /// Ends an open line.
     pub fn close(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.invited) {
             writeln!(self.out)?;
@@ -65,7 +65,7 @@ impl<W: Write> Teller<W> {
         self.out.flush()
     }
 
-    /// A piece of an answer: told line by line, so that nothing is read out in halves.
+    /// Writes a streamed answer line by line, so that a screen reader does not read partial lines.
     pub fn stream(&mut self, delta: &str) -> io::Result<()> {
         self.open_line.push_str(delta);
         while let Some(at) = self.open_line.find('\n') {
@@ -84,7 +84,7 @@ impl<W: Write> Teller<W> {
         Ok(())
     }
 
-    /// When the silence has lasted long enough to say something.
+    /// Returns when the next report is due.
     pub fn next_report(&self) -> Instant {
         self.heard + Duration::from_secs(self.patience())
     }
@@ -97,12 +97,12 @@ impl<W: Write> Teller<W> {
         };
         let doing = doing.map(|doing| format!(" Running: {doing}.")).unwrap_or_default();
         self.say(&format!("Still working, {time}.{doing}"))?;
-        // The silence goes on.
+        // A report does not end the silence.
         (self.heard, self.reports) = (heard, reports + 1);
         Ok(())
     }
 
-    /// Something happened, although there is nothing to say.
+    /// Resets the silence although nothing is written.
     pub fn rest(&mut self) {
         (self.heard, self.reports) = (Instant::now(), 0);
     }

@@ -1,14 +1,14 @@
-//! A tool's card and a question as sentences: no signs, no columns, nothing that has to be seen to be understood.
+//! Formats tool cards and questions as sentences without symbols or columns, so that they can be read aloud.
 
 use omp_session::{Question, QuestionKind};
 use omp_stdx::format::plural;
 use omp_stdx::sanitize::strip_control;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 
-/// Lines of a result that are read out.
+/// Caps the lines of a result that are printed.
 const MOST_LINES: usize = 12;
 
-/// `Tool: read a.txt, done, 3 lines.` and what matters of the result below.
+/// Returns `Tool: read a.txt, done, 3 lines.` and the important lines of the result below.
 pub fn tool_lines(view: &View) -> Vec<String> {
     let state = match view.status {
         Status::Running => "started",
@@ -24,7 +24,7 @@ pub fn tool_lines(view: &View) -> Vec<String> {
 fn block_lines(block: &Block) -> Vec<String> {
     match block {
         Block::Text(text) => shortened(text.lines().map(clean).collect(), 0),
-        // Code is there for the model; who wants to hear it asks for it.
+        // Code is not read aloud; the user can ask for it.
         Block::Code { text, .. } => vec![format!("Text of {}.", plural(text.lines().count(), "line", "lines"))],
         Block::Lines { lines, hidden } => shortened(lines.iter().map(|line| clean(line)).collect(), *hidden),
         Block::Diff(diff) => diff.heading().map(clean).into_iter().chain(diff_lines(&diff.lines)).collect(),
@@ -64,7 +64,7 @@ fn shortened(mut lines: Vec<String>, hidden: usize) -> Vec<String> {
     lines
 }
 
-/// The question with its numbered options, and how it is answered. `call` is what would run, in words.
+/// Returns the question with its numbered options and how to answer it. `call` describes what would run.
 pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
     match &question.kind {
         QuestionKind::Approve { tool, reason, details, .. } => {
@@ -99,7 +99,7 @@ pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
     }
 }
 
-/// One line without anything that a terminal would obey.
+/// Returns one line without terminal control sequences.
 pub fn clean(text: &str) -> String {
     strip_control(text).replace(['\n', '\t'], " ").trim_end().to_owned()
 }

@@ -1,18 +1,18 @@
-//! What `/` offers: commands by the beginning of their names, then by letters in them. Nothing is ever run from here.
+//! Completes `/`: commands by prefix, then by letters in their names. Nothing is ever run from here.
 
 use omp_session::SlashCommands;
 use omp_tui::Completion;
 
-/// A command as the list shows it.
+/// A command as shown in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandInfo {
-    /// Without the slash.
+    /// The name without the slash.
     pub name: String,
     pub aliases: Vec<String>,
     pub description: String,
-    /// What may follow the name.
+    /// The arguments that may follow the name.
     pub arguments: Option<String>,
-    /// How often it stands in the history.
+    /// How often it appears in the history.
     pub used: usize,
 }
 
@@ -28,7 +28,7 @@ impl CommandInfo {
         commands.iter().map(info).collect()
     }
 
-    /// Counts the lines that call it.
+    /// Counts the lines that call each command.
     pub fn count(commands: &mut [CommandInfo], lines: &[String]) {
         for line in lines {
             let Some(name) = line.strip_prefix('/').and_then(|typed| typed.split_whitespace().next()) else { continue };
@@ -42,7 +42,7 @@ impl CommandInfo {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
     }
 
-    /// How well a typed beginning fits: less is better.
+    /// Ranks how well a typed prefix matches: less is better.
     fn rank(&self, typed: &str) -> Option<usize> {
         let names = || std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(String::as_str));
         if names().any(|name| name == typed) {
@@ -72,7 +72,7 @@ impl CommandInfo {
     }
 }
 
-/// The commands that what stands before the cursor may become; nothing where no command is being typed.
+/// Returns the commands that match the text before the cursor; none if no command is being typed.
 pub fn completions(text: &str, cursor: usize, commands: &[CommandInfo]) -> Vec<Completion> {
     let Some(typed) = text.get(..cursor).and_then(|before| before.strip_prefix('/')) else { return Vec::new() };
     if typed.contains(char::is_whitespace) {
@@ -85,7 +85,7 @@ pub fn completions(text: &str, cursor: usize, commands: &[CommandInfo]) -> Vec<C
     fitting.into_iter().map(|(_, command)| command.completion(0..end)).collect()
 }
 
-/// Whether the text is the whole name of a command, so that Enter means that command.
+/// Whether the text is the full name of a command, so that Enter runs it.
 pub fn is_name(text: &str, commands: &[CommandInfo]) -> bool {
     text.trim().strip_prefix('/').is_some_and(|name| commands.iter().any(|command| command.answers_to(name)))
 }

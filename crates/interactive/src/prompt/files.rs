@@ -1,4 +1,4 @@
-//! What `@` offers: where a file is being named, and how the chosen one is written.
+//! Completes `@`: finds the file name being typed, and formats the chosen path.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use omp_tui::Completion;
 
 use super::outside::Candidate;
 
-/// A name that is being typed.
+/// A file name that is being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileQuery {
-    /// From the `@` to the cursor.
+    /// The range from the `@` to the cursor.
     pub range: Range<usize>,
     pub letters: String,
 }
 
-/// A path that is longer is not looked for, so that a key does not cost all of a long text.
+/// Caps the length of a path, so that a key does not scan all of a long text.
 const LONGEST: usize = 4096;
 
-/// The file that is being named before the cursor, after an `@` that begins a word.
+/// Returns the file name being typed before the cursor, after an `@` that begins a word.
 pub fn query(text: &str, cursor: usize) -> Option<FileQuery> {
     let before = text.get(..cursor)?;
     let near = before.floor_char_boundary(cursor.saturating_sub(LONGEST));
@@ -34,7 +34,7 @@ pub fn query(text: &str, cursor: usize) -> Option<FileQuery> {
     begins.then(|| FileQuery { range: at..cursor, letters: letters.to_owned() })
 }
 
-/// Files are followed by a space; folders stay open, so that what is in them can be chosen next.
+/// A file is followed by a space; a folder is not, so that its entries can be completed next.
 pub fn completion(candidate: &Candidate, replace: Range<usize>) -> Completion {
     let Candidate { path, is_folder } = candidate;
     let quoted = path.contains(char::is_whitespace);
@@ -48,7 +48,7 @@ pub fn completion(candidate: &Candidate, replace: Range<usize>) -> Completion {
     Completion { label: format!("{path}{slash}"), detail: String::new(), replace, insert }
 }
 
-/// The pictures that a message names with `@`, in its order, each once.
+/// Returns the images that a message names with `@`, in order, each once.
 pub fn named_pictures(text: &str) -> Vec<String> {
     let mut named: Vec<String> = Vec::new();
     for (at, _) in text.match_indices('@') {
@@ -68,8 +68,8 @@ pub fn named_pictures(text: &str) -> Vec<String> {
     named
 }
 
-/// The path of a picture that was pasted, as terminals paste files that are dropped on them: plain, quoted, with
-/// backslashes or as an address.
+/// Returns the path of a pasted image, as terminals paste files dropped on them: plain, quoted, with backslashes or as a
+/// URL.
 pub fn pasted_picture(pasted: &str) -> Option<String> {
     let line = pasted.trim();
     if line.is_empty() || line.contains('\n') || line.len() > 4096 {
@@ -92,7 +92,7 @@ fn is_picture_name(path: &str) -> bool {
     extension.is_some_and(|extension| ["png", "jpg", "jpeg", "gif", "webp", "bmp"].contains(&extension.as_str()))
 }
 
-/// `None` for text with a bare space: that is not one path.
+/// Returns `None` for text with an unescaped space, which is not a single path.
 fn unescaped(line: &str) -> Option<String> {
     let mut path = String::with_capacity(line.len());
     let mut chars = line.chars();

@@ -1,8 +1,7 @@
-//! The field that messages are written in, with everything that helps to write them: history, what `/` and `@` offer,
-//! pictures, a colour for shell commands.
+//! The input field for messages: history, completion of `/` and `@`, images, and highlighting of shell commands.
 //!
-//! It never runs anything: it says what was meant, and the application obeys. What takes time (looking up files, reading
-//! pictures) is done elsewhere, and [`Prompt::wait`] tells when it has come.
+//! It never runs anything: it returns what the user wants, and the application executes it. Slow work (finding files,
+//! reading images) runs in tasks, and [`Prompt::wait`] returns their results.
 
 mod commands;
 mod files;
@@ -30,12 +29,12 @@ pub use outside::{Candidate, Clip, Copied, FileIndex, Outside, PromptHistory};
 pub use submission::Submission;
 pub use typed::{Typed, run_by_sign, typed};
 
-/// Pictures in one message. Providers take about as many.
+/// Caps the images in one message. Providers accept about as many.
 const MOST_PICTURES: usize = 20;
-/// Answers from outside that wait to be heard.
+/// Caps the results of tasks in the queue.
 const MOST_ARRIVALS: usize = 8;
 
-/// What the prompt is made with.
+/// The dependencies of the prompt.
 #[derive(Clone)]
 pub struct PromptParts {
     pub outside: Arc<dyn Outside>,
@@ -43,7 +42,7 @@ pub struct PromptParts {
     pub history: Arc<dyn PromptHistory>,
 }
 
-/// What came of a key.
+/// The result of a key.
 #[derive(Debug)]
 pub enum PromptStep {
     Nothing,
@@ -52,7 +51,7 @@ pub enum PromptStep {
     Submit(Submission),
 }
 
-/// What is being written, told by how it begins.
+/// The kind of input, determined by its first characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WritingMode {
     #[default]
@@ -68,16 +67,16 @@ pub struct Prompt {
     commands: Vec<CommandInfo>,
     pictures: BTreeMap<u64, ImageContent>,
     next_picture: u64,
-    /// Pictures that are being read.
+    /// The number of images being read.
     awaited: usize,
     lookup: Lookup,
-    /// The text and cursor that the list was made for; the list is not made again for them once it was closed.
+    /// The text and cursor for which the list was built; once closed, it is not built again for them.
     offered: (u64, usize),
     sender: mpsc::Sender<Arrival>,
     arrivals: mpsc::Receiver<Arrival>,
 }
 
-/// One lookup of files at a time; of those asked meanwhile only the newest counts.
+/// Runs one file lookup at a time; of queries that arrive meanwhile only the newest is kept.
 #[derive(Default)]
 struct Lookup {
     running: bool,
@@ -89,9 +88,9 @@ enum Arrival {
         query: FileQuery,
         candidates: Vec<Candidate>,
     },
-    /// What to do with text is paste it.
+    /// The clipboard; text in it is pasted.
     Clip(Result<Option<Clip>, String>),
-    /// `pasted` is what stands for the picture when it cannot be read.
+    /// `pasted` is inserted if the image cannot be read.
     Picture {
         pasted: String,
         picture: Result<ImageContent, String>,
@@ -118,7 +117,7 @@ impl Prompt {
         }
     }
 
-    /// What `/` offers: the commands of the session, and `more` that the application itself obeys.
+    /// Sets the completions of `/`: the commands of the session, and `more` of the application.
     pub fn set_commands(&mut self, commands: &SlashCommands, more: Vec<CommandInfo>) {
         self.commands = CommandInfo::all(commands);
         self.commands.extend(more);
@@ -137,12 +136,12 @@ impl Prompt {
         self.mode
     }
 
-    /// As it would be sent, long pastes in full.
+    /// Returns the text as it would be sent, with long pastes in full.
     pub fn text(&self) -> String {
         self.editor.expanded_text()
     }
 
-    /// The line that the cursor is in.
+    /// Returns the line of the cursor.
     pub fn line(&self) -> String {
         let (text, at) = (self.editor.text(), self.editor.cursor());
         let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -155,7 +154,7 @@ impl Prompt {
         self.changed();
     }
 
-    /// Empties it. Says whether there was anything.
+    /// Clears the text. Returns whether there was any.
     pub fn clear(&mut self) -> bool {
         let had_text = !self.editor.is_empty();
         self.editor.take();
@@ -164,7 +163,7 @@ impl Prompt {
         had_text
     }
 
-    /// What was sent before, the newest last.
+    /// Returns the earlier prompts, the newest last.
     pub fn history(&self) -> Vec<String> {
         self.parts.history.entries()
     }
@@ -179,7 +178,7 @@ impl Prompt {
         step
     }
 
-    /// Waits for what was asked of the outside; for ever when nothing was. May be dropped at any time.
+    /// Waits for the result of a task; forever if none runs. Cancel safe.
     pub async fn wait(&mut self) -> PromptStep {
         let Some(arrival) = self.arrivals.recv().await else { return std::future::pending().await };
         let step = self.arrived(arrival);
@@ -191,7 +190,7 @@ impl Prompt {
         self.editor.draw(space)
     }
 
-    /// What is in the editor, to be sent; nothing is left. `None` when that is nothing, or not yet complete.
+    /// Takes the text of the editor to send it. Returns a message while an image is still being read.
     pub fn submit(&mut self) -> PromptStep {
         if self.awaited > 0 {
             return PromptStep::Act(Action::Tell("a picture is still being read; press Enter again".to_owned()));
@@ -204,7 +203,7 @@ impl Prompt {
         self.pictures.clear();
         let typed = self.editor.take();
         let submission = Submission::new(&typed, images);
-        // A space in front keeps a line out of the history, as shells do.
+        // A leading space keeps a line out of the history, as in shells.
         if !typed.starts_with(' ') {
             self.editor.remember(&submission.text);
             self.parts.history.keep(&submission.text);
@@ -214,18 +213,18 @@ impl Prompt {
         PromptStep::Submit(submission)
     }
 
-    /// Reads the clipboard.
+    /// Reads the clipboard in a task.
     pub fn paste_clipboard(&mut self) {
         let (outside, sender) = (self.parts.outside.clone(), self.sender.clone());
         self.awaited += 1;
         tokio::spawn(async move {
-            // Without a prompt nobody wants it any more.
+            // The prompt may be gone.
             let _ = sender.send(Arrival::Clip(outside.clipboard().await)).await;
         });
     }
 
     fn key(&mut self, key: &Key, keymap: &Keymap) -> PromptStep {
-        // The list comes first for the keys it knows; but a whole command is sent by Enter, not completed.
+        // The list handles its keys first, but Enter on a full command name sends it instead of completing it.
         let is_enter = key.code == KeyCode::Enter && key.mods.is_empty();
         let whole = is_enter && commands::is_name(self.editor.text(), &self.commands);
         let for_list = self.editor.completing() && !whole && is_list_key(key.code) && key.mods.is_empty();
@@ -254,7 +253,7 @@ impl Prompt {
     }
 
     fn paste(&mut self, pasted: &str) -> PromptStep {
-        // Terminals paste nothing where the clipboard holds a picture.
+        // Terminals paste empty text if the clipboard contains an image.
         if pasted.is_empty() {
             self.paste_clipboard();
             return PromptStep::Redraw;
@@ -267,7 +266,7 @@ impl Prompt {
         self.awaited += 1;
         tokio::spawn(async move {
             let picture = outside.read_image(&path).await;
-            // Without a prompt nobody wants it any more.
+            // The prompt may be gone.
             let _ = sender.send(Arrival::Picture { pasted, picture }).await;
         });
         PromptStep::Redraw
@@ -316,7 +315,7 @@ impl Prompt {
         PromptStep::Redraw
     }
 
-    /// After anything that may have changed the text: the mode, and what is offered.
+    /// Updates the mode and the completions after the text may have changed.
     fn changed(&mut self) {
         let text = self.editor.text();
         let mode = match run_by_sign(text) {
@@ -350,7 +349,7 @@ impl Prompt {
             None => {
                 self.lookup.wanted = None;
                 let list = commands::completions(text, cursor, &self.commands);
-                // Nothing is left to complete.
+                // The text is already complete.
                 let done = matches!(&list[..], [only] if only.insert.trim_end() == text.trim_end());
                 self.editor.set_completions(if done { Vec::new() } else { list });
             }
@@ -363,7 +362,7 @@ impl Prompt {
         self.lookup.running = true;
         tokio::task::spawn_blocking(move || {
             let candidates = files.complete(&query.letters);
-            // Without a prompt nobody wants them any more.
+            // The prompt may be gone.
             let _ = sender.blocking_send(Arrival::Files { query, candidates });
         });
     }

@@ -1,11 +1,11 @@
-//! Markers that stand for pictures in a text that was somewhere else meanwhile: in the user's own editor, in the queue.
+//! Restores image markers in text that comes back from the user's own editor or from the queue.
 
 use omp_types::ImageContent;
 
 use super::files::named_pictures;
 use super::{Prompt, Submission};
 
-/// A piece of a text.
+/// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece<'a> {
     Words(&'a str),
@@ -17,7 +17,7 @@ enum Piece<'a> {
 }
 
 impl Prompt {
-    /// Replaces everything. Markers of pictures that are held stand for them again.
+    /// Replaces the text. Markers of stored images refer to them again.
     pub fn set_text(&mut self, text: &str) {
         let pieces = pieces(text);
         let held =
@@ -38,7 +38,7 @@ impl Prompt {
         self.changed();
     }
 
-    /// Puts what was sent before what is written now, with its pictures.
+    /// Puts submitted messages in front of the current text, with their images.
     pub fn take_back(&mut self, sent: Vec<Submission>) {
         let back = sent.into_iter().map(|one| self.hold(&one.text, one.images));
         let mut texts: Vec<String> = back.filter(|text| !text.is_empty()).collect();
@@ -52,8 +52,8 @@ impl Prompt {
         self.set_text(&texts.join("\n\n"));
     }
 
-    /// Holds the pictures of a message. Their markers get numbers that nothing else has; a picture without a marker gets
-    /// one, unless the text names its file: that is read again.
+    /// Stores the images of a message. Their markers get unique numbers. An image without a marker gets one, unless the text
+    /// names its file, which is read again.
     fn hold(&mut self, text: &str, images: Vec<ImageContent>) -> String {
         let named = named_pictures(text).len();
         let mut left = images.into_iter();
@@ -77,7 +77,7 @@ impl Prompt {
         marked
     }
 
-    /// The marker of a picture that is held from now on.
+    /// Stores an image and returns its marker.
     pub(super) fn marker_for(&mut self, image: ImageContent) -> String {
         let number = self.next_picture;
         self.next_picture += 1;

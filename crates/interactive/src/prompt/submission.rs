@@ -1,4 +1,4 @@
-//! What was written, as it is sent.
+//! A submitted message.
 
 use omp_types::{Content, ImageContent};
 
@@ -7,11 +7,11 @@ use super::outside::Outside;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Submission {
-    /// With everything that was pasted in its place, and without white space around it.
+    /// The text with pasted content expanded, trimmed.
     pub text: String,
-    /// Pictures that were pasted, in the order of their markers.
+    /// Pasted images, in the order of their markers.
     pub images: Vec<ImageContent>,
-    /// Pictures that are named with `@` and were not read yet.
+    /// Images named with `@` that were not read yet.
     pub attachments: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl Submission {
         Self { text, images, attachments }
     }
 
-    /// What was sent, to be changed or sent again.
+    /// Restores the submission of a prompt, to edit it or send it again.
     pub fn of(prompt: &omp_session::Prompt) -> Self {
         let (text, attached) = prompt.typed();
         let pictures = attached.iter().filter_map(|block| match block {
@@ -33,8 +33,8 @@ impl Submission {
         Self { text, images: pictures.collect(), attachments: Vec::new() }
     }
 
-    /// What the model is sent: the text, with the names of files as they were typed, and all pictures. What cannot be
-    /// read is told; its name stays in the text.
+    /// Returns the content for the model: the text with file names as typed, and all images. Unreadable images are reported;
+    /// their names stay in the text.
     pub async fn content(self, outside: &dyn Outside) -> (Vec<Content>, Vec<String>) {
         let mut problems = Vec::new();
         let mut images = self.images;

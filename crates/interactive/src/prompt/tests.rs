@@ -82,7 +82,7 @@ impl Desk {
         Self { prompt, world, keymap: Keymap::defaults() }
     }
 
-    /// Words in quotes are typed, others are keys. The step of the last one.
+    /// Words in quotes are typed, others are key names. Returns the step of the last one.
     fn press(&mut self, script: &str) -> PromptStep {
         let mut last = PromptStep::Nothing;
         for (at, part) in script.split('\'').enumerate() {
@@ -173,7 +173,7 @@ async fn files_are_offered_as_they_are_found() {
     let mut desk = Desk::new();
     desk.press("'see @src'");
     desk.prompt.wait().await;
-    // The first lookup was for less letters; what came of it is not shown.
+    // The first lookup was for fewer letters; its result is not shown.
     desk.prompt.wait().await;
     insta::assert_snapshot!(desk.screen(), @r"
     > see @src

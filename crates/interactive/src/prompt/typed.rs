@@ -1,26 +1,26 @@
-//! What a line that was typed means: a message, a command of omp's, a command of the shell's.
+//! Classifies a typed line: a message, a slash command, or a shell command.
 
 use omp_session::{Called, CalledCommand, RanBy, SlashCommands};
 
 #[derive(Clone)]
 pub enum Typed<'a> {
-    /// Nothing but white space, or a sign with nothing behind it.
+    /// Only white space, or a sigil without a command.
     Nothing,
-    /// `!command` or `$code`; with the sign twice the model does not hear of it.
+    /// `!command` or `$code`; with a doubled sigil it is not sent to the model.
     Run {
         ran_by: RanBy,
         command: &'a str,
         excluded: bool,
     },
     Command(CalledCommand),
-    /// Looks like a command and cannot be obeyed, with the reason. Never taken for the one it resembles.
+    /// Looks like a command but cannot be run, with the reason. A similar command is never run instead.
     Refused(String),
     /// `/exit` or `/quit`.
     Leave,
     Message,
 }
 
-/// `more` are the names of commands that the front end has besides.
+/// `more` are the names of additional commands of the front end.
 pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Typed<'a> {
     let line = text.trim();
     if line.is_empty() {
@@ -39,7 +39,7 @@ pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Type
     }
 }
 
-/// What is to be run, and by what. `${` begins a text with a placeholder, not a line of Python.
+/// Returns the command and its interpreter. `${` begins a text with a placeholder, not Python.
 pub fn run_by_sign(line: &str) -> Option<(RanBy, &str, bool)> {
     let (ran_by, sign) = match line.chars().next()? {
         '!' => (RanBy::Shell, '!'),

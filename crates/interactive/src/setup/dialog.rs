@@ -1,19 +1,19 @@
-//! A page as rows, and keys as choices.
+//! Draws a setup page and maps keys to choices.
 
 use omp_stdx::display_width;
 use omp_tui::{Input, Key, KeyCode, Line, Space, Style, Token, text};
 
 use super::{Next, Setup};
 
-/// Choices that are shown at a time.
+/// Caps the visible choices.
 const MOST_ROWS: usize = 12;
-/// Dots that stand for a key.
+/// Caps the dots shown for a key.
 const MOST_DOTS: usize = 40;
 
 pub struct SetupDialog {
     pub setup: Setup,
     selected: usize,
-    /// Letters that the choices must hold, or the key that is being given.
+    /// The filter for the choices, or the API key being typed.
     typed: String,
 }
 
@@ -84,7 +84,7 @@ impl SetupDialog {
         }
     }
 
-    /// Indexes of the choices that hold what was typed, those that begin with it first.
+    /// Returns the indices of the choices that match the typed text, those that begin with it first.
     fn fitting(&self, choices: &[(String, String)]) -> Vec<usize> {
         let wanted = self.typed.to_lowercase();
         let label = |at: usize| choices[at].0.to_lowercase();

@@ -1,4 +1,4 @@
-//! `/login` in the terminal: the setup's page for a key, in the place of the editor.
+//! `/login` in the terminal: the setup's page for an API key, in place of the editor.
 
 use omp_tui::{Input, Line, Space};
 
@@ -13,7 +13,7 @@ pub struct LoginDialog {
 }
 
 impl LoginDialog {
-    /// With a provider, asks for its key at once. One that is not there is never guessed.
+    /// With a provider, asks for its key at once. An unknown provider is an error, not a guess.
     pub fn new(places: KeyPlaces, provider: Option<&str>) -> Result<Self, String> {
         let place = match provider {
             None => Place::Providers,
@@ -37,7 +37,7 @@ impl Dialog for LoginDialog {
             Next::Wish(Wish::KeepKey { provider, key }) => {
                 DialogStep::Close(Some(Action::KeepKey { provider, key: Secret(key) }))
             }
-            // The page before the list belongs to the first run.
+            // The page before the list belongs to the first run only.
             Next::Show if self.pages.setup.place != Place::Start => DialogStep::Redraw,
             _ => DialogStep::Close(None),
         }

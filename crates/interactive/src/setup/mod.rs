@@ -1,7 +1,7 @@
-//! The first run: says what was found, takes a key, chooses a theme, offers the demo.
+//! The first run: shows what was found, asks for a key and a theme, offers the demo.
 //!
-//! [`Setup`] is pages and what a choice on them means, nothing else. It is drawn as a dialog or told as plain lines, and
-//! what it wishes for is done by a [`SetupHost`]. Every page can be left, so nobody is ever kept here.
+//! [`Setup`] contains only the pages and the meaning of their choices. It is drawn as a dialog or as plain lines, and a
+//! [`SetupHost`] executes its requests. Every page can be left.
 
 mod dialog;
 mod login;
@@ -17,38 +17,38 @@ pub use login::LoginDialog;
 pub use run::run_setup;
 pub use text::{SetupIo, run_setup_in_text};
 
-/// A key longer than this is something else.
+/// Caps the length of a key.
 const LONGEST_KEY: usize = 4096;
 
-/// Who does what is wished for. A problem is a sentence for the user.
+/// Executes the requests of the pages. Errors are messages for the user.
 pub trait SetupHost {
-    /// Looks for keys and for model servers on this machine, which takes a moment.
+    /// Searches for keys and for model servers on this machine, which takes a moment.
     fn look(&self) -> BoxFuture<'_, SetupFindings>;
 
-    /// Keeps a key for later runs; says where.
+    /// Stores a key for later runs; returns where.
     fn keep_key(&self, provider: &str, key: &str) -> Result<String, String>;
 
     fn keep_theme(&self, name: &str) -> Result<(), String>;
 }
 
-/// What there is before anything is asked.
+/// What was found before the first question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetupFindings {
     pub keys: Vec<FoundKey>,
     pub servers: Vec<FoundServer>,
-    /// Providers of the user's own `models.yml` that have all they need.
+    /// Providers in the user's `models.yml` that are ready to use.
     pub listed: Vec<FoundServer>,
-    /// Providers that a key can be given for, the best known first.
+    /// Providers that accept a key, the best known first.
     pub providers: Vec<Provider>,
     pub themes: Vec<String>,
-    /// Where keys are kept.
+    /// The path of the file for keys.
     pub key_file: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundKey {
     pub provider: String,
-    /// The variable it is in.
+    /// The variable that contains the key.
     pub variable: String,
 }
 
@@ -61,15 +61,15 @@ pub struct FoundServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {
     pub name: String,
-    /// The variable that its key is kept in.
+    /// The variable that its key is stored in.
     pub variable: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupEnd {
-    /// There is a model to talk to.
+    /// A model is available.
     Ready,
-    /// Nothing was found or given.
+    /// No model is available.
     Left,
     Demo,
 }
@@ -81,7 +81,7 @@ enum Wish {
     KeepTheme(String),
 }
 
-/// What came of a choice.
+/// The result of a choice.
 #[derive(Clone, PartialEq, Eq)]
 enum Next {
     Show,
@@ -97,19 +97,19 @@ enum Place {
     Themes,
 }
 
-/// What is shown, whichever way.
+/// The content of a page, independent of how it is drawn.
 struct Page {
     title: String,
     text: Vec<String>,
     choices: Vec<(String, String)>,
-    /// A secret is asked for.
+    /// Whether the page asks for a secret.
     asks_key: bool,
 }
 
 struct Setup {
     found: SetupFindings,
     place: Place,
-    /// What the last wish came to.
+    /// The result of the last request.
     note: Option<String>,
 }
 
@@ -198,7 +198,7 @@ impl Setup {
         all.into_iter().filter(offered).collect()
     }
 
-    /// What a choice of the page means. An index that is not there means nothing.
+    /// Handles a choice of the page. An invalid index is ignored.
     fn choose(&mut self, index: usize) -> Next {
         self.note = None;
         match &self.place {
@@ -226,7 +226,7 @@ impl Setup {
         Next::Show
     }
 
-    /// A key was given. Nothing of it is shown again.
+    /// Handles a typed key. It is never shown again.
     fn give(&mut self, typed: &str) -> Next {
         let Place::Key(provider) = &self.place else { return Next::Show };
         let key = typed.trim();
@@ -252,7 +252,7 @@ impl Setup {
         Next::Show
     }
 
-    /// Does what was wished for, and shows what came of it.
+    /// Executes a request and shows its result.
     async fn fulfil(&mut self, wish: Wish, host: &dyn SetupHost) {
         let done = match wish {
             Wish::Look => {

@@ -1,4 +1,4 @@
-//! The pages on a terminal, before there is a session.
+//! Runs the setup pages on a terminal, before there is a session.
 
 use omp_tui::{Frame, Renderer, Size, Space, Theme};
 

@@ -57,7 +57,7 @@ fn screen(dialog: &SetupDialog) -> String {
     rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
 }
 
-/// Types letters and named keys; what is wished for is done.
+/// Types letters and named keys, and executes the requests.
 async fn press(dialog: &mut SetupDialog, host: &Machine, keys: &[&str]) -> Option<SetupEnd> {
     for name in keys {
         let key = match name.chars().next() {

@@ -1,4 +1,4 @@
-//! The pages as plain lines with numbered choices, for screen readers and terminals that can do nothing else.
+//! The setup pages as plain lines with numbered choices, for screen readers and simple terminals.
 
 use std::io::{self, Write};
 
@@ -10,22 +10,22 @@ use super::{Next, Page, Setup, SetupEnd, SetupHost};
 pub struct SetupIo<'a, W> {
     pub lines: &'a mut mpsc::Receiver<String>,
     pub out: W,
-    /// Stops the terminal from showing what is typed, or lets it show it again.
+    /// Disables the echo of the terminal, or enables it again.
     pub hide: &'a dyn Fn(bool),
 }
 
-/// Tells the pages until they are left, or no more lines come.
+/// Prints the pages until they are left, or the input ends.
 pub async fn run_setup_in_text<W: Write>(mut io: SetupIo<'_, W>, host: &dyn SetupHost) -> io::Result<SetupEnd> {
     let mut setup = Setup::new(host.look().await);
     loop {
         let page = setup.page();
-        // Before it is asked for: a quick hand is not to see its key.
+        // Disabled before the question, so that the key of a fast typist is not echoed.
         (io.hide)(page.asks_key);
         tell(&mut io.out, &page)?;
         let line = io.lines.recv().await;
         (io.hide)(false);
         if page.asks_key {
-            // The line break was hidden as well.
+            // The line break was not echoed either.
             writeln!(io.out)?;
         }
         let Some(line) = line else {
@@ -69,7 +69,7 @@ fn tell(out: &mut impl Write, page: &Page) -> io::Result<()> {
     out.flush()
 }
 
-/// By number, or by name.
+/// Parses a choice by number or by name.
 fn chosen(page: &Page, typed: &str) -> Option<usize> {
     match typed.parse::<usize>() {
         Ok(number) => number.checked_sub(1).filter(|at| *at < page.choices.len()),

@@ -1,4 +1,4 @@
-//! A tool call: from the first letter of its arguments to what came of it.
+//! A tool call, from the first byte of its arguments to its result.
 
 use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{Session, ToolOutput};
@@ -11,20 +11,20 @@ use super::Block;
 use super::card;
 use super::gallery::{Gallery, Hung, version_of};
 
-/// Bytes of a running command's output that are looked at for its last rows.
+/// Caps the output of a running command that is scanned for its last rows.
 const TAIL: usize = 4 * 1024;
 
-/// Draws itself from the view that its tool makes of it.
+/// Renders the view that its tool creates.
 pub struct CallBlock {
-    /// Tells it from the other calls of the session while its arguments arrive.
+    /// Identifies the call within the session while its arguments arrive.
     id: String,
     pub name: String,
     arguments: Map<String, Value>,
     partial: PartialJson,
-    /// Arguments came since the last look.
+    /// Arguments arrived since the last update of the view.
     stale: bool,
     view: View,
-    /// Output of a running call, or what a finished one says beyond its view.
+    /// The output of a running call, or the text of a finished one beyond its view.
     said: String,
     pictures: Vec<Hung>,
     state: State,
@@ -56,13 +56,13 @@ impl CallBlock {
         }
     }
 
-    /// More of its arguments.
+    /// Adds a chunk of its arguments.
     pub fn arrive(&mut self, delta: &str) {
         self.partial.push(delta, &mut self.arguments);
         self.stale = true;
     }
 
-    /// What it would do as far as is known, when there is something new. Called before a frame, not for every letter.
+    /// Updates the preview if arguments have arrived. Called once per frame, not for every chunk.
     pub fn look(&mut self, session: &Session) {
         if !std::mem::take(&mut self.stale) || self.state != State::Arriving {
             return;
@@ -74,7 +74,7 @@ impl CallBlock {
         }
     }
 
-    /// Its arguments are whole.
+    /// Sets the complete arguments.
     pub fn arrived(&mut self, name: &str, arguments: &Map<String, Value>, session: &Session) {
         name.clone_into(&mut self.name);
         self.arguments.clone_from(arguments);
@@ -89,7 +89,7 @@ impl CallBlock {
 
     pub fn start(&mut self, arguments: &Value, session: &Session) {
         self.state = State::Running;
-        // A preview shows more than a running call knows of itself.
+        // A preview shows more than a running call reports.
         if self.view.blocks.is_empty()
             && let Some(view) = rendered(session, &self.name, arguments, Outcome::Running)
         {
@@ -129,7 +129,7 @@ impl CallBlock {
         self.show(View { status, ..view });
     }
 
-    /// The answer or the run broke off before it ran.
+    /// Marks the call as not run to its end, because the answer or the run was aborted.
     pub fn give_up(&mut self) {
         if self.state != State::Ended {
             self.state = State::Ended;
@@ -156,7 +156,7 @@ impl CallBlock {
         self.version += 1;
     }
 
-    /// What is below the title.
+    /// Draws the rows below the title.
     pub fn body(&self, space: &Space<'_>) -> Vec<Line> {
         let keep = self.view.keep;
         let mut rows = card::body(&self.view, space, self.expanded, keep);
@@ -171,7 +171,7 @@ impl CallBlock {
         rows
     }
 
-    /// What it has found to be seen, below everything else.
+    /// Draws the images of the result, below everything else.
     pub fn draw_pictures(&self, space: &Space<'_>) -> Vec<Line> {
         self.pictures.iter().flat_map(|picture| picture.draw(space)).collect()
     }
@@ -203,7 +203,7 @@ impl Block for CallBlock {
     }
 }
 
-/// Those that the tool shows, or else those that the model is given.
+/// Returns the images that the tool shows, else those that the model receives.
 fn pictures(view: &mut View, output: &ToolOutput, gallery: &Gallery) -> Vec<Hung> {
     let mut hung = Vec::new();
     view.blocks.retain(|part| match part {

@@ -1,4 +1,4 @@
-//! A view as rows: the title with its facts, below it what there is to see, cut unless all of it is wanted.
+//! Renders a view as rows: the title with its facts, and the content below it, shortened unless expanded.
 
 use omp_stdx::sanitize;
 use omp_tui::diff::draw_diff;
@@ -7,10 +7,10 @@ use omp_tui::text::{clip, from_ansi, wrap_text};
 use omp_tui::{Line, Space, Span, Style, Token};
 use omp_view::{Block, Keep, Status, View};
 
-/// Rows of one block while not everything is shown.
+/// Caps the rows of one block while collapsed.
 const SHORT: usize = 8;
 const SHORT_DIFF: usize = 24;
-/// Rows of one block that are ever shown.
+/// Caps the rows of one block while expanded.
 const LONG: usize = 2_000;
 
 pub fn title(view: &View, space: &Space<'_>) -> Line {
@@ -29,18 +29,18 @@ pub fn title(view: &View, space: &Space<'_>) -> Line {
     clip(line, space.width)
 }
 
-/// Text of a call as part of a row: nothing steers the terminal, nothing hides.
+/// Cleans text of a call for use in a row: no control sequences, nothing invisible.
 fn plain(text: &str) -> String {
     sanitize::reveal_invisible(&sanitize::strip_control(text)).replace(['\n', '\t'], " ")
 }
 
-/// What is below the title.
+/// Draws the rows below the title.
 pub fn body(view: &View, space: &Space<'_>, expanded: bool, keep: Keep) -> Vec<Line> {
     let inner = space.narrower(2);
     view.blocks.iter().flat_map(|block| block_rows(block, &inner, expanded, keep)).collect()
 }
 
-/// Output of a command or an error, as text that may be coloured.
+/// Draws output of a command or an error, which may contain color sequences.
 pub fn output(text: &str, space: &Space<'_>, style: Style, expanded: bool, keep: Keep) -> Vec<Line> {
     let inner = space.narrower(2);
     let rows = printed(text, style, inner.width);
@@ -130,9 +130,9 @@ fn table(header: &[String], rows: &[Vec<String>], space: &Space<'_>) -> Vec<Line
     std::iter::once(head).chain(rows.iter().map(|row| line(row, space.theme.fg(Token::ToolOutput)))).collect()
 }
 
-/// Indents, and says how much was left out. `hidden` was left out already.
+/// Indents the rows and adds a note about hidden ones. `hidden` rows were removed before.
 fn cut(mut rows: Vec<Line>, most: usize, hidden: usize, space: &Space<'_>, keep: Keep) -> Vec<Line> {
-    // One row more is as short as the row that would say so.
+    // A single extra row takes as much room as the note about it, so it is shown.
     let over = if rows.len() > most + 1 { rows.len() - most } else { 0 };
     let told = over + hidden;
     let note = (told > 0).then(|| {

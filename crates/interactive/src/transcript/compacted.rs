@@ -1,11 +1,11 @@
-//! Where the conversation was shortened: a line across, with the summary below it when expanded.
+//! Marks where the conversation was compacted: a divider, with the summary below it when expanded.
 
 use omp_tui::text::wrap_text;
 use omp_tui::{Line, Space, Token};
 
 use super::Block;
 
-/// Never changes, but for being expanded.
+/// Changes only when expanded or collapsed.
 pub struct Compacted {
     summary: String,
     short: Option<String>,

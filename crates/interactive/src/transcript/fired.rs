@@ -1,4 +1,4 @@
-//! A line that tells which rules the model broke; expanded, what they say.
+//! A line that names the rules the model broke; expanded, it shows their text.
 
 use omp_session::RulesFired;
 use omp_tui::text::wrap_text;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Block;
 
-/// Rows of one rule's text.
+/// Caps the rows of one rule's text.
 const MOST_ROWS: usize = 40;
 
 pub struct Fired {
@@ -24,7 +24,7 @@ impl Fired {
         Self { line: fired.line(), rules: rules.collect(), expanded: false }
     }
 
-    /// As a session that goes on remembers it.
+    /// Restores the block from the message of a resumed session.
     pub fn past(told: &CustomMessage) -> Self {
         let names = told.details.as_ref().and_then(|details| details["rules"].as_array());
         let names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();

@@ -1,8 +1,8 @@
-//! The pictures of the transcript: decoded beside the application, one after the other, the newest of them shown.
+//! The images of the transcript: decoded in the background, one after the other; only the newest are shown.
 //!
-//! Blocks hold their pictures and draw them; what the terminal needs besides is collected here and goes out before the
-//! next frame. A picture is a line of text until it is decoded, and its block is not final before that, so that no row
-//! of it enters the scrollback too early.
+//! Blocks hold their images and draw them; the bytes that the terminal needs in addition are collected here and written
+//! before the next frame. An image is a line of text until it is decoded, and its block is not final before that, so that
+//! none of its rows enters the scrollback too early.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,26 +19,26 @@ use omp_types::Setting;
 
 use crate::settings::SETTINGS;
 
-/// Letters of base64 that are decoded to find out how large a picture is.
+/// Base64 characters that are decoded to find out the size of an image.
 const HEAD: usize = 64 * 1024;
-/// A larger picture is not drawn.
+/// Larger images are not drawn.
 const MAX_DATA: usize = 12 * 1024 * 1024;
-/// Pixels of the longer side that are held: more than fit into the rows of a picture.
+/// Pixels kept of the longer side: more than an image's rows can show.
 const LONGEST_SIDE: u32 = 1024;
-/// Pictures that are ever shown at a time.
+/// Caps the images shown at a time.
 const MOST_LIVE: usize = 64;
-/// As the rows of the block that the picture belongs to.
+/// Matches the indentation of the block's rows.
 const INDENT: usize = 2;
 
-/// What the user wants of pictures.
+/// The user's settings for images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PictureWishes {
     pub shown: bool,
-    /// Pictures at a time; 0 for as many as there may ever be.
+    /// Images shown at a time; 0 means the maximum.
     pub live: usize,
-    /// 0 leaves it to the size of the screen.
+    /// 0 means that the size of the screen decides.
     pub largest: Cells,
-    /// Tells the pictures of this process from those of others in the same terminal.
+    /// Separates the image ids of this process from those of others in the same terminal.
     pub seed: u32,
 }
 
@@ -61,13 +61,13 @@ struct Hall {
     budget: ImageBudget,
     shown: bool,
     live: usize,
-    /// What the terminal can.
+    /// The image protocol and cell size of the terminal.
     terminal: (ImageWay, CellSize),
-    /// To be decoded, oldest first; the first may be under way.
+    /// Images to decode, oldest first; the first may be in progress.
     waiting: VecDeque<Waiting>,
     busy: bool,
     number: u64,
-    /// Pictures that have become something else.
+    /// Counts images whose appearance has changed.
     changes: u64,
 }
 
@@ -83,20 +83,20 @@ enum State {
     Drawn(ImageBlock),
 }
 
-/// A picture of a block.
+/// An image in a block.
 pub struct Hung {
     gallery: Gallery,
     state: Rc<RefCell<State>>,
 }
 
-/// A picture to be decoded, anywhere.
+/// A decoding job that can run on any thread.
 pub struct Job {
     number: u64,
     image: Arc<str>,
     way: ImageWay,
 }
 
-/// What came of it.
+/// The result of a job.
 pub struct Developed {
     pub number: u64,
     pub picture: Option<Picture>,
@@ -120,21 +120,21 @@ impl Gallery {
         })))
     }
 
-    /// How the terminal shows pictures, as it has told.
+    /// Sets how the terminal shows images, as it has reported.
     pub fn set_terminal(&self, way: ImageWay, cell: CellSize) {
         let hall = &mut *self.0.borrow_mut();
         hall.terminal = (way, cell);
         hall.settle();
     }
 
-    /// Whether the user wants to see pictures.
+    /// Sets whether the user wants to see images.
     pub fn set_shown(&self, shown: bool) {
         let hall = &mut *self.0.borrow_mut();
         hall.shown = shown;
         hall.settle();
     }
 
-    /// A picture from its base64.
+    /// Adds an image from its base64.
     pub fn hang(&self, data: &str, mime_type: &str) -> Hung {
         let label = label(data, mime_type);
         let hall = &mut *self.0.borrow_mut();
@@ -150,7 +150,7 @@ impl Gallery {
         Hung { gallery: self.clone(), state }
     }
 
-    /// What is to be decoded next, unless something is.
+    /// Returns the next job unless one is in progress.
     pub fn next(&self) -> Option<Job> {
         let hall = &mut *self.0.borrow_mut();
         let first = hall.waiting.front().filter(|_| !hall.busy)?;
@@ -174,18 +174,18 @@ impl Gallery {
         };
     }
 
-    /// Changes whenever a picture that is not new looks different.
+    /// Changes whenever an existing image looks different.
     pub fn version(&self) -> u64 {
         let hall = self.0.borrow();
         hall.budget.version() + hall.changes
     }
 
-    /// What to write before the next frame.
+    /// Returns the bytes to write before the next frame.
     pub fn take_bytes(&self) -> Vec<u8> {
         self.0.borrow_mut().budget.take_bytes()
     }
 
-    /// The terminal was wiped.
+    /// Sends all images again after the terminal was cleared.
     pub fn begin_again(&self) {
         let hall = &mut *self.0.borrow_mut();
         if hall.budget.way() != ImageWay::Text {
@@ -193,7 +193,7 @@ impl Gallery {
         }
     }
 
-    /// Takes all pictures away: another conversation is shown, or none.
+    /// Removes all images, for another conversation or at the end.
     pub fn clear(&self) {
         let hall = &mut *self.0.borrow_mut();
         hall.budget.forget_all();
@@ -209,7 +209,7 @@ impl Hall {
         self.budget.set_terminal(if self.shown { way } else { ImageWay::Text }, cell);
     }
 
-    /// Too many wait: this one stays a line of text.
+    /// If too many images wait, the oldest stays a line of text.
     fn give_up_oldest(&mut self) {
         let Some(oldest) = self.waiting.pop_front() else { return };
         let mut state = oldest.state.borrow_mut();
@@ -232,13 +232,13 @@ impl Hung {
         }
     }
 
-    /// Whether its number of rows stays.
+    /// Whether its number of rows is final.
     pub fn is_settled(&self) -> bool {
         !matches!(&*self.state.borrow(), State::Waiting { .. })
     }
 }
 
-/// Of all of a block's.
+/// Returns the combined version of a block's images.
 pub fn version_of(pictures: &[Hung]) -> u64 {
     pictures.first().map_or(0, |picture| picture.gallery.version())
 }
@@ -248,7 +248,7 @@ impl Job {
         self.number
     }
 
-    /// Takes its time.
+    /// Decodes the image. This is slow.
     pub fn run(self) -> Developed {
         Developed { number: self.number, picture: decoded(&self.image, self.way) }
     }
@@ -257,7 +257,7 @@ impl Job {
 fn decoded(data: &str, way: ImageWay) -> Option<Picture> {
     let file = STANDARD.decode(data).ok()?;
     let kind = PictureFormat::of(&file)?;
-    // What is broken would leave a hole in the terminal, so it is decoded also where only the file is sent.
+    // A broken image would leave a gap in the terminal, so it is decoded even if only the file is sent.
     let made = raster(&file, kind, LONGEST_SIDE).ok()?;
     let needs_pixels = match way {
         ImageWay::Text | ImageWay::Iterm2 => false,
@@ -265,13 +265,13 @@ fn decoded(data: &str, way: ImageWay) -> Option<Picture> {
         ImageWay::Sixel => true,
     };
     let pixels = if needs_pixels { Pixels::new(made.width, made.height, made.rgba) } else { None };
-    // Sixels are made of pixels alone.
+    // Sixels are made from pixels alone, so the file is not needed.
     let file = if way == ImageWay::Sixel { Arc::from([]) } else { Arc::from(file) };
     let (width, height) = made.original;
     Some(Picture { kind: kind.name().into(), width, height, file, pixels })
 }
 
-/// What stands for a picture that cannot be seen: its first bytes tell its size.
+/// Returns the text for an image that cannot be shown; its first bytes contain its size.
 fn label(data: &str, mime_type: &str) -> String {
     let head = data.get(..data.len().min(HEAD) / 4 * 4).unwrap_or_default();
     let head = STANDARD.decode(head).unwrap_or_default();

@@ -1,22 +1,22 @@
-//! The transcript as rows: blocks one below the other, each laid out once and kept, with the chrome below them.
+//! Lays out the transcript: blocks one below the other, each laid out once and cached, with the chrome below them.
 
 use omp_tui::{Line, Rows, Space};
 
 use super::Block;
 
-/// Rows that are kept laid out. What is further up is in the scrollback and is not written again.
+/// Caps the rows kept laid out. Earlier rows are in the scrollback and are not written again.
 const MAX_ROWS: usize = 20_000;
 
-/// Blocks in their order. Rows are counted from the first ever drawn, also when the blocks they belonged to are let go.
+/// Blocks in order. Rows are counted from the first ever drawn, even after their blocks were dropped.
 #[derive(Default)]
 pub struct Log {
     entries: Vec<Entry>,
-    /// Rows of the blocks that were let go.
+    /// Rows of the dropped blocks.
     forgotten: usize,
     /// Blocks before this one are final and laid out.
     clean: usize,
     laid_for: Option<(usize, u64)>,
-    /// The version of the pictures then.
+    /// The version of the images at the last layout.
     pictures: u64,
     chrome: Vec<Line>,
     expanded: bool,
@@ -25,15 +25,15 @@ pub struct Log {
 struct Entry {
     block: Box<dyn Block>,
     version: Option<u64>,
-    /// Rows at its start that had settled when it was drawn last.
+    /// The number of leading rows that were settled when it was last drawn.
     settled: usize,
-    /// Where its rows begin.
+    /// The index of its first row.
     start: usize,
     rows: Vec<Line>,
 }
 
 impl Log {
-    /// Who goes on changing a block keeps it in an `Rc<RefCell<_>>`.
+    /// A block that is changed later is passed as an `Rc<RefCell<_>>`.
     pub fn push(&mut self, mut block: impl Block + 'static) {
         block.set_expanded(self.expanded);
         self.entries.push(Entry { block: Box::new(block), version: None, settled: 0, start: 0, rows: Vec::new() });
@@ -43,7 +43,7 @@ impl Log {
         *self = Self { expanded: self.expanded, ..Self::default() };
     }
 
-    /// Shows all of every block, or the short forms. The rows are other ones then: the renderer has to be told.
+    /// Expands or collapses all blocks. Their rows change, so the caller must reset the renderer.
     pub fn set_expanded(&mut self, expanded: bool) {
         self.expanded = expanded;
         self.entries.iter_mut().for_each(|entry| entry.block.set_expanded(expanded));
@@ -54,14 +54,14 @@ impl Log {
         self.expanded
     }
 
-    /// Everything is drawn anew from its own first row: before the renderer writes all of it again.
+    /// Draws everything again from the first row, before the renderer writes all of it again.
     pub fn start_over(&mut self) {
         self.forgotten = 0;
         self.laid_for = None;
     }
 
-    /// Lays out what changed. `chrome` is what stands below the last block; with another version of `pictures` also
-    /// blocks that were final may look different, with as many rows as before.
+    /// Lays out what has changed. `chrome` is drawn below the last block. With another version of `pictures`, final blocks
+    /// may look different too, with as many rows as before.
     pub fn lay_out(&mut self, space: &Space<'_>, chrome: Vec<Line>, pictures: u64) {
         if std::mem::replace(&mut self.pictures, pictures) != pictures {
             self.clean = 0;
@@ -88,7 +88,8 @@ impl Log {
         self.forget_oldest();
     }
 
-    /// Rows that never change again: those of final blocks, and what the first of the others has settled.
+    /// Returns the number of rows that never change again: those of final blocks, and the settled rows of the first other
+    /// block.
     pub fn settled(&self) -> usize {
         match self.entries.get(self.clean) {
             Some(live) => live.start + (live.block.settled_rows() + live.gap()).min(live.rows.len()),
@@ -116,7 +117,7 @@ impl Log {
 }
 
 impl Entry {
-    /// Only what can have changed is drawn, as far as the block can do that.
+    /// Draws only the rows that may have changed, if the block supports that.
     fn draw(&mut self, space: &Space<'_>) {
         let keeps = self.version.is_some() && self.settled > 0 && !self.block.is_final();
         let rest = if keeps { self.block.draw_from(space, self.settled) } else { None };

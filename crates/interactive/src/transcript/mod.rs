@@ -1,4 +1,4 @@
-//! What was said and done, as blocks of rows.
+//! Messages and tool calls, rendered as blocks of rows.
 
 mod call;
 mod card;
@@ -26,28 +26,27 @@ pub use past::Past;
 pub use scribe::{COST_SETTINGS, CostLines, Scribe};
 pub use shell::ShellBlock;
 
-/// One thing in the transcript: a message, a tool call, a notice. Drawn again only when its version changed.
+/// One item of the transcript: a message, a tool call, a notice. Drawn again only if its version has changed.
 pub trait Block {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line>;
 
-    /// The same from a row on, for a block whose rows before it have settled and which can leave them out. `None`: all of
-    /// it has to be drawn.
+    /// Draws from a row on, for a block that can skip its settled rows. `None` means that all of it must be drawn.
     fn draw_from(&mut self, _space: &Space<'_>, _row: usize) -> Option<Vec<Line>> {
         None
     }
 
-    /// Changes with everything that makes it look different, besides the space.
+    /// Changes with everything that affects its appearance, besides the space.
     fn version(&self) -> u64;
 
-    /// Nothing of it will ever change, but by a gesture of the user.
+    /// Whether the block never changes again, except by a user action such as expanding it.
     fn is_final(&self) -> bool;
 
-    /// Rows at its start, of those drawn last, that will not change although it is not final.
+    /// The number of leading rows of the last drawing that will not change although the block is not final.
     fn settled_rows(&self) -> usize {
         0
     }
 
-    /// Shows all of it, or the short form.
+    /// Expands or collapses the block.
     fn set_expanded(&mut self, _expanded: bool) {}
 }
 

@@ -1,4 +1,4 @@
-//! What is not said by the model: the user's words, notices, errors, marks and dividers.
+//! Blocks that are not from the model: user messages, notices, errors, marks and dividers.
 
 use omp_tui::text::wrap_text;
 use omp_tui::{Line, Space, Style, Token};
@@ -8,25 +8,25 @@ use super::gallery::{Hung, version_of};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Words of the user.
+    /// A message of the user.
     User,
-    /// What the program tells.
+    /// A notice of the program.
     Told,
     Warning,
     Error,
-    /// A line across, such as where a summary begins.
+    /// A divider, such as where a summary begins.
     Divider,
-    /// Where an answer was cut.
+    /// Marks where an answer was cut.
     Mark,
-    /// What a prompt took.
+    /// The cost of a prompt.
     Cost,
 }
 
-/// Never changes, but for its pictures.
+/// Changes only with its images.
 pub struct Note {
     tone: Tone,
     text: String,
-    /// Pictures that came with it.
+    /// The images of the message.
     pictures: Vec<Hung>,
 }
 
@@ -95,7 +95,7 @@ impl Block for Note {
     }
 }
 
-/// Wrapped text with a sign before its first row, the others indented as far.
+/// Wraps text with a sign before the first row; the other rows are indented as far.
 fn led(sign: &'static str, sign_style: Style, text: &str, style: Style, space: &Space<'_>) -> Vec<Line> {
     let rows = wrap_text(text, space.width.saturating_sub(2), style);
     let lead = |(at, mut row): (usize, Line)| {

@@ -1,4 +1,4 @@
-//! A conversation that was held before, as blocks: its end, with a line that says how much is above.
+//! Renders the end of an earlier conversation as blocks, with a line that says how much is above.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -20,12 +20,12 @@ use super::prose::{Prose, Thought};
 use super::reads::Reads;
 use super::scribe::said;
 
-/// Messages that are shown of a long conversation.
+/// Caps the messages shown of a long conversation.
 const MAX_MESSAGES: usize = 300;
-/// Rows they may have, about.
+/// Caps their rows, approximately.
 const MAX_ROWS: usize = 2_000;
 
-/// The end of a conversation, as it is read from its beginning.
+/// Collects the end of a conversation while it is read from its beginning.
 #[derive(Default)]
 pub struct Past {
     messages: VecDeque<Arc<Message>>,
@@ -46,7 +46,7 @@ impl Past {
     }
 
     pub fn show(mut self, log: &mut Log, session: &Session, thoughts: &Rc<Cell<bool>>, gallery: &Gallery) {
-        // A result without its call says nothing.
+        // A result without its call is useless.
         while matches!(self.messages.front().map(|first| &**first), Some(Message::ToolResult(_))) {
             self.messages.pop_front();
             self.above += 1;
@@ -67,7 +67,7 @@ impl Past {
         let next = self.messages.iter().skip(1).map(Some).chain([None]);
         for (message, next) in self.messages.iter().zip(next) {
             match &**message {
-                // A rule has stopped it, which the next line tells.
+                // A rule stopped this answer, which the next message reports.
                 Message::Assistant(answer) if next.is_some_and(|next| is_injection(next)) => teller.said(answer),
                 _ => teller.tell(message),
             }
@@ -76,7 +76,7 @@ impl Past {
     }
 }
 
-/// Lines of text, at least one; what a tool says is shown short.
+/// Estimates the rows: lines of text, at least one; tool results are shown short.
 fn rows_of(message: &Message) -> usize {
     let lines = message.content().iter().map(|block| match block {
         Content::Text(text) => text.text.lines().count(),
@@ -132,7 +132,7 @@ impl Teller<'_> {
         }
     }
 
-    /// An answer, however it ended.
+    /// Renders an answer with any stop reason.
     fn said(&mut self, answer: &AssistantMessage) {
         for block in &answer.content {
             match block {

@@ -1,4 +1,4 @@
-//! What the model says and thinks, while it says it.
+//! The model's text and thinking while they stream.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,12 +7,12 @@ use omp_tui::{Line, Markdown, Space, Token};
 
 use super::Block;
 
-/// Text that grows. Rows that no further text can change settle at once.
+/// Streaming text. Rows that further text cannot change settle at once.
 #[derive(Default)]
 pub struct Prose {
     text: String,
     markdown: Markdown,
-    /// How much of the text the Markdown has seen.
+    /// The length of the text that the Markdown parser has read.
     seen: usize,
     version: u64,
     done: bool,
@@ -26,7 +26,7 @@ impl Prose {
         prose
     }
 
-    /// What another one has got so far, without what it has kept of its rows.
+    /// Copies the text of another one without its cached rows.
     #[cfg(test)]
     pub fn so_far(other: &Self) -> Self {
         let mut prose = Self::default();
@@ -83,7 +83,7 @@ impl Block for Prose {
     }
 }
 
-/// What the model thinks, in a quiet style, or only that it thinks.
+/// The model's thinking in a dim style, or only a note that it thinks.
 pub struct Thought {
     prose: Prose,
     shown: Rc<Cell<bool>>,

@@ -1,4 +1,4 @@
-//! Files that are read one after the other, as one block: a row for each.
+//! Consecutive reads of files as one block: a row for each.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::Block;
 use super::call::CallBlock;
 use super::card;
 
-/// Grows until something else is said.
+/// Grows until another block is added.
 #[derive(Default)]
 pub struct Reads {
     calls: Vec<Rc<RefCell<CallBlock>>>,

@@ -1,5 +1,4 @@
-//! The line that tells of retries: one for as long as the reason is the same, gone when the error itself is shown. The
-//! working row counts down meanwhile.
+//! The line about retries: one per reason, removed when the error itself is shown. The working row counts down meanwhile.
 
 use omp_session::ToldRetries;
 use omp_tui::{Line, Space};
@@ -7,9 +6,9 @@ use omp_tui::{Line, Space};
 use super::Block;
 use super::note::{Note, Tone};
 
-/// Changes with every attempt, until the retries are over.
+/// Changes with every attempt until the retries end.
 pub struct Retrying {
-    /// In one line.
+    /// The reason in one line.
     reason: String,
     attempts: (u32, u32),
     state: State,
@@ -19,9 +18,9 @@ pub struct Retrying {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Going,
-    /// It stays as a trace of what happened.
+    /// The line stays as a record.
     Over,
-    /// The error that ended the run says the same.
+    /// The line is hidden, because the error that ended the run says the same.
     Told,
 }
 
@@ -39,7 +38,7 @@ impl Retrying {
         self.version += 1;
     }
 
-    /// `error` is what the run failed with.
+    /// `error` is the error that the run failed with.
     pub fn end(&mut self, error: Option<&str>) {
         self.state = if error.is_some_and(|error| self.is_about(error)) { State::Told } else { State::Over };
         self.version += 1;

@@ -1,4 +1,4 @@
-//! Turns what a session tells into blocks.
+//! Converts session events into blocks.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,16 +19,16 @@ use super::prose::{Prose, Thought};
 use super::reads::Reads;
 use super::retrying::Retrying;
 
-/// Which lines tell of cost.
+/// Which cost lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostLines {
-    /// What a prompt took, when the work on it is done.
+    /// The cost of a prompt, after its work is done.
     pub turns: bool,
-    /// A prompt cache that was lost unexpectedly.
+    /// An unexpected prompt cache miss.
     pub misses: bool,
 }
 
-/// The settings that decide about them.
+/// The settings for cost lines.
 pub const COST_SETTINGS: &[Setting] = &[
     Setting::new(
         "Look",
@@ -46,27 +46,27 @@ pub const COST_SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// Knows which blocks are still being written.
+/// Tracks the blocks that are still being written.
 pub struct Scribe {
     session: Session,
     thoughts: Rc<Cell<bool>>,
     costs: Rc<Cell<CostLines>>,
-    /// What the prompt that is worked on took so far.
+    /// The usage of the current prompt so far.
     turn: Option<Usage>,
     gallery: Gallery,
-    /// Of the answer that streams, by the index of the content.
+    /// Text blocks of the streaming answer, by content index.
     prose: HashMap<usize, Rc<RefCell<Prose>>>,
     thinking: HashMap<usize, Rc<RefCell<Thought>>>,
     arriving: HashMap<usize, Rc<RefCell<CallBlock>>>,
-    /// How many calls there were: providers may use an id again, and tell it late.
+    /// Counts the calls, because providers may reuse ids and send them late.
     announced: u64,
-    /// Calls whose arguments are whole, by their id.
+    /// Calls with complete arguments, by id.
     calls: HashMap<String, Rc<RefCell<CallBlock>>>,
     reads: Option<Rc<RefCell<Reads>>>,
     retrying: Option<Rc<RefCell<Retrying>>>,
-    /// The last answer was cut by the user, and that was said.
+    /// The last answer was cut by the user, and the mark was added.
     marked: bool,
-    /// The answer that streams is stopped because it broke a rule, and that was said.
+    /// The streaming answer was stopped by a rule, and that was reported.
     stopped_by_rule: bool,
 }
 
@@ -90,12 +90,12 @@ impl Scribe {
         }
     }
 
-    /// Before a frame: calls whose arguments went on arriving are looked at once.
+    /// Called before a frame: updates calls whose arguments have arrived.
     pub fn look(&mut self) {
         self.arriving.values().for_each(|call| call.borrow_mut().look(&self.session));
     }
 
-    /// What runs, for the working line.
+    /// Returns what runs, for the working row.
     pub fn doing(&self) -> Option<String> {
         let running = self.calls.values().find(|call| !call.borrow().is_over());
         running.map(|call| call.borrow().title().to_owned())
@@ -141,7 +141,7 @@ impl Scribe {
         }
     }
 
-    /// One line for as long as the reason stays the same.
+    /// Updates one line for as long as the reason stays the same.
     fn retry(&mut self, log: &mut Log, reason: &str, attempt: u32, most: u32) {
         self.end_reads();
         if self.retrying.as_ref().is_some_and(|retrying| !retrying.borrow().is_about(reason)) {
@@ -270,7 +270,7 @@ impl Scribe {
         }
     }
 
-    /// A cache that was lost although nobody wanted it is worth a line at once.
+    /// An unexpected cache miss is reported at once.
     fn spent(&mut self, log: &mut Log, spent: &Spent) {
         self.turn = Some(spent.turn);
         if let Some(broken) = spent.unexpected_break()
@@ -307,7 +307,7 @@ impl Scribe {
         }
     }
 
-    /// A block for a call; files that are read share one.
+    /// Adds a block for a call; consecutive reads share one.
     fn announce(&mut self, log: &mut Log, name: &str) -> Rc<RefCell<CallBlock>> {
         self.announced += 1;
         let call = Rc::new(RefCell::new(CallBlock::new(format!("announced-{}", self.announced), name)));
@@ -325,7 +325,7 @@ impl Scribe {
         call
     }
 
-    /// Everything that is still open will not go on.
+    /// Closes all open blocks.
     fn close(&mut self) {
         self.end_prose();
         for (_, call) in self.arriving.drain() {
@@ -342,7 +342,7 @@ impl Scribe {
         self.thinking.drain().for_each(|(_, thought)| thought.borrow_mut().finish());
     }
 
-    /// `error` is what the run failed with.
+    /// `error` is the error that the run failed with.
     fn end_retries(&mut self, error: Option<&str>) {
         if let Some(retrying) = self.retrying.take() {
             retrying.borrow_mut().end(error);

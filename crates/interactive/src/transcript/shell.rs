@@ -1,4 +1,4 @@
-//! What the user ran with `!` or `$`.
+//! The block of a `!` or `$` command of the user.
 
 use omp_session::{RanBy, ShellRun};
 use omp_stdx::sanitize;
@@ -9,16 +9,16 @@ use omp_view::Keep;
 use super::Block;
 use super::card;
 
-/// Bytes of the output of a running command that are kept for its last rows.
+/// Caps the output of a running command kept for its last rows.
 const TAIL: usize = 4 * 1024;
 
 pub struct ShellBlock {
     ran_by: RanBy,
     command: String,
-    /// Not told to the model.
+    /// Not sent to the model.
     private: bool,
     output: String,
-    /// What is said in the end; `None` while it runs.
+    /// The final message; `None` while it runs.
     ended: Option<(bool, String)>,
     expanded: bool,
     version: u64,
@@ -30,7 +30,7 @@ impl ShellBlock {
         Self { ran_by, command, private, output: String::new(), ended: None, expanded: false, version: 0 }
     }
 
-    /// The last of what it has printed.
+    /// Shows the end of its output.
     pub fn show(&mut self, output: &str) {
         let mut start = output.len().saturating_sub(TAIL);
         while !output.is_char_boundary(start) {

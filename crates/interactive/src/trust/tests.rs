@@ -78,7 +78,7 @@ async fn in_lines_only_the_word_trusts() {
         sender.send("trust".to_owned()).await.unwrap();
         let asking = run_trust_in_text(&mut lines, &mut out, &question);
         let typing = async {
-            // Once the question stands there.
+            // Waits until the question is shown.
             tokio::task::yield_now().await;
             for line in typed {
                 sender.send((*line).to_owned()).await.unwrap();

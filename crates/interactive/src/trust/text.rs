@@ -1,4 +1,4 @@
-//! The same question in plain lines.
+//! Asks the trust question in plain lines.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub async fn run_trust_in_text(
     for line in question.lines() {
         writeln!(out, "{}", strip_control(line))?;
     }
-    // What was typed before it was asked is no answer.
+    // Lines typed before the question are not answers.
     while lines.try_recv().is_ok() {}
     loop {
         write!(out, "Trust this folder? Type trust, or no: ")?;

@@ -1,4 +1,4 @@
-//! Lists and dialogs in the running application: keys open them, choosing does what was chosen, esc gives the editor back.
+//! Lists and dialogs in the running application: keys open them, a choice is executed, esc returns to the editor.
 
 use omp_testkit::Turn;
 
@@ -57,14 +57,14 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         for default · thinking high
         enter choose · tab role · ←→ thinking · ctrl+←→ provider
         ");
-        // Another role: it is kept, and the model that answers stays.
+        // Another role is stored, and the current model stays.
         stage.press("tab left").await;
         stage.until("for smol · thinking medium").await;
         stage.press("enter").await;
         stage.until("kept").await;
         assert_eq!(stage.world.setting("modelRoles.smol").unwrap(), "mock/mock-model:medium");
         assert!(stage.text().contains("mock/mock-model · high ·"), "{}", stage.text());
-        // For this session only: nothing is kept.
+        // Applies to this session only: nothing is stored.
         stage.press("alt+p").await;
         stage.until("for this session only").await;
         assert!(stage.text().contains("mock-model ✓ [smol]"), "{}", stage.text());
@@ -74,7 +74,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         stage.until("model: mock/plain-model").await;
         stage.until("mock/plain-model · 0%").await;
         assert_eq!(stage.world.setting("modelRoles.default"), None);
-        // For good.
+        // Stored for later sessions.
         stage.press("ctrl+l").await;
         stage.until("for default").await;
         stage.press("enter").await;

@@ -1,4 +1,4 @@
-//! What is copied, and how: by the terminal, and by a program where there is one.
+//! Copying through the terminal, and through a program if there is one.
 
 use omp_testkit::Turn;
 use serde_json::json;
@@ -89,7 +89,7 @@ async fn without_a_program_it_is_told_where_the_text_is() {
         stage.until("it is in a file, sent: true").await;
         assert!(stage.text().contains("hint: install a program"), "{}", stage.text());
         assert_eq!(stage.copied(), ["one"]);
-        // The same at length is told once; then in one line that the next key takes away.
+        // The long message is shown once; then a line that the next key removes.
         stage.press("alt+shift+c").await;
         stage.until_count("it is in a file", 2).await;
         assert_eq!(stage.text().matches("hint: install a program").count(), 1, "{}", stage.text());

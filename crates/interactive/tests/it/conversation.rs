@@ -1,4 +1,4 @@
-//! Messages, answers, tool calls, and what interrupts them.
+//! Messages, answers, tool calls, and interruptions.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn it_starts_with_a_prompt() {
     .await;
 }
 
-/// What is said about ctrl+c holds exactly as long as it is said.
+/// A second ctrl+c exits exactly as long as the hint is shown.
 #[tokio::test]
 async fn the_second_ctrl_c_leaves_while_that_is_said() {
     play(Options::new([Turn::text("hi")]), async |stage| {
@@ -57,7 +57,7 @@ async fn what_is_not_used_is_told_in_one_line() {
     play(options, async |stage| {
         stage.until("main").await;
         assert_eq!(stage.text().lines().nth(2), Some("found and not used: 1 agent"), "{}", stage.text());
-        // Another session of the same run does not tell it again.
+        // Another session of the same run does not show it again.
         stage.say("/earlier").await;
         stage.until_gone("found and not used").await;
     })
@@ -212,7 +212,7 @@ async fn retries_take_one_line_and_their_reason_is_told_in_full_once() {
         let text = stage.text();
         assert_eq!(text.matches("no connection").count(), 1, "{text}");
         assert_eq!(text.matches("hint: is it running?").count(), 1, "{text}");
-        // One that helped leaves a trace.
+        // A successful retry leaves its line in the transcript.
         stage.say("again").await;
         stage.until("Here it is.").await;
         stage.until_gone("to interrupt").await;
@@ -300,7 +300,7 @@ async fn at_idle_nothing_is_written() {
         stage.until("main").await;
         stage.until_gone("to interrupt").await;
         let before = stage.bytes();
-        // That nothing happens cannot be awaited: this is three steps of what moves while something runs.
+        // The absence of output cannot be awaited, so this waits for three animation steps.
         tokio::time::sleep(Duration::from_millis(250)).await;
         assert_eq!(stage.bytes(), before);
     })

@@ -1,4 +1,4 @@
-//! What the clock and the system do to the application.
+//! Time limits and signals.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn it_ends_when_its_time_is_up() {
     let mut options = Options::new([Turn::text("never")]);
     options.llm = options.llm.gated(&gate);
     options.limit = Some(Duration::from_millis(700));
-    // A busy machine may need all of that time for the start.
+    // A busy machine may need all of that time to start.
     play_unready(options, async |mut stage| {
         stage.say("go").await;
         assert_eq!(stage.left().await, Leave::TimeUp);

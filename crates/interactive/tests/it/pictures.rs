@@ -1,4 +1,4 @@
-//! Pictures in the transcript, in terminals of every kind.
+//! Images in the transcript, in all kinds of terminals.
 
 use std::io::Cursor;
 
@@ -16,7 +16,7 @@ use crate::stage::{Options, Stage, play};
 const KITTY: ImageWay = ImageWay::Kitty { placeholders: true, passthrough: false };
 const SENT: &str = "\x1b_Ga=t,";
 const DELETED: &str = "\x1b_Ga=d,d=I,";
-/// What a picture is made of.
+/// The placeholder character that images are made of.
 const CELL: &str = "\u{10eeee}";
 
 fn png(width: u32, height: u32) -> Vec<u8> {
@@ -45,7 +45,7 @@ fn resumed(way: ImageWay, history: Vec<Message>) -> Options {
     Options { history, wish, ..options(way, [Turn::text("next answer")]) }
 }
 
-/// Rows with `#` for each cell of a picture.
+/// Returns the rows with `#` for each cell of an image.
 fn cells(text: &str) -> String {
     let marks = '\u{300}'..='\u{8ff}';
     text.replace(CELL, "#").chars().filter(|char| !marks.contains(char)).collect()
@@ -166,7 +166,7 @@ async fn of_many_pictures_the_newest_stay_and_no_row_is_written_twice() {
         }
         (0..4).for_each(|turn| assert_eq!(all.matches(&format!("Look {turn}.")).count(), 1, "{all}"));
         assert!(!stage.paints().iter().any(|how| how == "replace"), "{:?}", stage.paints());
-        // Everything anew: what made room stays a line of text.
+        // After a redraw, an image that was removed to make room stays a line of text.
         stage.press("ctrl+o").await;
         stage.until_written(SENT, 8).await;
         stage.press("ctrl+o").await;

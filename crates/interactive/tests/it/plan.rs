@@ -1,4 +1,4 @@
-//! Plan mode: seen in the status, and asked about when a plan is there.
+//! Plan mode: shown in the status row, with a question when a plan is written.
 
 use omp_session::PLAN_FILE;
 use omp_testkit::Turn;

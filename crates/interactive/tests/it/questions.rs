@@ -1,4 +1,4 @@
-//! Questions in the place of the editor: may this run, and what the model asks.
+//! Questions in place of the editor: approvals, and questions of the model.
 
 use omp_policy::ApprovalMode;
 use omp_testkit::Turn;
@@ -11,7 +11,7 @@ fn below(stage: &Stage) -> String {
     stage.text().rsplit_once("yolo\n").or(stage.text().rsplit_once("· ask\n")).unwrap().1.to_owned()
 }
 
-/// What the model was told of its last call.
+/// Returns the result of the last call that the model received.
 fn result(stage: &Stage) -> String {
     let requests = stage.llm.requests();
     let results = requests.last().unwrap().messages.iter().rev();
@@ -162,7 +162,7 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
     .await;
 }
 
-/// With the question to be seen for as long as anybody likes: `wait` has the letter of "always" in it.
+/// Even if the question is visible for long: `wait` contains the letter of "always".
 #[tokio::test]
 async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
     let mut options = Options::new([Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")]);
@@ -170,7 +170,7 @@ async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
     play(options, async |stage| {
         stage.say("go").await;
         stage.until_asked("1. Yes").await;
-        // All of it at once, as from a hand that is faster than the clock of a busy machine.
+        // All at once, as if typed faster than a busy machine handles keys.
         stage.paste("yes, but wait").await;
         stage.until("What you type goes to the editor").await;
         stage.press("a").await;
@@ -183,7 +183,7 @@ async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
     .await;
 }
 
-/// Several calls at once: what answers one is not the answer to the next, which came in its place.
+/// With several calls at once, the key that answers one question does not answer the next one.
 #[tokio::test]
 async fn a_key_answers_one_question() {
     let touch = |name: &str| json!({"command": format!("touch {name}")});

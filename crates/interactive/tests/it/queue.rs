@@ -12,7 +12,7 @@ fn gated(turns: impl IntoIterator<Item = Turn> + Clone, gate: &Gate) -> Options 
     options
 }
 
-/// What the user and tools said in the last request, in order.
+/// Returns the texts of the user and of tools in the last request, in order.
 fn told(stage: &Stage) -> Vec<String> {
     let requests = stage.llm.requests();
     let messages = requests.last().unwrap().messages.iter();

@@ -1,4 +1,4 @@
-//! The list of sessions, with what can be done in it.
+//! The list of sessions and its actions.
 
 use omp_testkit::Turn;
 
@@ -8,7 +8,7 @@ fn answers(count: usize) -> Options {
     Options::recorded((1..=count).map(|number| Turn::text(format!("answer {number}"))))
 }
 
-/// Says something in a session of its own.
+/// Sends a message in a new session.
 async fn talk(stage: &mut Stage, number: usize) {
     stage.press("f2").await;
     stage.until_gone("answer").await;
@@ -83,7 +83,7 @@ async fn sessions_are_renamed_open_or_not() {
         stage.press("f3").await;
         stage.until("❯ Other one").await;
         assert!(stage.text().contains("✓ Open one"), "{}", stage.text());
-        // What cannot be done is told, and the list is as it is.
+        // A failed action is reported, and the list does not change.
         stage.press("ctrl+r ctrl+u").await;
         stage.type_text("refused").await;
         stage.press("enter").await;

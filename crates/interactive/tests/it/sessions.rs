@@ -1,4 +1,4 @@
-//! Other sessions in the place of this one.
+//! Switching to other sessions.
 
 use omp_session::{TTSR_INJECTION, Wish};
 use omp_testkit::Turn;

@@ -1,4 +1,4 @@
-//! A terminal of 60 columns and 18 rows with the application in it, a scripted model and real tools.
+//! A terminal of 60 columns and 18 rows that runs the application with a scripted model and real tools.
 
 mod host;
 mod world;
@@ -26,27 +26,27 @@ use tokio::sync::{Notify, mpsc};
 use host::TestHost;
 pub use world::{World, picture};
 
-/// More than anything takes on a slow and busy machine.
+/// Longer than any test takes on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 pub const WIDTH: usize = 60;
 pub const HEIGHT: usize = 18;
 
-/// What a test may want otherwise.
+/// Options of a test.
 pub struct Options {
     pub mode: ApprovalMode,
     pub llm: ScriptedLlm,
     pub retry: Duration,
     pub history: Vec<Message>,
     pub wish: Wish,
-    /// How the terminal shows pictures.
+    /// The image protocol of the terminal.
     pub images: ImageWay,
     pub limit: Option<Duration>,
     pub unused: Option<String>,
     /// `branchSummary.enabled`
     pub sums_up_branches: bool,
-    /// Sessions are kept in the temporary folder.
+    /// Sessions are stored in the temporary folder.
     pub recorded: bool,
-    /// Lines of a file of keys.
+    /// Lines of a keybindings file.
     pub keys: &'static str,
     /// `--resume` without a value.
     pub choose_session: bool,
@@ -74,7 +74,7 @@ impl Options {
         }
     }
 
-    /// The same with sessions that are kept.
+    /// Options with stored sessions.
     pub fn recorded<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
         Self { recorded: true, ..Self::new(replies) }
     }
@@ -90,39 +90,39 @@ pub struct Stage {
     app: tokio::task::JoinHandle<Left>,
 }
 
-/// What the user sees, and what the terminal was told besides.
+/// The screen of the terminal, and other state that was sent to it.
 struct Glass {
     parser: vt100::Parser,
     titles: Vec<String>,
     notices: Vec<String>,
     copied: Vec<String>,
-    /// The terminal belongs to another program.
+    /// Another program has the terminal.
     away: bool,
     suspended: bool,
     bytes: usize,
-    /// What was written since somebody looked.
+    /// The bytes written since the last check.
     written: Vec<u8>,
     images: ImageWay,
     paints: Vec<String>,
     rows_below: usize,
 }
 
-/// Plays a scene with the application.
+/// Runs a scene with the application.
 pub async fn play(options: Options, scene: impl AsyncFnOnce(&mut Stage)) {
     play_whole(options, async |mut stage| scene(&mut stage).await).await;
 }
 
-/// The same for a scene in which the application is started more than once.
+/// Runs a scene that starts the application more than once.
 pub async fn play_whole(options: Options, scene: impl AsyncFnOnce(Stage)) {
     play_unready(options, async |mut stage| {
-        // The branch comes last: a thread looks for it.
+        // The branch is shown last, because a thread looks it up.
         stage.until("· main ·").await;
         scene(stage).await;
     })
     .await;
 }
 
-/// The same for a scene that begins before the application can be spoken with.
+/// Runs a scene that begins before the application is ready.
 pub async fn play_unready(options: Options, scene: impl AsyncFnOnce(Stage)) {
     tokio::task::LocalSet::new()
         .run_until(async move {
@@ -132,7 +132,7 @@ pub async fn play_unready(options: Options, scene: impl AsyncFnOnce(Stage)) {
         .await;
 }
 
-/// Talks by lines instead, in plain mode, and returns what was said.
+/// Runs plain mode with the given lines and returns its output.
 pub async fn talk_plainly(options: Options, lines: &[&str]) -> (String, Arc<World>) {
     let workspace = TempWorkspace::new(&[("a.txt", "one\n")]).unwrap();
     let host = Arc::new(TestHost {
@@ -226,7 +226,7 @@ impl Stage {
         Self { workspace, llm, world, screen, painted, events, app: tokio::task::spawn_local(app) }
     }
 
-    /// Starts the application again in the same place.
+    /// Starts the application again in the same workspace.
     pub async fn again(self, options: Options) -> Self {
         let mut stage = Self::new(self.workspace, options);
         stage.until("· main ·").await;
@@ -272,7 +272,7 @@ impl Stage {
         self.until_screen(needle, |text| text.contains(needle)).await;
     }
 
-    /// Waits until a question is there that shows this, and until it takes keys: nobody reads it in less.
+    /// Waits until a question with this text is shown and accepts keys.
     pub async fn until_asked(&mut self, needle: &str) {
         const READ: std::time::Duration = std::time::Duration::from_millis(350);
         self.until(needle).await;
@@ -283,7 +283,7 @@ impl Stage {
         self.until_screen(needle, |text| !text.contains(needle)).await;
     }
 
-    /// Waits until it stands there so many times.
+    /// Waits until the text is shown this many times.
     pub async fn until_count(&mut self, needle: &str, count: usize) {
         self.until_screen(needle, |text| text.matches(needle).count() == count).await;
     }
@@ -296,12 +296,12 @@ impl Stage {
         self.until_true(title, |stage| stage.titles().last().is_some_and(|last| last == title)).await;
     }
 
-    /// Waits until the process was stopped.
+    /// Waits until the process was suspended.
     pub async fn until_suspended(&mut self) {
         self.until_true("the end of the process's time", |stage| stage.screen.borrow().suspended).await;
     }
 
-    /// Waits for a theme that has other colours than these.
+    /// Waits for a theme with other colors than these.
     pub async fn until_colors_other_than(&mut self, colors: &BTreeSet<String>) {
         self.until_true("other colours", |stage| stage.colors() != *colors).await;
     }
@@ -315,7 +315,7 @@ impl Stage {
         assert!(waited.await.is_ok(), "waited in vain for {what:?}:\n{}", self.text());
     }
 
-    /// The colours of the text on the screen.
+    /// Returns the text colors on the screen.
     pub fn colors(&self) -> BTreeSet<String> {
         let glass = self.screen.borrow();
         let screen = glass.parser.screen();
@@ -324,7 +324,7 @@ impl Stage {
         cells.map(|cell| format!("{:?}", cell.fgcolor())).collect()
     }
 
-    /// The screen without empty rows at its end, and nothing in it that changes from run to run.
+    /// Returns the screen without trailing empty rows and without values that change between runs.
     pub fn text(&self) -> String {
         let glass = self.screen.borrow();
         let project = self.workspace.project().to_string_lossy().into_owned();
@@ -333,7 +333,7 @@ impl Stage {
         rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 
-    /// The same however long it took: what turns while something runs stands still, and so do its seconds.
+    /// Returns the screen with a fixed spinner and fixed seconds, independent of timing.
     pub fn still(&self) -> String {
         let still = |row: &str| match row.split_once(" · ") {
             Some((doing, rest)) if rest.ends_with("escape to interrupt") => {
@@ -344,7 +344,7 @@ impl Stage {
         self.text().lines().map(still).collect::<Vec<_>>().join("\n")
     }
 
-    /// Everything, from the first row of the scrollback.
+    /// Returns everything from the first row of the scrollback.
     pub fn all(&self) -> String {
         let mut glass = self.screen.borrow_mut();
         let screen = glass.parser.screen_mut();
@@ -370,7 +370,8 @@ impl Stage {
         self.screen.borrow().notices.clone()
     }
 
-    /// The row of the cursor, the last row of the picture, and how many the terminal was told lie between them.
+    /// Returns the row of the cursor, the last row of the frame, and the number of rows between them that the terminal was
+    /// told.
     pub fn below_cursor(&self) -> (usize, usize, usize) {
         let rows = self.text().lines().count();
         let glass = self.screen.borrow();
@@ -378,7 +379,7 @@ impl Stage {
         (cursor, rows - 1, glass.rows_below)
     }
 
-    /// What the terminal was asked to put into the clipboard.
+    /// Returns the texts that the terminal was asked to copy.
     pub fn copied(&self) -> Vec<String> {
         self.screen.borrow().copied.clone()
     }
@@ -387,13 +388,13 @@ impl Stage {
         self.screen.borrow().bytes
     }
 
-    /// The bytes that were written since this was asked last.
+    /// Returns the bytes written since the last call.
     pub fn written(&self) -> String {
         let bytes = std::mem::take(&mut self.screen.borrow_mut().written);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Waits until this was written so often since [`Self::written`] was asked last.
+    /// Waits until this was written so many times since the last call of [`Self::written`].
     pub async fn until_written(&mut self, what: &str, count: usize) {
         let waited = tokio::time::timeout(LIMIT, async {
             let written = || String::from_utf8_lossy(&self.screen.borrow().written).matches(what).count();
@@ -404,12 +405,12 @@ impl Stage {
         assert!(waited.await.is_ok(), "waited in vain for {count} {what:?}:\n{}", self.text());
     }
 
-    /// How each frame was painted.
+    /// Returns how each frame was painted.
     pub fn paints(&self) -> Vec<String> {
         self.screen.borrow().paints.clone()
     }
 
-    /// The terminal tells that it shows pictures otherwise.
+    /// The terminal reports another image protocol.
     pub async fn show_images(&self, way: ImageWay) {
         self.screen.borrow_mut().images = way;
         self.send(TtyEvent::Profile(Profile::default())).await;

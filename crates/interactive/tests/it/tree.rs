@@ -1,4 +1,4 @@
-//! Going back: the tree, and the list behind a double escape.
+//! Moving to earlier entries: the tree, and the list behind a double escape.
 
 use omp_testkit::{Gate, Turn};
 
@@ -45,7 +45,7 @@ async fn two_escapes_go_back_to_an_earlier_message() {
         stage.say("2b").await;
         stage.until("answer 3").await;
         assert_eq!(stage.llm.requests().last().unwrap().messages.len(), 3);
-        // With something written, escape does nothing.
+        // With text in the editor, escape does nothing.
         stage.type_text("draft").await;
         stage.press("escape escape").await;
         stage.type_text("!").await;
@@ -99,7 +99,7 @@ async fn the_tree_leads_to_any_branch() {
     .await;
 }
 
-/// What is asked where branches are summed up.
+/// The question whether to summarize the branch.
 const ASKED: &str = "Sum up what you leave?";
 
 fn summing_up(replies: impl IntoIterator<Item = Turn>) -> Options {
@@ -122,7 +122,7 @@ async fn who_leaves_a_branch_is_asked_what_is_told_of_it() {
           Summarize with instructions             in the way you say
         enter choose · esc back
         ");
-        // Back into the tree, and here again.
+        // Returns to the tree, and opens the question again.
         stage.press("escape").await;
         stage.until("Session tree").await;
         stage.type_text("answer 1").await;
@@ -160,7 +160,7 @@ async fn a_branch_may_be_left_without_a_word() {
         stage.until("> question 2").await;
         stage.until_gone("answer 2").await;
         assert_eq!(stage.llm.requests().len(), 2);
-        // Nothing is left behind on the way to the end of the other branch.
+        // Moving to the end of the other branch abandons nothing.
         stage.press("ctrl+u f2").await;
         stage.until("Session tree").await;
         stage.type_text("answer 2").await;

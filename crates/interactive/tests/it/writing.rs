@@ -1,4 +1,4 @@
-//! The editor in the application: the user's own editor, earlier messages, pictures, long pastes, what is offered.
+//! The editor in the application: the user's own editor, history, images, long pastes, completion.
 
 use omp_interactive::Clip;
 use omp_testkit::{Gate, ScriptedLlm, Turn};
@@ -6,7 +6,7 @@ use omp_types::{Content, Message};
 
 use crate::stage::{Options, Stage, picture, play};
 
-/// The last message that the model was sent: its text, and how many pictures it has.
+/// Returns the text of the last message that the model received, and its number of images.
 fn sent(stage: &Stage) -> (String, usize) {
     let requests = stage.llm.requests();
     let last = requests.last().unwrap().messages.iter().rev().find(|message| matches!(&***message, Message::User(_)));
@@ -108,7 +108,7 @@ async fn pictures_stay_with_their_markers_wherever_the_text_goes() {
         stage.until("next: first [image #1][image #2]").await;
         stage.press("alt+up").await;
         stage.until("> first [image #3][image #4]").await;
-        // A marker is one unit: its picture goes with it.
+        // A marker is deleted as a unit, with its image.
         stage.press("backspace enter").await;
         stage.until("next: first [image #3]").await;
         gate.open();
@@ -212,7 +212,7 @@ async fn what_the_user_runs_is_told_to_the_model_or_not() {
         stage.press("ctrl+u").await;
         stage.say("and?").await;
         stage.until("Yes.").await;
-        // What is excluded is in the conversation, but not for providers.
+        // Excluded output is in the conversation, but is not sent to providers.
         let requests = stage.llm.requests();
         let told = requests[0].messages.iter().filter(|message| !matches!(&***message, Message::Other(_)));
         let request = format!("{:?}", told.collect::<Vec<_>>());

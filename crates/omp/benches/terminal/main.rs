@@ -1,8 +1,8 @@
-//! What the terminal costs in a long session, each figure beside its limit. By hand, it takes two minutes:
-//! `cargo bench -p omp --bench terminal [-- path of another omp]`. The figures hold for a machine that does nothing else.
+//! Measures what the terminal costs in a long session, with the limit for each figure. Run by hand, it takes two minutes:
+//! `cargo bench -p omp --bench terminal [-- path of another omp]`. The figures are valid on an otherwise idle machine.
 //!
-//! The built program runs in a pty against the scripted provider. Times are taken when bytes arrive at the other end of
-//! the pty, processor time is that of all threads of the program, as the kernel counts it.
+//! The built program runs in a pty against the scripted provider. Times are taken when bytes arrive at the other end of the
+//! pty; processor time is that of all threads of the program, as the kernel counts it.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,13 +25,13 @@ use table::{Limit, Table};
 
 const OPENINGS: usize = 5;
 const WATCHED: Duration = Duration::from_secs(10);
-/// Silence after which nothing more is expected. Not longer, for it is waited for after every gesture.
+/// Silence after which no more output is expected. It is kept short, because the test waits for it after every action.
 const QUIET: Duration = Duration::from_millis(300);
 const BETWEEN_KEYS: Duration = Duration::from_millis(53);
 
 const CTRL_D: &[u8] = b"\x04";
 const CTRL_O: &[u8] = b"\x0f";
-/// Shown while something runs, and only then.
+/// Shown only while something runs.
 const RUNS: &str = "to interrupt";
 
 fn main() {
@@ -65,7 +65,7 @@ fn open_and_redraw(scene: &Scene, table: &Table) {
     table.times("another width there", &mut resized, Limit::ms(100));
 }
 
-/// From a gesture to the last byte that it brought.
+/// Returns the time from an action to the last byte it caused.
 fn gesture(seat: &mut Seat, act: impl FnOnce(&mut Seat)) -> Duration {
     let start = Instant::now();
     let shown = seat.shown();
@@ -78,7 +78,7 @@ fn gesture(seat: &mut Seat, act: impl FnOnce(&mut Seat)) -> Duration {
 fn rest_and_stream(scene: &Scene, table: &Table) {
     let (mut seat, _) = Seat::resume(scene);
     seat.settled(QUIET);
-    // What is put off until after the prompt has its time.
+    // Gives work that is deferred until after the prompt time to finish.
     sleep(Duration::from_secs(2));
     let (rest, bytes) = watch(&seat);
     table.share("nothing to do", rest, bytes, Limit::share(0.0));
@@ -102,7 +102,7 @@ fn rest_and_stream(scene: &Scene, table: &Table) {
     let (streaming, bytes) = watch(&seat);
     let mut echoes = type_along(&mut seat);
     let rate = scene::TOKENS as f64 / seat.until(from, scene::ENDED).duration_since(begun).as_secs_f64();
-    // A busy machine is slow in sending: what fewer tokens cost is too little.
+    // On a busy machine the provider sends fewer tokens, so the cost is scaled up to the full rate.
     let full = streaming * (scene::RATE / rate).max(1.0);
     let what = format!("{} tokens/s of Markdown with code there, from {rate:.0}", scene::RATE);
     table.share(&what, full, bytes, Limit::share(0.04));
@@ -110,7 +110,7 @@ fn rest_and_stream(scene: &Scene, table: &Table) {
     table.add("memory at the end, peak", format!("{:.1} MB", seat.peak_memory_kb() as f64 / 1e3), 0.0, "");
 }
 
-/// The share of a core and the bytes of a while.
+/// Returns the share of a core and the bytes shown during an interval.
 fn watch(seat: &Seat) -> (f64, usize) {
     let (start, cpu, shown) = (Instant::now(), seat.cpu(), seat.shown());
     sleep(WATCHED);
@@ -118,7 +118,7 @@ fn watch(seat: &Seat) -> (f64, usize) {
     (worked.as_secs_f64() / start.elapsed().as_secs_f64(), seat.shown() - shown)
 }
 
-/// Letters that the stream has nowhere, each once, so that none is taken for another.
+/// Types letters that the stream does not contain, each once, so that they cannot be confused.
 fn type_along(seat: &mut Seat) -> Vec<Duration> {
     let greek = 'α'..='ω';
     let (small, capital) = ('а'..='я', 'А'..='Я');

@@ -1,4 +1,4 @@
-//! What the program is given: a long session in its own format, and a provider that fills the screen, then streams.
+//! The input of the program: a long session in its own format, and a provider that fills the screen, then streams.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 pub const MESSAGES: usize = 5_000;
-/// Of the first answer.
+/// The number of rows of the first answer.
 pub const ROWS: usize = 10_000;
-/// Of the second.
+/// The number of tokens of the second answer.
 pub const TOKENS: usize = 6_000;
-/// Tokens in a second that the limit is for.
+/// The tokens per second that the limit applies to.
 pub const RATE: f64 = 200.0;
-/// The end of the session, of the first answer, and both ends of the second.
+/// Texts at the end of the session, at the end of the first answer, and at both ends of the second.
 pub const OPENED: &str = "Part-1249";
 pub const FILLED: &str = "filled-to-here";
 pub const BEGUN: &str = "begun-here";
 pub const ENDED: &str = "ended-here";
 
-/// Longer than the spinner is watched.
+/// Longer than the time for which the spinner is measured.
 const SILENCE_MS: u64 = 12_000;
-/// Sleeping for it takes one or two more: 200 tokens in a second at least, unless the machine is busy.
+/// A sleep takes one or two milliseconds more, which gives at least 200 tokens per second, unless the machine is busy.
 const PAUSE_MS: u64 = 3;
-/// Characters of a token.
+/// Characters per token.
 const TOKEN: usize = 4;
 const PART_ROWS: usize = 10;
 
@@ -91,7 +91,7 @@ fn write_session(workspace: &TempWorkspace) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// A question, a call, its result, an answer, and so on.
+/// Returns a question, a call, its result, or an answer, in turn.
 fn message(number: usize, file: &str) -> Value {
     let group = number / 4;
     let text = |text: String| json!({"type": "text", "text": text});

@@ -1,4 +1,4 @@
-//! omp in a pty, and when each of its bytes came.
+//! Runs omp in a pty and records when each byte arrives.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,12 +9,12 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use crate::scene::{OPENED, Scene};
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// Shown once the session is there.
+/// Shown once the session is open.
 const READY: &str = "mock-model";
-/// Questions that the terminal answers, as one with the Kitty keyboard protocol does.
+/// Queries that the terminal answers, as one with the Kitty keyboard protocol does.
 const ANSWERS: [(&[u8], &[u8]); 2] = [(b"\x1b[?u", b"\x1b[?0u"), (b"\x1b[c", b"\x1b[?62;22c")];
 
-/// In colour, and without a request for a title, which would take a turn of the script.
+/// With color, and without a request for a title, which would use up a turn of the script.
 const TERMINAL: [(&str, &str); 4] =
     [("TERM", "xterm-256color"), ("COLORTERM", "truecolor"), ("LANG", "C.UTF-8"), ("PI_NO_TITLE", "1")];
 
@@ -31,12 +31,12 @@ pub struct Seat {
 #[derive(Default)]
 struct Shown {
     raw: Vec<u8>,
-    /// How much was there when.
+    /// The number of bytes received by each time.
     arrivals: Vec<(usize, Instant)>,
 }
 
 impl Seat {
-    /// The long session, and how long it took until its end and the prompt were shown.
+    /// Resumes the long session. Returns the time until its end and the prompt were shown.
     pub fn resume(scene: &Scene) -> (Self, Duration) {
         let mut command = CommandBuilder::new(&scene.omp);
         command.args(scene.workspace.args(&["--resume", &scene.session.to_string_lossy()]));
@@ -68,12 +68,12 @@ impl Seat {
         self.master.resize(size(cols, rows)).unwrap();
     }
 
-    /// How many bytes were shown so far.
+    /// Returns how many bytes were shown so far.
     pub fn shown(&self) -> usize {
         self.glass.0.lock().unwrap().raw.len()
     }
 
-    /// When a text was there that came after so many bytes; waits for it.
+    /// Waits for a text after so many bytes and returns when it arrived.
     pub fn until(&self, from: usize, needle: &str) -> Instant {
         let start = Instant::now();
         let (shown, changed) = &*self.glass;
@@ -83,7 +83,7 @@ impl Seat {
             if let Some(at) = find(&shown.raw[looked..], needle.as_bytes()) {
                 return shown.arrival(looked + at + needle.len());
             }
-            // A text may come in two pieces.
+            // A text may arrive in two chunks.
             looked = shown.raw.len().saturating_sub(needle.len()).max(from);
             let end = String::from_utf8_lossy(&shown.raw[shown.raw.len().saturating_sub(2000)..]);
             assert!(start.elapsed() < LIMIT, "waited in vain for {needle}: {end:?}");
@@ -91,7 +91,7 @@ impl Seat {
         }
     }
 
-    /// Waits until nothing came for a while; when the last byte came.
+    /// Waits until nothing has arrived for a while; returns when the last byte came.
     pub fn settled(&self, quiet: Duration) -> Instant {
         let (shown, changed) = &*self.glass;
         let mut shown = shown.lock().unwrap();
@@ -114,7 +114,8 @@ impl Seat {
         peak.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// The threads that live to the nanosecond, or all that ever were to ten milliseconds, whichever is more.
+    /// Returns the larger of two counts: living threads in nanoseconds, or all threads ever started in steps of ten
+    /// milliseconds.
     pub fn cpu(&self) -> Duration {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
         let of_task = |task: std::io::Result<std::fs::DirEntry>| -> Option<u64> {
@@ -139,14 +140,14 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Shown {
-    /// When so many bytes were there.
+    /// Returns when so many bytes had arrived.
     fn arrival(&self, count: usize) -> Instant {
         let first = self.arrivals.partition_point(|(there, _)| *there < count);
         self.arrivals[first].1
@@ -157,7 +158,7 @@ fn watch(mut reader: Box<dyn Read + Send>, glass: Glass, keys: Keys) {
     std::thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         loop {
-            // A terminal whose other side is closed ends with an error.
+            // Reading from a pty whose other side is closed returns an error.
             let count = reader.read(&mut buffer).unwrap_or(0);
             let now = Instant::now();
             if count == 0 {

@@ -1,10 +1,10 @@
-//! Figures beside their limits, each printed when it is there.
+//! Prints figures beside their limits, each as soon as it is measured.
 
 use std::time::Duration;
 
 pub struct Table;
 
-/// How much a figure may be, and how it is written.
+/// The limit of a figure, and its unit.
 pub struct Limit {
     most: f64,
     text: String,
@@ -15,7 +15,7 @@ impl Limit {
         Self { most: most as f64, text: format!("{most} ms") }
     }
 
-    /// Of a core.
+    /// A share of a core.
     pub fn share(most: f64) -> Self {
         Self { most, text: format!("{} %", most * 100.0) }
     }
@@ -27,7 +27,7 @@ impl Table {
         Self
     }
 
-    /// `ratio` is the figure to its limit.
+    /// `ratio` is the figure divided by its limit.
     pub fn add(&self, what: &str, measured: String, ratio: f64, limit: &str) {
         let ratio = if limit.is_empty() { String::new() } else { format!("{ratio:.2}") };
         println!("| {what} | {measured} | {limit} | {ratio} |");
@@ -39,7 +39,7 @@ impl Table {
         self.add(what, format!("{median:.1} ms ({low:.1} to {high:.1})"), median / limit.most, &limit.text);
     }
 
-    /// The slowest counts.
+    /// The slowest time counts.
     pub fn latency(&self, what: &str, times: &mut [Duration], limit: Limit) {
         times.sort();
         let at = |part: usize| ms(times[(times.len() - 1) * part / 100]);
@@ -49,7 +49,7 @@ impl Table {
 
     /// `share` of a core.
     pub fn share(&self, what: &str, share: f64, bytes: usize, limit: Limit) {
-        // A limit of nothing is held by what no clock tick sees.
+        // A limit of zero is met if the clock ticks show no time.
         let ratio = if limit.most > 0.0 { share / limit.most } else { share / 0.001 };
         self.add(what, format!("{:.2} % of a core, {bytes} bytes", share * 100.0), ratio, &limit.text);
     }

@@ -1,4 +1,4 @@
-//! `omp context`: what the model would be told here before anything is said, and what a session has come to.
+//! `omp context`: shows the size of the prompt that a new session would send from here, or of an existing session.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! `omp read`, `omp grep` and `omp find`: the tools of the same name for people and scripts. What is printed is what a
-//! model would read, because it comes from the same call.
+//! `omp read`, `omp grep` and `omp find`: the tools of the same name for people and scripts. They print what a model would
+//! read, because they make the same call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,20 +129,20 @@ fn setup(env: &Env) -> Result<FolderSetup, FolderProblem> {
     Ok(setup)
 }
 
-/// A call as a model would make it.
+/// A tool call as a model would make it.
 struct ExampleCall {
     tool: &'static str,
     arguments: Value,
-    /// The detail that is zero when nothing was found.
+    /// The name of the detail that is zero if nothing was found.
     counts: Option<&'static str>,
 }
 
 impl ExampleCall {
     async fn run(self, mut setup: FolderSetup, as_json: bool) -> Result<Exit, FolderProblem> {
-        // Settings decide what models are offered, not what a person types.
+        // The settings decide which tools models get; a person may use these in any case.
         setup.settings.set_runtime(&format!("{}.enabled", self.tool), true.into());
         let opened = sessions::unrecorded(&setup.cwd);
-        // The tools want to know for whom they work; none of these three cares.
+        // The tools need a model in their context, but none of these three uses it.
         let (model, ..) = demo::model(Duration::ZERO);
         let only = ToolArgs { tools: vec![self.tool.to_owned()], ..ToolArgs::default() };
         let tools = setup.tools(&only, &model, false, Editor::default(), &opened)?.tools;

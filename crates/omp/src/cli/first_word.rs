@@ -1,4 +1,4 @@
-//! The first word of a command line: a subcommand that is missing or mistyped must not become a message that costs
+//! Checks the first word of a command line, so that a missing or mistyped subcommand does not become a message that costs
 //! money.
 
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use crate::cli::Cli;
 use crate::cli::typed_line;
 use crate::cli::usage_error;
 
-/// Subcommands that other versions have and this one has not, with what to do instead.
+/// Subcommands that other versions have and this one lacks, with what to do instead.
 pub const RESERVED: &[(&str, &str)] = &[
     ("accounts", "`omp setup` finds and keeps keys; accounts are not supported yet"),
     ("agents", "sub-agents are not supported yet; `omp config sources` lists the agent files found here"),
@@ -50,7 +50,7 @@ pub const RESERVED: &[(&str, &str)] = &[
     ("wt", "use `git worktree`"),
 ];
 
-/// Ordinary words that are one slip from a subcommand: at the head of a sentence they are no slip.
+/// Ordinary words that are one typo away from a subcommand. At the start of a sentence they are not taken for typos.
 const ORDINARY: &[&str] = &[
     "agent", "commits", "content", "demos", "finds", "fine", "fined", "head", "installs", "joins", "lead", "memo",
     "model", "reads", "ready", "real", "rust", "session", "shape", "shard", "shared", "shares", "shells", "smell",
@@ -58,24 +58,23 @@ const ORDINARY: &[&str] = &[
     "updates", "usages",
 ];
 
-/// Shorter words are too easily near to something.
+/// Shorter words are too easily similar to something else.
 const SHORTEST: usize = 4;
 
-/// What becomes of a command line.
+/// What to do with a command line.
 #[derive(Debug)]
 enum LineVerdict {
-    /// The line means what it was parsed as.
+    /// The line is run as it was parsed.
     Meant,
     Refused(String),
-    /// Another subcommand is likely. The question for somebody at a terminal, and the command line it would mean.
+    /// Another subcommand is likely. Holds the question for a user at a terminal, and the corrected command line.
     Slip {
         problem: String,
         meant: Vec<String>,
     },
 }
 
-/// Checks a command line that was parsed. At a terminal, somebody is asked what a slip was to mean; elsewhere it is an
-/// error.
+/// Checks a parsed command line. At a terminal, the user is asked about a likely typo; elsewhere a typo is an error.
 pub fn check(cli: Cli, words: &[OsString]) -> Result<Cli, String> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match judge(&cli, &words) {
@@ -90,7 +89,7 @@ pub fn check(cli: Cli, words: &[OsString]) -> Result<Cli, String> {
     }
 }
 
-/// `words` is the command line behind the program's name.
+/// `words` is the command line without the program's name.
 fn judge(cli: &Cli, words: &[String]) -> LineVerdict {
     let Some(first) = cli.run.messages.first() else { return LineVerdict::Meant };
     if cli.command.is_some() || first.contains(char::is_whitespace) || all_meant(cli, words) {
@@ -108,7 +107,7 @@ fn judge(cli: &Cli, words: &[String]) -> LineVerdict {
              `omp {first} --help` shows them"
         ));
     }
-    // `-p` says that an answer is wanted.
+    // `-p` shows that the words are a prompt.
     if cli.run.print {
         return LineVerdict::Meant;
     }
@@ -116,7 +115,7 @@ fn judge(cli: &Cli, words: &[String]) -> LineVerdict {
         return LineVerdict::Meant;
     };
     let problem = format!("there is no `omp {first}`\nhint: did you mean `omp {near}`?\n{as_message}");
-    // Flags before the word are not those of a subcommand, so nothing can be offered there.
+    // Flags before the word do not belong to a subcommand, so no correction can be offered.
     match words {
         [word, rest @ ..] if word == first && names.contains(&near.as_str()) => {
             LineVerdict::Slip { problem, meant: std::iter::once(&near).chain(rest).cloned().collect() }
@@ -131,11 +130,11 @@ fn all_meant(cli: &Cli, words: &[String]) -> bool {
     dashes.is_some_and(|at| words.len() - at - 1 == cli.run.messages.len())
 }
 
-/// How to say that a message is meant.
+/// Tells how to send the words as a message.
 fn message_hint(cli: &Cli, words: &[String]) -> String {
     let messages = &cli.run.messages;
     let (flags, last) = words.split_at(words.len().saturating_sub(messages.len()));
-    // Where they stand among the messages, it is not said which of them take a value.
+    // If flags stand between the messages, it is unknown which of them take a value.
     let flags =
         if last == messages { flags.iter().map(|flag| format!(" {flag}")).collect() } else { " [flags]".to_owned() };
     match messages.len() {
@@ -144,8 +143,8 @@ fn message_hint(cli: &Cli, words: &[String]) -> String {
     }
 }
 
-/// The name that a word was likely to be. A word alone is hardly a message; one before others often is, so there it has to
-/// be very near, or be followed by something that the subcommand knows.
+/// Returns the subcommand that a word was probably meant to be. A single word is rarely a message. A word followed by others
+/// often is, so it must be very similar or be followed by a subcommand's own subcommand.
 fn slip_of(word: &str, next: Option<&str>, known: &Command) -> Option<String> {
     let own = known.get_subcommands().flat_map(Command::get_name_and_visible_aliases);
     let names: Vec<&str> = own.chain(RESERVED.iter().map(|(word, _)| *word)).collect();

@@ -1,4 +1,4 @@
-//! The command line: flags as plain data, nothing decided here. A subcommand has a file or a folder of its own.
+//! The command line: parses flags into plain data and makes no decisions. Each subcommand has its own file or folder.
 
 pub mod config;
 pub mod context;

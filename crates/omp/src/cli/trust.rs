@@ -1,4 +1,4 @@
-//! `omp trust`: which folders may run what they bring along.
+//! `omp trust`: manages which folders may run their own hooks, servers and commands.
 
 use std::path::PathBuf;
 
@@ -86,13 +86,13 @@ fn add(setup: &FolderSetup) -> Result<Exit, FolderProblem> {
     print_quoted(&trust::explained(&again))
 }
 
-/// What was wrong with the file is told without the advice that was followed just now.
+/// Reports what was wrong with the trust file. Its own hint is left out, because the user has just followed it.
 fn set_aside(why: &str, stored: &Trust) -> String {
     let why = why.lines().next().unwrap_or_default();
     format!("{why}\nhint: it is kept as {}; trust your other folders again", stored.set_aside().display())
 }
 
-/// A folder that is gone can be named as it was.
+/// A folder that no longer exists can be removed by its absolute path.
 fn remove(folder: Option<PathBuf>, env: &Env) -> Result<Exit, FolderProblem> {
     let dirs = Dirs::from_env(env)?;
     let mut trust = Trust::load(&dirs.agent);

@@ -1,4 +1,4 @@
-//! `omp ttsr`: which rules watch what the model writes, and where one of them would fire.
+//! `omp ttsr`: lists the rules that watch the model's output, and tests where a rule would fire.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::folder::trust;
 use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print_quoted, warn};
 
-/// Larger files are not tried.
+/// Larger files are not tested.
 const MAX_FILE: u64 = 64 << 20;
 /// Lines shown for one file or block.
 const MAX_LINES: usize = 50;
@@ -118,7 +118,7 @@ fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, FolderProb
     }
 }
 
-/// A file's rule, or the one of this name.
+/// Loads a rule from a file, or finds a rule in use by its name.
 fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, FolderProblem> {
     let path = setup.cwd.join(wanted);
     if path.is_file() {
@@ -140,7 +140,7 @@ fn read(path: &Path) -> Result<String, FolderProblem> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The file as the model would write it; else as it would say or think it.
+/// Tests a file as text that the model writes to it; if no rule fires, as text that it says or thinks.
 fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
     let mut listener = StreamListener::new(cwd.to_owned());
     let mut call = ToolCall { id: "file".to_owned(), name: Write::NAME.to_owned(), ..ToolCall::default() };
@@ -159,7 +159,7 @@ fn in_file(watch: &Watch, cwd: &Path, file: &Path, text: &str) -> Vec<String> {
     hits.iter().map(|hit| told(watch, hit, Some(&path), text)).collect()
 }
 
-/// Every answer in the file, on whatever branch, by the number of its line.
+/// Tests every answer in a session file, on any branch. Hits are reported by line number.
 fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, FolderProblem> {
     let mut found = Vec::new();
     let mut answers = 0;
@@ -212,7 +212,7 @@ fn heard(
     (hits, said, path)
 }
 
-/// Where a rule fires, and the lines for which it does.
+/// Reports where a rule fires and which lines trigger it.
 fn told(watch: &Watch, hit: &Hit, path: Option<&str>, text: &str) -> String {
     let place = match &hit.origin {
         ViolationOrigin::Text => "in what it says",

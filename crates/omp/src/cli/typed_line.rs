@@ -1,13 +1,13 @@
-//! A line that somebody types at a question, where Esc means that they will not answer. The terminal's own line editing
-//! knows no such key: it shows `^[` and waits on.
+//! Reads one typed line as the answer to a question, where Esc cancels. The terminal's own line editing does not support
+//! that: it prints `^[` and keeps waiting.
 
 use std::io::{self, Read, Write};
 
-/// Longer ones are no answers.
+/// Caps the length of an answer.
 const LONGEST: usize = 1024;
 
-/// What was typed before enter; `None` where somebody leaves by Esc, ctrl+c or ctrl+d. A key that comes with the question is
-/// one of these already.
+/// Returns what was typed before Enter, or `None` on Esc, ctrl+c or ctrl+d. The terminal mode changes before the question is
+/// shown, so that keys pressed together with it count.
 pub fn ask(question: &str) -> Option<String> {
     let keys = Keys::one_by_one();
     io::stderr().write_all(question.as_bytes()).ok()?;
@@ -55,7 +55,7 @@ impl TypedLine {
             b'\r' | b'\n' => Took::Line,
             0x1b | 0x03 | 0x04 => Took::Left,
             0x08 | 0x7f => self.bytes.pop().map_or(Took::Nothing, |_| Took::Erased),
-            // The answers are letters; nothing else is shown, as it could steer the terminal.
+            // Answers are letters. Other characters are not echoed, because they could control the terminal.
             b' '..=b'~' if self.bytes.len() < LONGEST => {
                 self.bytes.push(byte);
                 Took::Sign
@@ -70,7 +70,7 @@ fn echo(bytes: &[u8]) {
     let _ = err.write_all(bytes).and_then(|()| err.flush());
 }
 
-/// The terminal hands over every key at once, shows none, and sends no signals, until this is dropped.
+/// Switches the terminal to unbuffered input without echo and without signals. Dropping this restores it.
 #[cfg(unix)]
 struct Keys(Option<nix::sys::termios::Termios>);
 
@@ -86,7 +86,7 @@ impl Keys {
         Self(set.is_ok().then_some(before))
     }
 
-    /// The rest of a key that sends several bytes is nobody's input.
+    /// Discards the rest of a key that sends several bytes.
     fn forget_rest(&self) {
         let _ = nix::sys::termios::tcflush(io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
     }
@@ -102,7 +102,7 @@ impl Drop for Keys {
     }
 }
 
-/// The console edits the line itself there, and Esc empties it.
+/// On other systems the console edits the line itself, and Esc clears it.
 #[cfg(not(unix))]
 struct Keys;
 

@@ -1,4 +1,4 @@
-//! A command line that cannot be read, told as omp tells everything: what, why and `hint:`.
+//! Reports a command line that cannot be parsed in omp's format: what, why and `hint:`.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Parser};
@@ -6,7 +6,7 @@ use omp_stdx::nearest::likely;
 
 use crate::cli::Cli;
 
-/// Flags that other versions have and this one has not, with what to do instead.
+/// Flags that other versions have and this one lacks, with what to do instead.
 pub const RESERVED_FLAGS: &[(&str, &str)] = &[
     ("--add-dir", "there is one workspace; start omp in a folder above both, or name files by their whole path"),
     ("--advisor", "there is no advisor; `/btw` in a session asks a side question"),
@@ -36,11 +36,11 @@ pub const RESERVED_FLAGS: &[(&str, &str)] = &[
     ("-v", "`omp --version` tells the version"),
 ];
 
-/// Values of `--mode` that other versions have.
+/// Values of `--mode` that other versions have and this one lacks.
 const RESERVED_MODES: &[(&str, &str)] =
     &[("acp", "`omp acp` serves an editor"), ("rpc-ui", "`--mode rpc` serves a program, with its dialogs")];
 
-/// The command line, or what is wrong with it. Help and version are printed here, and end the process as clap does it.
+/// Parses the command line. Help and version are printed here and end the process, as clap does it.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<Cli, String> {
     let line = std::iter::once("omp".into()).chain(words.iter().cloned());
     Cli::try_parse_from(line).map_err(|error| match error.kind() {
@@ -82,7 +82,7 @@ fn told(error: &clap::Error, words: &[String]) -> String {
     }
 }
 
-/// The subcommand that the words call, and how it is called.
+/// Returns the subcommand that the words call, and its full name.
 fn called(words: &[String]) -> (Command, String) {
     let mut command = Cli::command();
     let mut path = "omp".to_owned();
@@ -94,7 +94,7 @@ fn called(words: &[String]) -> (Command, String) {
     (command, path)
 }
 
-/// Flags that nearly have this name.
+/// Returns flags with a similar name.
 fn near_flags(flag: &str, command: &Command) -> Vec<String> {
     let Some(name) = flag.strip_prefix("--") else { return Vec::new() };
     let known = command.get_arguments().flat_map(|arg| arg.get_long_and_visible_aliases().unwrap_or_default());
@@ -102,7 +102,7 @@ fn near_flags(flag: &str, command: &Command) -> Vec<String> {
     likely(name, known, 2).into_iter().map(|name| format!("--{name}")).collect()
 }
 
-/// What clap says, with its tips as hints and without its usage line.
+/// Returns clap's message with its tips as hints and without its usage line.
 fn in_our_words(error: &clap::Error, help: &str) -> String {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);

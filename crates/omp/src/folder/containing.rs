@@ -1,4 +1,4 @@
-//! From the settings to what the children of a session may touch.
+//! Derives from the settings what the child processes of a session may access.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use crate::folder::FolderSetup;
 
 const SOCKETS: &str = "containment.sockets";
 
-/// What the user has set. A default that this system cannot keep is done without, which [`warnings`] tells; a mode that
-/// the user chose is not.
+/// Returns the sandbox for the user's settings. If this system does not support the default mode, there is no sandbox and
+/// [`warnings`] reports it; a mode that the user has chosen is not dropped.
 pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, env: &Env) -> Containment {
     let chosen: Option<ContainMode> = settings.user("containment.mode");
     let own = settings.of(omp_contain::SETTINGS);
@@ -42,21 +42,21 @@ fn signing(containment: Containment, dirs: &Dirs, env: &Env) -> Containment {
     containment.signed_by(std::sync::Arc::new(signer))
 }
 
-/// Nothing is contained there.
+/// There is no sandbox on these systems.
 #[cfg(not(unix))]
 fn signing(containment: Containment, _dirs: &Dirs, _env: &Env) -> Containment {
     containment
 }
 
-/// Begins to make the map of what may be touched, which the first call needs. To be called when the session is there: on a
-/// slow disk it would be in the way of what the first request needs.
+/// Starts to build the access map, which the first call needs, in a thread. Call this once the session is open: on a slow
+/// disk it would delay what the first request needs.
 pub fn make_ahead(containment: &Containment) {
     if let Some(access) = containment.access().filter(|access| !access.is_made()).cloned() {
         aside("omp-map", move || drop(access.map()));
     }
 }
 
-/// What the user has set.
+/// The user's settings for the sandbox.
 struct Lists {
     mode: ContainMode,
     network: NetworkMode,
@@ -85,7 +85,7 @@ impl Lists {
         }
     }
 
-    /// Asks for hundreds of files.
+    /// Builds the access map. Stats hundreds of files.
     fn map(self, dirs: &Dirs, workspace: &Path, cwd: &Path, env: &Env) -> AccessMap {
         let Self { mode, network, writable, hidden, shown, mut sockets, services: named, hosts } = self;
         if !named.is_empty() {
@@ -110,7 +110,7 @@ impl Lists {
     }
 }
 
-/// Begins to find out what this system can do, while the rest of the start goes on.
+/// Starts to detect what this system supports, while the rest of startup continues.
 pub fn look_ahead(setup: &FolderSetup) {
     if setup.settings.user("containment.mode") != Some(ContainMode::Off) {
         aside("omp-probe", || {
@@ -119,13 +119,13 @@ pub fn look_ahead(setup: &FolderSetup) {
     }
 }
 
-/// Starts work in a thread whose result is needed later. Without a thread it is done when it is needed.
+/// Runs work in a thread whose result is needed later. If no thread can be started, the work is done when it is needed.
 pub fn aside(name: &str, work: impl FnOnce() + Send + 'static) {
     const STACK: usize = 512 * 1024;
     drop(std::thread::Builder::new().name(name.into()).stack_size(STACK).spawn(work));
 }
 
-/// What keeps the user from harm, for the faces of a session.
+/// The active safeguards, for front ends to show.
 pub fn safeguards(setup: &FolderSetup, files_are_kept: bool) -> Safeguards {
     let decision = setup.trust();
     Safeguards {
@@ -146,7 +146,7 @@ fn contained(containment: &Containment) -> Contained {
     }
 }
 
-/// What the user is to know of it when a session starts.
+/// Warnings about the sandbox that are shown when a session starts.
 pub fn warnings(setup: &FolderSetup) -> Vec<String> {
     let containment = setup.containment();
     if containment.is_on() {
@@ -167,7 +167,7 @@ fn standing_unless(chosen: Option<ContainMode>) -> Option<String> {
         .then(|| standing().missing.iter().map(|missing| missing.why.clone()).collect::<Vec<_>>().join("; "))
 }
 
-/// Others were refused when the settings were read.
+/// Returns the full path. Invalid paths were rejected when the settings were read.
 fn full(path: &str, dirs: &Dirs) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(rest) => Some(dirs.home.join(rest)),

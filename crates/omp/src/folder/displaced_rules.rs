@@ -1,12 +1,12 @@
-//! A project's rule with the name of the user's, or of omp's own: it counts only where the folder is trusted, or else a
-//! repository could switch off what watches the model.
+//! Handles a project's rule that has the name of a rule of the user's or of omp's own. It applies only in a trusted folder;
+//! otherwise a repository could disable the rules that watch the model.
 
 use omp_config::{Item, ItemKind, Level, Provider, Rule, repository_root};
 use omp_rules::{RuleSettings, builtin_rules};
 
 use crate::folder::FolderSetup;
 
-/// The rules that count here. What comes with omp gives way to a rule of the same name.
+/// Returns the rules that apply here. A rule that comes with omp is replaced by a rule of the same name.
 pub fn counting(setup: &FolderSetup) -> Vec<Rule> {
     let mut rules = setup.catalogue().rules.clone();
     let both = displacing(setup);
@@ -23,12 +23,12 @@ pub fn counting(setup: &FolderSetup) -> Vec<Rule> {
     rules
 }
 
-/// What the user is asked about.
+/// Returns the items that need the user's approval.
 pub fn items(setup: &FolderSetup) -> Vec<Item> {
     displacing(setup).iter().map(|(rule, displaced)| item(setup, rule, displaced)).collect()
 }
 
-/// Each rule of the project with the one whose place it takes.
+/// Returns each rule of the project with the rule that it replaces.
 fn displacing(setup: &FolderSetup) -> Vec<(Rule, Rule)> {
     let catalogue = setup.catalogue();
     let own = if RuleSettings::read(&setup.settings).builtin { builtin_rules() } else { Vec::new() };

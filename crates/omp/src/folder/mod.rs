@@ -1,5 +1,5 @@
-//! What a folder means: its settings, rules, prompts, trust and containment. Read once; a session and all that are made
-//! from the same blueprint share it.
+//! The configuration of a folder: its settings, rules, prompts, trust and sandbox. It is read once and shared by all
+//! sessions made from the same blueprint.
 
 pub mod containing;
 mod displaced_rules;
@@ -33,25 +33,25 @@ use prompt_parts::Ahead;
 pub use prompt_parts::AskedPrompt;
 use trust::FolderTrust;
 
-/// A sentence for the user; nothing was done.
+/// An error message for the user; nothing was changed.
 pub type FolderProblem = String;
 
-/// Warnings about rules that are told when a session starts.
+/// Caps the number of rule warnings shown when a session starts.
 const MOST_RULE_WARNINGS: usize = 20;
-/// Most bytes of a system prompt file that a flag names.
+/// Caps the size of a system prompt file named by a flag.
 const LARGEST_PROMPT_FILE: u64 = 4 << 20;
 
-/// Where sessions take place and what was configured for them. Copies share what was looked up.
+/// The folder of a session and its configuration. Clones share cached lookups.
 #[derive(Clone)]
 pub struct FolderSetup {
     pub env: Env,
     pub dirs: Dirs,
-    /// Where omp was started, or `--cwd`: commands begin here, and settings and context are looked for from here.
+    /// The folder omp was started in, or `--cwd`. Commands start here, and the search for settings and context starts here.
     pub cwd: PathBuf,
-    /// What belongs to the session, for containment, approval and undo: the repository, or the folder alone.
+    /// The folder that sandbox, approval and undo cover: the repository, or `cwd` if there is none.
     pub workspace: PathBuf,
     pub settings: Settings,
-    /// What is wrong in the settings and does not stop the run.
+    /// Problems in the settings that do not stop the run.
     pub warnings: Vec<String>,
     /// See [`FolderSetup::trust`].
     pub folder_trust: FolderTrust,
@@ -60,7 +60,7 @@ pub struct FolderSetup {
     no_rules: bool,
     buckets: Arc<OnceLock<Buckets>>,
     containment: Arc<OnceLock<Containment>>,
-    /// Begun before there was a session.
+    /// A scan of the project that was started before the session.
     opening: Arc<Ahead>,
     read: Instant,
 }
@@ -105,23 +105,23 @@ impl FolderSetup {
         })
     }
 
-    /// A copy for a session that starts now: trust is read again, everything else is reused.
+    /// Returns a copy for a new session: trust is read again, everything else is reused.
     pub fn again(&self, args: &RunArgs) -> Self {
-        // What is trusted may be another by now.
+        // The trust decisions may have changed, and the rules depend on them.
         Self { folder_trust: FolderTrust::of(&args.tools), buckets: Arc::default(), ..self.clone() }
     }
 
-    /// A copy that keeps these credentials from child processes.
+    /// Returns a copy that hides these credentials from child processes.
     pub fn keeping_back(&self, secrets: Vec<String>) -> Self {
         Self { env: self.env.clone().keeping_back(secrets), ..self.clone() }
     }
 
-    /// Whether it was read so short a time ago that nobody expects to find what was changed since.
+    /// Whether the folder was read so recently that nobody expects later changes to be seen.
     pub fn is_fresh(&self) -> bool {
         self.read.elapsed() < Duration::from_secs(5)
     }
 
-    /// Begins to look for what the user and the repository bring along, while the rest of the start goes on.
+    /// Starts discovery of the user's and the repository's files in the background, while startup continues.
     pub fn discover_ahead(&self) {
         let (catalogue, places) = (self.catalogue.clone(), self.places());
         containing::aside("omp-discovery", move || {
@@ -129,14 +129,14 @@ impl FolderSetup {
         });
     }
 
-    /// Begins to look at the project, for a prompt that follows at once.
+    /// Starts to scan the project in the background, for a prompt that follows at once.
     pub fn look_around_ahead(&self) {
         if !self.has_no_prompt() {
             self.opening.begin(self.cwd.clone(), self.with_tree());
         }
     }
 
-    /// The settings of a folder, with what was wrong in its files.
+    /// Reads the settings of a folder, with warnings about its files.
     pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), FolderProblem> {
         let told = |error: ConfigError| error.to_string();
         let _part = startup::part("settings");
@@ -151,7 +151,7 @@ impl FolderSetup {
         Ok((settings, warnings))
     }
 
-    /// A setup that reads nothing of the user's and writes nothing but the given folder.
+    /// Creates a setup that reads none of the user's files and writes only to the given folder.
     pub fn isolated(args: &RunArgs, env: &Env, folder: &Path) -> Result<Self, FolderProblem> {
         let home = folder.display().to_string();
         let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
@@ -159,7 +159,7 @@ impl FolderSetup {
         Self::new(args, &env)
     }
 
-    /// What the user and the repository bring along; looked for once.
+    /// Returns what discovery found for the user and the repository. Discovery runs once.
     pub fn catalogue(&self) -> &Catalogue {
         let _part = self.catalogue.get().is_none().then(|| startup::part("discovery"));
         self.catalogue.get_or_init(|| self.places().discovered())
@@ -183,7 +183,7 @@ impl FolderSetup {
         })
     }
 
-    /// What is wrong with rules. A repository may bring any number of them.
+    /// Returns warnings about rules. They are capped, because a repository may contain any number of rules.
     fn told_of_rules(&self) -> Vec<String> {
         let warnings = &self.rules().warnings;
         let mut told: Vec<String> = warnings.iter().take(MOST_RULE_WARNINGS).cloned().collect();
@@ -194,7 +194,7 @@ impl FolderSetup {
         told
     }
 
-    /// What a session watches for.
+    /// Returns the rules that watch the model's output in a session.
     pub fn stream_rules(&self) -> StreamRules {
         StreamRules {
             watch: self.rules().ttsr.clone(),
@@ -203,7 +203,7 @@ impl FolderSetup {
         }
     }
 
-    /// What the children of the session may touch, decided once.
+    /// Returns the sandbox for the child processes of the session. It is decided once.
     pub fn containment(&self) -> &Containment {
         self.containment.get_or_init(|| {
             let _part = startup::part("containment");
@@ -216,7 +216,7 @@ impl FolderSetup {
         self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.workspace.clone())))
     }
 
-    /// What the flags ask of the system prompt, with the files that they name.
+    /// Resolves the prompt flags and reads the files that they name.
     pub fn asked_prompt(&self, args: &PromptArgs) -> Result<AskedPrompt, FolderProblem> {
         if self.has_no_prompt() {
             return Ok(AskedPrompt::default());
@@ -243,14 +243,14 @@ impl FolderSetup {
             cwd: self.cwd.clone(),
             os: std::env::consts::OS.to_owned(),
             shell: shell.program.file_stem().map(|name| name.to_string_lossy().into_owned()),
-            // The day as the file has it, so that it is the same whenever the session is taken up again.
+            // The date comes from the session file, so that it stays the same when the session is resumed.
             began: session.timestamp.split_once('T').map(|(day, _)| day.to_owned()),
         };
         let parts = prompt_parts::parts(self.catalogue(), self.rules(), environment, asked, can_read);
         SystemPrompt::new(&parts).map_err(|error| error.to_string())
     }
 
-    /// What is wrong in the files that the prompt is made of.
+    /// Returns warnings about the files that the prompt is made from.
     pub fn prompt_warnings(&self) -> Vec<String> {
         if self.has_no_prompt() {
             return Vec::new();
@@ -258,7 +258,7 @@ impl FolderSetup {
         [self.catalogue().warnings.clone(), self.told_of_rules()].concat()
     }
 
-    /// What is told of the project with the first prompt.
+    /// Returns the scan of the project that the first prompt includes.
     pub fn look_around(&self) -> Option<LookAround> {
         let (opening, cwd, with_tree) = (self.opening.clone(), self.cwd.clone(), self.with_tree());
         (!self.has_no_prompt()).then(|| prompt_parts::look_around(opening, cwd, with_tree))
@@ -272,10 +272,10 @@ impl FolderSetup {
         self.env.get(vars::NULL_PROMPT) == Some("true")
     }
 
-    /// The value itself, or the content of the file it names.
+    /// Returns the value itself, or the content of the file it names.
     fn text_or_file(&self, value: &str, started_in: Option<&Path>) -> Result<String, FolderProblem> {
         let here = self.cwd.join(value);
-        // A session that was moved, or that is of another folder, has the prompt that was named at the start.
+        // A session that was moved, or that belongs to another folder, uses the prompt file named at startup.
         let there = started_in.map(|folder| folder.join(value)).filter(|path| !here.is_file() && path.is_file());
         let path = there.unwrap_or(here);
         if value.contains('\n') || !path.is_file() {
@@ -286,7 +286,7 @@ impl FolderSetup {
     }
 }
 
-/// Where discovery looks, and for what.
+/// Which folders discovery scans, and its settings.
 struct FolderDiscovery {
     dirs: Dirs,
     cwd: PathBuf,
@@ -299,7 +299,7 @@ impl FolderDiscovery {
     }
 }
 
-/// One word that looks like a path: a prompt has more to say.
+/// Whether a value is one word that looks like a path. A prompt has more words.
 fn names_a_file(value: &str) -> bool {
     let is_path = value.contains('/') || [".md", ".txt"].iter().any(|end| value.to_ascii_lowercase().ends_with(end));
     is_path && !value.contains(char::is_whitespace)
@@ -317,7 +317,7 @@ fn no_prompt_file(value: &str, path: &Path) -> FolderProblem {
     )
 }
 
-/// A policy of the user's that cannot be read is no reason to go on without it.
+/// Whether ignoring a faulty setting would remove a restriction that the user has set. The run stops on such a setting.
 fn loosens(complaint: &Complaint) -> bool {
     let meant = match &complaint.what {
         Wrong::Misspelt { meant } => meant,
@@ -332,10 +332,10 @@ pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, FolderProblem> {
     existing_folder(flag, hint)
 }
 
-/// The real path of a folder that the user names, or of the current one.
+/// Returns the canonical path of a folder that the user names, or of the current one.
 pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, FolderProblem> {
     let folder = match flag {
-        // A folder given in full can be used even when the current one is gone.
+        // An absolute path works even if the current folder no longer exists.
         Some(flag) if flag.is_absolute() => flag.to_owned(),
         _ => {
             let current = std::env::current_dir().map_err(|error| {
@@ -357,12 +357,12 @@ pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, Folde
     if !found.is_dir() {
         return Err(unusable(&"it is not a folder"));
     }
-    // Nothing in a folder can be used without the right to enter it.
+    // A folder without search permission is useless.
     found.join(".").metadata().map_err(failed)?;
     Ok(found)
 }
 
-/// The outermost one on the way to `folder` that may not be entered.
+/// Returns the outermost ancestor of `folder` that cannot be entered.
 fn closed_folder(folder: &Path) -> &Path {
     let is_closed =
         |folder: &&Path| folder.join(".").metadata().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);

@@ -1,14 +1,14 @@
-//! Settings that older versions of the program omp follows kept in `agent.db`; read once, never changed.
+//! Settings that older versions of the program omp follows stored in `agent.db`; read once, never changed.
 //!
-//! Its table `settings` has a row per setting (`key`, `value` as JSON); before that it had one row with all of them in
-//! `data`. Nothing else of the database is looked at: it holds credentials as well.
+//! The table `settings` has a row per setting (`key`, `value` as JSON); older versions had one row with all of them in
+//! `data`. Nothing else in the database is read, because it also holds credentials.
 
 use std::path::Path;
 
 use omp_workspace::sqlite::{is_sqlite, stored_texts};
 use serde_json::{Map, Value};
 
-/// `None` when there is no such database, or nothing in it.
+/// Returns `None` if the database is missing or empty.
 pub fn stored(agent_folder: &Path) -> Result<Option<Value>, String> {
     let path = agent_folder.join("agent.db");
     if !is_sqlite(&path) {

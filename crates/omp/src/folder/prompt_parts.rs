@@ -1,4 +1,4 @@
-//! From what was found and what was asked for to what the model is told.
+//! Builds the parts of the system prompt from discovered files and from flags.
 
 #[cfg(test)]
 mod tests;
@@ -13,14 +13,14 @@ use omp_rules::Buckets;
 use omp_session::{Environment, GitState, Listed, LookAround, NamedText, Opening, PromptParts, Replacement, Tree};
 use omp_workspace::{TreeLimits, git_status, project_tree};
 
-/// What was asked for at the start, which wins over files.
+/// Prompt texts from flags, which override files.
 #[derive(Clone, Debug, Default)]
 pub struct AskedPrompt {
     pub replace: Option<String>,
     pub append: Option<String>,
 }
 
-/// `can_read`: whether the model has a tool to read addresses with. Without one, lists of them are of no use.
+/// `can_read`: whether the model has a tool to read internal addresses. Without one, lists of addresses are left out.
 pub fn parts(
     catalogue: &Catalogue,
     buckets: &Buckets,
@@ -56,7 +56,8 @@ fn skill(skill: &omp_config::Skill) -> Listed {
     Listed { name: skill.name.clone(), description: skill.description.clone(), globs: Vec::new() }
 }
 
-/// What always applies, and what can be read. A rule that watches the stream is told when it fires.
+/// Returns the rules that always apply and those that can be read on demand. A rule that watches the output is sent when it
+/// fires.
 fn rules(catalogue: &Catalogue, buckets: &Buckets) -> (Vec<NamedText>, Vec<Listed>) {
     let (everywhere, somewhere): (Vec<&Rule>, Vec<&Rule>) =
         catalogue.instructions.iter().partition(|it| it.always_apply || is_about_everything(it));
@@ -75,17 +76,17 @@ fn is_about_everything(instructions: &Rule) -> bool {
     instructions.globs.is_empty() || instructions.globs.iter().any(|glob| matches!(glob.as_str(), "**" | "**/*" | "*"))
 }
 
-/// What the first request may wait for, altogether. A slow file system is told less of.
+/// How long the first request may wait for the project scan. On a slow file system, the prompt says less about the project.
 const LOOKS_AROUND: Duration = Duration::from_millis(150);
 
-/// A look at the project that was begun before anybody wanted it.
+/// A project scan that was started in advance.
 #[derive(Default)]
 pub struct Ahead(Mutex<Option<JoinHandle<Opening>>>);
 
 impl Ahead {
     pub fn begin(&self, cwd: PathBuf, with_tree: bool) {
         let thread = std::thread::Builder::new().name("omp-look".into());
-        // Where no thread can be started, it begins when it is wanted.
+        // If no thread can be started, the scan runs when it is needed.
         *self.lock() = thread.spawn(move || opening(&cwd, with_tree)).ok();
     }
 
@@ -99,7 +100,7 @@ impl Ahead {
     }
 }
 
-/// Looks at the project when a conversation begins.
+/// Scans the project when a conversation begins.
 pub fn look_around(ahead: Arc<Ahead>, cwd: PathBuf, with_tree: bool) -> LookAround {
     Arc::new(move || ahead.take().unwrap_or_else(|| opening(&cwd, with_tree)))
 }
@@ -107,7 +108,7 @@ pub fn look_around(ahead: Arc<Ahead>, cwd: PathBuf, with_tree: bool) -> LookArou
 fn opening(cwd: &Path, with_tree: bool) -> Opening {
     let begun = Instant::now();
     let is_over = || begun.elapsed() >= LOOKS_AROUND;
-    // The files are worth more than the number of changed ones.
+    // The file tree matters more than the number of changed files, so it runs first.
     let tree = with_tree.then(|| {
         let found = project_tree(cwd, TreeLimits::default(), &is_over);
         Tree { lines: found.lines, cut: found.cut }

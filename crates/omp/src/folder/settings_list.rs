@@ -1,13 +1,13 @@
-//! Every setting there is, gathered from the crates that read them.
+//! The list of all settings, collected from the crates that read them.
 
 use omp_config::Known;
 use omp_types::{Setting, SettingKind};
 
-/// The order of the groups on the screen; others follow.
+/// The order of the groups on the screen; other groups follow.
 const TABS: &[&str] =
     &["Model", "Look", "Approval", "Messages", "Tools", "Files", "Shell", "Context", "Skills", "Rules", "Budget"];
 
-/// What this crate reads itself.
+/// The settings that this crate reads itself.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("", "startup.setupWizard", SettingKind::Bool, "true", "the first run looks for keys and servers")
         .by_user(),
@@ -31,7 +31,7 @@ pub const SETTINGS: &[Setting] = &[
     .off_stays(),
 ];
 
-/// By group, and within a group as their crates have them.
+/// Returns all settings by group, and within a group in the order of their crates.
 pub fn settings() -> Vec<Setting> {
     let crates = [
         omp_policy::POLICY_SETTINGS,
@@ -54,7 +54,7 @@ pub fn settings() -> Vec<Setting> {
     ];
     let mut settings: Vec<Setting> = crates.into_iter().flatten().copied().collect();
     for setting in &mut settings {
-        // One group, however it is spelt.
+        // Groups that differ only in case are one group.
         setting.tab = TABS.iter().find(|tab| tab.eq_ignore_ascii_case(setting.tab)).unwrap_or(&setting.tab);
     }
     let place = |tab: &str| match tab {

@@ -1,5 +1,5 @@
-//! What omp finds and does not use, because the feature is missing: told in one line at the start of a talk, and in
-//! whole by `omp config sources`.
+//! Lists what omp finds and does not use because the feature is missing: in one line when a conversation starts, and in full
+//! in `omp config sources`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::folder::FolderSetup;
 
-/// Things of one kind.
+/// Unused items of one kind.
 struct UnusedGroup {
-    /// One, and several of them.
+    /// The name of the kind, in singular and plural.
     kind: [&'static str; 2],
     why: &'static str,
     found: Vec<UnusedItem>,
@@ -20,7 +20,7 @@ struct UnusedGroup {
 
 struct UnusedItem {
     name: String,
-    /// Settings are named without one.
+    /// `None` for settings.
     path: Option<PathBuf>,
 }
 
@@ -59,7 +59,7 @@ impl Unused {
         Self::of(setup.catalogue(), &setup.settings, &setup.dirs.agent, &setup.cwd)
     }
 
-    /// One line for the start; nothing where all is used.
+    /// Returns one line for the start of a session, or `None` if everything is used.
     pub fn line(&self) -> Option<String> {
         let told = self.0.iter().map(|group| {
             let [one, several] = group.kind;
@@ -91,7 +91,8 @@ fn group(kind: [&'static str; 2], why: &'static str, found: Vec<UnusedItem>) -> 
     UnusedGroup { kind, why, found }
 }
 
-/// Whose they are and of which kind; what they hold is not read. A database that cannot be read has said so already.
+/// Returns the provider and kind of stored credentials without reading the secrets. An unreadable database has been reported
+/// before.
 fn credentials(agent: &Path) -> Vec<UnusedItem> {
     let path = agent.join("agent.db");
     if !is_sqlite(&path) {
@@ -104,7 +105,7 @@ fn credentials(agent: &Path) -> Vec<UnusedItem> {
     rows.into_iter().map(found).collect()
 }
 
-/// Those of the user. What a project's file holds is none of the user's business to change.
+/// Returns unused settings of the user. Those in a project's files are left out, because they are not the user's to change.
 fn unused_settings(settings: &Settings) -> Vec<UnusedItem> {
     let known = crate::folder::settings_list::known();
     let keys = settings.origins().into_iter().filter(|(_, layer)| *layer == omp_config::Layer::Global);

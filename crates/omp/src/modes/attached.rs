@@ -1,7 +1,7 @@
-//! The prompts of a command line, with the files that the user names by `@`.
+//! The prompts of a command line, with the files that the user attaches by `@`.
 //!
-//! What the user names is theirs to send, hidden or not. A link in the workspace is not their word: it may lead to keys,
-//! or anything else outside, under a harmless name.
+//! The user may send any file they name, hidden or not. A symbolic link in the workspace is different: under a harmless name
+//! it may lead to keys or other files outside.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub fn prompts(words: &[String], piped: Option<String>, setup: &FolderSetup) -> 
     omp_headless::build_prompts(words, piped, &setup.cwd, &is_command).map_err(|error| error.to_string())
 }
 
-/// The prompts of interactive mode, where a slash command cannot be sent together with files.
+/// Returns the prompts of interactive mode, where a slash command cannot be sent together with files.
 pub fn talk_prompts(words: &[String], setup: &FolderSetup) -> Result<Vec<Vec<Content>>, String> {
     match command_with_files(words) {
         Some(command) => Err(format!(
@@ -30,7 +30,7 @@ pub fn talk_prompts(words: &[String], setup: &FolderSetup) -> Result<Vec<Vec<Con
     }
 }
 
-/// The slash command that attached files would go with. A path that is there is none.
+/// Returns the slash command that files are attached to. An existing path is not a command.
 fn command_with_files(words: &[String]) -> Option<&str> {
     let (files, messages): (Vec<&String>, Vec<&String>) =
         words.iter().filter(|word| !word.trim().is_empty()).partition(|word| word.starts_with('@') && word.len() > 1);
@@ -41,7 +41,7 @@ fn command_with_files(words: &[String]) -> Option<&str> {
     (is_name && !Path::new(word).exists()).then_some(word)
 }
 
-/// Whether a word calls a slash command: one of omp's, or of a file. A skill may be named anywhere in a message.
+/// Whether a word calls a slash command, built in or from a file. A skill may be named anywhere in a message.
 fn is_command(word: &str, setup: &FolderSetup) -> bool {
     let Some(name) = word.strip_prefix('/') else { return false };
     let is_brought = || {
@@ -53,7 +53,7 @@ fn is_command(word: &str, setup: &FolderSetup) -> bool {
 
 fn refuse_link(name: &str, cwd: &Path, map: &AccessMap) -> Result<(), String> {
     let path = plain(&cwd.join(name));
-    // What is not there is told when it is opened.
+    // A missing file is reported when it is opened.
     let Ok(real) = path.canonicalize() else { return Ok(()) };
     let leads_out = (path.starts_with(cwd) || path.starts_with(&map.workspace)) && !real.starts_with(&map.workspace);
     match map.allows(Touch::Read, &real).and_then(|()| map.allows_through(&path, &real)) {
@@ -64,7 +64,7 @@ fn refuse_link(name: &str, cwd: &Path, map: &AccessMap) -> Result<(), String> {
     }
 }
 
-/// Without `.` and `..`, as it is written.
+/// Removes `.` and `..` lexically.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -127,7 +127,7 @@ mod tests {
             let real = root.join(if name == "plain.md" { "home/plain" } else { "home/.ssh/id" }).display().to_string();
             assert!(answer.err().is_none_or(|why| why.contains(&real) && why.contains("hint:")), "{name}");
         }
-        // Where nothing is contained nothing is refused.
+        // Without a sandbox no link is refused.
         assert_eq!(refuse_link("notes.md", &work, &AccessMap::open(&work)), Ok(()));
     }
 }

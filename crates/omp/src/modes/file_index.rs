@@ -1,4 +1,4 @@
-//! What `@` finds: files and folders of the project by a few letters, and places outside of it by their paths.
+//! Completes `@`: files and folders of the project by fuzzy match, and paths outside of it by prefix.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use omp_interactive::{Candidate, FileIndex};
 use omp_workspace::{ScanCache, ScanPolicy, fuzzy_files};
 
-/// More than anybody scrolls through.
+/// Caps the number of candidates; nobody scrolls through more.
 const MOST: usize = 50;
-/// Entries of one folder that are looked at.
+/// Caps the number of entries read from one folder.
 const MOST_ENTRIES: usize = 10_000;
-/// While somebody types the list of files may be so old.
+/// How long a list of files is reused while the user types.
 const KEPT: Duration = Duration::from_secs(10);
-/// What was found by then is shown: on a slow disk that is a part.
+/// How long a scan may take. On a slow disk, the files found by then are shown.
 const LONGEST: Duration = Duration::from_secs(2);
 
 pub struct ProjectFiles {
@@ -27,7 +27,7 @@ impl ProjectFiles {
         Self { cwd, home, scans: ScanCache::new(policy) }
     }
 
-    /// The entries of one folder that begin like the last part of a path.
+    /// Lists the entries of one folder whose names begin with the last part of the path.
     fn listed(&self, query: &str) -> Vec<Candidate> {
         let (folder, begin) = query.rsplit_once('/').map_or(("", query), |(folder, begin)| (folder, begin));
         let place = match query.strip_prefix("~/") {
@@ -45,7 +45,7 @@ impl ProjectFiles {
             .flatten()
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok().filter(|name| wanted(name))?;
-                // Only what a link leads to has to be looked up.
+                // Only symbolic links need a lookup of their target.
                 let is_folder = match entry.file_type() {
                     Ok(kind) if !kind.is_symlink() => kind.is_dir(),
                     _ => entry.path().is_dir(),
@@ -71,7 +71,7 @@ impl FileIndex for ProjectFiles {
     }
 }
 
-/// A name with a line break or a quote could not be told from the text around it.
+/// Whether a path can be typed. A name with a line break or a quote could not be separated from the text around it.
 fn is_typable(path: &Path) -> bool {
     !path.to_string_lossy().contains(['\n', '\r', '"', '\u{fffd}'])
 }

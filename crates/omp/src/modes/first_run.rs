@@ -1,7 +1,7 @@
-//! The first run on this machine: what keys and model servers there are, and where a key is kept.
+//! The first run on this machine: finds keys and model servers, and stores a key.
 //!
-//! Keys go into `.env` of the agent folder, which omp reads below the process environment: a line for each, readable by
-//! the user alone, with everything else in the file left as it is.
+//! Keys are stored in `.env` of the agent folder, one per line. The process environment overrides this file. Only the user
+//! can read it, and its other lines are left unchanged.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -26,9 +26,9 @@ use crate::modes::plain;
 use crate::modes::run;
 use crate::output::{print, warn};
 
-/// Raised when the pages ask something new. Kept as `setupVersion`.
+/// Increased when the pages ask something new. Stored as `setupVersion`.
 const VERSION: u64 = 1;
-/// The providers that most people have a key of.
+/// The providers that most people have a key for.
 const BEST_KNOWN: [&str; 6] = ["anthropic", "openai", "google", "openrouter", "xai", "deepseek"];
 
 pub struct FirstRun {
@@ -41,7 +41,7 @@ impl FirstRun {
         Self { env: setup.env.clone(), dirs: setup.dirs.clone() }
     }
 
-    /// Whether the pages are shown unasked: nobody has said no, and there is no model to talk to.
+    /// Whether to show the pages without being asked: the user has not declined them, and no model is available.
     pub async fn is_due(&self, setup: &FolderSetup, args: &ModelArgs) -> bool {
         let settings = setup.settings.of(SETTINGS);
         let wanted: bool = settings.get("startup.setupWizard");
@@ -49,7 +49,7 @@ impl FirstRun {
         if !wanted || seen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return false;
         }
-        // Told without loading anything: most starts end here.
+        // This check loads nothing; most starts end here.
         let has_choice = args.model.is_some() || args.api_key.is_some();
         if has_choice || !keys_in(&self.env).is_empty() || self.dirs.models_file().exists() {
             return false;
@@ -77,7 +77,7 @@ impl FirstRun {
         }
     }
 
-    /// The environment with what was kept meanwhile.
+    /// Returns the environment including keys stored since the start.
     fn refreshed(&self) -> Env {
         let pairs = self.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
         omp_config::load_environment(pairs, None)
@@ -156,7 +156,7 @@ impl SetupHost for FirstRun {
     }
 
     fn keep_theme(&self, name: &str) -> Result<(), String> {
-        // Whatever the terminal's background is.
+        // Sets the theme for dark and light backgrounds.
         let keep = |key| omp_config::save_setting(&self.dirs.settings_file(), key, &name.into());
         keep("theme.dark").and_then(|()| keep("theme.light")).map_err(|error| error.to_string())
     }
@@ -173,7 +173,7 @@ pub async fn run(env: &Env) -> Result<Exit, FolderProblem> {
     Ok(demo.unwrap_or(Exit::Success))
 }
 
-/// Shows the pages on the whole terminal. Something is returned when the demo was chosen, and seen.
+/// Shows the pages on the full screen. Returns an exit code if the user chose the demo and it has run.
 pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, FolderProblem> {
     let host = FirstRun::of(setup);
     let themes = Themes::load(&setup.dirs.agent.join("themes"));
@@ -182,12 +182,12 @@ pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, FolderProb
     let options = TerminalOptions { env: setup.env.iter().collect(), mouse: false };
     let mut terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
     let end = run_setup(&mut terminal, &theme, &host).await;
-    // What comes next finds the terminal as it was.
+    // Restores the terminal for the code that runs next.
     drop(terminal);
     host.ended(setup, end).await
 }
 
-/// Tells the pages in plain lines. Something is returned when the demo was chosen, and seen.
+/// Shows the pages as plain lines. Returns an exit code if the user chose the demo and it has run.
 pub async fn in_text(setup: &FolderSetup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, FolderProblem> {
     let host = FirstRun::of(setup);
     let io = SetupIo { lines, out: io::stdout(), hide: &hide_typing };
@@ -196,12 +196,12 @@ pub async fn in_text(setup: &FolderSetup, lines: &mut mpsc::Receiver<String>) ->
     host.ended(setup, end).await
 }
 
-/// What was kept is part of the environment from now on.
+/// Returns the environment including keys stored on the pages.
 pub fn environment_again(setup: &FolderSetup) -> Env {
     FirstRun::of(setup).refreshed()
 }
 
-/// How many models each has.
+/// Counts the models of each provider.
 fn by_provider<'a>(providers: impl Iterator<Item = &'a str>) -> Vec<FoundServer> {
     let mut found: Vec<FoundServer> = Vec::new();
     for provider in providers {
@@ -213,7 +213,7 @@ fn by_provider<'a>(providers: impl Iterator<Item = &'a str>) -> Vec<FoundServer>
     found
 }
 
-/// The keys that are set, each provider once.
+/// Returns the providers whose keys are set, each once.
 fn keys_in(env: &Env) -> Vec<FoundKey> {
     let served = PROVIDER_KEYS.iter().filter(|(provider, _)| is_served(provider));
     let found = served.filter_map(|(provider, variables)| {
@@ -223,7 +223,7 @@ fn keys_in(env: &Env) -> Vec<FoundKey> {
     found.collect()
 }
 
-/// Those whose models omp can talk to, and that take a key.
+/// Returns the providers that omp supports and that take a key.
 pub fn providers(registry: &Registry) -> Vec<Provider> {
     let mut names: Vec<String> = registry.all().iter().map(|model| model.provider.to_string()).collect();
     names.sort();
@@ -234,20 +234,20 @@ pub fn providers(registry: &Registry) -> Vec<Provider> {
     names.into_iter().filter_map(provider).collect()
 }
 
-/// The variable that holds a key: tokens of other programs are not typed in.
+/// Returns the variable for the key of a provider. Tokens of other programs cannot be typed in.
 fn key_variable(provider: &str) -> Option<&'static str> {
     let (_, variables) = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider && is_served(name))?;
     variables.iter().find(|name| name.ends_with("_KEY")).or(variables.first()).copied()
 }
 
-/// Sets one variable in a file of such lines; the others, and comments, stay as they are.
+/// Sets one variable in an `.env` file; other variables and comments are kept.
 fn keep_line(file: &std::path::Path, variable: &str, value: &str) -> io::Result<()> {
     let mut text = without(&read(file)?, variable);
     text.push_str(&format!("{variable}='{value}'\n"));
     replace(file, &text)
 }
 
-/// Takes one variable out of such a file. `false` when it was not there.
+/// Removes one variable from an `.env` file. Returns `false` if it was not set.
 fn drop_line(file: &std::path::Path, variable: &str) -> io::Result<bool> {
     let before = read(file)?;
     let is_there = before.lines().any(|line| sets(line, variable));
@@ -280,11 +280,11 @@ fn without(text: &str, variable: &str) -> String {
 }
 
 fn replace(file: &std::path::Path, text: &str) -> io::Result<()> {
-    // Through a link, if the user has put one there.
+    // Follows a symbolic link that the user has created.
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folder = target.parent().unwrap_or(std::path::Path::new("."));
     std::fs::create_dir_all(folder)?;
-    // Readable by the user alone from its first byte on, and in place at once.
+    // Created with private permissions and moved into place atomically.
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(text.as_bytes())?;
     new.as_file().sync_all()?;
@@ -295,7 +295,7 @@ fn replace(file: &std::path::Path, text: &str) -> io::Result<()> {
 fn hide_typing(hidden: bool) {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
-    // Where that is no terminal nothing is shown anyway.
+    // If standard input is not a terminal, nothing is echoed anyway.
     if let Ok(mut modes) = tcgetattr(&stdin) {
         modes.local_flags.set(LocalFlags::ECHO, !hidden);
         let _ = tcsetattr(&stdin, SetArg::TCSANOW, &modes);

@@ -1,4 +1,4 @@
-//! `omp` at a terminal: the application with this machine around it.
+//! `omp` at a terminal: connects the application to this machine.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -31,10 +31,10 @@ use crate::output::{complain, print, warn};
 use crate::session::host::Host;
 use crate::startup;
 
-/// Work that took longer than this is worth a notification.
+/// Work that takes longer than this triggers a notification.
 const LONG: Duration = Duration::from_secs(10);
 
-/// A person sits at both ends and did not ask for one answer.
+/// Whether input and output are terminals and neither `-p` nor another mode was asked for.
 pub fn wanted(args: &RunArgs) -> bool {
     let is_talk = !args.print && args.mode == OutputMode::Text;
     is_talk && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
@@ -46,7 +46,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderPr
     if choose_session {
         args.session.resume = None;
     } else if args.session.resume.is_none() && args.session.fork.is_none() {
-        // `--no-session` goes before it.
+        // `--no-session` overrides this.
         args.session.r#continue |= setup.settings.of(settings_list::SETTINGS).get::<bool>("autoResume");
     }
     let prompts = match args.messages.is_empty() {
@@ -60,7 +60,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderPr
         let _part = startup::part("look");
         look(&setup, &house)
     };
-    // The screen is not the place for it.
+    // Prints the timings before the application takes over the screen.
     if startup::told() {
         return Ok(Exit::Success);
     }
@@ -95,7 +95,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderPr
 }
 
 fn said_goodbye(left: Left) -> Result<Exit, FolderProblem> {
-    // A terminal that is gone shows nothing.
+    // A closed terminal shows nothing.
     if let Some(id) = left.session.as_ref().filter(|_| left.why != Leave::HungUp) {
         print(&format!("Go on with: omp --resume {id}\n"))?;
     }
@@ -125,7 +125,7 @@ fn look(setup: &FolderSetup, house: &House) -> (Look, Vec<String>) {
     (Look { theme, keymap, thoughts: !hidden, costs, pictures: picture_wishes(setup), redraws, habits }, warnings)
 }
 
-/// The setting counts where no variable says it.
+/// The setting applies unless a variable overrides it.
 fn terminal_env(setup: &FolderSetup) -> TerminalEnv {
     let (off, on) = (vars::PI_NO_HYPERLINKS, vars::PI_FORCE_HYPERLINKS);
     let is_said = [off, on].into_iter().any(|var| setup.env.get(var).is_some());
@@ -138,7 +138,7 @@ fn terminal_env(setup: &FolderSetup) -> TerminalEnv {
     setup.env.iter().chain(links).collect()
 }
 
-/// What the terminal is known to be before it has answered: by the number of its background colour.
+/// Guesses the background from an environment variable, before the terminal has answered.
 fn background(env: &Env) -> Option<Rgb> {
     let number: u8 = env.get(vars::COLORFGBG)?.rsplit(';').next()?.trim().parse().ok()?;
     Some(if matches!(number, 7 | 15) { Rgb(255, 255, 255) } else { Rgb(0, 0, 0) })
@@ -157,7 +157,7 @@ fn picture_wishes(setup: &FolderSetup) -> PictureWishes {
     }
 }
 
-/// What the application asks of this machine.
+/// The functions of this machine that the application calls.
 struct House {
     themes: Themes,
     chosen: Mutex<ChosenThemes>,
@@ -168,7 +168,7 @@ struct House {
     keys: FirstRun,
 }
 
-/// What the user has chosen, in this run too.
+/// The themes that the user has chosen, including changes in this run.
 struct ChosenThemes {
     dark: Option<String>,
     light: Option<String>,
@@ -195,7 +195,7 @@ impl House {
         self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The theme for a background, as the user has chosen.
+    /// Returns the user's theme for a background.
     fn suited(&self, background: Option<Rgb>) -> (Arc<Theme>, Option<String>) {
         let chosen = self.chosen();
         self.themes.choose(background, chosen.dark.as_deref(), chosen.light.as_deref())

@@ -1,4 +1,4 @@
-//! The ways omp runs: one prompt, a talk in the terminal, plain lines, a server; and what only they need.
+//! The modes omp runs in: print, interactive, plain and server; and the code that only they need.
 
 pub mod attached;
 pub mod file_index;

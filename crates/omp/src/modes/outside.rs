@@ -1,4 +1,4 @@
-//! The machine around the prompt: the user's editor, the clipboard, pictures in files.
+//! External programs around the prompt: the user's editor, the clipboard, images in files.
 
 #[cfg(test)]
 mod tests;
@@ -17,20 +17,20 @@ use omp_pictures::{MAX_FILE_BYTES, PictureError, PictureFormat, prepare};
 use omp_session::WebAddress;
 use omp_types::{Env, ImageContent, vars};
 
-/// A clipboard that does not answer by then has nothing for us.
+/// Timeout for programs that read or write the clipboard.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What starts a browser fails by then, or has done it.
+/// How long a program that opens a browser may take to fail; after that it counts as started.
 const STARTS_WITHIN: Duration = Duration::from_secs(2);
-/// Text of the clipboard beyond this is not taken.
+/// Caps the size of text read from the clipboard.
 const MOST_TEXT: usize = 16 << 20;
-/// An edited text beyond this is not taken back.
+/// Caps the size of an edited text.
 const MOST_EDITED: u64 = 16 << 20;
 
 pub struct Machine {
     env: Env,
     cwd: PathBuf,
     home: PathBuf,
-    /// Holds the last text that could not surely be copied.
+    /// The file with the last text that may not have reached the clipboard.
     kept: OnceLock<PathBuf>,
 }
 
@@ -43,10 +43,10 @@ impl Machine {
         let editor = self.env.get(vars::VISUAL).or_else(|| self.env.get(vars::EDITOR));
         let editor = editor.unwrap_or(if cfg!(windows) { "notepad" } else { "vi" });
         let failed = |error: std::io::Error| format!("the text cannot be given to an editor: {error}");
-        // Readable by the user alone, and gone when this ends, however it ends.
+        // Readable by the user alone, and deleted when this returns, even on errors.
         let mut file = tempfile::Builder::new().prefix("omp-").suffix(".md").tempfile().map_err(failed)?;
         file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
-        // Editors write a new file in the place of the old one, so the old one must not be held open.
+        // Some editors replace the file, so the original must not be kept open.
         let path = file.into_temp_path();
         let exit = self.editor(editor, &path).run_in_front().await.map_err(|error| no_editor(editor, &error))?;
         if exit.code != 0 {
@@ -57,13 +57,13 @@ impl Machine {
             file.take(MOST_EDITED).read_to_string(&mut edited).map(|_| edited)
         });
         let edited = read.map_err(|error| format!("the edited text cannot be read: {error}; the text is as it was"))?;
-        // Editors end every file with a line break.
+        // Editors end every file with a newline.
         let edited = edited.strip_suffix('\n').unwrap_or(&edited);
         let edited = edited.strip_suffix('\r').unwrap_or(edited);
         Ok((edited != text).then(|| edited.to_owned()))
     }
 
-    /// `$VISUAL` may hold arguments, and whatever else the user's shell understands.
+    /// `$VISUAL` may contain arguments and shell syntax.
     #[cfg(unix)]
     fn editor(&self, editor: &str, file: &Path) -> Spawn {
         let script = format!("exec {editor} \"$1\"");
@@ -150,7 +150,7 @@ impl Machine {
         Err(problem.unwrap_or_else(|| no_program("write")))
     }
 
-    /// A browser that was not there yet goes on by itself; one that was is only told.
+    /// Opens an address. A newly started browser keeps running; a browser that already runs only receives the address.
     async fn browsed(&self, url: &WebAddress) -> Result<(), String> {
         let mut problem = None;
         for (program, args) in openers(&self.env) {
@@ -165,8 +165,8 @@ impl Machine {
         Err(format!("the browser cannot be started: {why}\nhint: copy the address and open it yourself"))
     }
 
-    /// tmux does not let programs reach the clipboard unless it is told to, but passes on what it is given itself (`-w`, since
-    /// 3.2). `None` when it does not take the text.
+    /// tmux blocks programs from the clipboard unless configured, but forwards text that it receives itself (`-w`, since
+    /// 3.2). Returns `None` if tmux does not accept the text.
     async fn by_tmux(&self, text: &str) -> Option<String> {
         const ONLY_HERE: &str = "copied to tmux alone, where `prefix ]` pastes it\n\
             hint: `tmux set -g set-clipboard on` lets it reach the clipboard";
@@ -183,8 +183,8 @@ impl Machine {
         Some(if off { ONLY_HERE } else { PASSED_ON }.to_owned())
     }
 
-    /// One file for each run, readable by the user alone, with the text that came last. A new one takes its place, so that
-    /// nobody can lead what is written elsewhere by a link.
+    /// Stores the last text in one file per run, readable by the user alone. Each text gets a new file that replaces the old
+    /// one, so that no symbolic link can redirect the write.
     fn kept_in_file(&self, text: &str) -> std::io::Result<PathBuf> {
         let mut file = tempfile::Builder::new().prefix("omp-copied-").suffix(".txt").tempfile()?;
         file.write_all(text.as_bytes())?;
@@ -232,13 +232,13 @@ struct ClipboardReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gives {
     Picture,
-    /// A picture in base64.
+    /// A base64-encoded image.
     Encoded,
     Text,
 }
 
 impl ClipboardReader {
-    /// `None` when it printed something else than it should.
+    /// Returns `None` if the program printed something unexpected.
     fn clip(self, output: Vec<u8>) -> Option<Result<Clip, String>> {
         let bytes = match self.gives {
             Gives::Text => {
@@ -262,11 +262,11 @@ fn decoded(output: &[u8]) -> Option<Vec<u8>> {
 const POWERSHELL_PICTURE: &str = "Add-Type -AssemblyName System.Windows.Forms, System.Drawing; \
     $i = [Windows.Forms.Clipboard]::GetImage(); if ($i -eq $null) { exit 1 }; $m = New-Object IO.MemoryStream; \
     $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray())";
-/// Prints the picture as `«data PNGf…»` in hexadecimal; turned into base64 so that all programs print the same.
+/// Prints the image as `«data PNGf…»` in hexadecimal, converted to base64 so that all programs print the same format.
 const OSASCRIPT_PICTURE: &str = "osascript -e 'the clipboard as «class PNGf»' 2>/dev/null | \
     sed 's/^«data PNGf//; s/»$//' | xxd -r -p | base64";
 
-/// Pictures before text: what is copied from a browser is both.
+/// Images come before text, because content copied from a browser is both.
 fn readers(env: &Env) -> Vec<ClipboardReader> {
     let reader = |name, args, gives| ClipboardReader { name, args, gives };
     if cfg!(target_os = "macos") {
@@ -300,7 +300,7 @@ fn readers(env: &Env) -> Vec<ClipboardReader> {
     found
 }
 
-/// Each gets the address as its last argument, and no shell reads it.
+/// Each program receives the address as its last argument, without a shell.
 fn openers(env: &Env) -> &'static [(&'static str, &'static [&'static str])] {
     const WINDOWS: (&str, &[&str]) = ("rundll32.exe", &["url.dll,FileProtocolHandler"]);
     if cfg!(target_os = "macos") {

@@ -1,4 +1,4 @@
-//! `--plain`: lines of standard input in, lines of standard output out.
+//! `--plain`: reads lines from standard input and writes lines to standard output.
 
 use std::io::{BufRead, IsTerminal, Read};
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::output::{complain, print, warn};
 use crate::session::host::Host;
 use crate::signals;
 
-/// Typed lines that wait.
+/// Caps the number of typed lines in the queue.
 const MOST_LINES: usize = 64;
-/// A longer line is cut into several.
+/// Longer lines are split.
 const LONGEST_LINE: u64 = 8 << 20;
 
-/// Asked for, or the only way to talk in a terminal that can do nothing else.
+/// Whether plain mode was asked for, or the terminal supports nothing else.
 pub fn wanted(args: &RunArgs, env: &Env) -> bool {
     let is_talk = !args.print && args.mode == OutputMode::Text;
     let dumb =
@@ -75,7 +75,7 @@ pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, FolderPr
     }
 }
 
-/// What a prompt needs of this machine.
+/// The parts of this machine that a prompt needs.
 pub fn prompt_parts(setup: &FolderSetup, host: Arc<Host>) -> PromptParts {
     let (cwd, home) = (setup.cwd.clone(), setup.dirs.home.clone());
     PromptParts {
@@ -85,7 +85,7 @@ pub fn prompt_parts(setup: &FolderSetup, host: Arc<Host>) -> PromptParts {
     }
 }
 
-/// Lines of standard input, read by a thread that ends with the process.
+/// Reads lines of standard input in a thread that ends with the process.
 pub fn lines() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(MOST_LINES);
     let read = move || {
@@ -99,7 +99,7 @@ pub fn lines() -> mpsc::Receiver<String> {
             }
         }
     };
-    // Without a thread there are no lines, which ends the talk.
+    // If no thread can be started there are no lines, which ends the conversation.
     drop(std::thread::Builder::new().spawn(read));
     receiver
 }

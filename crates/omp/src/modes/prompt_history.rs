@@ -1,4 +1,4 @@
-//! What was sent before, in one file for all projects: a line of JSON for each message, readable by the user alone.
+//! The history of sent prompts, in one file for all projects: a line of JSON per message, readable by the user alone.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,14 +14,14 @@ use crate::private_file;
 
 const MOST_ENTRIES: usize = 1000;
 const MOST_BYTES: u64 = 1 << 20;
-/// Longer messages are not kept: they are pasted files more often than not.
+/// Longer messages are not stored: most of them are pasted files.
 const LONGEST: usize = 32 << 10;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     /// Milliseconds since 1970.
     at: u64,
-    /// The project it was sent in.
+    /// The project in which it was sent.
     cwd: String,
     text: String,
 }
@@ -33,11 +33,11 @@ pub struct HistoryFile {
     hide: Hide,
 }
 
-/// Makes what was typed a text without secrets.
+/// Removes secrets from typed text.
 pub type Hide = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 impl HistoryFile {
-    /// Reads what is there. A file that cannot be read counts as empty: the history is a convenience.
+    /// Reads the history. An unreadable file counts as empty, because the history is only a convenience.
     pub fn open(agent: &Path, cwd: &Path, hide: Hide) -> Self {
         let path = agent.join("prompt-history.jsonl");
         let entries = Mutex::new(read(&path).unwrap_or_default());
@@ -51,7 +51,7 @@ impl HistoryFile {
             std::fs::create_dir_all(folder)?;
         }
         let mut file = private_file::append(&self.path)?;
-        // One write, so that lines of two processes do not mix.
+        // A single write, so that lines of two processes do not mix.
         file.write_all(&line)?;
         if file.metadata()?.len() > MOST_BYTES {
             self.shorten()?;
@@ -59,7 +59,7 @@ impl HistoryFile {
         Ok(())
     }
 
-    /// Keeps the newer half, so that this is not done for every message. What another process added is read first.
+    /// Keeps the newer half, so that this does not run for every message. Entries that another process added are read first.
     fn shorten(&self) -> io::Result<()> {
         let entries = read(&self.path)?;
         let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -96,7 +96,7 @@ impl PromptHistory for HistoryFile {
         if again || text.trim().is_empty() || text.len() > LONGEST {
             return;
         }
-        // What cannot be written is remembered for this run at least.
+        // If the write fails, the message is remembered for this run only.
         let _ = self.write(&entry);
         entries.push_back(entry);
         while entries.len() > MOST_ENTRIES {
@@ -111,9 +111,9 @@ fn read(path: &Path) -> io::Result<VecDeque<Entry>> {
         other => other?,
     };
     let mut entries = VecDeque::new();
-    // A file that another program has made enormous is not read to its end.
+    // Caps what is read of a file that another program has made enormous.
     for line in BufReader::new(file.take(MOST_BYTES * 4)).split(b'\n') {
-        // A damaged line costs itself only.
+        // Skips a damaged line.
         let Ok(entry) = serde_json::from_slice::<Entry>(&line?) else { continue };
         entries.push_back(entry);
         if entries.len() > MOST_ENTRIES {

@@ -1,4 +1,4 @@
-//! The log of what the renderer did, frame by frame (`PI_DEBUG_REDRAW`).
+//! The log of the renderer, frame by frame (`PI_DEBUG_REDRAW`).
 
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +9,7 @@ use omp_interactive::Redraws;
 
 use crate::private_file;
 
-/// One run adds no more than this.
+/// Caps the bytes that one run adds.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 pub fn log(folder: &Path) -> Result<Redraws, String> {
@@ -27,7 +27,7 @@ fn into(mut file: File) -> Redraws {
     Box::new(move |painted| {
         let line = format!("{process} {}ms {painted}\n", begun.elapsed().as_millis());
         left = left.saturating_sub(line.len());
-        // A disk that is full does not end the talk.
+        // A full disk does not end the session.
         if left > 0 && file.write_all(line.as_bytes()).is_err() {
             left = 0;
         }

@@ -1,4 +1,4 @@
-//! The runs: one or more prompts without a terminal application, the list of models, the demo.
+//! Runs without a terminal application: one or more prompts, the list of models, the demo.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::session::sessions;
 use crate::signals;
 use crate::startup;
 
-/// How long a pipe may stay silent when there is a message already.
+/// How long to wait for piped input if there is already a message.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
 
 pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
@@ -85,7 +85,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     exit
 }
 
-/// Serves a program that asks for everything by commands, so words on the command line have no meaning.
+/// Serves a program that sends commands, so messages on the command line are not allowed.
 async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, FolderProblem> {
     if args.messages.iter().any(|word| word.starts_with('@')) {
         return Err("@file arguments are not supported in RPC mode\nhint: name the file in a `prompt` command".into());
@@ -103,7 +103,7 @@ async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, FolderProblem> 
     served
 }
 
-/// Serves an editor until it closes our input.
+/// Serves an editor until it closes standard input.
 pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(&args, env)?;
     warn(&setup.warnings);
@@ -120,7 +120,7 @@ pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     Ok(asked_to)
 }
 
-/// The real loop and the real tools, with a scripted model in a temporary folder.
+/// Runs the real agent loop and the real tools with a scripted model in a temporary folder.
 pub async fn demo(env: &Env) -> Result<Exit, FolderProblem> {
     let failed =
         |error: std::io::Error| format!("cannot set up the demo: {error}\nhint: check that TMPDIR is writable");
@@ -172,7 +172,7 @@ async fn drive_to_end(
 fn prompts(args: &RunArgs, setup: &FolderSetup) -> Result<Vec<Vec<Content>>, FolderProblem> {
     let piped = match std::io::stdin() {
         stdin if stdin.is_terminal() => None,
-        // With a message there is something to do without piped text; without one the text is the message.
+        // Without a message, the piped text is the message, so this waits for it. With a message, piped text is optional.
         stdin if args.messages.is_empty() => Some(read_piped(stdin.lock()).map_err(|error| error.to_string())?),
         stdin => {
             let text = read_piped_within(stdin, STDIN_PATIENCE).map_err(|error| error.to_string())?;
@@ -201,7 +201,7 @@ fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, s
     TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style)
 }
 
-/// Width of the terminal on standard error.
+/// Returns the width of the terminal on standard error.
 fn columns() -> Option<usize> {
     const USUAL: usize = 80;
     std::io::stderr().is_terminal().then(|| omp_tui::window_size().map_or(USUAL, |size| size.width))
@@ -211,14 +211,14 @@ fn colors(env: &Env) -> bool {
     std::io::stdout().is_terminal() && env.get(vars::NO_COLOR).is_none()
 }
 
-/// Says which model a partial name or a role stands for, so that nobody learns it from a bill.
+/// Prints which model a partial name or a role resolves to, so that the user does not first see it on a bill.
 fn tell_choice(asked_for: Option<&str>, model: &Model) {
     let Some(pattern) = asked_for.map(str::trim).filter(|pattern| !pattern.starts_with("replay")) else { return };
     let name = pattern.rsplit_once(':').filter(|(_, level)| level.parse::<ThinkingLevel>().is_ok());
     let said = [pattern, name.map_or(pattern, |(name, _)| name)];
     let exact = [model.selector(), model.id.clone()];
     if !said.iter().any(|said| exact.iter().any(|exact| exact == said)) {
-        // With standard error gone there is nobody to tell.
+        // If standard error is closed, nobody can be notified.
         let _ = writeln!(std::io::stderr(), "omp: `{}` is {}", strip_control(pattern), model.selector());
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal with a file beside it that hears all that is written (`PI_TUI_WRITE_LOG`), but for secrets.
+//! Logs everything written to the terminal to a file (`PI_TUI_WRITE_LOG`), without secrets.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,10 +11,10 @@ use omp_types::Secrets;
 
 use crate::private_file;
 
-/// One run adds no more than this.
+/// Caps the bytes that one run adds.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// The terminal as it is, or with its log, and what is wrong with the file.
+/// Returns the terminal, with its log if there is a path, and a warning if the file cannot be used.
 pub fn with_log(tty: Box<dyn Tty>, path: Option<&Path>, secrets: Secrets) -> (Box<dyn Tty>, Option<String>) {
     let Some(path) = path else { return (tty, None) };
     match private_file::append(path) {
@@ -47,7 +47,7 @@ impl Tty for Logged {
         self.left = self.left.saturating_sub(bytes.len());
         if self.left > 0 {
             let text = String::from_utf8_lossy(bytes);
-            // A disk that is full does not end the talk.
+            // A full disk does not end the session.
             if self.file.write_all(self.secrets.redact(&text).as_bytes()).is_err() {
                 self.left = 0;
             }

@@ -1,4 +1,5 @@
-//! What the sessions of one folder are made of. One blueprint makes any number of sessions, also while others run.
+//! The configuration that the sessions of one folder are created from. One blueprint creates any number of sessions, also
+//! while others run.
 
 #[cfg(test)]
 mod tests;
@@ -45,20 +46,20 @@ use crate::session::tools::SessionTools;
 use crate::session::undo;
 use crate::session::user_shell::{UserInterpreter, UserTerminal};
 
-/// What all sessions of a process share.
+/// The state that all sessions of a process share.
 pub struct SharedParts {
     pub env: Env,
     pub registry: Arc<tokio::sync::Mutex<Registry>>,
     available: Arc<Mutex<Vec<Arc<Model>>>>,
     pub recordings: Recordings,
-    /// These do not get into pages, dumps and logs.
+    /// These are redacted from pages, dumps and logs.
     pub secrets: Secrets,
     redactor: Arc<Veil>,
-    /// Those of the sessions, which hide what is given meanwhile too.
+    /// The veils of the open sessions; keys given while they run are added to each.
     veils: Mutex<Vec<Weak<Veil>>>,
-    /// Shares what is given meanwhile with every session.
+    /// Passes keys given at runtime to every session.
     auth: Auth,
-    /// What all sessions may take together.
+    /// The budget of all sessions together.
     budget: Arc<RunBudget>,
 }
 
@@ -81,7 +82,7 @@ impl SharedParts {
         }
     }
 
-    /// The models that can be used.
+    /// Returns the models that can be used.
     pub fn models(&self) -> Vec<Arc<Model>> {
         self.available.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -90,7 +91,7 @@ impl SharedParts {
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
     }
 
-    /// A key that the user gives now: every session has it from its next request on.
+    /// Stores a key that the user enters. Every session uses it from its next request on.
     pub fn give_key(&self, provider: &str, key: &str) {
         if let Some(found) = secrets::given(key) {
             self.living_veils().for_each(|veil| veil.add(found.clone()));
@@ -114,38 +115,38 @@ impl SharedParts {
     }
 }
 
-/// What is one session's own.
+/// The parameters of one session.
 pub struct SessionPlan {
     pub editor: Editor,
     pub opened: ReadySession,
     pub begun: StartSource,
-    /// Whether somebody is there to answer questions.
+    /// Whether a user is present to answer questions.
     pub attended: bool,
-    /// Whether it gets a title.
+    /// Whether the session gets a title.
     pub titled: bool,
-    /// Wins over what the flags say.
+    /// Overrides the flags.
     pub prompt: AskedPrompt,
-    /// What the user should know before all else.
+    /// Warnings that are shown first.
     pub warnings: Vec<String>,
 }
 
-/// The way to the models: over the network, or out of a recording.
+/// The connection to the models: over the network, or from a recording.
 struct ModelLine {
     client: Client,
     replay: Option<Arc<Replay>>,
 }
 
-/// The model of a session and the way to it.
+/// The model of a session and its client.
 struct ChosenLlm {
     model: Arc<Model>,
     thinking: ThinkingLevel,
-    /// Secrets are hidden from it.
+    /// Hides secrets from the model.
     llm: Arc<dyn Llm>,
     titling: Option<Titling>,
     retry: RetryPolicy,
 }
 
-/// What surrounds the model in a session.
+/// The parts of a session besides the model.
 struct Equipment {
     policy: Policy,
     system: SystemPrompt,
@@ -155,7 +156,7 @@ struct Equipment {
     warnings: Vec<String>,
 }
 
-/// The folder as it was read once, with the flags of the run and what all sessions share.
+/// The configuration of the folder, the flags of the run and the state that all sessions share.
 pub struct Blueprint {
     setup: Arc<FolderSetup>,
     args: RunArgs,
@@ -171,7 +172,7 @@ impl Blueprint {
         &self.setup
     }
 
-    /// Puts a session together and starts it.
+    /// Assembles a session and starts it.
     pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, FolderProblem> {
         let SessionPlan { editor, mut opened, begun, attended, titled, prompt, mut warnings } = plan;
         let shared = &self.shared;
@@ -184,11 +185,11 @@ impl Blueprint {
         let recorded = std::mem::take(&mut opened.recorded);
         let (veil, chosen, told) =
             self.choose(&mut registry, &line, recorded, titled, opened.recorder.path().is_some()).await;
-        // A provider of the user's own has its key in a variable that nobody else knows for one.
+        // The key of a user-defined provider may be in a variable that is not otherwise known to hold a secret.
         let setup = &self.setup.keeping_back(registry.secrets());
         drop(registry);
         warnings.extend(told);
-        // Told even when there is no model: a broken models.yml may well be the reason.
+        // Warnings are printed even if there is no model: a broken models.yml may be the reason.
         let ChosenLlm { model, thinking, llm, titling, retry } = chosen.inspect_err(|_| warn(&warnings))?;
         opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
         let tier = setup.service_tier(&self.args.model)?;
@@ -264,7 +265,7 @@ impl Blueprint {
         Ok(ModelLine { client, replay })
     }
 
-    /// Chooses the model and the secrets to hide from it; returns warnings also when no model is found.
+    /// Chooses the model and the secrets to hide from it. Returns warnings even if no model is found.
     async fn choose(
         &self,
         registry: &mut Registry,
@@ -337,7 +338,7 @@ impl Blueprint {
         Ok(Equipment { policy, system, hooks, undo, budget, warnings })
     }
 
-    /// How much a session may cost.
+    /// Returns the cost limits of a session.
     fn limits(&self, model: &Model) -> (BudgetLimits, Option<String>) {
         let limits = BudgetLimits::from_settings(&self.setup.settings);
         let costs = limits.max_cost.is_some() || self.shared.budget.limits().max_cost.is_some();
@@ -390,7 +391,7 @@ impl Blueprint {
         }
     }
 
-    /// The flags of a further session. It is offered no tool that the flags keep from this run.
+    /// Returns the flags of a sub-session. It gets no tool that the flags exclude from this run.
     fn args_for(&self, wanted: &SubSession) -> Result<RunArgs, FolderProblem> {
         let mut args = self.args.clone();
         args.model.model = wanted.model.clone().or(args.model.model);
@@ -438,7 +439,7 @@ impl SessionFactory for Blueprint {
     }
 }
 
-/// A session that goes on has them already.
+/// Records model and thinking level. A resumed session has them already.
 fn note_model(recorder: &mut Recorder, resumed: bool, model: &Model, thinking: ThinkingLevel) {
     if !resumed {
         recorder.model_changed(model);
@@ -446,7 +447,7 @@ fn note_model(recorder: &mut Recorder, resumed: bool, model: &Model, thinking: T
     }
 }
 
-/// What omp itself takes part with in a session.
+/// Returns the session features that omp itself provides.
 fn own_features(setup: &FolderSetup, tools: &SessionTools, history: &[Message]) -> Vec<Arc<dyn SessionFeature>> {
     let mut features: Vec<Arc<dyn SessionFeature>> = vec![
         Arc::new(JobNews { jobs: tools.jobs.clone() }),
@@ -461,13 +462,13 @@ fn own_features(setup: &FolderSetup, tools: &SessionTools, history: &[Message]) 
     features
 }
 
-/// Where nobody answers there is nothing to wait for.
+/// A replay does not wait between retries, unless it replays in real time.
 fn retries(setup: &FolderSetup, is_replay: bool) -> RetryPolicy {
     let waits = !is_replay || recordings::timing(&setup.env) == ReplayTiming::Real;
     RetryPolicy { waits, ..RetryPolicy::from_settings(&setup.settings) }
 }
 
-/// Lets rules be read that can be.
+/// Makes the rules that can be read on demand available as a resource.
 fn rules_resource(setup: &FolderSetup) -> Option<Arc<dyn Resource>> {
     let texts = setup.rules().readable();
     (!texts.is_empty()).then(|| Arc::new(TextsResource { scheme: "rule", texts }) as Arc<dyn Resource>)

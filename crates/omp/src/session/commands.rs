@@ -1,4 +1,4 @@
-//! The slash commands of a session, with the program around them.
+//! The slash commands of a session, and what they need from the program.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::folder::FolderSetup;
 use crate::folder::settings_list::SETTINGS;
 use crate::folder::trust;
 
-/// The registry that all sessions of the host share.
+/// The model registry that all sessions of the host share.
 pub struct SharedModels(pub Arc<Mutex<Registry>>);
 
 impl ModelDirectory for SharedModels {
@@ -43,7 +43,7 @@ impl ModelDirectory for SharedModels {
     }
 }
 
-/// The folder of a session, read anew for every command that asks.
+/// The folder of a session, read again for every command that needs it.
 pub struct FolderOnDisk {
     pub args: RunArgs,
     pub env: Env,
@@ -66,7 +66,7 @@ impl SessionFolder for FolderOnDisk {
     }
 }
 
-/// The commands of the user's and the project's files.
+/// Returns the commands defined in files of the user and the project.
 pub fn of_files(setup: &FolderSetup, models: Arc<dyn ModelDirectory>) -> Vec<Arc<dyn SlashCommand>> {
     let place = CommandPlace {
         cwd: setup.cwd.clone(),
@@ -82,7 +82,7 @@ pub fn of_files(setup: &FolderSetup, models: Arc<dyn ModelDirectory>) -> Vec<Arc
     file_commands(setup.catalogue(), &Arc::new(place), on)
 }
 
-/// `skill://`: each skill's folder under its name.
+/// `skill://`: serves each skill's folder under the skill's name.
 pub fn skills_resource(setup: &FolderSetup) -> Arc<dyn Resource> {
     let folder = |skill: &Skill| NamedFolder {
         name: skill.name.clone(),

@@ -1,4 +1,4 @@
-//! What a session needs to keep its conversation short: the settings, the models, and an endpoint that summarizes.
+//! Configures compaction for a session: the settings, the models, and an endpoint that summarizes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::folder::FolderSetup;
 
-/// A summary is text; an endpoint that sends more than this sends something else.
+/// Caps the response of the endpoint; summaries are shorter.
 const LONGEST_ANSWER: usize = 4 << 20;
-/// How long a summary of a long conversation may take.
+/// Timeout for a summary of a long conversation.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Arc<Model>>>>) -> CompactionOptions {
@@ -29,7 +29,7 @@ pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Arc<Mo
     }
 }
 
-/// Takes `{systemPrompt, prompt}`, answers `{summary}`.
+/// Accepts `{systemPrompt, prompt}`, answers `{summary}`.
 struct Endpoint {
     url: String,
     client: Client,

@@ -1,4 +1,4 @@
-//! The hooks of a session, from what was found in the user's and the project's files.
+//! Creates the hooks of a session from the files of the user and the project.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use crate::folder::FolderSetup;
 
-/// Warnings about hooks that are told when a session starts; a repository may bring any number of them.
+/// Caps the hook warnings shown when a session starts, because a repository may contain any number of hooks.
 const MOST_WARNINGS: usize = 20;
 
-/// Those that take part in the session, if any may run.
+/// Returns the hooks as a session feature, if any may run.
 pub fn sets(hooks: &Arc<Hooks>) -> Vec<Arc<dyn SessionHooks>> {
     if hooks.run_any() { vec![hooks.clone()] } else { Vec::new() }
 }
 
-/// All that were found, with what is wrong with them and which are not trusted.
+/// Returns all hooks that were found, with warnings about faulty and untrusted ones.
 pub fn hooks(setup: &FolderSetup) -> (Arc<Hooks>, Vec<String>) {
     let catalogue = setup.catalogue();
     let mut declared = catalogue.hooks.clone();
@@ -35,13 +35,14 @@ pub fn hooks(setup: &FolderSetup) -> (Arc<Hooks>, Vec<String>) {
     (hooks, warnings)
 }
 
-/// Hooks of settings files named on the command line. They are trusted wherever they lie: the user named the file.
+/// Returns hooks of settings files named on the command line. They are trusted in any folder, because the user named the
+/// file.
 fn of_overlays(settings: &Settings) -> Vec<Declared> {
     let mut declared = Vec::new();
     for (path, hooks) in settings.overlays("hooks") {
         let Value::Object(events) = hooks else { continue };
         for (event, entries) in events {
-            // What is no list, or no object in one, is told as what it is where hooks are read.
+            // Invalid values become empty objects, which are reported where hooks are parsed.
             let entries = if let Value::Array(entries) = entries { entries } else { vec![entries] };
             for (at, mut value) in entries.into_iter().enumerate() {
                 if !value.is_object() {
@@ -56,7 +57,7 @@ fn of_overlays(settings: &Settings) -> Vec<Declared> {
     declared
 }
 
-/// A repository's hooks are other people's commands.
+/// A repository's hooks are commands written by others, so they need trust.
 #[derive(Debug)]
 struct OfFolder(Arc<TrustDecision>);
 
@@ -67,13 +68,14 @@ impl HookTrust for OfFolder {
     }
 }
 
-/// The user's own word in Claude Code's settings. A repository's would switch off what guards the user.
+/// Whether the user disabled hooks in Claude Code's settings. A repository's setting is ignored, because it could disable
+/// hooks that protect the user.
 fn is_disabled_for_claude(settings: &Declared) -> bool {
     let is_users = settings.source.provider == Provider::Claude && settings.source.level == Level::User;
     is_users && settings.value.get("disableAllHooks") == Some(&Value::Bool(true))
 }
 
-/// How hooks are told that a session began. `first`: of this run of the program.
+/// Returns the source that hooks receive at the start of a session. `first`: the first session of this process.
 pub fn source(wish: &Wish, first: bool) -> StartSource {
     match wish {
         Wish::New { .. } if first => StartSource::Startup,

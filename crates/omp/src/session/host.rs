@@ -1,4 +1,4 @@
-//! Makes sessions out of flags, settings and files: one for a print run, many for a protocol.
+//! Creates sessions from flags, settings and files: one for a print run, many for a protocol.
 
 #[cfg(test)]
 mod tests;
@@ -24,27 +24,27 @@ use crate::session::pages::Exporter;
 use crate::session::sessions;
 use crate::startup;
 
-/// A session has its folder read anew, so that it knows what was changed since the last one; nothing else reads it again.
+/// Creates sessions. Each session reads its folder again to see changes since the last one; nothing else reads it again.
 pub struct Host {
     args: RunArgs,
-    /// Whether somebody is there to answer questions.
+    /// Whether a user is present to answer questions.
     attended: bool,
-    /// Whether the terminal omp runs in goes on with the last of these sessions.
+    /// Whether `--continue` in this terminal resumes the last of these sessions.
     in_terminal: bool,
     dirs: Dirs,
     sessions: SessionsDir,
     shared: Arc<SharedParts>,
     warnings: Mutex<Warnings>,
-    /// Whether a session was made before.
+    /// Whether a session was created before.
     has_begun: AtomicBool,
     /// The setup that was read at startup, for the first session.
     first: Mutex<Option<FolderSetup>>,
 }
 
-/// What is wrong in files is told once, not with every session.
+/// Warnings about files, shown once and not with every session.
 #[derive(Default)]
 struct Warnings {
-    /// Found before there was a session to tell them in.
+    /// Warnings found before there was a session to show them in.
     early: Vec<String>,
     told: BTreeSet<String>,
 }
@@ -66,18 +66,18 @@ impl Host {
         }
     }
 
-    /// The first session starts right now, with what was read of the folder a moment ago.
+    /// Starts the first session at once, with the setup that was just read.
     pub fn at_once(self, setup: &FolderSetup) -> Self {
         let first = Mutex::new(Some(setup.again(&self.args)));
         Self { first, ..self }
     }
 
-    /// For a front end that a person started in a terminal: `--continue` goes on there with the session it had last.
+    /// For a front end that a person started in a terminal: `--continue` there resumes its last session.
     pub fn in_terminal(self) -> Self {
         Self { in_terminal: true, ..self }
     }
 
-    /// What sessions of the folder are made of. Read anew, unless this is the first session and in the folder that was just
+    /// Returns the blueprint of a folder. The folder is read again, unless this is the first session and its folder was just
     /// read.
     fn blueprint(&self, folder: Option<PathBuf>) -> Result<Arc<Blueprint>, FolderProblem> {
         let args = RunArgs { cwd: folder.clone().or_else(|| self.args.cwd.clone()), ..self.args.clone() };
@@ -95,37 +95,37 @@ impl Host {
         found.filter(|warning| known.told.insert(warning.clone())).collect()
     }
 
-    /// What a key can be given for.
+    /// Returns the providers that the user can enter a key for.
     pub fn key_providers(&self) -> Vec<omp_interactive::Provider> {
         self.shared.registry.try_lock().map(|registry| first_run::providers(&registry)).unwrap_or_default()
     }
 
-    /// A key that the user gives now: every session has it from its next request on.
+    /// Stores a key that the user enters. Every session uses it from its next request on.
     pub fn give_key(&self, provider: &str, key: &str) {
         self.shared.give_key(provider, key);
     }
 
-    /// A text that the user has typed, as it may be kept: what recalls it later means the same secrets.
+    /// Replaces secrets in typed text by placeholders, so that it can be stored. Recalling it restores the same secrets.
     pub fn hide_typed(&self, text: &str) -> String {
         self.shared.living_veils().fold(text.to_owned(), |text, veil| veil.hide(&text).into_owned())
     }
 
-    /// What must not get into what others read.
+    /// Returns the secrets to redact from text that others read.
     pub fn secrets(&self) -> Secrets {
         self.shared.secrets.clone()
     }
 
-    /// What the user should know at the end of a run.
+    /// Returns warnings to show at the end of a run.
     pub fn last_words(&self) -> Vec<String> {
         self.shared.recordings.problem().into_iter().collect()
     }
 
-    /// What the flags ask for: the session that is named, the newest, or a new one.
+    /// Returns the session that the flags ask for: a named one, the newest, or a new one.
     pub fn wish(&self, setup: &FolderSetup) -> Result<Wish, FolderProblem> {
         sessions::wish(setup, &self.args.session)
     }
 
-    /// Whether sessions get a title: only those with somebody behind them who may look for them later.
+    /// Whether sessions get a title. Only attended sessions do, because a user may look for them later.
     pub fn titles(&self) -> bool {
         self.attended && !self.args.session.no_title && self.shared.env.get(vars::PI_NO_TITLE).is_none()
     }
@@ -136,7 +136,7 @@ impl Host {
         self.start_with(&blueprint, editor, wish).await
     }
 
-    /// Moves a session and goes on with it. When it cannot go on there, it is moved back.
+    /// Moves a session to another folder and resumes it there. If it cannot be resumed, it is moved back.
     async fn start_elsewhere(&self, editor: Editor, file: PathBuf, cwd: PathBuf) -> Result<OpenSession, FolderProblem> {
         let _part = startup::part("session");
         let blueprint = self.blueprint(Some(cwd.clone()))?;
@@ -183,7 +183,7 @@ impl SessionHost for Host {
     }
 
     fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String> {
-        // A session of another folder has its page there; where that folder is gone, here.
+        // The page of a session is written to the session's own folder, or here if that folder no longer exists.
         let cwd = Some(PathBuf::from(session.cwd())).filter(|cwd| cwd.is_dir()).or_else(|| self.args.cwd.clone());
         let cwd = working_folder(cwd.as_deref())?;
         let exporter = Exporter::in_folder(&self.dirs, cwd, self.shared.env.clone(), self.secrets());

@@ -1,4 +1,4 @@
-//! Tells the model, and the user, which of its background commands have ended.
+//! Notifies the model and the user when background commands end.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use omp_session::{BackgroundJobs, JobEnded, Said, SessionCx, SessionFeature, ToolOutcome};
 use omp_tools::{EndedJob, Jobs};
 
-/// The jobs as a session watches them.
+/// Adapts the jobs to the trait through which a session waits for their end.
 pub fn watched(jobs: &Arc<Jobs>) -> Arc<dyn BackgroundJobs> {
     Arc::new(JobWatcher(jobs.clone()))
 }

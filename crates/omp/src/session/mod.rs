@@ -1,4 +1,4 @@
-//! What a session is made of, and who makes it: the host of every mode.
+//! The parts of a session, and the host that creates sessions for every mode.
 
 mod blueprint;
 pub mod commands;

@@ -1,4 +1,4 @@
-//! The models of a session: which there are, which one answers, and the network they are reached by.
+//! The models of a session: the registry, the chosen model, and the network client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use crate::cli::ModelArgs;
 use crate::folder::{FolderProblem, FolderSetup};
 use crate::startup;
 
-/// What a resumed session says of itself.
+/// The model and thinking level that a resumed session has recorded.
 #[derive(Default)]
 pub struct RecordedChoice {
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// The model that answers.
+/// The model of a session.
 pub struct ChosenModel {
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
-    /// What the user should know about the choice.
+    /// A note for the user about the choice.
     pub note: Option<String>,
 }
 
 impl FolderSetup {
-    /// `listener` hears of every exchange.
+    /// `listener` is notified of every exchange.
     pub fn client(&self, listener: Option<Arc<dyn ExchangeListener>>) -> Client {
         let config = HttpConfig { connect_timeout: self.watchdogs().connect(), ..HttpConfig::default() };
         Client::new(&self.env, config).heard_by(listener)
     }
 
-    /// How long a silent provider is waited for.
+    /// Returns the timeouts for a silent provider.
     pub fn watchdogs(&self) -> Watchdogs {
         let settings = WatchdogSettings {
             connect: self.settings.get("providers.connectTimeoutSeconds"),
@@ -58,7 +58,7 @@ impl FolderSetup {
         })
     }
 
-    /// Tokens by level, where the user has set them.
+    /// Returns the thinking budgets in tokens by level, where the user has set them.
     fn thinking_budgets(&self) -> BTreeMap<String, u64> {
         let keys = [
             "thinkingBudgets.minimal",
@@ -71,8 +71,8 @@ impl FolderSetup {
         keys.into_iter().filter_map(set).collect()
     }
 
-    /// The model and how hard it thinks: a `:level` with the name, `--thinking`, the session, the setting. What is wrong in
-    /// the files is told by the registry.
+    /// Chooses the model and its thinking level, in this order: a `:level` with the name, `--thinking`, the session, the
+    /// setting. The registry reports problems in the files.
     pub async fn model(
         &self,
         registry: &mut Registry,
@@ -93,7 +93,7 @@ impl FolderSetup {
         Ok(ChosenModel { model: resolved.model, thinking, note: resolved.note })
     }
 
-    /// The flag, else the setting.
+    /// Returns the service tier from the flag, else from the setting.
     pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, FolderProblem> {
         let word = args.service_tier.clone().or_else(|| self.settings.get("serviceTier"));
         let word = word.or_else(|| self.settings.get("tier.openai"));

@@ -1,4 +1,4 @@
-//! Tells the model of a folder's own `AGENTS.md` (`CLAUDE.md`, …) when a tool first touches something in that folder.
+//! Sends the model a folder's own `AGENTS.md` (`CLAUDE.md`, …) when a tool first accesses that folder.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use omp_types::{Content, Message};
 use serde_json::Value;
 
 const MESSAGE_TYPE: &str = "nested-context";
-/// Stands before every path that was told, so that a resumed session knows them.
+/// Marks every path that was sent, so that a resumed session can find them.
 const MARK: &str = "has instructions of its own, from ";
-/// A session that touches more such folders is told of no more.
+/// Caps the number of such files that a session sends.
 const MAX_FILES: usize = 24;
-/// Paths looked at of one call.
+/// Caps the number of paths taken from one call.
 const MAX_PATHS: usize = 16;
 /// Fields of arguments and details that hold paths.
 const PATH_FIELDS: &[&str] = &["path", "paths", "file", "files", "file_path", "filePath"];
@@ -28,7 +28,7 @@ pub struct NestedContext {
 }
 
 impl NestedContext {
-    /// What the history tells already is not told again.
+    /// Files that are already in the history are not sent again.
     pub fn new(cwd: PathBuf, history: &[Message]) -> Self {
         let mut told = HashSet::new();
         for message in history {
@@ -88,7 +88,7 @@ fn marked(text: &str) -> impl Iterator<Item = &str> {
     lines.filter_map(|line| line.split_once(MARK)?.1.strip_suffix(':'))
 }
 
-/// The paths a call names, one level deep.
+/// Collects the paths that a call names, one level deep.
 fn gather(value: &Value, paths: &mut Vec<String>) {
     for (_, value) in value.as_object().into_iter().flatten().filter(|(key, _)| PATH_FIELDS.contains(&key.as_str())) {
         match value {

@@ -1,4 +1,4 @@
-//! Sessions as HTML pages: which tools draw the cards, which secrets stay here, where the file goes.
+//! Exports sessions as HTML pages: the tools that render the cards, the secrets to redact, the path of the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::folder::{FolderProblem, FolderSetup};
 /// The arguments of `edit` depend on its language, and a session may have seen several.
 const EDIT_LANGUAGES: [&str; 4] = ["hashline", "replace", "patch", "apply_patch"];
 
-/// What omp knows of this run's secrets: those of the environment, of the flags, of `models.yml` and `secrets.yml`.
+/// Returns all secrets known in this run: from the environment, the flags, `models.yml` and `secrets.yml`.
 pub fn secrets(registry: &Registry, redactor: Arc<Veil>) -> Secrets {
     let mut secrets = Secrets::default();
     registry.secrets().iter().for_each(|secret| secrets.add(secret));
     secrets.and(redactor)
 }
 
-/// What exports need to know of the place they are made in.
+/// The surroundings that an export needs.
 #[derive(Clone)]
 pub struct Exporter {
     agent: PathBuf,
@@ -43,12 +43,12 @@ impl Exporter {
         Self::in_folder(&setup.dirs, setup.cwd.clone(), setup.env.clone(), secrets)
     }
 
-    /// Pages are written into `cwd`.
+    /// Creates an exporter that writes pages into `cwd`.
     pub fn in_folder(dirs: &Dirs, cwd: PathBuf, env: Env, secrets: Secrets) -> Self {
         Self { agent: dirs.agent.clone(), home: dirs.home.clone(), cwd, env, secrets }
     }
 
-    /// Writes a session that runs, with what its model was told.
+    /// Exports a running session, including its system prompt.
     pub fn export(&self, session: &Session, to: Option<&Path>) -> Result<PathBuf, FolderProblem> {
         let Some(file) = session.snapshot().file.clone() else {
             return Err("Cannot export in-memory session to HTML\nhint: run without --no-session".to_owned());
@@ -83,7 +83,7 @@ impl Exporter {
         Ok(to)
     }
 
-    /// Every tool there is, whatever the settings say now: the session may have used it.
+    /// Returns all tools regardless of the current settings, because the session may have used any of them.
     fn tools(&self, edit_language: &str) -> ToolSet {
         let others = self.env.iter().filter(|(name, _)| *name != vars::PI_EDIT_VARIANT.name);
         let toolbox = Toolbox {

@@ -1,5 +1,5 @@
-//! Everything the model sees before the first answer, as a snapshot for each preset and as a number of tokens. It is taken
-//! from the request that a real session sends.
+//! Snapshots what the model sees before the first answer, for each preset, and counts its tokens. It is taken from the
+//! request that a real session sends.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use omp_testkit::{ScriptedLlm, Turn, mock_model};
 use omp_tools::{Bash, Find, HashlineEdit, Read, Search, ToolOptions, Toolbox, Write};
 use omp_types::{Content, Model, Request, ToolSpec, text_of};
 
-/// What the default prompt with all its tools may cost.
+/// The token limit for the default prompt with all its tools.
 const MAX_TOKENS: usize = 6000;
-/// What it may cost with the tools that nothing works without.
+/// The token limit with only the essential tools.
 const MAX_BASIC_TOKENS: usize = 4000;
-/// What the text may cost that a small model is told.
+/// The token limit for the text that small models get.
 const MAX_SHORT_TOKENS: usize = 400;
 const BASIC: [&str; 6] = [Read::NAME, Search::NAME, Find::NAME, HashlineEdit::NAME, Write::NAME, Bash::NAME];
 
@@ -41,7 +41,7 @@ impl Default for Preset {
     }
 }
 
-/// The first request of a session.
+/// Returns the first request of a session.
 async fn first_request(preset: Preset) -> Request {
     let llm = Arc::new(ScriptedLlm::new([Turn::text("Done.")]));
     let model = Arc::new(Model { context_window: preset.window, ..mock_model() });
@@ -69,7 +69,7 @@ async fn first_request(preset: Preset) -> Request {
     llm.requests().remove(0)
 }
 
-/// The system prompt, then what is said with the first prompt, then the names of the tools.
+/// Formats the system prompt, the first message and the names of the tools.
 fn shown(request: &Request) -> String {
     let messages = request.messages.iter().map(|it| format!("\n=== {} ===\n{}\n", it.role(), text_of(it.content())));
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();

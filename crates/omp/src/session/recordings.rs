@@ -1,4 +1,4 @@
-//! `--record FILE` and `--model replay/FILE`: one recording is made, or played, by all sessions of a process.
+//! `--record FILE` and `--model replay/FILE`: all sessions of a process share one recording, made or replayed.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,7 +45,7 @@ impl Recordings {
         Ok(Some(recording))
     }
 
-    /// The recording that the model's name asks for. Later sessions go on where the first one is.
+    /// Opens the recording that the model's name refers to. Later sessions continue where the first one stopped.
     pub fn replay(
         &self,
         setup: &FolderSetup,
@@ -70,7 +70,7 @@ impl Recordings {
         Ok(Some(replay))
     }
 
-    /// Why the recording that was made is not whole.
+    /// Returns why the recording is incomplete.
     pub fn problem(&self) -> Option<String> {
         self.open().recording.as_ref()?.problem()
     }

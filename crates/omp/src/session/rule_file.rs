@@ -1,4 +1,4 @@
-//! Rules on calls that the user gives while omp runs, kept in the user's `config.yml`.
+//! Approval rules that the user adds while omp runs, stored in the user's `config.yml`.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,8 @@ impl RuleKeeper for RuleFile {
     }
 }
 
-/// What may run, and which rules cannot be read. A rule of the user's that forbids and cannot be read is no reason to go on without it.
+/// Returns the approval policy and warnings about invalid rules. An invalid rule that restricts calls is an error, because
+/// ignoring it would allow more than the user wants.
 pub fn policy(settings: &Settings, places: RulePlaces) -> Result<(Policy, Vec<String>), FolderProblem> {
     let (rules, problems) = ApprovalRules::from_settings(settings, places);
     if let Some(problem) = problems.iter().find(|problem| problem.loosens) {
@@ -34,7 +35,7 @@ pub fn policy(settings: &Settings, places: RulePlaces) -> Result<(Policy, Vec<St
     Ok((Policy { rules, ..Policy::from_settings(settings) }, warnings))
 }
 
-/// The problem with the place of its line, and a hint.
+/// Formats a problem with the location of its line, and a hint.
 fn with_place(settings: &Settings, problem: &RuleProblem) -> String {
     let told = &problem.told;
     let levels = [RuleLevel::Deny, RuleLevel::Ask, RuleLevel::Allow];

@@ -1,5 +1,5 @@
-//! Which secrets a session hides: the credentials omp works with, those of the environment unless `secrets.environment`
-//! says otherwise, and with `secrets.enabled` what `secrets.yml` lists.
+//! Decides which secrets a session hides: the credentials omp uses, those of the environment unless `secrets.environment` is
+//! off, and with `secrets.enabled` those listed in `secrets.yml`.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use omp_tools::{ArtifactFile, Artifacts};
 
 use crate::folder::FolderSetup;
 
-/// How a key is called that came by flag or by file.
+/// The description of a key that came from a flag or a file.
 const GIVEN: &str = "a key of models.yml or of a flag";
 const FILE: &str = "secrets.yml";
 
-/// The veil of a session, and what is wrong in the files of secrets. A session that is kept nowhere makes no key, but its
-/// placeholders are the same in every run as well: a recording of it can be played again.
+/// Returns the veil of a session, and warnings about the files of secrets. An unrecorded session creates no key file, but
+/// its placeholders are the same in every run, so that a recording of it can be replayed.
 pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc<Veil>, Vec<String>) {
     let wanted = SecretSources { environment: is_environment_hidden(setup), files: is_enabled(setup) };
     let (found, mut warnings) = found(setup, registry, wanted);
@@ -32,20 +32,20 @@ pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc
     (Arc::new(veil), warnings)
 }
 
-/// Knows everything that may be a secret, whatever the settings say: for pages, dumps and logs, which others read. What
-/// is wrong with the files is told by the session.
+/// Returns a veil that hides every possible secret regardless of the settings, for pages, dumps and logs that others read.
+/// The session reports problems with the files.
 pub fn redactor(setup: &FolderSetup, registry: &Registry) -> Arc<Veil> {
     let (found, _) = found(setup, registry, SecretSources { environment: true, files: true });
     Arc::new(Veil::new(VeilKey::random(), found).0)
 }
 
-/// A key that the user gives while sessions run.
+/// Describes a key that the user enters while sessions run.
 pub fn given(key: &str) -> Option<FoundSecret> {
     FoundSecret::held("a key given in this run", key)
 }
 
-/// The project's list, which could hide from the model what it should see, or have it read another text: the user is
-/// asked about it first. `None` where there is none, or where lists are not used.
+/// Returns the project's list of secrets as an item that needs trust: it could hide text from the model or replace it.
+/// Returns `None` if there is no list or lists are disabled.
 pub fn project_list(setup: &FolderSetup) -> Option<Item> {
     let path = project_file(setup);
     if !is_enabled(setup) || !path.is_file() {
@@ -58,7 +58,7 @@ pub fn project_list(setup: &FolderSetup) -> Option<Item> {
     Some(Item::of_effect(ItemKind::Secrets, FILE, &source, &repository_root(&setup.cwd), vec![does]))
 }
 
-/// What tools keep beside the session, without secrets in it.
+/// Removes secrets from the artifacts that tools store beside the session.
 pub fn veiled(artifacts: Arc<dyn Artifacts>, veil: Arc<Veil>) -> Arc<dyn Artifacts> {
     Arc::new(VeiledArtifacts { artifacts, veil })
 }
@@ -83,7 +83,7 @@ impl Artifacts for VeiledArtifacts {
     }
 }
 
-/// Where secrets are looked for, besides the credentials that omp holds.
+/// Where to look for secrets, besides the credentials that omp holds.
 #[derive(Clone, Copy)]
 struct SecretSources {
     environment: bool,

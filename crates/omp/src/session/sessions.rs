@@ -1,4 +1,4 @@
-//! Which session a run goes on with, or where a new one is kept.
+//! Chooses the session that a run resumes, or where a new one is stored.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -18,22 +18,22 @@ use crate::folder::{FolderProblem, FolderSetup};
 use crate::session::models::RecordedChoice;
 use crate::session::transcript::FileHistory;
 
-/// A session that is ready to go on.
+/// A session that is ready to run.
 pub struct ReadySession {
     pub recorder: Recorder,
-    /// What its file brings.
+    /// The conversation from its file.
     pub resumed: Resumed,
     pub recorded: RecordedChoice,
     pub artifacts: Arc<dyn Artifacts>,
-    /// What internal addresses lead to.
+    /// The resources behind internal addresses.
     pub resources: Vec<Arc<dyn Resource>>,
-    /// Whether the file was there before.
+    /// Whether the file existed before.
     pub is_resumed: bool,
-    /// What is wrong with the file and does not keep the session from going on.
+    /// Problems with the file that do not prevent resuming it.
     pub warnings: Vec<String>,
 }
 
-/// What the flags ask for.
+/// Returns the session that the flags ask for.
 pub fn wish(setup: &FolderSetup, args: &SessionArgs) -> Result<Wish, FolderProblem> {
     let sessions = folder(setup, args);
     let resolve = |wanted: &str| sessions.resolve(&setup.cwd, wanted).map_err(|error| error.to_string());
@@ -56,8 +56,8 @@ pub fn wish(setup: &FolderSetup, args: &SessionArgs) -> Result<Wish, FolderProbl
     }
 }
 
-/// This terminal's last session of this folder, else the folder's newest. A session whose folder was renamed to this one
-/// comes along when there is no other.
+/// Returns this terminal's last session of this folder, else the folder's newest. If there is none, returns a session whose
+/// folder was renamed to this one.
 fn newest(setup: &FolderSetup, sessions: &SessionsDir) -> Result<Option<PathBuf>, FolderProblem> {
     let last = breadcrumb(setup).and_then(|crumb| crumb.read());
     if let Some(last) = &last
@@ -75,7 +75,7 @@ fn newest(setup: &FolderSetup, sessions: &SessionsDir) -> Result<Option<PathBuf>
     }
 }
 
-/// Remembers which session this terminal had last.
+/// Remembers the last session of this terminal.
 pub fn leave_breadcrumb(setup: &FolderSetup, session: &Path) {
     if let Some(crumb) = breadcrumb(setup) {
         crumb.leave(&setup.cwd, session);
@@ -86,7 +86,7 @@ fn breadcrumb(setup: &FolderSetup) -> Option<Breadcrumb> {
     Breadcrumb::of_terminal(&setup.dirs.agent, omp_store::terminal_device().as_deref(), &setup.env)
 }
 
-/// An id may lead to a session of another project, which a person may want here. A path was meant as it is.
+/// An id may match a session of another project, so the user is asked whether to fork it here. A path is used as it is.
 fn resumed(setup: &FolderSetup, file: PathBuf, by_path: bool) -> Result<Wish, FolderProblem> {
     let elsewhere = other_project(folder_in(&file), &setup.cwd);
     match elsewhere {
@@ -96,7 +96,7 @@ fn resumed(setup: &FolderSetup, file: PathBuf, by_path: bool) -> Result<Wish, Fo
     }
 }
 
-/// `false` where nobody can be asked.
+/// Returns `false` if there is no terminal to ask on.
 fn asked_to_fork(home: &Path) -> Result<bool, FolderProblem> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(false);
@@ -133,7 +133,7 @@ pub fn relocate(setup: &FolderSetup, args: &SessionArgs, file: &Path) -> Result<
     Ok(Moved { now, before: file.to_owned(), cwd, sessions, blobs })
 }
 
-/// A session that was moved, and how it gets back.
+/// A session that was moved, and what is needed to move it back.
 pub struct Moved {
     pub now: PathBuf,
     before: PathBuf,
@@ -143,7 +143,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Undoes the move. The problem that was the reason, with what became of the session.
+    /// Undoes the move. Returns the reason, with a note on what happened to the session.
     pub fn back(self, reason: FolderProblem) -> FolderProblem {
         match self.sessions.move_back(&self.now, &self.before, &self.cwd, self.blobs) {
             Ok(()) => reason,
@@ -158,7 +158,7 @@ fn begin(setup: &FolderSetup, args: &SessionArgs, blobs: BlobStore, parent_sessi
     fresh(setup, writer)
 }
 
-/// Makes a session out of another one and goes on with it.
+/// Copies a session and resumes the copy.
 fn continue_copy(
     setup: &FolderSetup,
     args: &SessionArgs,
@@ -176,7 +176,7 @@ fn continue_copy(
     Ok(opened)
 }
 
-/// For `--resume` without a value: the sessions of this folder, newest first.
+/// For `--resume` without a value: lists the sessions of this folder, newest first.
 pub fn list(setup: &FolderSetup, args: &SessionArgs) -> Result<String, FolderProblem> {
     let sessions = folder(setup, args).list(&setup.cwd).map_err(|error| error.to_string())?;
     if sessions.is_empty() {
@@ -185,7 +185,7 @@ pub fn list(setup: &FolderSetup, args: &SessionArgs) -> Result<String, FolderPro
     Ok(sessions.iter().map(describe).collect())
 }
 
-/// The sessions of a folder, or of all, for front ends.
+/// Lists the sessions of a folder, or of all folders, for front ends.
 pub fn listed(sessions: &SessionsDir, cwd: Option<&Path>) -> Result<Vec<SessionListing>, FolderProblem> {
     let found = match cwd {
         Some(cwd) => sessions.list(cwd),
@@ -202,7 +202,7 @@ pub fn listed(sessions: &SessionsDir, cwd: Option<&Path>) -> Result<Vec<SessionL
     Ok(found.map_err(|error| error.to_string())?.into_iter().map(listing).collect())
 }
 
-/// Gives a title to a session that nobody has open, and tells how it is written.
+/// Renames a session that is not open, and returns the title as it was stored.
 pub fn rename(session: LoadedSession, title: &str) -> Result<String, FolderProblem> {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if title.is_empty() {
@@ -220,7 +220,7 @@ fn describe(info: &SessionInfo) -> String {
     format!("{id}  {about}\n")
 }
 
-/// Where the sessions of a run are kept.
+/// Returns the folder where the sessions of a run are stored.
 pub fn folder(setup: &FolderSetup, args: &SessionArgs) -> SessionsDir {
     match &args.session_dir {
         Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
@@ -228,7 +228,7 @@ pub fn folder(setup: &FolderSetup, args: &SessionArgs) -> SessionsDir {
     }
 }
 
-/// A session that leaves nothing behind.
+/// A session that is not stored.
 pub fn unrecorded(cwd: &Path) -> ReadySession {
     ReadySession {
         recorder: Recorder::nowhere(cwd),
@@ -272,7 +272,7 @@ fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<ReadySes
     Ok(ReadySession { resumed, recorded, is_resumed: true, warnings, ..fresh(setup, writer) })
 }
 
-/// A conversation about other files would lead the model astray here.
+/// Refuses to resume a session of another project, because its conversation would mislead the model here.
 fn refuse_other_project(session: &LoadedSession, cwd: &Path) -> Result<(), FolderProblem> {
     match other_project(Some(PathBuf::from(&session.header().cwd)), cwd) {
         Some(home) => Err(belongs_elsewhere(session.id(), &home)),
@@ -280,10 +280,10 @@ fn refuse_other_project(session: &LoadedSession, cwd: &Path) -> Result<(), Folde
     }
 }
 
-/// The folder a session is about if it is another one than `cwd`. A folder that is gone was moved.
+/// Returns the folder of a session if it differs from `cwd`. A folder that no longer exists counts as moved.
 fn other_project(home: Option<PathBuf>, cwd: &Path) -> Option<PathBuf> {
     let home = home?;
-    // The file holds text, which a path need not be.
+    // The session file stores the path as UTF-8, which is lossy for some paths.
     let named = home.as_os_str().is_empty() || home.to_string_lossy() == cwd.to_string_lossy();
     let same = named || home.canonicalize().is_ok_and(|home| home == cwd);
     (!same && home.exists()).then_some(home)
@@ -296,7 +296,7 @@ fn belongs_elsewhere(id: &str, home: &Path) -> FolderProblem {
     )
 }
 
-/// The working folder that a session file names.
+/// Returns the working folder that a session file names.
 pub fn folder_in(file: &Path) -> Option<PathBuf> {
     SessionInfo::of_file(file).map(|info| PathBuf::from(info.cwd)).filter(|cwd| !cwd.as_os_str().is_empty())
 }
@@ -305,7 +305,7 @@ fn id_of(file: &Path) -> String {
     SessionInfo::of_file(file).map(|info| info.id).unwrap_or_default()
 }
 
-/// Full outputs of tools, kept beside the session file.
+/// Full outputs of tools, stored beside the session file.
 struct SessionArtifacts {
     dir: Mutex<ArtifactDir>,
 }

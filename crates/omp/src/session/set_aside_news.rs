@@ -1,4 +1,4 @@
-//! Tells the user what containment sets aside while nobody works: it may well be a file of their own.
+//! Notifies the user when the sandbox sets a file aside while no call runs, because it may be the user's own file.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -25,7 +25,7 @@ impl SessionFeature for SetAsideNews {
     }
 }
 
-/// Reports what was set aside outside of calls; a running call reports it in its result.
+/// Reports files that were set aside outside of calls; a running call reports them in its result.
 async fn tell(cx: SessionCx, mut news: mpsc::Receiver<SetAside>) {
     while let Some(found) = news.recv().await {
         if !cx.is_working() && found.deed != Deed::Unwatched {

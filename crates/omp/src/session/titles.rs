@@ -1,4 +1,4 @@
-//! Who makes up the titles of sessions, and in whose words.
+//! Chooses the model and the prompt that generate session titles.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use omp_types::Model;
 
 use crate::folder::FolderSetup;
 
-/// The user's own prompt for titles. Only the user's: what lies in a repository must not direct a model unseen.
+/// The user's own prompt for titles. A repository's file is ignored, because it must not steer a model unseen.
 const PROMPT_FILE: &str = "TITLE_SYSTEM.md";
-/// A longer file is no prompt for a title.
+/// Caps the size of the prompt file.
 const LONGEST_PROMPT: u64 = 64 * 1024;
 
-/// The small model of the `smol` role where there is one, else the session's.
+/// Uses the model of the `smol` role if there is one, else the session's model.
 pub fn titling(setup: &FolderSetup, registry: &Registry, model: &Arc<Model>) -> Titling {
     let small = registry.role("smol", model).map(|resolved| resolved.model);
     let small = small.ok().filter(|small| registry.is_available(small));
@@ -32,7 +32,7 @@ mod tests {
     use crate::cli::RunArgs;
     use crate::session::host::Host;
 
-    /// Asks one question in an attended session; the title it got, and how many requests that took.
+    /// Sends one prompt in an attended session. Returns the title and the number of requests.
     async fn ask(adjust: impl FnOnce(&mut RunArgs, &TempWorkspace) -> Option<&'static str>) -> (Option<String>, usize) {
         let server = Server::start(Script::new([Turn::text("Sure.")]).aux("Fix the login")).await.unwrap();
         let workspace = TempWorkspace::new(&[]).unwrap();

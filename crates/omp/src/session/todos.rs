@@ -1,4 +1,4 @@
-//! The task list of the todo tool, as commands, front ends and the session use it.
+//! The list of the todo tool, for commands, front ends and the session.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,7 +11,7 @@ use omp_tools::{Todo, TodoEdit, TodoList, TodoPhase, todo_reminders};
 use omp_types::{Message, text_of};
 use serde_json::{Value, json};
 
-/// The list as the user left it, if nobody has changed it since.
+/// Returns the list as the user last edited it, unless it was changed since.
 pub fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
     let newest = history.iter().rev().find_map(|message| match message {
         Message::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => Some(None),
@@ -23,7 +23,7 @@ pub fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
     serde_json::from_value(newest??.get("phases")?.clone()).ok()
 }
 
-/// The list for commands, which change it, and for front ends, which show and set it as a whole.
+/// The list for commands, which change it, and for front ends, which show and replace it as a whole.
 pub struct SharedTodos(pub TodoList);
 
 impl TaskList for SharedTodos {
@@ -58,7 +58,7 @@ impl omp_session::TodoBoard for SharedTodos {
     }
 }
 
-/// Tells the model of a failed change to the list, and of open tasks when it wants to stop.
+/// Reminds the model of a failed change to the list, and of open tasks when it is about to stop.
 pub struct TodoReminder {
     pub board: TodoList,
     /// `todo.remindersMax`; 0 where `todo.reminders` is off.

@@ -12,11 +12,11 @@ use crate::cli::ToolArgs;
 use crate::folder::{FolderProblem, FolderSetup};
 use crate::session::sessions::ReadySession;
 
-/// What the model may use, with what the user shares of it.
+/// The tools of the model, and the state they share with the user.
 pub struct SessionTools {
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub shell: SessionShell,
-    /// `None` where the todo tool is off.
+    /// `None` if the todo tool is off.
     pub todos: Option<TodoList>,
     pub jobs: Arc<Jobs>,
 }
@@ -66,7 +66,7 @@ impl FolderSetup {
         if let Some(unknown) = args.tools.iter().find(|name| !names.contains(name)) {
             return Err(no_tool(unknown, &names));
         }
-        // What one of these begins, the other ends.
+        // Each pair works only together: the second tool completes what the first one begins.
         let together = [(AstEdit::NAME, Resolve::NAME), (Checkpoint::NAME, Rewind::NAME)];
         let brought =
             |name: &str| together.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));

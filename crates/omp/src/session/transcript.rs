@@ -1,4 +1,4 @@
-//! `history://`: the conversation as its file has it, told as plain text.
+//! `history://`: serves the conversation from its file as plain text.
 
 use std::path::PathBuf;
 
@@ -6,15 +6,15 @@ use omp_store::{BlobStore, EntryId, LoadedSession, StoredTranscript, TranscriptM
 use omp_tools::History;
 use omp_types::{Content, Message, text_of};
 
-/// Messages read at a time.
+/// Messages read per page.
 const PAGE: usize = 64;
-/// Bytes of text that are made at once; what is left out is named by its own address.
+/// Caps the bytes of text returned at once; the rest is listed by its own address.
 const MOST: usize = 16 * 1024 * 1024;
 
-/// Reads the session's own file. Everything is in it before anybody hears of it, so it is never behind.
+/// Reads the session's own file. Entries are written before they are announced, so the file is always current.
 pub struct FileHistory {
     pub session: PathBuf,
-    /// Where blobs are kept.
+    /// The folder that holds the blobs.
     pub agent: PathBuf,
 }
 
@@ -49,7 +49,7 @@ impl FileHistory {
     }
 }
 
-/// At most about `most` bytes of it.
+/// Returns at most about `most` bytes of the transcript.
 fn text(transcript: &StoredTranscript<'_>, most: usize) -> String {
     let mut text = String::new();
     for start in (0..transcript.len()).step_by(PAGE) {
@@ -73,8 +73,8 @@ fn rest(transcript: &StoredTranscript<'_>, next: &TranscriptMessage) -> String {
     format!("\n\n(the rest is at history://{}..{last})", next.id)
 }
 
-/// What an earlier compaction wrote stands in front of what came after it, and its newest form is told anyway: only where
-/// to read it, so that the first page is about the conversation.
+/// Replaces a compaction summary by its address. The model has the newest summary anyway, so the first page can show the
+/// conversation.
 fn summary_in_brief(one: &TranscriptMessage) -> Option<String> {
     let Message::Custom(custom) = &one.message else { return None };
     let id = &one.id;

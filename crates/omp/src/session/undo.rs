@@ -1,4 +1,4 @@
-//! Puts the store of files behind a session: what blocks runs on threads that may.
+//! Connects the undo store to a session; blocking work runs on blocking threads.
 
 mod background;
 mod left_out;
@@ -27,19 +27,19 @@ use background::UndoThread;
 use left_out::UncoveredNotices;
 use looks::{UndoLooks, Waited};
 
-/// Most entries of a workspace, each about 150 bytes of memory.
+/// Caps the entries of a workspace; each takes about 150 bytes of memory.
 const MOST_ENTRIES: u64 = 600_000;
-/// Longest part of a prompt that lists of turns show.
+/// Caps the length of a prompt in lists of turns.
 const LONGEST_LABEL: usize = 60;
 const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
     hint: start omp in the folder of a project; undo.enabled=false leaves this out";
 
-/// What changes of files are taken back with, where that is on and can be, or why it cannot.
+/// Opens the undo store if it is enabled and possible; otherwise returns the reason.
 pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Option<String>) {
     if !setup.settings.of(omp_undo::SETTINGS).get::<bool>("undo.enabled") {
         return (None, None);
     }
-    // A home is too much to be copied before the first call, and most of it is no work of the session's.
+    // A home folder is too large to copy before the first call, and most of it is not part of the session's work.
     if setup.dirs.home.canonicalize().is_ok_and(|home| home.starts_with(&setup.workspace)) {
         return (None, Some(HOME.to_owned()));
     }
@@ -55,7 +55,7 @@ pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Opt
         patience: patience(setup),
         attributes: attributes(setup),
     };
-    // What leaves no session behind leaves no copies of files either.
+    // An unrecorded session leaves no copies of files either.
     match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
         Ok(undo) => (Some(Arc::new(undo)), None),
         Err(error) => (None, Some(format!("nothing can be undone in this session: {error}"))),
@@ -81,7 +81,7 @@ pub fn kept(setup: &FolderSetup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Ve
     })
 }
 
-/// Where git looks for attributes that hold in every repository, unless it is told otherwise.
+/// Returns the default paths of git attributes that apply to every repository.
 fn attributes(setup: &FolderSetup) -> Vec<PathBuf> {
     vec![setup.dirs.home.join(".config/git/attributes"), PathBuf::from("/etc/gitattributes")]
 }
@@ -89,16 +89,16 @@ fn attributes(setup: &FolderSetup) -> Vec<PathBuf> {
 struct SessionUndo {
     undo: Arc<Undo>,
     jobs: Arc<Jobs>,
-    /// What the user said is written down.
+    /// Hides secrets in the prompts that are stored as labels.
     veil: Arc<Veil>,
     told: UncoveredNotices,
-    /// Copies what there was no time for.
+    /// Copies the files that there was no time for before the call.
     background: UndoThread,
-    /// A look before a call that did not come back in time: whether it has since.
+    /// Set if a scan before a call timed out; the flag tells whether it has finished since.
     hanging: Mutex<Option<Arc<AtomicBool>>>,
-    /// Looks after calls.
+    /// Scans after calls.
     looks: UndoLooks,
-    /// Calls that have begun, with their turns.
+    /// Running calls, with their turns.
     begun: Mutex<HashMap<String, String>>,
     patience: Duration,
 }
@@ -109,9 +109,9 @@ impl SessionUndo {
         hanging.as_ref().is_some_and(|is_back| !is_back.load(Ordering::Relaxed))
     }
 
-    /// What there is to say before the call runs.
+    /// Scans the workspace before a call runs. The error is a notice for the user.
     async fn look_before(&self, call: Call, in_background: bool) -> Result<(), String> {
-        // Whoever drops this does not want the call any more.
+        // If this future is dropped, the call is cancelled and the scan stops.
         let stop = StopUndoOnDrop(StopFlag::default());
         let is_back = Arc::new(AtomicBool::new(false));
         let (wanted, mark, id, end) = (stop.0.clone(), is_back.clone(), call.id.clone(), self.looks.begin());
@@ -139,7 +139,7 @@ impl SessionUndo {
     }
 }
 
-/// How much longer than its patience a look may take before it is taken for hanging.
+/// How long a scan may exceed its timeout before it counts as hanging.
 const SLACK: Duration = Duration::from_secs(1);
 const HANGS: &str = "the workspace does not answer in time\n\
     hint: nothing is kept until it does; undo.patienceMs says how long a command waits";
@@ -183,7 +183,7 @@ impl FilesKept for SessionUndo {
         async move {
             let Some(turn) = self.begun().remove(call_id) else { return CallSeen::default() };
             let id = call_id.to_owned();
-            // Behind a look that was given up nobody waits again: it has had its time.
+            // If an abandoned scan still runs, do not wait for this one, because it runs after that scan.
             let most = if self.looks.any_given_up() { Duration::ZERO } else { self.patience };
             let look = move |undo: &Undo| undo.after_call(&id).map(|changes| changes.len());
             let seen = self.looks.wait(&self.undo, look, Some(most), abort).await;
@@ -206,7 +206,7 @@ impl FilesKept for SessionUndo {
     fn end_turn<'a>(&'a self, abort: &'a CancellationToken) -> BoxFuture<'a, Result<(), String>> {
         let turns = self.undo.turns_begun();
         async move {
-            // Behind a look that was given up nobody waits: the next call closes the turn.
+            // If an abandoned scan still runs, do not wait: the next call closes the turn.
             if !self.looks.any_given_up() {
                 let end = move |undo: &Undo| {
                     undo.end_turn_of(turns)?;
@@ -242,7 +242,7 @@ impl FilesKept for SessionUndo {
     }
 }
 
-/// The turns that entries of the session file name.
+/// Returns the turns that entries of the session file name.
 fn wanted(entries: &[Value]) -> UndoRequest {
     let mut ids: Vec<String> =
         entries.iter().filter_map(|entry| Some(entry.get("turn")?.as_str()?.to_owned())).collect();

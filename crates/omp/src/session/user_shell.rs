@@ -1,4 +1,4 @@
-//! What the user types after `!`, in the shell that the model's commands share, and after `$`, in a Python of its own.
+//! Runs what the user types after `!` in the shell that the model's commands share, and after `$` in a separate Python.
 
 use std::time::Instant;
 

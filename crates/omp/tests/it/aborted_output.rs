@@ -1,4 +1,4 @@
-//! What a command printed before it was stopped is kept: for the model and for whoever watches.
+//! The output of a command before it was stopped is kept for the model and for front ends.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn script() -> Script {
     Script::new([Turn::call("bash", json!({"command": SLOW})), Turn::text("I see.")])
 }
 
-/// What the model reads of the command in the last request.
+/// Returns the command's result in the last request.
 fn result(scene: &Scene) -> String {
     let request = scene.last_request().json().unwrap();
     let messages = request["messages"].as_array().unwrap().clone();
@@ -63,7 +63,7 @@ async fn by_the_clock_and_by_max_time() {
     is_kept(end["result"]["content"][0]["text"].as_str().unwrap());
 }
 
-/// A client that speaks the protocol itself, to count the answers.
+/// Uses a client that speaks the protocol directly, to count the responses.
 #[tokio::test]
 async fn by_a_cancel_over_acp_whose_prompt_is_answered_once() {
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};

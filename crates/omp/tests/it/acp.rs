@@ -1,4 +1,4 @@
-//! `omp acp` as editors meet it: the official TypeScript client drives the built binary.
+//! `omp acp` with the official TypeScript client, which drives the built binary.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Omp, Scene};
 
-/// `scripts/test` installs this version where it is missing.
+/// `scripts/test` installs this version if it is missing.
 const SDK: &str = "acp-sdk-2.4.0";
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn the_official_client() {
     }
 }
 
-/// The client has the file open with a line that was not saved.
+/// The client has the file open with an unsaved line.
 #[tokio::test]
 async fn files_of_the_client() {
     let scene = Scene::new(
@@ -62,7 +62,7 @@ async fn files_of_the_client() {
     assert!(seen.contains("1:zero\\n2:one"), "{seen}");
 }
 
-/// With terminals of its own, and a session that lost its beginning to a compaction.
+/// The client has its own terminals, and compaction has removed the beginning of the session.
 #[cfg(unix)]
 #[tokio::test]
 async fn the_official_client_with_terminals() {
@@ -133,7 +133,7 @@ fn compacted(project: &Path) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Node with a script that finds the binary, the client library and the project.
+/// Starts Node with a script that finds the binary, the client library and the project.
 fn client(scene: &Scene, script: &str) -> Omp {
     client_with(scene, script, &["--approval-mode".to_owned(), "always-ask".to_owned()])
 }
@@ -153,7 +153,7 @@ fn client_with(scene: &Scene, script: &str, more: &[String]) -> Omp {
         .env("PI_EDIT_VARIANT", "replace")
 }
 
-/// Where `scripts/test` keeps what it installs.
+/// Returns the folder where `scripts/test` keeps installed files.
 #[expect(clippy::disallowed_methods, reason = "a test asks where the machine's user keeps caches")]
 fn cache() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));

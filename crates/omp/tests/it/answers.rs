@@ -1,4 +1,4 @@
-//! Answers that are whole but odd: refusals, unknown endings, nothing at all, calls that make no sense.
+//! Complete but unusual answers: refusals, unknown stop reasons, empty answers, invalid calls.
 
 use omp_testkit::{Call, ScriptedArguments, Stop, TokenCounts, Turn, Wire};
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn an_answer_without_a_word_is_told() {
     }
 }
 
-/// Words that no provider is known to use: the text is kept, unless the wire only says so for answers that broke.
+/// For stop reasons that no provider is known to use, the text is kept, unless the wire sends them only for broken answers.
 #[tokio::test]
 async fn an_unknown_ending_never_hangs() {
     for (wire, code, printed) in [
@@ -59,7 +59,7 @@ async fn calls_that_cannot_be_run_are_answered() {
         (Call::raw("", ["{}"]), "There is no tool ``."),
     ];
     for wire in Wire::ALL {
-        // Google's stream has calls as objects; anything else cannot be sent.
+        // Google's stream sends call arguments as objects and cannot send anything else.
         let can_be_sent = |call: &Call| wire != Wire::Google || matches!(call.arguments, ScriptedArguments::Object(_));
         let calls: Vec<_> = calls.iter().filter(|(call, _)| can_be_sent(call)).collect();
         let mut turn = Turn::text("Odd.");

@@ -1,4 +1,4 @@
-//! What people get wrong, and what their machines do: each ends in a sentence that says what, why and what to do.
+//! Invalid input and failing machines: each gives an error that says what, why and what to do.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,7 +11,7 @@ async fn scene() -> Scene {
     Scene::new(Wire::Anthropic, [Turn::text("Hello."), Turn::text("Again.")]).await
 }
 
-/// Nothing is sent, nothing is printed, and the words are on standard error.
+/// Checks that nothing is sent or printed and that standard error contains the words.
 async fn refuses(args: &[&str], words: &[&str]) {
     let scene = scene().await;
     nix::unistd::mkfifo(&scene.workspace.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -105,13 +105,13 @@ async fn settings_of_the_wrong_kind_do_no_harm() {
         "config.yml:2:1: `enabledModels` is ignored",
         "\nhint: correct it",
     ]);
-    // What guards the user is not guessed.
+    // An invalid value of a setting that protects the user is not replaced by a guess.
     scene.workspace.write_config_yml("tools: { approvalMode: 3 }\n").unwrap();
     let ran = scene.omp(&["-p", "hi"]).run().await.exits(2);
     ran.complains(&["config.yml:1:10: `tools.approvalMode` must be one of", "omp does not start", "hint: correct it"]);
 }
 
-/// A path that nothing stands for would hide nothing, and a rule that cannot be read would forbid nothing.
+/// An invalid path would hide nothing, and an invalid rule would deny nothing, so both are errors.
 #[tokio::test]
 async fn what_guards_the_user_and_cannot_be_read_is_named_with_its_place() {
     let scene = scene().await;
@@ -181,7 +181,7 @@ async fn a_provider_that_is_not_there_is_told() {
         .unwrap();
     let ran = scene.omp(&["-p", "hi"]).run().await.exits(1).complains(&["127.0.0.1:9", "hint: is the server running"]);
     assert_eq!(outline(&scene.messages())[0], "user: hi");
-    // Told with the first of three retries, and in full at the end.
+    // The reason is printed with the first of three retries, and in full at the end.
     let lines: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(lines.iter().filter(|line| line.contains("no connection")).count(), 2, "{ran}");
     assert_eq!(lines.iter().filter(|line| line.contains("trying again")).count(), 3, "{ran}");
@@ -231,7 +231,7 @@ async fn a_home_that_is_no_folder_is_told() {
 async fn a_full_disk_is_told_and_the_session_stays_whole() {
     let long = Turn::text(Text::tokens(4_000));
     let scene = Scene::new(Wire::Anthropic, Script::new([Turn::text("Short."), long, Turn::text("Gone on.")])).await;
-    // A limit on the size of files fails writes as a full disk does.
+    // A file size limit makes writes fail like a full disk.
     let script = "trap '' XFSZ; ulimit -f 20; exec \"$@\"";
     let ran = Omp::behind(script, &scene.workspace, &["-p", "number one", "two"]).run().await;
     ran.exits(1).complains(&["cannot save to session", "the disk is full", "hint: free some space"]);
@@ -286,7 +286,7 @@ async fn a_deleted_working_folder_is_told() {
     let script = "mkdir gone; cd gone; rmdir ../gone; exec \"$1\" -p hi --model mock/mock-model";
     let ran = Omp::behind(script, &scene.workspace, &[]).run().await;
     ran.exits(2).complains(&["working folder", "hint: change to a folder that exists"]);
-    // A folder given in full needs no other.
+    // An absolute folder works without a current folder.
     let script = "mkdir gone; cd gone; rmdir ../gone; exec \"$@\"";
     Omp::behind(script, &scene.workspace, &["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
 }

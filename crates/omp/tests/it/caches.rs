@@ -1,4 +1,4 @@
-//! Caches of package managers in a fresh home: there for the commands that need them, and for nobody else.
+//! Package manager caches in a fresh home: created only for the commands that need them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Omp, Scene};
 
-/// Does what npm does to its cache, and says what npm says.
+/// Changes its cache and prints messages as npm does.
 const NPM: &str = r#"#!/bin/sh
 mkdir -p "$HOME/.npm/_cacache" 2>/dev/null || {
   echo "npm error EROFS: read-only file system, mkdir '$HOME/.npm/_cacache'" >&2
@@ -21,7 +21,7 @@ const BUILD: &str = "#!/bin/sh\nexec npm install\n";
 struct Fresh(Scene);
 
 impl Fresh {
-    /// With an npm in its PATH, and a script that starts it.
+    /// A scene with an npm in its PATH, and a script that starts it.
     async fn new(commands: &[&str]) -> Self {
         let turns = commands.iter().map(|command| Turn::call("bash", json!({"command": command})));
         let script = Script::new(turns.chain([Turn::text("Done.")]).collect::<Vec<_>>());
@@ -43,7 +43,7 @@ impl Fresh {
         self.0.workspace.home().join(name)
     }
 
-    /// What stands in the home besides omp's own folder.
+    /// Returns the entries of the home besides omp's own folder.
     fn folders(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.home("")).unwrap().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -1,4 +1,4 @@
-//! Contained commands on machines of other people: in tmux, with agents and buses, inside other namespaces and without any.
+//! Sandboxed commands in various environments: in tmux, with agents and buses, inside other namespaces and without any.
 
 use std::ffi::OsString;
 use std::os::unix::net::UnixListener;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::harness::{Omp, QUICK_RETRIES, Scene};
 use crate::rpc::Client;
 
-/// Leaves a file, and tries what containment keeps it from.
+/// Creates a file, and tries what the sandbox must block.
 const PROBE: &str = "echo x > made; f=$HOME/.ssh/id; grep -s 'PRI[V]ATE' $f; f=$HOME/outside; touch $f; echo finished";
 
 async fn scene() -> Scene {
@@ -24,7 +24,7 @@ async fn scene() -> Scene {
     scene
 }
 
-/// The command ran, wrote where it may and nowhere else, and read nothing hidden.
+/// Checks that the command ran, wrote only where it may, and read nothing hidden.
 #[track_caller]
 fn is_kept(scene: &Scene, on: &str) {
     let told = scene.last_request().json().unwrap()["messages"].to_string();
@@ -64,7 +64,7 @@ async fn a_temp_folder_in_the_folder_of_sockets_can_be_used() {
     is_kept(&scene, "a temp folder of the session");
 }
 
-/// As rootless Podman, toolbox, distrobox and Flatpak start programs.
+/// Starts omp as rootless Podman, toolbox, distrobox and Flatpak start programs.
 #[tokio::test]
 async fn commands_run_inside_other_namespaces() {
     let bwrap = "bwrap --dev-bind / / --unshare-user --unshare-pid --proc /proc \"$@\"";
@@ -84,7 +84,7 @@ async fn commands_run_inside_other_namespaces() {
     }
 }
 
-/// The other rungs, as the binary takes them by itself.
+/// The binary falls back to the weaker mechanisms by itself.
 #[tokio::test]
 async fn without_namespaces_the_next_rung_is_taken_and_told() {
     let limit = "exec unshare -U -r sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh \"$@\"";
@@ -95,7 +95,7 @@ async fn without_namespaces_the_next_rung_is_taken_and_told() {
     is_kept(&scene, limit);
 }
 
-/// Names that were made, removed or changed in a folder, as any program that watches it sees them.
+/// Records names that were created, removed or changed in a folder, as any watching program sees them.
 struct Watcher(std::os::fd::OwnedFd);
 
 impl Watcher {
@@ -103,7 +103,7 @@ impl Watcher {
         use std::os::fd::{AsRawFd, FromRawFd};
         let path = std::ffi::CString::new(folder.to_str().unwrap()).unwrap();
         let mask = libc::IN_CREATE | libc::IN_DELETE | libc::IN_MOVE | libc::IN_ATTRIB | libc::IN_CLOSE_WRITE;
-        // SAFETY: a descriptor that was made here, and a C string that outlives the call.
+        // SAFETY: the descriptor was created here, and the C string outlives the call.
         unsafe {
             let watcher = std::os::fd::OwnedFd::from_raw_fd(libc::inotify_init1(libc::IN_NONBLOCK | libc::IN_CLOEXEC));
             assert!(libc::inotify_add_watch(watcher.as_raw_fd(), path.as_ptr(), mask) >= 0);
@@ -127,7 +127,7 @@ impl Watcher {
     }
 }
 
-/// In the home folder instead of the project.
+/// Starts omp in the home folder instead of the project.
 fn at_home(scene: &Scene, args: &[&str]) -> Omp {
     let mut args: Vec<OsString> = scene.workspace.args(args);
     let at = args.iter().position(|word| word == "--cwd").unwrap();
@@ -150,7 +150,7 @@ async fn nothing_happens_in_a_home_that_commands_only_read() {
     let home = scene.workspace.home();
     std::fs::write(home.join(".bashrc"), "# mine").unwrap();
     std::fs::create_dir_all(home.join(".config")).unwrap();
-    // The first run makes what omp keeps for itself.
+    // The first run creates omp's own files.
     at_home(&scene, &["--yolo", "-p", "go"]).run().await.exits(0);
     let (before, watchers) = (names(&home), [Watcher::new(&home), Watcher::new(&home.join(".config"))]);
     let turns = vec![call(), call(), call(), Turn::text("Done.")];
@@ -168,7 +168,7 @@ async fn nothing_is_left_in_the_tree_of_a_killed_omp() {
     let call = Turn::call("bash", json!({"command": "echo x > begun; sleep 600"}));
     let scene = Scene::new(Wire::Anthropic, Script::new(vec![Turn::text("Hi."), call])).await;
     let home = scene.workspace.home();
-    // The first run makes what omp keeps for itself, and caches of programs that are installed.
+    // The first run creates omp's own files and the caches of installed programs.
     at_home(&scene, &["-p", "hi"]).run().await.exits(0);
     let before = names(&home);
     let running = at_home(&scene, &["--yolo", "-p", "go"]).start();
@@ -196,7 +196,7 @@ async fn what_a_long_command_plants_is_gone_while_it_runs() {
         until test -e go; do sleep 0.05; done";
     let turns = vec![Turn::call("bash", json!({"command": script})), Turn::text("Done.")];
     let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
-    // Both are known to be guarded, so the shell would ask: the names are put together when it runs.
+    // Both paths are guarded, so the shell would ask; the names are assembled at run time to avoid that.
     let script = script.replace(".envrc", "$(echo .envrc)").replace(".husky", "$(echo .husky)");
     let turns = vec![Turn::call("bash", json!({"command": script})), Turn::text("Done.")];
     let server = omp_testkit::Server::start(Script::new(turns)).await.unwrap();
@@ -252,7 +252,7 @@ async fn a_workspace_that_was_renamed_is_told() {
     client.finish().await;
 }
 
-/// Programs are started as in a container whose filter forbids something.
+/// Starts the program unchanged, as in a container whose filter forbids something.
 const AS_IT_IS: &str = "exec \"$@\"";
 const NO_DEV: &str = "exec unshare -U -r -m sh -c 'mount -t tmpfs none /dev && exec \"$@\"' sh \"$@\"";
 const NO_PROC: &str = "exec unshare -U -r -m sh -c 'mount -t tmpfs none /proc && exec \"$@\"' sh \"$@\"";
@@ -318,7 +318,7 @@ fn is_gone(pid: i32) -> bool {
     stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with('Z'))
 }
 
-/// What has left the group of its command would not be found there, so nothing leaves it.
+/// A process that left the group of its command could not be found there, so no process may leave it.
 #[tokio::test]
 async fn without_a_table_of_processes_no_server_outlives_omp() {
     let leave = "import os, time
@@ -359,7 +359,7 @@ time.sleep(600)";
     }
 }
 
-/// Doctor in all of these places: it never calls something fine that a command then fails of.
+/// In all of these environments, doctor never reports success where a command then fails.
 #[tokio::test]
 async fn doctor_says_what_a_command_would_meet() {
     const NESTED: &str = "exec unshare -U -r -m unshare -U -r -m \"$@\"";
@@ -408,7 +408,7 @@ async fn a_workspace_that_is_renamed_while_a_command_runs_breaks_nothing() {
     std::fs::write(moved.join("go"), "").unwrap();
     let ran = running.finish().await.exits(0).prints("Done.\n");
     let told = scene.last_request().json().unwrap()["messages"].to_string();
-    // What had begun goes on in the folder that it stands in; what comes later does not begin.
+    // A running command continues in its moved folder; later commands do not start.
     assert!(moved.join("after").exists() && !moved.join("made").exists(), "{told} {ran}");
     assert!(told.contains("is not a folder that can be entered") && told.contains("moved or removed"), "{told}");
     assert!(!moved.join("new.txt").exists(), "{told}");

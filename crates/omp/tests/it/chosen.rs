@@ -1,11 +1,11 @@
-//! What is chosen for the user is told: models, and the tools of a run.
+//! Automatic choices are reported: models, and the tools of a run.
 
 use omp_testkit::{Turn, Wire};
 use serde_json::json;
 
 use crate::harness::{Omp, Scene};
 
-/// Two models of one provider, with the session's own first.
+/// Two models of one provider; the session's own comes first.
 fn models(scene: &Scene, ids: &[&str]) {
     let rows: String = ids.iter().map(|id| format!("      - id: {id}\n")).collect();
     let url = scene.server.base_url();
@@ -25,7 +25,7 @@ async fn a_recorded_model_that_is_gone_is_told_and_no_similar_one_taken_for_it()
     let ran = Omp::bare(&scene.workspace).args(["-c", "-p", "go on"]).run().await.exits(0);
     ran.complains(&["the session's model cannot be used: unknown model `mock/big-1`", "using mock/small"]);
     assert_eq!(scene.last_request().json().unwrap()["model"], "small");
-    // One that is there again is taken without a word.
+    // A model that is available again is used without a message.
     models(&scene, &["small", "big-1"]);
     let ran = Omp::bare(&scene.workspace).args(["-c", "-p", "go on", "--model", "mock/big-1"]).run().await.exits(0);
     assert_eq!(ran.stderr, "");

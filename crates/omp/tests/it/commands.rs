@@ -1,4 +1,4 @@
-//! Runs that ask no model: help, version, completions, the list of models, the demo.
+//! Runs that send no request: help, version, completions, the list of models, the demo.
 
 use omp_testkit::{Script, Server, TempWorkspace, Turn};
 
@@ -81,7 +81,7 @@ async fn the_demo_needs_no_environment_at_all() {
     Omp::bare(&workspace).without_env().args(["demo"]).run().await.exits(0);
 }
 
-/// What is shown is what happened: a step that fails ends it.
+/// A failed step ends the demo.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_demo_in_which_a_step_fails_says_so() {

@@ -1,4 +1,4 @@
-//! Compaction through the binary by other ways than a model's summary: the provider's own, an endpoint, by mechanics.
+//! Compaction through the binary without a model's summary: by the provider, by an endpoint, by fixed rules.
 
 use omp_testkit::{Fault, FaultKind, MockProvider, Script, Server, TokenCounts, Turn, Wire, prefix};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn set(scene: &Scene, compaction: &str) {
     scene.workspace.write_config_yml(&yml).unwrap();
 }
 
-/// Talks, compacts and says what came of it.
+/// Sends prompts, compacts and returns the result.
 async fn compacted(scene: &Scene) -> Value {
     let mut client = Client::start(scene, &[]).await;
     for number in 0..4 {
@@ -34,7 +34,7 @@ async fn compacted(scene: &Scene) -> Value {
     done
 }
 
-/// A provider that says that it shortens conversations, with a second model.
+/// A provider that supports compaction, with a second model.
 async fn native(answer: Option<Value>) -> Scene {
     let mut turns = talk();
     turns.extend(["THE SUMMARY", "the short one", "after", "resumed", "by another"].map(Turn::text));
@@ -75,9 +75,9 @@ async fn what_the_provider_shortened_itself_is_sent_again_until_another_model_go
     let requests = scene.server.model_requests();
     let resumed = requests.last().unwrap().json().unwrap()["input"].clone();
     assert_eq!(resumed[1], sealed, "{resumed}");
-    // What the user said stays word by word, whatever the provider has made of it.
+    // The user's messages stay verbatim, whatever the provider returned.
     assert!(resumed[2].to_string().contains("prompt 0") && !resumed.to_string().contains("THE SUMMARY"), "{resumed}");
-    // RPC offers another tool than print mode, so only the conversation is compared.
+    // RPC offers a tool that print mode does not, so only the conversation is compared.
     let before = requests[requests.len() - 2].json().unwrap()["input"].as_array().unwrap().clone();
     assert_eq!(resumed.as_array().unwrap()[1..before.len()], before[1..]);
 

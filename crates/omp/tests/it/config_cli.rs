@@ -72,7 +72,7 @@ async fn a_change_keeps_the_rest_of_the_file() {
     }
     config(&workspace, &["get", "edit.fuzzyThreshold"]).await.exits(0).prints("0.95\n");
     assert!(text(&workspace).starts_with("# mine\n"), "{}", text(&workspace));
-    // A name that was given up stands for today's.
+    // An old name is an alias of the current one.
     config(&workspace, &["set", "grep.enabled", "false"]).await.exits(0);
     config(&workspace, &["get", "search.enabled"]).await.exits(0).prints("false\n");
 }
@@ -145,7 +145,7 @@ async fn a_policy_that_cannot_be_read_stops_the_run() {
     ]);
     scene.workspace.write_config_yml("tools: { aprovalMode: write }\n").unwrap();
     scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&["did you mean `tools.approvalMode`?"]);
-    // The command that mends it works.
+    // The command that repairs the setting works.
     scene.workspace.write_config_yml("tools:\n  approvalMode: ask\n").unwrap();
     config(&scene.workspace, &["set", "tools.approvalMode", "write"]).await.exits(0);
     scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
@@ -175,7 +175,7 @@ async fn settings_in_a_database_of_an_older_version_are_taken_over_once() {
         let agent = workspace.agent_dir();
         std::fs::create_dir_all(&agent).unwrap();
         let database = agent.join("agent.db");
-        // Open all the while, as the other program has it.
+        // Stays open during the test, as in the other program.
         let db = rusqlite::Connection::open(&database).unwrap();
         db.execute_batch(&format!("PRAGMA journal_mode = {log}; {tables} {secrets}")).unwrap();
         let before = std::fs::read(&database).unwrap();

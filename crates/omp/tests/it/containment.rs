@@ -1,4 +1,4 @@
-//! Writing outside the workspace, through the binary: refused where nobody answers, asked about with a client.
+//! Writes outside the workspace, through the binary: denied without a client, asked about with one.
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ async fn once_is_once_and_always_is_written_down() {
     let at = outside.display().to_string();
     let mut client = Client::start(&scene, &["--yolo"]).await;
     client.send(&json!({"type": "prompt", "message": "go"})).await;
-    // The same question again after `once`; none after `always`, which the shell has as well.
+    // After `once` the same question is asked again; after `always` it is not, also for the shell.
     for (name, answer) in [("a", "Approve"), ("a", "Always"), ("b", "Approve"), ("made", "Approve")] {
         let asked = client.until("extension_ui_request").await;
         let wish = format!("write to {at}/{name}");
@@ -111,7 +111,7 @@ async fn once_is_once_and_always_is_written_down() {
     std::fs::remove_dir_all(outside).unwrap();
 }
 
-/// The settings, the arguments; what `get_state` tells, what the terminal's row tells.
+/// Each row: the settings, the arguments, the expected `get_state`, the expected status row of the terminal.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_faces_tell_how_commands_are_kept() {
     for (config, args, mode, network, trusted, row) in [

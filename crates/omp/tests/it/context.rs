@@ -1,4 +1,4 @@
-//! What the model is told, and what it costs, through the binary.
+//! The system prompt and its size, through the binary.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::Value;
@@ -64,7 +64,7 @@ async fn a_session_is_measured_with_its_conversation_in_every_mode() {
     assert!(scene.omp(&["-p", "/context now"]).run().await.stderr.contains("hint: /context [json]"));
 }
 
-/// The system prompt of the first request, with `omp` started in a project that holds these files.
+/// Returns the system prompt of the first request, with `omp` started in a project that has these files.
 async fn told(files: &[(&str, &str)], home: &[(&str, &str)], args: &[&str]) -> String {
     let scene = scene().await;
     for (path, text) in files {

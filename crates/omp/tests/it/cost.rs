@@ -1,4 +1,4 @@
-//! What a run costs, told through the binary, and the budgets that stop it.
+//! The cost of a run as the binary reports it, and the budgets that stop it.
 
 use omp_testkit::{TokenCounts, Turn, Wire};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::Scene;
 use crate::rpc::Client;
 
-/// A call that is answered for a given prompt.
+/// A turn with a call and the given token counts.
 fn call(input: u64, cache_read: u64) -> Turn {
     Turn::text("Reading.").and_call("read", json!({"path": "a.txt"})).usage(counts(input, cache_read))
 }
@@ -22,7 +22,7 @@ async fn a_print_run_over_its_tokens_stops_cleanly_and_says_so() {
     let ran = ran.complains(&["stopped by the token budget of this run: 61100 of 70000 tokens are used", "hint: "]);
     assert_eq!(ran.stdout, "Reading.\n", "what was said last");
     assert_eq!(scene.server.model_requests().len(), 2);
-    // Nothing is lost: the same session goes on when it may.
+    // Nothing is lost: the same session continues with a larger budget.
     scene.omp(&["-c", "-p", "go on", "--max-tokens", "1M"]).run().await.exits(0).prints("Done.\n");
 }
 

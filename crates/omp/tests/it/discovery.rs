@@ -1,4 +1,4 @@
-//! What a user and a repository bring along, seen through the binary: in the prompt, behind results, on the list.
+//! Files of the user and the repository, through the binary: in the prompt, behind results, in the list.
 
 use omp_testkit::{TempWorkspace, Turn, Wire};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `omp doctor` through the binary: what works, what does not, and that it never says more than it has tried.
+//! `omp doctor` through the binary: what works, what fails, and that it reports only what it has tested.
 
 use omp_testkit::{TempWorkspace, Turn, Wire};
 use serde_json::Value;
@@ -65,7 +65,7 @@ async fn without_a_key_there_is_a_way_out() {
     assert!(ran.stdout.contains("omp doctor --local") && ran.stdout.contains("1 problem"), "{ran}");
 }
 
-/// A command that would be refused is never called fine.
+/// A command that would be refused is never reported as working.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_command_that_does_not_run_is_a_failure() {

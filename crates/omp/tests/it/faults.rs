@@ -1,4 +1,4 @@
-//! Every fault of the fake provider on every wire: a retried success or a clear error, and a transcript either way.
+//! Every fault of the fake provider on every wire: a successful retry or a clear error, and a transcript in both cases.
 
 use std::future::Future;
 
@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Omp, Ran, Scene, outline};
 
-/// Silence is noticed after this many milliseconds. Long enough for a busy machine to answer in.
+/// The timeout for a silent provider in milliseconds. Long enough for a busy machine to answer.
 const PATIENCE_MS: &str = "4000";
 
-/// Faults that go away: the same request may well succeed the next time. With what the user is told.
+/// Transient faults, for which a retry may succeed, with the message for the user.
 fn passing_faults() -> Vec<(Fault, &'static str)> {
     let moments = [Moment::BeforeHeaders, Moment::AfterHeaders, Moment::MidStream, Moment::AfterEvents(1)];
     let mut rows = Vec::new();
@@ -51,7 +51,7 @@ fn stalls() -> Vec<(Fault, &'static str)> {
     ]
 }
 
-/// A turn whose call leaves a line behind each time it is run, and the answer after it.
+/// A turn whose call appends a line each time it runs, and the answer after it.
 fn work(fault: Option<Fault>) -> Script {
     let mut first =
         Turn::text(["I l", "ook."]).thinking("hm").and_call("bash", json!({"command": "echo ran >> marker"}));
@@ -71,7 +71,7 @@ fn impatient(scene: &Scene) -> Omp {
     patient(scene).env("PI_STREAM_FIRST_EVENT_TIMEOUT_MS", PATIENCE_MS).env("PI_STREAM_IDLE_TIMEOUT_MS", PATIENCE_MS)
 }
 
-/// Runs rows a few at a time: most of them only wait.
+/// Runs a few rows concurrently, because most of them only wait.
 async fn each<F: Future<Output = ()> + Send + 'static>(rows: impl IntoIterator<Item = F>, at_once: usize) {
     let mut running = JoinSet::new();
     for row in rows {
@@ -90,14 +90,14 @@ async fn passes(omp: fn(&Scene) -> Omp, wire: Wire, fault: Fault, words: &'stati
     let ran = omp(&scene).run().await;
     let context = format!("{wire:?} {fault:?}\n{ran}");
     assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(0), "All done.\n"), "{context}");
-    // A retry is told in one line; the hint belongs to a failure.
+    // A retry is reported in one line; the hint is printed only with a failure.
     let reason = words.lines().next().unwrap_or_default();
     assert!(ran.stderr.contains(reason) && ran.stderr.contains("trying again"), "{words}: {context}");
     assert_eq!(scene.server.model_requests().len(), 3, "{context}");
     assert_eq!(times_run(&scene), 1, "{context}");
     let held = outline(&scene.messages());
     assert_eq!((held[0].as_str(), held.last().unwrap().as_str()), ("user: do it", "assistant: All done."), "{context}");
-    // The failed try is on record, but the model is not told of it.
+    // The failed attempt is recorded, but not sent to the model.
     let sent = scene.last_request().json().unwrap()[wire.conversation()].to_string();
     assert_eq!(sent.matches("I look.").count(), 1, "{context}\n{sent}");
 }
@@ -145,14 +145,14 @@ async fn stalls_on_every_wire() {
     let rows =
         Wire::ALL.into_iter().flat_map(|wire| stalls().into_iter().map(move |(fault, words)| (wire, fault, words)));
     let rows: Vec<_> = rows.collect();
-    // They do nothing but wait, so they may do it together.
+    // These rows only wait, so they run concurrently.
     each(rows.clone().into_iter().map(|(wire, fault, words)| passes(impatient, wire, fault, words)), 10).await;
     each(rows.into_iter().map(|(wire, fault, words)| stays(impatient, wire, fault, words)), 10).await;
 }
 
 #[tokio::test]
 async fn the_settings_say_how_long_a_silent_provider_is_waited_for() {
-    // Only the one that is meant is short: a busy machine needs more for the other.
+    // Only the tested timeout is short; a busy machine needs more for the other.
     for (at, first, idle, words) in
         [(Moment::AfterHeaders, 0.3, 60.0, "within 0.3 s"), (Moment::AfterEvents(5), 60.0, 0.4, "silent for 0.4 s")]
     {
@@ -176,7 +176,7 @@ async fn a_model_may_have_limits_of_its_own() {
     scene.omp(&["-p", "do it"]).run().await.exits(1).complains(&["sent nothing within 0.3 s"]);
 }
 
-/// The model waits for the tool here, nobody for the model.
+/// While a tool runs, the timeouts for the model do not apply.
 #[tokio::test]
 async fn a_tool_that_takes_its_time_is_no_silence_of_the_model() {
     let row = |wire| async move {
@@ -191,7 +191,7 @@ async fn a_tool_that_takes_its_time_is_no_silence_of_the_model() {
 #[tokio::test]
 async fn a_connection_that_is_not_made_has_a_limit_of_its_own() {
     let scene = Scene::new(Wire::Anthropic, work(None)).await;
-    // Takes connections and says nothing, so that no handshake is ever done.
+    // Accepts connections and sends nothing, so that no handshake completes.
     let mute = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", mute.local_addr().unwrap());
     scene.workspace.write_provider(&omp_testkit::MockProvider::new(&url, Wire::Anthropic.api())).unwrap();
@@ -215,7 +215,7 @@ async fn a_short_pause_is_waited_for() {
     }
 }
 
-/// Whether the very last event is needed: chat completions say all before their `[DONE]`, which many servers leave out.
+/// Whether the last event is required: chat completions send everything before `[DONE]`, which many servers omit.
 #[tokio::test]
 async fn the_last_event_is_missed_where_it_says_something() {
     for wire in Wire::ALL {
@@ -276,7 +276,7 @@ async fn a_line_without_end_is_bounded() {
     for wire in Wire::ALL {
         let huge = Fault::new(FaultKind::HugeLine { megabytes: 48 }).times(1);
         let scene = Scene::new(wire, work(Some(huge))).await;
-        // A run that wants more memory than this, in KiB, is ended by the system.
+        // The system kills a run that needs more memory than this, in KiB.
         let ran = Omp::behind("ulimit -d 131072; exec \"$@\"", &scene.workspace, &["-p", "do it"]).run().await;
         ran.exits(0).prints("All done.\n").complains(&["larger than 16 MiB"]);
         assert_eq!(times_run(&scene), 1, "{wire:?}");

@@ -1,4 +1,4 @@
-//! Commands in files and skills, through the binary: what is sent, what is refused, who is told.
+//! Commands in files and skills, through the binary: what is sent, what is refused, what is reported.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ async fn tools_that_a_file_does_not_allow_are_refused_and_the_model_is_told_why(
     assert!(results[2].starts_with(&format!("`bash` {why}")), "{results:?}");
     assert!(!results[3].contains("was not run"), "the next prompt has every tool again: {results:?}");
     assert_eq!(scene.workspace.read("made.txt").unwrap(), "x");
-    // The list of tools is the same throughout, so the cache holds.
+    // The list of tools never changes, so the provider's cache stays valid.
     omp_testkit::prefix::assert_prefix_stable(&scene.server.model_requests());
     let first = scene.server.model_requests()[0].json().unwrap().to_string();
     assert!(first.contains("Look only.") && first.contains("please /skill:look at it"), "{first}");

@@ -1,4 +1,4 @@
-//! The tools on files that are no ordinary text: nothing blocks, nothing fills the memory, everything is answered.
+//! The tools on files that are not ordinary text: nothing blocks, nothing fills the memory, every call gets a result.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::harness::{Omp, Scene};
 
-/// Memory a run may use, in KiB. A run that wants more is ended by the system.
+/// The memory limit of a run in KiB. The system kills a run that needs more.
 const MEMORY: &str = "ulimit -d 262144; exec \"$@\"";
 
-/// Runs each call in a turn of its own and returns what the model is told about it, and whether it failed.
+/// Runs each call in its own turn. Returns its result, and whether it failed.
 async fn answers(scene: &Scene) -> Vec<(String, bool)> {
     let ran = Omp::behind(MEMORY, &scene.workspace, &["-p", "try"]).run().await;
     ran.exits(0).prints("Done.\n");

@@ -1,4 +1,4 @@
-//! A yes is a yes, and for one call: what the user allows is reached by exactly that call; what is denied says why.
+//! An approval applies to exactly one call: that call can access the path, and a denied call says why.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::reach::{bash, git, scene, told};
 use crate::rpc::Client;
 use crate::seat::{Seat, at_a_seat};
 
-/// Runs the script of a scene; each question is answered by the next answer, and must say what is expected of it.
+/// Runs the script of a scene. Each question must contain the expected text and gets the next answer.
 async fn answered(scene: &Scene, answers: &[(&str, &str)]) {
     let mut client = Client::start(scene, &["--yolo"]).await;
     client.send(&json!({"type": "prompt", "message": "go"})).await;
@@ -56,7 +56,7 @@ async fn an_approved_command_writes_what_is_guarded_and_the_next_does_not() {
             bash("echo true >> .git/hooks/pre-commit"),
             bash("echo evil >> .git/hooks/pre-commit"),
             bash("f=.git/hooks/pre-commit; echo evil >> $f"),
-            // As git does: another name first, then a rename.
+            // As git does: writes another file first, then renames it.
             with(&format!("python3 -c \"{replace}\""), &[".git/hooks/post-merge"]),
             with("echo 1 > .mcp.tmp && mv .mcp.tmp .mcp.json", &[]),
             with("d=.husky; mkdir $d && echo 1 > $d/pre-push", &[".husky/"]),
@@ -86,7 +86,7 @@ async fn an_approved_command_writes_what_is_guarded_and_the_next_does_not() {
     assert_eq!([".mcp.json", ".husky/pre-push"].map(|name| read(&project, name)), ["1\n", "1\n"], "{said}");
     assert_eq!(set_aside(&project), [""; 0]);
     assert_eq!(set_aside(&project.join(".git")), [""; 0]);
-    // The one that was not asked about has met the wall, and says so.
+    // The write that was not approved was blocked, and the error says so.
     assert!(said.contains("pre-commit may not be written: it decides what runs or is allowed"), "{said}");
     assert!(said.contains("hint: if that is needed, run it again with `write: ["), "{said}");
 }
@@ -129,7 +129,7 @@ async fn an_approved_file_tool_writes_what_is_guarded_and_a_command_leaves_it() 
         "",
         [
             write(".envrc", "export A=1\n"),
-            // Something runs on in the background from now on.
+            // From here on a process runs in the background.
             bash("sleep 60 >/dev/null 2>&1 &"),
             write(".git/hooks/commit-msg", "one\n"),
             Turn::call("edit", json!({"input": "[.git/hooks/commit-msg]\nBOF↓zero"})),
@@ -215,7 +215,7 @@ async fn a_hidden_path_is_read_by_the_call_that_was_allowed_to() {
     assert_eq!(told(&scene).matches("Host box").count(), 1, "{}", told(&scene));
 }
 
-/// A file and a folder outside, with links in the project; the word that only the outside holds.
+/// Creates a file and a folder outside, with links in the project. Returns the word that only the outside contains.
 fn with_links(scene: &Scene) -> (String, &'static str) {
     let (outside, project) = (scene.workspace.home().join("outside"), scene.workspace.project());
     std::fs::create_dir_all(outside.join("deep")).unwrap();
@@ -253,7 +253,7 @@ async fn a_link_that_leads_out_is_not_read_where_nobody_answers() {
     }
     assert_eq!(said.matches("(a link in the workspace leads there").count(), 4, "{said}");
     assert!(said.contains("inside_word") && said.contains("containment.shown"), "{said}");
-    // The word stands in the arguments of one call, and nowhere else.
+    // The word appears in the arguments of one call and nowhere else.
     assert_eq!(said.matches(word).count(), 1, "{said}");
     let named = scene.omp(&["-p", "@notes.rs", "go"]).run().await.exits(2);
     assert!(named.stderr.contains("cannot attach notes.rs: it is a link"), "{}", named.stderr);

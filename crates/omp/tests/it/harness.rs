@@ -1,4 +1,4 @@
-//! Starts the binary in a world of its own and never waits for it without end.
+//! Starts the binary in an isolated environment, always with a timeout.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,20 +13,20 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
-/// More than any run takes on a slow and busy machine.
+/// Longer than any run takes on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What all users may read, for what the tests prepare once.
+/// A folder that all users can read, for files that the tests prepare once.
 #[cfg(unix)]
 pub const PREPARED: &str = "/var/cache/omp-tests";
 
-/// Retries that follow at once, so that faults cost no time.
+/// Retries without delay, so that faults cost no time.
 pub const QUICK_RETRIES: &str = "retry: { baseDelayMs: 1 }\n";
 
 const NO_TITLE: &str = "PI_NO_TITLE";
 const LOCAL_SERVERS: [&str; 3] = ["OLLAMA_BASE_URL", "LLAMA_CPP_BASE_URL", "LM_STUDIO_BASE_URL"];
 
-/// A provider that follows a script, and a project with a home that knows only this provider.
+/// A scripted provider, and a project with a home that knows only this provider.
 pub struct Scene {
     pub server: Server,
     pub workspace: TempWorkspace,
@@ -41,12 +41,12 @@ impl Scene {
         Self { server, workspace }
     }
 
-    /// The binary with the mock model, in this project.
+    /// Starts the binary with the mock model in this project.
     pub fn omp(&self, args: &[&str]) -> Omp {
         Omp::bare(&self.workspace).args(self.workspace.args(args))
     }
 
-    /// Another script, for one that needs to know the places.
+    /// Replaces the script, for one that needs the paths of the workspace.
     pub async fn answers(&mut self, script: impl Into<Script>) {
         self.server = Server::start(script).await.unwrap();
         let provider = MockProvider::new(&self.server.base_url(), Wire::Completions.api()).reasoning();
@@ -57,14 +57,14 @@ impl Scene {
         self.server.model_requests().pop().expect("no request for an answer was made")
     }
 
-    /// The one session file.
+    /// Returns the only session file.
     pub fn session_file(&self) -> PathBuf {
         let mut files = self.workspace.session_files().unwrap();
         assert_eq!(files.len(), 1, "{files:?}");
         files.remove(0)
     }
 
-    /// What the one session file holds, every line of it valid.
+    /// Returns the messages of the only session file; every line must be valid.
     pub fn messages(&self) -> Vec<Message> {
         messages_in(&self.session_file(), &self.workspace.agent_dir())
     }
@@ -78,7 +78,8 @@ pub fn messages_in(file: &Path, agent_dir: &Path) -> Vec<Message> {
     context.messages
 }
 
-/// `user: text`, `assistant: text [call, call]` or `result: text` for each message, the first line of long texts only.
+/// Formats each message as `user: text`, `assistant: text [call, call]` or `result: text`, with only the first line of long
+/// texts.
 pub fn outline(messages: &[Message]) -> Vec<String> {
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
     let text_of =
@@ -96,19 +97,19 @@ pub fn outline(messages: &[Message]) -> Vec<String> {
     lines.collect()
 }
 
-/// A run that is being prepared.
+/// A run that is being configured.
 pub struct Omp {
     command: Command,
     input: Option<Vec<u8>>,
 }
 
 impl Omp {
-    /// The binary without arguments, in the project, with an environment that holds nothing of the machine's user.
+    /// The binary without arguments, in the project, with an environment independent of the machine's user.
     pub fn bare(workspace: &TempWorkspace) -> Self {
         Self::of(Path::new(env!("CARGO_BIN_EXE_omp")), workspace)
     }
 
-    /// The binary started by a shell: `script` sets the stage and ends with `exec "$@"`.
+    /// The binary started by a shell: `script` prepares the environment and ends with `exec "$@"`.
     #[cfg(unix)]
     pub fn behind(script: &str, workspace: &TempWorkspace, args: &[&str]) -> Self {
         let shell = Self::of(Path::new("sh"), workspace);
@@ -116,19 +117,19 @@ impl Omp {
         shell.args(["-c", script, "sh"]).args([binary]).args(workspace.args(args))
     }
 
-    /// The same with these arguments alone.
+    /// Like [`Self::behind`], with only these arguments.
     #[cfg(target_os = "linux")]
     pub fn bare_behind(script: &str, workspace: &TempWorkspace, args: &[&str]) -> Self {
         Self::of(Path::new("sh"), workspace).args(["-c", script, "sh"]).args([binary_for_all()]).args(args)
     }
 
-    /// Any other program in the same world, such as a copy of the binary.
+    /// Another program in the same environment, such as a copy of the binary.
     pub fn of(program: &Path, workspace: &TempWorkspace) -> Self {
         let mut command = command(program);
         command.env_clear().envs(workspace.env()).current_dir(workspace.project()).kill_on_drop(true);
-        // A model server that happens to run on this machine must not be found.
+        // A model server that runs on this machine must not be found.
         command.envs(LOCAL_SERVERS.map(|name| (name, "http://127.0.0.1:9")));
-        // The request for a title would take an answer of the script.
+        // The request for a title would use up an answer of the script.
         command.env(NO_TITLE, "1");
         Self { command, input: None }
     }
@@ -143,7 +144,7 @@ impl Omp {
         self
     }
 
-    /// Sessions with somebody behind them get a title.
+    /// Enables titles, as in attended sessions.
     pub fn titled(mut self) -> Self {
         self.command.env_remove(NO_TITLE);
         self
@@ -166,7 +167,7 @@ impl Omp {
         self
     }
 
-    /// With a filter around it, as containers have one, under which these system calls fail.
+    /// Runs under a seccomp filter that makes these system calls fail, as in containers.
     #[cfg(target_os = "linux")]
     pub fn without_calls(mut self, calls: &[nix::libc::c_long], errno: i32) -> Self {
         use nix::libc;
@@ -178,7 +179,7 @@ impl Omp {
             filter.push(ends(libc::SECCOMP_RET_ERRNO | errno as u32));
         }
         filter.push(ends(libc::SECCOMP_RET_ALLOW));
-        // SAFETY: system calls only; the filter outlives them.
+        // SAFETY: only system calls are made; the filter outlives them.
         unsafe {
             self.command.pre_exec(move || {
                 let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
@@ -191,7 +192,7 @@ impl Omp {
         self
     }
 
-    /// What is piped in; without it standard input is empty.
+    /// Sets standard input, which is empty by default.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
         self
@@ -202,7 +203,7 @@ impl Omp {
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-            // A process that does not want its input may close the pipe.
+            // A process that does not read its input may close the pipe.
             tokio::spawn(async move { stdin.write_all(&input).await.is_ok() });
         }
         let mut stderr = child.stderr.take().unwrap();
@@ -215,7 +216,7 @@ impl Omp {
         Running { child, stdout, stderr, seen: String::new() }
     }
 
-    /// The process alone, for a test that speaks with it.
+    /// Starts the process with pipes, for a test that talks to it.
     pub fn spawn_with_pipes(mut self) -> Child {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
     }
@@ -225,7 +226,7 @@ impl Omp {
     }
 }
 
-/// A process on its way.
+/// A running process.
 pub struct Running {
     child: Child,
     stdout: Option<Lines<BufReader<ChildStdout>>>,
@@ -234,7 +235,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// The next line of standard output; `None` at its end.
+    /// Returns the next line of standard output; `None` at its end.
     pub async fn line(&mut self) -> Option<String> {
         let stdout = self.stdout.as_mut()?;
         let line = within(stdout.next_line()).await.unwrap()?;
@@ -243,7 +244,7 @@ impl Running {
         Some(line)
     }
 
-    /// Reads on until a line holds `needle`.
+    /// Reads until a line contains `needle`.
     pub async fn until(&mut self, needle: &str) -> String {
         loop {
             match self.line().await {
@@ -254,7 +255,7 @@ impl Running {
         }
     }
 
-    /// Stops listening, as a closed pipe does.
+    /// Closes the read end of standard output.
     pub fn close_stdout(&mut self) {
         self.stdout = None;
     }
@@ -295,7 +296,7 @@ impl Ran {
         self
     }
 
-    /// Checks that standard error names all of `parts`.
+    /// Checks that standard error contains all of `parts`.
     #[track_caller]
     pub fn complains(self, parts: &[&str]) -> Self {
         for part in parts {
@@ -304,14 +305,14 @@ impl Ran {
         self
     }
 
-    /// Checks the whole of standard output.
+    /// Checks the whole standard output.
     #[track_caller]
     pub fn prints(self, text: &str) -> Self {
         assert_eq!(self.stdout, text, "{self}");
         self
     }
 
-    /// Standard output as JSON lines.
+    /// Parses standard output as JSON lines.
     pub fn json_lines(&self) -> Vec<Value> {
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
     }
@@ -325,7 +326,7 @@ impl std::fmt::Display for Ran {
     }
 }
 
-/// Fails the test instead of waiting for ever; the process is killed when its handle is dropped.
+/// Fails the test after a timeout; the process is killed when its handle is dropped.
 pub async fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(LIMIT, work).await.expect("omp did not get on within the time limit")
 }
@@ -335,7 +336,7 @@ fn command(program: &Path) -> Command {
     Command::new(program)
 }
 
-/// The binary where every user can start it: the target folder may lie in somebody's home.
+/// Returns a copy of the binary that every user can start, because the target folder may be in a private home.
 #[cfg(unix)]
 pub fn binary_for_all() -> PathBuf {
     use std::os::unix::fs::MetadataExt;
@@ -351,12 +352,13 @@ pub fn binary_for_all() -> PathBuf {
         let older = format!("omp-{}-", data.ino());
         let fresh = tempfile::TempDir::new_in(&folder).unwrap();
         let fresh = fresh.path().join("omp");
-        // By a process of its own: a file that this one has open for writing could not be run if a fork came in between.
+        // Copied by another process: a file that this process has open for writing could not be executed after a concurrent
+        // fork.
         run("cp", &[built.as_os_str(), fresh.as_os_str()]);
         std::fs::rename(&fresh, &copy).unwrap();
         for entry in std::fs::read_dir(&folder).unwrap().flatten() {
             if entry.path() != copy && entry.file_name().to_string_lossy().starts_with(&older) {
-                // A test that runs at the same time may have taken it away.
+                // A concurrent test may have removed it.
                 let _ = std::fs::remove_file(entry.path());
             }
         }

@@ -1,4 +1,4 @@
-//! Hooks through the binary: what they are told, what they forbid, change, add, and whose are run.
+//! Hooks through the binary: their input, what they deny, change and add, and which of them run.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn bash(command: &str) -> Turn {
     Turn::call("bash", json!({"command": command}))
 }
 
-/// The first lines of the results.
+/// Returns the first lines of the results.
 fn results(scene: &Scene) -> Vec<String> {
     let lines = outline(&scene.messages());
     lines.iter().filter_map(|line| line.strip_prefix("result: ")).map(str::to_owned).collect()
@@ -82,7 +82,7 @@ async fn changed_arguments_are_run_and_judged_instead_of_the_models() {
             "`bash` was not run: the setting `tools.approval.bash` is `deny`.",
         ),
         ("tools: {approval: {bash: prompt}}\n", "echo other", "`bash` was not run: it needs the user's approval"),
-        // What only the mode would ask is spared.
+        // A call that only the approval mode would ask about is not asked.
         ("tools: {approvalMode: always-ask}\n", "echo other", "other"),
         ("tools: {approvalMode: always-ask}\n", "curl x | sh", "`bash` was not run: it needs the user's approval"),
         ("tools: {deny: ['bash(touch *)']}\n", "touch denied", "the user rule `bash(touch *)` denies it"),
@@ -190,7 +190,7 @@ async fn hooks_of_a_project_do_not_run_and_are_named() {
     ] {
         scene.workspace.write(file, text).unwrap();
     }
-    // The user's own guard runs whatever the project says.
+    // The user's own hook runs whatever the project sets.
     let guard = scene.workspace.home().join(".claude/settings.json");
     put(&scene, &guard, &[("PreToolUse", "*", "echo guarded >&2; exit 2")]);
     let ran = scene.omp(&["-p", "go"]).run().await.exits(0);

@@ -1,4 +1,4 @@
-//! Addresses that a client of `--mode rpc` answers for, through the binary and its real tools.
+//! Addresses that a client of `--mode rpc` answers, through the binary and its real tools.
 
 use omp_testkit::{Script, Select, Turn, Wire};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::Scene;
 use crate::rpc::Client;
 
-/// Frames up to the end of the work, each question answered as the client would.
+/// Returns the frames up to the end of the work; `answer` answers each request.
 async fn serve(client: &mut Client, message: &str, mut answer: impl FnMut(&Value) -> Option<Value>) -> Vec<String> {
     client.send(&json!({"type": "prompt", "message": message})).await;
     let mut told = Vec::new();
@@ -73,7 +73,7 @@ async fn a_host_answers_for_its_addresses() {
     "write" "fixed://page can only be read\nhint: fixed:// takes no writes"
     "read" "there is no other:// in this session\nhint: what can be read is artifact://, agent://, local://, history://, skill://"
     "#);
-    // They go along into the next session, and can be taken away.
+    // They stay available in the next session, and can be removed.
     client.ask(json!({"type": "new_session"})).await;
     let told = serve(&mut client, "go on", |request| {
         Some(json!({"type": "host_uri_result", "id": request["id"], "isError": true, "content": "no", "error": "why"}))
@@ -94,7 +94,7 @@ async fn a_question_that_is_aborted_is_taken_back() {
     let cancel = client.until("host_uri_cancel").await;
     assert_eq!(cancel["targetId"], request["id"]);
     client.until("agent_end").await;
-    // An answer that comes too late meets nobody.
+    // A late answer is ignored.
     client.send(&json!({"type": "host_uri_result", "id": request["id"], "content": "late"})).await;
     assert_eq!(client.ask(json!({"type": "get_state"})).await["success"], true);
 }

@@ -58,7 +58,7 @@ async fn what_cannot_be_imported_is_told() {
     assert!(scene.workspace.session_files().unwrap().is_empty());
 }
 
-/// Damage in the middle of a file is told when the session goes on, one line for each.
+/// Damage in the middle of a file is reported when the session is resumed, one line for each.
 #[tokio::test]
 async fn damage_found_while_opening_is_told() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("First."), Turn::text("Second.")]).await;

@@ -1,4 +1,4 @@
-//! The end of a background job: told at once, and the start of a run where the setting says so.
+//! The end of a background job: reported at once, and starting a run if the setting says so.
 
 use omp_testkit::{Turn, Wire};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn scene(settings: &str, last: &str) -> Scene {
     scene
 }
 
-/// The job runs and the session is idle; then the job ends.
+/// Starts a job, waits until the session is idle, then ends the job.
 async fn end_while_idle(scene: &Scene) -> (Client, Value) {
     let mut client = Client::start(scene, &[]).await;
     client.send(&json!({"type": "prompt", "message": "build it"})).await;
@@ -42,7 +42,7 @@ async fn it_is_told_at_once_and_costs_nothing() {
     assert!(ended["durationMs"].is_u64(), "{ended}");
     let state = client.ask(json!({"type": "get_state"})).await;
     assert_eq!((&state["data"]["isStreaming"], scene.server.model_requests().len()), (&json!(false), 2));
-    // The model hears of it with the next prompt, without a request of its own.
+    // The model is notified with the next prompt, without an extra request.
     client.prompt("and now?").await;
     let heard = scene.last_request().json().unwrap()["messages"].to_string();
     assert!(heard.contains("Background jobs have ended") && heard.contains("bash-1 completed"), "{heard}");
@@ -64,7 +64,7 @@ async fn it_wakes_an_idle_session_where_that_is_set() {
     assert_eq!(client.finish().await, Some(0));
 }
 
-/// The setting is the user's: a repository cannot make omp send requests by itself.
+/// Only the user can set this: a repository cannot make omp send requests by itself.
 #[tokio::test]
 async fn a_project_cannot_set_it() {
     let scene = scene("maxJobs: 2", "Never.").await;

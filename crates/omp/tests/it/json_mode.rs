@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Omp, Scene};
 
-/// Type and kind of each frame, then its keys, then those of what it carries.
+/// The type and kind of each frame, then its keys, then those of its content.
 const EXPECT: &str = "\
 session: cwd id timestamp type version
 agent_start: type
@@ -48,7 +48,7 @@ turn_end assistant: message toolResults type | api content duration model provid
 agent_end: isTerminal messages type
 ";
 
-/// One line for a frame, as in [`EXPECT`].
+/// Formats a frame as a line of [`EXPECT`].
 fn shape(frame: &Value) -> String {
     let keys = |value: &Value| {
         let mut keys: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
@@ -64,7 +64,7 @@ fn shape(frame: &Value) -> String {
     format!("{kind}{detail}: {}{carried}\n", keys(frame))
 }
 
-/// A frame that may stand at different places, because tools run side by side and their output comes when it comes.
+/// Whether the position of a frame may vary, because tools run concurrently and their output arrives at any time.
 fn belongs_to_a_running_tool(line: &str) -> bool {
     line.starts_with("tool_execution_update") || line.starts_with("tool_execution_end")
 }
@@ -72,7 +72,7 @@ fn belongs_to_a_running_tool(line: &str) -> bool {
 #[tokio::test]
 async fn frames_have_the_shape_and_order_that_readers_know() {
     let first = Turn::text("Reading.").thinking("look first").and_call("read", json!({"path": "a.txt"}));
-    // It ends once its first output has been told, which a quicker command might forestall.
+    // The command ends only after its first output was reported.
     let command = "echo hi; until [ -e go ]; do sleep 0.01; done";
     let turns = [first.and_call("bash", json!({"command": command})), Turn::text(["It has three lin", "es."])];
     let scene = Scene::new(Wire::Completions, turns).await;
@@ -82,7 +82,7 @@ async fn frames_have_the_shape_and_order_that_readers_know() {
     let ran = running.finish().await.exits(0);
     let frames = ran.json_lines();
     let mut shapes: Vec<String> = frames.iter().map(shape).collect();
-    // How much text comes in one piece is up to the network.
+    // How text is split into deltas depends on the network.
     shapes.dedup();
     let expect: Vec<String> = EXPECT.split_inclusive('\n').map(str::to_owned).collect();
     let fixed =
@@ -102,7 +102,7 @@ async fn frames_have_the_shape_and_order_that_readers_know() {
     assert_eq!(results[0]["message"]["toolName"], "read");
 }
 
-/// Start, updates, end, result: for each call in this order.
+/// Checks the order for each call: start, updates, end, result.
 fn check_tool_order(frames: &[Value]) {
     let position = |kind: &str, tool: &str| {
         let found = frames.iter().position(|frame| {

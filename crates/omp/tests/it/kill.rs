@@ -1,4 +1,4 @@
-//! `kill -9` at random moments: nothing that was acknowledged is missing, no earlier byte changes, the session goes on.
+//! `kill -9` at random moments: no acknowledged message is missing, no earlier byte changes, the session can be resumed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Scene;
 
-/// Kills in all, shared among sessions that run side by side.
+/// The number of concurrent sessions, among which all kills are divided.
 const SESSIONS: u64 = 4;
 const KILLS_A_SESSION: u64 = 60;
 
@@ -23,7 +23,7 @@ async fn killed_at_any_moment_a_session_loses_nothing_it_told_of() {
     }
 }
 
-/// One session that is killed and continued over and over.
+/// Kills and resumes one session repeatedly.
 async fn survive(seed: u64) {
     let script = Script::generate(KILLS_A_SESSION as usize * 6, |number| turn(number).delay_ms(1));
     let scene = Scene::new(Wire::Anthropic, script).await;
@@ -52,7 +52,7 @@ fn turn(number: usize) -> Turn {
     }
 }
 
-/// Runs until a random line (or a moment after it), kills, and returns the messages whose end was told.
+/// Runs until a random line (or shortly after it), kills the process, and returns the messages whose end was reported.
 async fn run_and_kill(scene: &Scene, args: &[&str], random: &mut Random) -> Vec<Value> {
     let mut running = scene.omp(args).start();
     let lines = random.below(28);
@@ -77,7 +77,7 @@ fn ended_message(line: &str) -> Option<Value> {
     (event["type"] == "message_end").then(|| event["message"].clone())
 }
 
-/// Every byte that was there is still there, the session loads, and holds every acknowledged message.
+/// Checks that every earlier byte is unchanged, that the session loads, and that it contains every acknowledged message.
 fn check(file: &PathBuf, agent_dir: &Path, before: &[u8], acknowledged: &[Value]) -> Vec<u8> {
     let now = std::fs::read(file).unwrap();
     let whole_lines = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -91,7 +91,7 @@ fn check(file: &PathBuf, agent_dir: &Path, before: &[u8], acknowledged: &[Value]
     now
 }
 
-/// A small generator, so that a failure can be repeated.
+/// A small random generator, so that a failure can be reproduced.
 pub struct Random(pub u64);
 
 impl Random {

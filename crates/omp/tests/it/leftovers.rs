@@ -1,4 +1,4 @@
-//! What is left of a session's processes: nothing but the watchdog, which goes when omp goes.
+//! After a session no process is left but the watchdog, which ends with omp.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::harness::{Scene, within};
 use crate::rpc::{Client, Process};
 
-/// Two processes that outlive the command, one of which will not listen; their numbers are printed.
+/// Starts two processes that outlive the command, one of which ignores signals, and prints their ids.
 const LEAVES: &str = "sleep 300 & echo $!; (trap '' TERM HUP; exec sleep 300) & echo $!";
 
-/// Sessions of one process, with commands that leave something running.
+/// Sessions of one process, with commands that leave processes running.
 async fn worked() -> (Scene, Client) {
     let turns = Script::generate(4, |number| match number % 2 {
         0 => Turn::call("bash", json!({"command": LEAVES})),
@@ -31,7 +31,7 @@ async fn worked() -> (Scene, Client) {
     (scene, client)
 }
 
-/// They run as long as their session.
+/// Starts processes that run as long as their session, and returns them.
 async fn leave(client: &mut Client) -> Vec<Process> {
     let printed = client.ask(json!({"type": "bash", "command": LEAVES})).await["data"]["output"].take();
     let left: Vec<_> = printed.as_str().unwrap().lines().map(|pid| Process(pid.parse().unwrap())).collect();
@@ -39,7 +39,7 @@ async fn leave(client: &mut Client) -> Vec<Process> {
     left
 }
 
-/// The one child that stays. The shell that reads the start files runs beside it, for as long as they take.
+/// Returns the one child that stays. The shell that reads the start files runs beside it until it is done.
 async fn watchdog(client: &Client) -> Process {
     let alone = async {
         loop {
@@ -59,7 +59,7 @@ fn command_line(pid: u32) -> String {
     String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")
 }
 
-/// Not a child of ours, so its end can only be looked for.
+/// The process is not our child, so its end can only be polled.
 async fn ends(process: Process) {
     within(async {
         while process.lives() {

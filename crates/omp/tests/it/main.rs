@@ -1,4 +1,4 @@
-//! The binary as its users meet it: real processes against the fake provider on loopback.
+//! The binary from the view of its users: real processes against the fake provider on loopback.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `/move` through the binary: the session goes on in another folder, or stays whole where it was.
+//! `/move` through the binary: the session continues in another folder, or stays intact where it was.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ async fn the_session_goes_on_in_the_other_folder() {
     assert_eq!(header(&only_file(&scene))["cwd"], headers[1]["cwd"]);
     let system = scene.last_request().json().unwrap()["messages"][0].to_string();
     assert!(system.contains("other work"), "the model is told the new folder: {system}");
-    // It is a session of that folder now, and no longer one of the old.
+    // It now belongs to that folder and no longer to the old one.
     scene.omp(&["-c", "-p", "/session"]).run().await.exits(0);
     assert_eq!(said(&scene), TALK, "nothing said, nothing written");
 }
@@ -86,12 +86,12 @@ async fn a_session_in_which_nothing_was_said_begins_there() {
     assert_eq!(header(&only_file(&scene))["cwd"], cwd.to_str().unwrap());
 }
 
-/// Each way to stand in the way of a move, and what is told.
+/// Each way in which a move can fail, and its message.
 #[tokio::test]
 async fn a_client_keeps_its_session_whatever_comes_of_the_move() {
     let scene = talkative().await;
     let there = there(&scene);
-    // There it names another file, that cannot be read as text: the session can be moved but not go on.
+    // In the new folder this name is a file that is not text, so the session can be moved but not resumed.
     std::fs::write(scene.workspace.project().join("prompt.md"), "Be brief.").unwrap();
     let mut client = Client::start(&scene, &["--system-prompt", "prompt.md"]).await;
     client.prompt("one").await;
@@ -107,10 +107,10 @@ async fn a_client_keeps_its_session_whatever_comes_of_the_move() {
     assert!(told["error"].as_str().unwrap().contains("cannot read the prompt file"), "{told}");
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
     assert!(file.with_extension("").join("0.bash.log").is_file());
-    // Without it, it is the file that was named at the start.
+    // Without that file, the file named at the start is used.
     std::fs::remove_file(there.join("prompt.md")).unwrap();
 
-    // Where its sessions would be kept, first a file and then the same name.
+    // The move works; the move back fails while another file has the session's path, then while a file replaces its folder.
     let moved = client.ask(command.clone()).await;
     assert_eq!(moved["data"], json!({"agentInvoked": false}), "{moved}");
     let after = client.ask(json!({"type": "get_state"})).await["data"].take();

@@ -1,4 +1,4 @@
-//! Commands that reach named hosts only, through the built program: from the setting to what is written down.
+//! Commands that may access only named hosts, through the binary: from the setting to the stored record.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{QUICK_RETRIES, Scene};
 
-/// A server of the machine that greets whoever asks for something.
+/// A server of the machine that greets each client.
 fn greeter() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

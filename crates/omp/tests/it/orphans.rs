@@ -1,5 +1,5 @@
-//! `kill -9` of omp with everything running that it can have started: trees that hide, a hook, a way out through the proxy.
-//! Whatever the moment, no process, connection or folder of it is left.
+//! `kill -9` of omp with every kind of child running: hiding process trees, a hook, a connection through the proxy. At any
+//! moment, no process, connection or folder is left.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ use crate::kill::Random;
 
 const RUNS: u64 = 200;
 const AT_A_TIME: u64 = 5;
-/// For all of a run to vanish, on a busy machine.
+/// How long everything may take to disappear on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Says that it runs, and does so for long under a name that only this run has.
+/// Reports that it runs, and sleeps under a name that is unique to this run.
 const LEAF: &str = "#!/bin/bash\ncd @W && : > up-$1 && exec -a @T-$1 sleep 600\n";
 
-/// Each leaves its command in another way; `bare` gives up group, session, parent and environment.
+/// Each detaches from its command in another way; `bare` leaves group, session, parent and environment.
 const LEFT_BEHIND: &str = "exec >/dev/null 2>&1
 ./leaf plain &
 nohup ./leaf nohup &
@@ -60,7 +60,7 @@ struct Run {
     tag: String,
     scene: Scene,
     omp: Running,
-    /// Ends with the connection that came through the proxy.
+    /// Ends with the connection through the proxy.
     connection: JoinHandle<()>,
 }
 
@@ -100,7 +100,7 @@ impl Run {
         self.expected().iter().filter(is_up).count()
     }
 
-    /// Every fourth time all of them, and then they are seen to run; else any number, and a moment.
+    /// Every fourth time waits for all of them and checks that they run; otherwise for some, and a random time.
     async fn until_some_are_up(&self, random: &mut Random) {
         let all = self.expected().len();
         let awaited = if self.number % 4 < 2 { all } else { random.below(all as u64) as usize };
@@ -117,7 +117,7 @@ impl Run {
         }
     }
 
-    /// A leaf tells of itself before it has its name.
+    /// A leaf creates its file before it has its name.
     async fn until_all_run(&self) {
         let leaves = self.expected().into_iter().filter(|name| *name != "proxy");
         let names: Vec<String> = leaves.map(|name| format!(" {}-{name} ", self.tag)).collect();
@@ -155,7 +155,7 @@ impl Run {
         no_litter(&self.scene, self.number);
     }
 
-    /// The processes of this run: named after it, with its folders in their environment or arguments, or its watchdog.
+    /// Returns the processes of this run: by name, by its folders in their environment or arguments, or its watchdog.
     fn left(&self) -> Vec<String> {
         let watchdog = format!("\0omp-watchdog\0{}-", self.omp.id());
         let root = self.scene.workspace.home().parent().unwrap().display().to_string();
@@ -176,11 +176,11 @@ impl Run {
     }
 }
 
-/// Takes one connection and holds it until the other side is gone.
+/// Accepts one connection and holds it until the peer disconnects.
 async fn listen(listener: TcpListener, sign: PathBuf) {
     let (mut connection, _) = listener.accept().await.unwrap();
     std::fs::write(sign, "").unwrap();
-    // An error is an end as well.
+    // An error also means the end.
     while matches!(connection.read(&mut [0; 1024]).await, Ok(1..)) {}
 }
 
@@ -198,7 +198,7 @@ fn executable(file: &Path) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// The shell's own folders are gone. What stood in for guarded files may stand there still, empty, until the next omp.
+/// Checks that the shell's own folders are gone. Empty stand-ins of guarded files may stay until the next omp.
 fn no_litter(scene: &Scene, run: u64) {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()

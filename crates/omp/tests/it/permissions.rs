@@ -1,4 +1,4 @@
-//! Rules on what calls do, through the binary: in print mode where nobody answers, and with a client that does.
+//! Approval rules through the binary: in print mode without answers, and with a client that answers.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn config_of(scene: &Scene) -> String {
     std::fs::read_to_string(scene.workspace.agent_dir().join("config.yml")).unwrap()
 }
 
-/// The decisions that stand in the session file, as `tool verdict by answer`.
+/// Returns the decisions in the session file, as `tool verdict by answer`.
 fn decisions(scene: &Scene) -> Vec<String> {
     let text = std::fs::read_to_string(scene.session_file()).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -63,7 +63,7 @@ async fn rules_decide_where_nobody_answers() {
     write: ask, tools.approvalMode always-ask, nobody was there
     read: deny, deny read(a.txt) (user), -
     ");
-    // What was decided is no part of the conversation.
+    // Decisions are not part of the conversation.
     let shown = scene.omp(&["sessions", "show"]).run().await;
     assert!(!shown.stdout.contains("approval_decision"), "{}", shown.stdout);
 }
@@ -90,7 +90,7 @@ async fn critical_commands_need_a_yes_even_in_yolo() {
     assert!(told.contains("`bash` was not run: it needs the user's approval"), "{told}");
 }
 
-/// One "always deny" of a file that commands cannot write anyway is about that file only.
+/// "Always deny" for a file that commands cannot write anyway applies to that file only.
 #[tokio::test]
 async fn a_deny_outside_of_what_can_be_written_asks_about_nothing_else() {
     let outside = tempfile::Builder::new().prefix("omp-denied-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -115,7 +115,7 @@ async fn a_deny_outside_of_what_can_be_written_asks_about_nothing_else() {
     }
 }
 
-/// Only looked at, and answered with no; nor would they do anything.
+/// These calls are only asked about and denied; they would do no harm anyway.
 #[tokio::test]
 async fn critical_calls_have_no_always() {
     for (command, mode, offered) in [
@@ -166,7 +166,7 @@ async fn always_is_written_and_counts_at_once() {
     let respond =
         |asked: &Value, value: &str| json!({"type": "extension_ui_response", "id": asked["id"], "value": value});
     client.send(&respond(&asked, "Always allow: write(src/**)")).await;
-    // The second file is covered, the third is not.
+    // The second file is covered by the rule, the third is not.
     let asked = client.until("extension_ui_request").await;
     assert!(asked["title"].as_str().unwrap().contains("writes: c.txt"), "{asked}");
     client.send(&respond(&asked, "Always deny: write(c.txt)")).await;
@@ -191,7 +191,7 @@ async fn always_is_written_and_counts_at_once() {
     assert_eq!(client.finish().await, Some(0));
 }
 
-/// What a slash command says to the user.
+/// Returns the output of a slash command.
 async fn command_output(client: &mut Client) -> String {
     loop {
         let frame = client.next().await;
@@ -201,7 +201,7 @@ async fn command_output(client: &mut Client) -> String {
     }
 }
 
-/// Each would make a file named `x…` besides what it says first.
+/// Each would create a file named `x…` besides its visible first command.
 const SNEAKY: [&str; 23] = [
     "echo a; touch x1",
     "echo a && touch x2",
@@ -276,7 +276,7 @@ async fn a_deny_of_a_command_sees_through_what_is_around_it() {
     assert!(decided.iter().all(|decided| !decided.contains("bash: run")), "{decided:#?}");
 }
 
-/// `wait` has the key of "always" in it.
+/// `wait` contains the key of "always".
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_word_typed_at_a_question_writes_no_rule_and_runs_nothing() {
     let scene = scene("tools: {approvalMode: always-ask}\n", [write("made.txt"), Turn::text("Fine.")]).await;
@@ -285,7 +285,7 @@ async fn a_word_typed_at_a_question_writes_no_rule_and_runs_nothing() {
         let seat = Seat::ready(&scene, &[]);
         seat.keys("go\r");
         seat.until("❯ 1. Yes");
-        // No key counts before they have rested for a moment, so one is tried until it does.
+        // Keys are ignored until there was a pause, so one is repeated until it counts.
         while seat.text().contains("❯ 1. Yes") {
             std::thread::sleep(std::time::Duration::from_millis(400));
             seat.keys("\x1b[B");

@@ -1,4 +1,4 @@
-//! `--plain`: talks at a terminal and through a pipe, line by line.
+//! `--plain` at a terminal and through a pipe, line by line.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -13,13 +13,13 @@ use crate::harness::{Omp, Scene, outline};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The binary at a terminal that is spoken with.
+/// The binary at an interactive terminal.
 struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
     output: Receiver<Vec<u8>>,
     shown: String,
-    /// What was waited for already.
+    /// The position up to which output was already matched.
     read: usize,
     _master: Box<dyn MasterPty + Send>,
 }
@@ -46,7 +46,7 @@ impl Terminal {
         let (sender, output) = sync_channel(64);
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // A terminal whose other side is closed ends with an error.
+            // Reading from a pty whose other side is closed returns an error.
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 if sender.send(buffer[..count].to_vec()).is_err() {
                     break;
@@ -62,7 +62,7 @@ impl Terminal {
         Self::start(scene, &scene.workspace.args(&args), &[("TERM", "xterm")])
     }
 
-    /// Waits for a text that was not waited for yet.
+    /// Waits for a text in the unmatched output.
     #[track_caller]
     fn until(&mut self, text: &str) {
         let deadline = Instant::now() + LIMIT;
@@ -86,7 +86,7 @@ impl Terminal {
         self.writer.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Ends without having drawn anything.
+    /// Waits for the end and checks that nothing was drawn.
     #[track_caller]
     fn ends(self, code: u32) -> String {
         let shown = self.leaves(code);
@@ -250,7 +250,7 @@ async fn setup_on_a_screen_takes_a_key_that_is_never_shown() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
     let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "xterm")]);
     terminal.until("Welcome to omp");
-    // There is a model to start with already.
+    // A model is already available.
     terminal.until("Found mock in models.yml with 1 model.");
     terminal.until("esc goes back");
     terminal.press("\x1b[B\r");

@@ -1,4 +1,4 @@
-//! Plan mode from the command line: notes of the session are written, the project is not.
+//! Plan mode from the command line: notes of the session can be written, the project cannot.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
@@ -26,7 +26,7 @@ async fn a_plan_is_written_and_then_carried_out() {
         !scene.workspace.project().join("made.txt").exists() && !scene.workspace.project().join("ran.txt").exists()
     );
 
-    // The session that goes on is still planning, until it is told to go.
+    // The resumed session is still in plan mode until `/plan go`.
     scene.omp(&["-c", "-p", "/plan go"]).run().await.exits(0).prints("Done.\n");
     assert!(scene.workspace.project().join("made.txt").exists());
     let told = scene.last_request().json().unwrap()["messages"].to_string();

@@ -1,5 +1,5 @@
-//! Fifty constraints of the user through three hundred turns and five compactions by a model that remembers nothing, and a
-//! model that reads back what was taken out: all of it through the binary.
+//! Fifty constraints of the user survive three hundred turns and five compactions by a model that remembers nothing, and a
+//! model can read back what was removed: all through the binary.
 
 use omp_testkit::{MockProvider, RecordedRequest, Script, Server, Turn, Wire};
 use serde_json::{Value, json};
@@ -10,14 +10,14 @@ use crate::rpc::Client;
 const TURNS: usize = 300;
 const CONSTRAINTS: usize = 50;
 const COMPACTIONS: usize = 5;
-/// Turns from one constraint, and from one compaction, to the next.
+/// Turns between two constraints, and between two compactions.
 const EACH: usize = TURNS / CONSTRAINTS;
 const PART: usize = TURNS / COMPACTIONS;
 const FORGETFUL: &str = "## State\nNothing is remembered.";
-/// What becomes of the turns before, how the cut one began, and the short form.
+/// Requests per compaction: the earlier turns, the beginning of the split turn, and the short form.
 const SUMMARY_REQUESTS: usize = 3;
 
-/// Odd enough that nobody gets it right from memory.
+/// Specific enough that no model guesses it.
 fn constraint(number: usize) -> String {
     format!(
         "Constraint {number}: never touch `gen_{}/*.rs`;\n  keep ≤ {} ms — “exactly”, <files> & \\n included.",
@@ -47,7 +47,7 @@ fn script() -> Script {
     Script::new(turns)
 }
 
-/// How often a text was sent.
+/// Counts how often a text was sent.
 fn count(request: &RecordedRequest, text: &str) -> usize {
     let written = Value::from(text).to_string();
     String::from_utf8_lossy(&request.body).matches(written.trim_matches('"')).count()
@@ -60,7 +60,7 @@ fn check_constraints(request: &RecordedRequest, said: usize, compactions: usize)
     }
 }
 
-/// The addresses under which the summary says that the rest can be read, oldest first.
+/// Returns the addresses that the summary gives for removed messages, oldest first.
 fn evicted(request: &RecordedRequest) -> Vec<String> {
     let mut texts = Vec::new();
     collect(&request.json().unwrap()["messages"], &mut texts);
@@ -103,7 +103,7 @@ async fn fifty_constraints_survive_five_compactions_and_what_was_taken_out_is_re
     let file = std::fs::read_to_string(scene.session_file()).unwrap();
     assert_eq!(file.matches(r#""type":"compaction""#).count(), COMPACTIONS);
 
-    // Taken up again by another process: what the summary names is what the model reads.
+    // Resumed by another process: the model reads the addresses in the summary.
     let told = resumed(&scene, Script::from(Turn::text("Here."))).await.remove(0);
     check_constraints(&told, CONSTRAINTS, COMPACTIONS);
     assert_eq!(count(&told, &secret(0)), 0, "old output is gone");
@@ -119,7 +119,7 @@ async fn fifty_constraints_survive_five_compactions_and_what_was_taken_out_is_re
     check_constraints(&requests[0], CONSTRAINTS, COMPACTIONS);
 }
 
-/// Goes on with the session, answered by another script.
+/// Resumes the session with another script.
 async fn resumed(scene: &Scene, turns: Script) -> Vec<RecordedRequest> {
     let server = Server::start(turns).await.unwrap();
     let provider = MockProvider::new(&server.base_url(), Wire::Completions.api()).reasoning();

@@ -1,4 +1,5 @@
-//! Two hundred turns on each wire: every request repeats the one before it byte for byte, so that providers' caches hold.
+//! Two hundred turns on each wire: every request repeats the previous one byte for byte, so that providers' caches stay
+//! valid.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use crate::harness::{Scene, outline};
 
 const TURNS: usize = 200;
 
-/// Reads, commands and edits in turn, now and then two at once, and text at the end.
+/// Alternates reads, commands and edits, sometimes two at once, with text at the end.
 fn long_work() -> Script {
     Script::generate(TURNS, |number| {
         let turn = Turn::text(format!("Step {number}."));
@@ -53,7 +54,7 @@ fn check_cache_hints(wire: Wire, requests: &[RecordedRequest]) {
     }
 }
 
-/// One marker after the system prompt, one at the end of the conversation, and four at most.
+/// Checks for one marker after the system prompt, one at the end of the conversation, and at most four.
 fn check_markers(body: &Value) {
     let marked = |value: &Value| value.to_string().matches("\"cache_control\"").count();
     let (newest, earlier) = body["messages"].as_array().unwrap().split_last().unwrap();

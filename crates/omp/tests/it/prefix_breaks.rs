@@ -1,8 +1,8 @@
-//! A lively session of more than two hundred answers on each wire: rules and skills are read, a rule fires on the stream,
-//! files, title and git change, models and thinking are switched and switched back. What was sent stays as it was sent, byte
-//! for byte, but for the breaks that were made on purpose; and each of those is told with its name.
+//! A varied session of more than two hundred answers on each wire: rules and skills are read, a rule fires on the stream,
+//! files, title and git change, models and thinking levels are switched back and forth. Sent bytes never change, except for
+//! intended breaks, and each of those is reported by name.
 //!
-//! What broke is found out twice: from the bytes that reached the provider, and from what omp says. Both must agree.
+//! Breaks are detected twice: from the bytes that reached the provider, and from omp's reports. Both must agree.
 
 use omp_testkit::{RecordedRequest, Script, Text, Turn, Wire, prefix};
 use serde_json::json;
@@ -12,13 +12,13 @@ use crate::rpc::Client;
 
 const ROUNDS: usize = 21;
 const TURNS_A_ROUND: usize = 10;
-/// Before this round the conversation is compacted.
+/// The conversation is compacted before this round.
 const COMPACTED: usize = 13;
-/// The round in which a rule stops an answer, which is then given once more.
+/// The round in which a rule stops an answer, which is then repeated.
 const FIRES: usize = 5;
-/// What becomes of the turns before, how the cut one began, and the short form.
+/// Requests per compaction: the earlier turns, the beginning of the split turn, and the short form.
 const SUMMARY_REQUESTS: usize = 3;
-/// How hard to think and how much to say: parameters of a request, no part of what the model reads.
+/// Parameters of a request, such as thinking level and verbosity, that are not part of the model's input.
 const PARAMETERS: [&str; 8] = [
     "thinking",
     "output_config",
@@ -63,7 +63,7 @@ fn script() -> Script {
     Script::new(turns)
 }
 
-/// A project that brings along everything that is told or loaded, with two models to choose from.
+/// A project with every kind of file that is sent or loaded, with two models.
 async fn scene(wire: Wire) -> Scene {
     let scene = Scene::new(wire, script()).await;
     let models = omp_testkit::MockProvider::new(&scene.server.base_url(), wire.api()).reasoning().models_yml();
@@ -88,7 +88,7 @@ async fn scene(wire: Wire) -> Scene {
     scene
 }
 
-/// Something else before each round. What is written to disk must not reach what was sent already.
+/// Changes something before each round. Changes on disk must not affect what was already sent.
 async fn before(scene: &Scene, client: &mut Client, round: usize, usual: &str) {
     let change = |path: &str, text: &str| drop(scene.workspace.write(path, text).unwrap());
     let model = |id: &str| json!({"type": "set_model", "provider": "mock", "modelId": id});
@@ -126,7 +126,7 @@ fn prompt(round: usize) -> String {
     }
 }
 
-/// What omp says of its breaks while a prompt is worked on: cause, and whether it was made on purpose.
+/// Returns the breaks that omp reports during a prompt: cause, and whether it was intended.
 async fn ask(client: &mut Client, message: &str) -> Vec<(String, bool)> {
     client.send(&json!({"type": "prompt", "message": message})).await;
     let mut told = Vec::new();
@@ -149,14 +149,14 @@ async fn ask(client: &mut Client, message: &str) -> Vec<(String, bool)> {
 #[derive(Clone)]
 struct Asked {
     model: &'static str,
-    /// Without the parameters.
+    /// The body without the parameters.
     body: Vec<u8>,
     parameters: Vec<Vec<u8>>,
 }
 
 impl Asked {
     fn of(request: &RecordedRequest) -> Self {
-        // Google has the model in the address.
+        // Google has the model in the URL.
         let named = |id: &str| request.path.contains(id) || request.json().unwrap()["model"] == id;
         let parameter = |name: &&str| prefix::member(&request.body, name).unwrap_or_default().to_vec();
         Self {
@@ -171,7 +171,7 @@ impl Asked {
     }
 }
 
-/// What broke, told by the bytes alone: each request is compared with the last one of its model.
+/// Finds breaks from the bytes alone: each request is compared with the last one of its model.
 fn breaks(wire: Wire, asked: &[Asked]) -> Vec<(usize, &'static str)> {
     let cause = |at: usize| {
         let now = &asked[at];
@@ -182,7 +182,7 @@ fn breaks(wire: Wire, asked: &[Asked]) -> Vec<(usize, &'static str)> {
         if tools(last) != tools(now) {
             return Some("tool_set");
         }
-        // Only there the provider keeps the conversation apart by how the model thinks.
+        // Only this provider caches the conversation separately for each thinking configuration.
         if wire == Wire::Anthropic && last.parameters != now.parameters {
             return Some("thinking");
         }
@@ -215,7 +215,7 @@ async fn check(wire: Wire) {
     let found = breaks(wire, &asked);
     let names: Vec<&str> = found.iter().map(|(_, cause)| *cause).collect();
     let thinking: &[&str] = if wire == Wire::Anthropic { &["thinking", "thinking"] } else { &[] };
-    // The other model's cache of the conversation is lost with the compaction as well, when it answers again.
+    // The compaction also invalidates the other model's cache, when that model answers again.
     let expect = [thinking, &["model_switch", "tool_set", "tool_set", "compaction", "compaction"]].concat();
     assert_eq!(names, expect, "{found:?}");
     let on_purpose: Vec<(String, bool)> = names.iter().map(|name| ((*name).to_owned(), true)).collect();
@@ -223,7 +223,7 @@ async fn check(wire: Wire) {
     check_bites(wire, &asked, found.len());
 }
 
-/// All of it has truly taken place, and was told to the model when it should.
+/// Checks that all changes took place and were sent to the model at the right time.
 fn check_happened(scene: &Scene, asked: &[Asked]) {
     let compacted = asked.iter().position(|asked| asked.has("THE SUMMARY")).unwrap();
     assert_eq!(compacted, COMPACTED * TURNS_A_ROUND + 1, "one more for the answer that a rule has stopped");
@@ -255,7 +255,7 @@ fn check_happened(scene: &Scene, asked: &[Asked]) {
     assert!(file.contains("A title of its own") && file.contains("ttsr_injection"));
 }
 
-/// One other byte anywhere would have been found: in the system prompt, in the tools, in what was said.
+/// Checks that one changed byte anywhere would be detected: in the system prompt, in the tools, in the messages.
 fn check_bites(wire: Wire, asked: &[Asked], known: usize) {
     let middle = asked.len() / 3;
     for text in ["Be exact.", "Cut a release", "Reads", "Step 3.7.", "Here use spaces.", "one"] {

@@ -1,4 +1,4 @@
-//! `omp -p`: what reaches the model, and what comes out on standard output.
+//! `omp -p`: what is sent to the model, and what is printed to standard output.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -43,7 +43,7 @@ async fn words_without_quotes_are_one_message() {
         scene.omp(args).run().await.exits(0);
         assert_eq!(outline(&scene.messages()), [format!("user: {said}"), "assistant: One.".to_owned()], "{args:?}");
     }
-    // A command amid words is one, as in the reference; with words behind it, they are its arguments.
+    // A command between words counts as one, as in the reference; words after it are its arguments.
     let scene = Scene::new(Wire::Completions, ["One.", "Two."].map(Turn::text)).await;
     scene.omp(&["-p", "one", "/usage", "two"]).run().await.exits(0);
     assert_eq!(outline(&scene.messages()), ["user: one", "assistant: One.", "user: two", "assistant: Two."]);
@@ -76,7 +76,7 @@ async fn calls_that_nobody_can_be_asked_about_are_told() {
     assert_eq!(told, expect, "{ran}");
     let heard = String::from_utf8_lossy(&scene.last_request().body).into_owned();
     assert!(heard.contains("nobody can be asked") && !heard.contains("the user is asked"), "{heard}");
-    // JSON tells it with the end of the call.
+    // In JSON mode the end of the call reports it.
     let scene = Scene::new(Wire::Completions, turns()).await;
     let ran = scene.omp(&[&["--mode", "json"], &ask[..]].concat()).run().await.exits(0);
     let ends = ran.json_lines().into_iter().filter(|frame| frame["type"] == "tool_execution_end");
@@ -85,13 +85,13 @@ async fn calls_that_nobody_can_be_asked_about_are_told() {
         .collect();
     assert_eq!(refused, [true, true], "{ran}");
     assert!(!ran.stderr.contains("was not run"), "{ran}");
-    // What is allowed is not told.
+    // An allowed call is not reported.
     let scene = Scene::new(Wire::Completions, turns()).await;
     let ran = scene.omp(&["-p", "go", "--auto-approve"]).run().await.exits(0);
     assert!(!ran.stderr.contains("was not run") && scene.workspace.path("made.txt").exists(), "{ran}");
 }
 
-/// The text of the newest message of a chat completions request.
+/// Returns the text of the newest message of a chat completions request.
 fn newest_text(scene: &Scene) -> String {
     let body = scene.last_request().json().unwrap();
     let newest = body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
@@ -243,7 +243,7 @@ async fn work_happens_in_the_folder_of_cwd() {
 async fn a_time_limit_ends_the_run_and_keeps_the_session() {
     let turns = [Turn::text("Waiting.").and_call("bash", json!({"command": "sleep 300"})), Turn::text("Never.")];
     let scene = Scene::new(Wire::Completions, turns).await;
-    // Time enough for a busy machine to come to the command.
+    // Enough time for a busy machine to start the command.
     let ran = scene.omp(&["-p", "wait", "--max-time", "8s"]).run().await;
     ran.exits(3).complains(&["--max-time"]);
     let held = outline(&scene.messages());

@@ -1,5 +1,5 @@
-//! Processes as a model handles them through the binary: servers of earlier calls, words that stand in omp's own arguments, shells
-//! that are slow to start, and machines that give no more threads.
+//! Processes through the binary: servers of earlier calls, words that occur in omp's own arguments, shells that start
+//! slowly, and machines without free threads.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
@@ -45,7 +45,7 @@ async fn start_files_that_hang_are_told_of() {
     assert!(told.contains("took longer than 1 seconds") && told.contains("bash.startFilesTimeout"), "{told}");
 }
 
-/// Root is not limited.
+/// The limit does not apply to root.
 #[tokio::test]
 async fn no_more_threads_are_told_and_nothing_panics() {
     if !nix::unistd::geteuid().is_root() {

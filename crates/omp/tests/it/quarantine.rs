@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Scene, messages_in};
 
-/// Pictures that omp finds nothing wrong with.
+/// Images that omp considers valid.
 const GOOD: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
 const BAD: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
@@ -27,7 +27,7 @@ fn write_bricked(scene: &Scene) -> std::path::PathBuf {
     writer.path().to_owned()
 }
 
-/// Where the bad image stands in the request, in the words of the provider.
+/// The provider's error, which names the position of the bad image in the request.
 fn refusal(wire: Wire) -> Value {
     match wire {
         Wire::Anthropic => json!({"type": "error", "error": {

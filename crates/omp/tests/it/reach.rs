@@ -1,4 +1,5 @@
-//! What a call may reach, through the binary: the workspace of a repository, what a yes opens, links that lead out.
+//! What a call can access, through the binary: the workspace of a repository, what an approval adds, links that lead
+//! outside.
 
 #![expect(clippy::disallowed_methods, reason = "git is run as the user would run it, beside omp")]
 
@@ -31,7 +32,7 @@ pub async fn scene(config: &str, turns: impl IntoIterator<Item = Turn>) -> Scene
     scene
 }
 
-/// Two branches that differ in a file at the top and in one of the folder `sub`.
+/// Creates two branches that differ in a file at the top and in one of the folder `sub`.
 fn with_branches(project: &Path) {
     std::fs::create_dir(project.join("sub")).unwrap();
     std::fs::write(project.join("top.txt"), "main\n").unwrap();
@@ -64,7 +65,7 @@ async fn in_a_folder_of_a_repository_all_of_it_is_the_workspace() {
     assert!(told(&wide).contains(&format!("{sub}\\nother\\nother")), "{}", told(&wide));
     assert_eq!(["top.txt", "sub/own.txt", "Cargo.lock", "made.txt"].map(read), ["other\n", "other\n", "lock\n", "x"]);
 
-    // The setting narrows it to the folder.
+    // The setting restricts the workspace to the folder.
     let narrow = scene("containment: { workspace: folder }\n", turns()).await;
     let project = narrow.workspace.project();
     with_branches(&project);
@@ -84,7 +85,7 @@ async fn guarded_files_that_git_tracks_go_with_its_branches_and_with_nothing_els
             bash("git checkout -q other && cat .envrc .husky/pre-commit && git status --porcelain && echo clean"),
             bash("git checkout -q main && git stash list && git status --porcelain && echo again"),
             bash("git --version; python3 -c \"open('.envrc', 'w').write('evil')\""),
-            // A commit of one call, and a checkout of another.
+            // A commit in one call, and a checkout in another.
             bash(forge),
             bash("git checkout -q -f main && echo gone there"),
         ],

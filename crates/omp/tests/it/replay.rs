@@ -1,11 +1,11 @@
-//! Sessions that are recorded and played again: the same output without a server, on every wire.
+//! Recorded and replayed sessions: the same output without a server, on every wire.
 
 use omp_testkit::{Fault, FaultKind, Moment, Script, Turn, Wire};
 use serde_json::{Value, json};
 
 use crate::harness::{Omp, Ran, Scene};
 
-/// Meets the first turn's answer, a call, a passing fault, and a last answer with what a tool found.
+/// The first answer, a call, a transient fault, and a last answer with the tool's result.
 fn work() -> Script {
     Script::new([
         Turn::text(["I l", "ook: é."]).thinking("hm").and_call("bash", json!({"command": "cat a.txt"})),
@@ -14,7 +14,7 @@ fn work() -> Script {
     ])
 }
 
-/// Everything of a run's frames that does not tell the time of day or name the session.
+/// Returns the frames of a run without times and session ids.
 fn told(ran: &Ran) -> Vec<Value> {
     fn strip(value: &mut Value) {
         match value {
@@ -33,12 +33,12 @@ fn told(ran: &Ran) -> Vec<Value> {
     }
     let mut frames = ran.json_lines();
     frames.iter_mut().for_each(strip);
-    // How deltas are put together depends on how fast they come; what they add up to is in `message_end`.
+    // How deltas are merged depends on timing; their sum is in `message_end`.
     frames.retain(|frame| frame["type"] != "message_update" && frame["type"] != "tool_execution_update");
     frames
 }
 
-/// The binary, playing a recording, with neither server nor provider left.
+/// Runs the binary with a recording, without server and provider.
 fn replay(scene: &Scene, model: &str, args: &[&str]) -> Omp {
     std::fs::write(scene.workspace.agent_dir().join("models.yml"), "").unwrap();
     Omp::bare(&scene.workspace).args(["--model", model]).args(args)
@@ -94,7 +94,7 @@ async fn no_key_is_in_a_recording() {
         let text = scene.workspace.read("r.jsonl").unwrap();
         assert!(!text.contains("sesame"), "{wire:?}\n{text}");
         assert!(text.contains("tell [removed]") && text.contains("it is [removed]"), "{text}");
-        // It was sent all the same.
+        // It was still sent.
         assert!(scene.last_request().headers.iter().any(|(_, value)| value.contains("yml-secret-sesame")));
     }
 }

@@ -1,4 +1,4 @@
-//! Requests as real servers take them, on all four wires. The fake server refuses the others, and fails the test.
+//! Requests that real servers accept, on all four wires. The fake server refuses others, and fails the test.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +19,7 @@ fn write_pictures(scene: &Scene) {
     scene.workspace.write("broken.png", &STANDARD.decode(WIDE_PNG).unwrap()[..80]).unwrap();
 }
 
-/// Types and sizes of the pictures that a request holds.
+/// Returns the types and sizes of the images in a request.
 fn pictures(wire: Wire, request: &RecordedRequest) -> Vec<String> {
     fn collect(wire: Wire, value: &Value, found: &mut Vec<(String, String)>) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -80,7 +80,7 @@ async fn pictures_of_rpc_clients_are_prepared_too() {
     assert_eq!(pictures(Wire::Google, &scene.last_request()), ["image/png 1568x1", "image/png 1x1"]);
 }
 
-/// One session that goes from model to model, each on another wire, with ids that servers use again and again.
+/// One session that switches between models on different wires, with ids that servers reuse.
 #[tokio::test]
 async fn a_session_goes_through_all_wires() {
     let turn = |number: usize| match number % 3 {
@@ -135,7 +135,7 @@ async fn a_whole_answer_is_taken_though_a_stream_was_asked_for() {
     }
 }
 
-/// The built-in provider `openai` behind the fake server.
+/// The built-in provider `openai` with the fake server.
 async fn openai(script: impl Into<Script>, fields: &str) -> Scene {
     let scene = Scene::new(Wire::Responses, script).await;
     let url = format!("{}/v1", scene.server.base_url());

@@ -23,7 +23,7 @@ impl Client {
         client
     }
 
-    /// Nothing is read yet.
+    /// A client that has read nothing yet.
     fn silent(scene: &Scene, args: &[&str]) -> Self {
         Self::of(scene.omp(&[&["--mode", "rpc"], args].concat()))
     }
@@ -81,7 +81,7 @@ impl Client {
     }
 }
 
-/// What the system knows of a process.
+/// The system's data about a process.
 #[cfg(target_os = "linux")]
 pub struct Process(pub u32);
 
@@ -91,14 +91,14 @@ impl Process {
         std::fs::read_to_string(format!("/proc/{}/{file}", self.0)).unwrap()
     }
 
-    /// Memory of its own in kB. How much of the program's file is resident is up to the system.
+    /// Returns its private memory in kB. Pages of the program's file are not counted.
     fn memory(&self) -> u64 {
         let status = self.read("status");
         let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
-    /// Time on the processor.
+    /// Returns its processor time.
     fn cpu(&self) -> Duration {
         let stat = self.read("stat");
         let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -114,7 +114,7 @@ impl Process {
         std::fs::read_dir(format!("/proc/{}/fd", self.0)).unwrap().count()
     }
 
-    /// Whichever thread has started them.
+    /// Returns the children of all threads.
     pub fn children(&self) -> Vec<u32> {
         let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
         let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -123,12 +123,12 @@ impl Process {
         children
     }
 
-    /// One that waits to be collected has ended.
+    /// A zombie counts as ended.
     pub fn lives(&self) -> bool {
         self.stat(0).is_some_and(|state| state != "Z")
     }
 
-    /// A field behind the name: the state, the parent. `None` when the process is gone.
+    /// Returns a field after the name: the state, the parent. `None` if the process is gone.
     fn stat(&self, field: usize) -> Option<String> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
         stat.rsplit(')').next()?.split_whitespace().nth(field).map(str::to_owned)
@@ -277,7 +277,7 @@ async fn input_that_ends_at_once_is_no_failure() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_reader_that_stops_neither_blocks_the_session_nor_fills_the_memory() {
-    // Twenty answers of 600 kB, each told four times; the first piece by piece.
+    // Twenty answers of 600 kB, each sent four times; the first in deltas.
     let whole = "x".repeat(600_000);
     let turns = Script::generate(20, |number| match number {
         0 => Turn::text(Text::tokens(20_000)),
@@ -291,7 +291,7 @@ async fn a_reader_that_stops_neither_blocks_the_session_nor_fills_the_memory() {
         scene.server.until(|counts| counts.answers >= number).await;
     }
     let memory = client.process().memory();
-    // About 35,000; 118,000 if nothing went to a file.
+    // About 35,000; without the spill file it would be 118,000.
     assert!(memory < 70_000, "{memory} kB");
     for _ in 0..20 {
         let end = client.until("turn_end").await;
@@ -308,7 +308,7 @@ async fn many_deltas_cost_little() {
     let before = client.process().cpu();
     client.prompt("go").await;
     let spent = client.process().cpu() - before;
-    // Unoptimized; the optimized figure is in docs/performance.md.
+    // Measured in a debug build; the release figure is in docs/performance.md.
     assert!(spent < Duration::from_secs(5), "{spent:?}");
     assert_eq!(client.finish().await, Some(0));
 }
@@ -342,7 +342,7 @@ async fn many_sessions_leave_nothing_behind() {
     }
     assert!(memory[SESSIONS - 1] <= memory[1] + 8_000, "{memory:?} kB in {:?}", started.elapsed());
     assert_eq!(children[SESSIONS - 1], children[1]);
-    // What a look in the background has open at this moment is no leak: those only grow.
+    // Files that a background scan has open are no leak: leaks only grow.
     let grown = |now: usize| now > held[1];
     while grown(client.process().handles()) && started.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,4 +1,4 @@
-//! Runs as a strict client of `--mode rpc` follows them: each ends in exactly one terminal `agent_end`, each command is
+//! Runs from the view of a strict client of `--mode rpc`: each ends in exactly one terminal `agent_end`, each command is
 //! answered, and afterwards the session is idle.
 
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::harness::{QUICK_RETRIES, Scene};
 use crate::rpc::Client;
 
-/// Checks every frame against what the protocol promises.
+/// Checks every frame against the protocol.
 struct Strict {
     client: Client,
-    /// Responses by id: how many, and whether the first was a success.
+    /// Responses by id: one entry for each, whether it was a success.
     answered: BTreeMap<String, Vec<bool>>,
     sent: u32,
     open: bool,
@@ -94,7 +94,7 @@ impl Strict {
         panic!("{why}\n{}", self.story[from..].join("\n"));
     }
 
-    /// The first answer to a command.
+    /// Returns the first response to a command.
     async fn answer(&mut self, id: &str) -> Value {
         loop {
             let frame = self.next().await;
@@ -104,7 +104,7 @@ impl Strict {
         }
     }
 
-    /// Nothing is open and nothing is owed.
+    /// Checks that no command is unanswered and the session is idle.
     async fn is_idle(&mut self) {
         let id = self.send(json!({"type": "get_state"})).await;
         let state = self.answer(&id).await["data"].take();
@@ -121,11 +121,11 @@ impl Strict {
     }
 }
 
-/// How a row goes on once its first prompt was sent.
+/// What a row does after its first prompt.
 #[derive(Clone, Copy)]
 enum Then {
     Nothing,
-    /// Sends this when a frame of that type comes.
+    /// Sends this when a frame of that type arrives.
     On(&'static str, &'static str),
 }
 
@@ -154,7 +154,7 @@ fn fault(kind: FaultKind) -> Turn {
     Turn::text("half of it").fault(Fault::new(kind))
 }
 
-/// With these settings a few answers fill the window.
+/// With these settings a few answers fill the context window.
 const SMALL: &str = "compaction: { keepRecentTokens: 500, thresholdTokens: 100000 }\n";
 
 fn rows() -> Vec<Row> {
@@ -277,7 +277,7 @@ async fn json_mode_ends_every_run_exactly_once() {
     }
 }
 
-/// A small generator: the same numbers for the same seed.
+/// A deterministic random generator.
 struct Dice(u64);
 
 impl Dice {
@@ -340,7 +340,7 @@ fn random_command(dice: &mut Dice, model: &Value) -> Value {
     }
 }
 
-/// Waits for some frames between two commands, so that they meet every state; never without end.
+/// Waits for some frames between two commands, with a timeout, so that commands arrive in every state.
 async fn look_around(client: &mut Strict, frames: usize) {
     for _ in 0..frames {
         if let Ok(frame) = tokio::time::timeout(Duration::from_millis(20), client.client.next()).await {
@@ -349,7 +349,7 @@ async fn look_around(client: &mut Strict, frames: usize) {
     }
 }
 
-/// Sequences a process serves, and processes: 200 in all.
+/// Sequences per process and processes: 200 in total.
 const SEQUENCES: u64 = 25;
 const PROCESSES: u64 = 8;
 
@@ -369,7 +369,7 @@ async fn random_sequences(process: u64) {
             let frames = dice.roll(6);
             look_around(&mut client, frames).await;
         }
-        // What hangs is ended, as a client would; the rest ends by itself or with it.
+        // Aborts a hanging command, as a client would; the rest ends by itself or with it.
         client.send(json!({"type": "abort_bash"})).await;
         let id = client.send(json!({"type": "abort"})).await;
         client.answer(&id).await;

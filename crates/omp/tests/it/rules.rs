@@ -48,7 +48,7 @@ async fn an_answer_is_stopped_told_and_goes_on() {
     assert_eq!(outline(&scene.messages()), ["user: hi", "custom", "assistant: I say bar"]);
     let asked = scene.last_request().text();
     assert!(asked.contains("Say bar instead.") && !asked.contains("I say foo"), "{asked}");
-    // The session knows that it was told.
+    // The session remembers that the rule was sent.
     let again = scene.omp(&["-c", "-p", "more"]).run().await;
     assert_eq!((again.stdout.as_str(), again.status.success()), ("foo again\n", true), "{}", again.stderr);
 }

@@ -1,4 +1,4 @@
-//! A place at a terminal: the binary, a person's keys, a screen with its scrollback, and every byte that was shown.
+//! A terminal with the binary: typed keys, a screen with its scrollback, and every byte that was shown.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -13,23 +13,23 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 use crate::harness::Scene;
 
-/// More than anything takes on a slow and busy machine.
+/// Longer than any test takes on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 const SCROLLBACK: usize = 5000;
 
-/// Shown while something runs, and only then.
+/// Shown only while something runs.
 pub const RUNS: &str = "to interrupt";
-/// Shown once the session is there.
+/// Shown once the session is open.
 pub const READY: &str = "mock/mock-model · ";
 
-/// Questions that the terminal answers as one with the Kitty keyboard protocol does.
+/// Queries that the terminal answers, as one with the Kitty keyboard protocol does.
 const ANSWERS: [(&[u8], &[u8]); 2] = [(b"\x1b[?u", b"\x1b[?0u"), (b"\x1b[c", b"\x1b[?62;22c")];
 
 pub struct Seat {
     child: Box<dyn Child + Send + Sync>,
     glass: Arc<(Mutex<Glass>, Condvar)>,
     looks_away: Arc<AtomicBool>,
-    /// Until it is closed.
+    /// `None` once it is closed.
     window: Option<Window>,
 }
 
@@ -38,24 +38,24 @@ struct Window {
     master: Box<dyn MasterPty + Send>,
 }
 
-/// What is to be seen.
+/// The visible state of the terminal.
 pub struct Glass {
     parser: vt100::Parser,
     pub raw: Vec<u8>,
-    /// Questions up to here are answered.
+    /// Queries up to this position are answered.
     answered: usize,
     ended: bool,
 }
 
 impl Seat {
-    /// omp alone.
+    /// Starts omp without a shell.
     pub fn omp(scene: &Scene, args: &[&str]) -> Self {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_omp"));
         command.args(scene.workspace.args(args));
         Self::of(scene, command, (80, 24))
     }
 
-    /// omp alone, once it can be spoken with.
+    /// Starts omp and waits until it is ready.
     #[track_caller]
     pub fn ready(scene: &Scene, args: &[&str]) -> Self {
         let seat = Self::omp(scene, args);
@@ -63,7 +63,7 @@ impl Seat {
         seat
     }
 
-    /// A shell at its prompt, which knows omp as `$OMP`.
+    /// Starts a shell and waits for its prompt; `$OMP` is the binary.
     #[track_caller]
     pub fn shell(scene: &Scene) -> Self {
         Self::shell_of(scene, &["bash", "--norc", "--noprofile", "-i"])
@@ -108,7 +108,7 @@ impl Seat {
         self.wait(needle, |glass| glass.text().contains(needle));
     }
 
-    /// Waits for bytes that come after so many.
+    /// Waits for a text after so many bytes.
     #[track_caller]
     pub fn until_after(&self, before: usize, needle: &str) {
         self.wait(needle, |glass| String::from_utf8_lossy(&glass.raw[before..]).contains(needle));
@@ -139,7 +139,7 @@ impl Seat {
         }
     }
 
-    /// Waits until nothing was shown for as long as this.
+    /// Waits until nothing was shown for this time.
     #[track_caller]
     pub fn until_quiet(&self, quiet: Duration) {
         let start = Instant::now();
@@ -160,12 +160,12 @@ impl Seat {
         self.look(Glass::text)
     }
 
-    /// Rows that have left the screen, and those on it.
+    /// Returns the rows of the scrollback and of the screen.
     pub fn all(&self) -> String {
         self.look(|glass| glass.all())
     }
 
-    /// How many bytes were shown so far.
+    /// Returns how many bytes were shown so far.
     pub fn shown(&self) -> usize {
         self.look(|glass| glass.raw.len())
     }
@@ -203,7 +203,7 @@ impl Seat {
         self.child.wait().unwrap().exit_code()
     }
 
-    /// Leaves with ctrl+d, and every mode must be taken back.
+    /// Exits with ctrl+d and checks that every terminal mode is restored.
     #[track_caller]
     pub fn leaves(mut self) {
         self.keys("\x04");
@@ -211,11 +211,11 @@ impl Seat {
         self.is_sane();
     }
 
-    /// Closes the window: nobody reads or types any more. Returns the exit code.
+    /// Closes the terminal. Returns the exit code.
     #[track_caller]
     pub fn hangs_up(&mut self) -> u32 {
         self.looks_away.store(true, Ordering::SeqCst);
-        // Whoever watches sees once more before he goes.
+        // Sends a key, so that the reader thread wakes up once more and ends.
         self.keys("x");
         let (glass, changed) = &*self.glass;
         let gone = changed.wait_timeout_while(glass.lock().unwrap(), LIMIT, |glass| !glass.ended).unwrap();
@@ -225,7 +225,7 @@ impl Seat {
         self.child.wait().unwrap().exit_code()
     }
 
-    /// Every mode that was switched on is off again, each as often as it was.
+    /// Checks that every mode that was switched on is off again, equally often.
     #[track_caller]
     pub fn is_sane(&self) {
         let raw = self.look(|glass| String::from_utf8_lossy(&glass.raw).into_owned());
@@ -260,7 +260,7 @@ impl Glass {
         self.parser.screen().contents()
     }
 
-    /// The rows above the screen, oldest first.
+    /// Returns the rows above the screen, oldest first.
     pub fn scrollback(&mut self) -> Vec<String> {
         let screen = self.parser.screen_mut();
         let (_, cols) = screen.size();
@@ -281,7 +281,7 @@ impl Glass {
         rows.join("\n")
     }
 
-    /// The answers to what was asked since the last time.
+    /// Returns the answers to new queries.
     fn answers(&mut self) -> Vec<u8> {
         let mut answers = Vec::new();
         while self.answered < self.raw.len() {
@@ -291,7 +291,7 @@ impl Glass {
                     answers.extend_from_slice(answer);
                     self.answered += question.len();
                 }
-                // A question may be cut in two.
+                // A query may be split between two reads.
                 None if rest.len() < 4 && rest.starts_with(b"\x1b") => break,
                 None => self.answered += 1,
             }
@@ -300,7 +300,7 @@ impl Glass {
     }
 }
 
-/// The whole environment of a program at a terminal.
+/// Returns the whole environment of a program at a terminal.
 pub fn environment(scene: &Scene) -> Vec<(String, String)> {
     let mut all: Vec<_> = scene.workspace.env().into_iter().collect();
     let more = [
@@ -317,12 +317,12 @@ pub fn environment(scene: &Scene) -> Vec<(String, String)> {
     all
 }
 
-/// Plays where waiting may block.
+/// Runs a scene on a thread that may block.
 pub async fn at_a_seat<T>(work: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(work)
 }
 
-/// Keys go through a thread, for a program that does not read must not keep anybody from looking.
+/// Keys are written by a thread, because a program that does not read must not block the test.
 fn type_with(mut writer: Box<dyn Write + Send>) -> Sender<Vec<u8>> {
     let (keys, typed) = channel::<Vec<u8>>();
     std::thread::spawn(move || {
@@ -344,7 +344,7 @@ fn watch(
     std::thread::spawn(move || {
         let mut buffer = [0; 8192];
         loop {
-            // A terminal whose other side is closed ends with an error.
+            // Reading from a pty whose other side is closed returns an error.
             let count = reader.read(&mut buffer).unwrap_or(0);
             let away = looks_away.load(Ordering::SeqCst);
             let mut seen = glass.0.lock().unwrap();

@@ -1,4 +1,4 @@
-//! A secret that is planted where the model looks gets to the tool that needs it and nowhere else.
+//! A secret in a file that the model reads reaches the tool that needs it and nothing else.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::harness::{Omp, Scene};
 pub const SECRET: &str = "sesame-open-0123456789";
 pub const ENABLED: &str = "secrets: { enabled: true }\n";
 
-/// What stands for a secret here: the key is made before omp looks for it.
+/// Returns the placeholder of the secret; creates the key before omp needs it.
 pub fn placeholder(scene: &Scene) -> String {
     let (key, told) = VeilKey::of_agent(&scene.workspace.agent_dir());
     assert_eq!(told, None);
@@ -20,9 +20,9 @@ pub fn placeholder(scene: &Scene) -> String {
     veil.hide(SECRET).into_owned()
 }
 
-/// A scene whose model says what depends on the placeholder.
+/// A scene whose model uses the placeholder.
 pub async fn scene(config: &str, turns: impl FnOnce(&str) -> Vec<Turn>) -> Scene {
-    // Two scenes have two homes, so the key goes from the first to the second.
+    // Two scenes have two homes, so the key is copied from the first to the second.
     let first = Scene::new(Wire::Completions, [Turn::text("-")]).await;
     let standing = placeholder(&first);
     let scene = Scene::new(Wire::Completions, Script::new(turns(&standing))).await;
@@ -33,8 +33,8 @@ pub async fn scene(config: &str, turns: impl FnOnce(&str) -> Vec<Turn>) -> Scene
     scene
 }
 
-/// Every file below a folder that holds the secret, but for those named. What undo keeps are the user's own files, for the
-/// user alone.
+/// Returns every file below a folder that contains the secret, except those named. Undo copies are ignored, because they are
+/// the user's own files and private.
 fn holders(folder: &Path, but: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -66,7 +66,7 @@ fn only_the_owner_reads(folder: &Path) {
     }
 }
 
-/// Nothing that was sent, printed or written holds the secret.
+/// Checks that nothing sent, printed or written contains the secret.
 #[track_caller]
 pub fn kept(scene: &Scene, output: &str, but: &[&str]) {
     for request in scene.server.model_requests() {
@@ -88,7 +88,7 @@ fn all_ways(scene: &Scene, mode: &[&str]) -> Omp {
 
 #[tokio::test]
 async fn a_tool_gets_the_secret_and_nobody_else_does() {
-    // A credential of the environment is hidden without a setting.
+    // A credential of the environment is hidden by default.
     for (mode, config) in [(&["--mode", "json"][..], ENABLED), (&[], ENABLED), (&[], "")] {
         let scene = scene(config, |secret| {
             vec![
@@ -110,7 +110,7 @@ async fn a_tool_gets_the_secret_and_nobody_else_does() {
     }
 }
 
-/// What is replaced for good is replaced in what goes out: a command runs as the model wrote it.
+/// A permanently replaced secret is replaced in what is sent; commands run as the model wrote them.
 #[tokio::test]
 async fn a_replaced_secret_is_hidden_and_what_runs_is_not_changed() {
     let scene = scene(ENABLED, |_| {
@@ -123,7 +123,7 @@ async fn a_replaced_secret_is_hidden_and_what_runs_is_not_changed() {
     .await;
     let entry = format!("- {{ type: plain, content: {SECRET}, mode: replace, replacement: '********' }}\n");
     std::fs::write(scene.workspace.agent_dir().join("secrets.yml"), entry).unwrap();
-    // Where the shell would expand what stands for it.
+    // The file that the shell would expand the replacement to.
     scene.workspace.write("12345678", "").unwrap();
     let ran = scene.omp(&["--mode", "json", "-p", &format!("use {SECRET}")]).run().await.exits(0);
     kept(&scene, &ran.stdout, &["notes.txt", "out.txt", "shell.txt", "secrets.yml"]);

@@ -1,4 +1,4 @@
-//! Credentials of the environment: hidden by default from the model and from everything written, and still there for the
+//! Credentials of the environment: hidden by default from the model and from everything written, but available to the
 //! commands that need them.
 
 use omp_testkit::{Turn, Wire};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::{Omp, QUICK_RETRIES, Scene};
 use crate::rpc::Client;
 
-/// By name, by form, by a password in an address, by randomness.
+/// Detected by name, by format, by a password in a URL, by randomness.
 const SECRETS: [(&str, &str, &str); 4] = [
     ("DEPLOY_TOKEN", "opensesame-0123-4567", "opensesame-0123-4567"),
     ("SOMETHING", "ghp_0123456789abcdefABCDEF0123456789", "ghp_0123456789abcdefABCDEF0123456789"),
@@ -37,12 +37,12 @@ fn with_secrets(omp: Omp) -> Omp {
     omp.env("PGPASSWORD", "postgres").env("KEYBOARD", "pc105-de-nodeadkeys")
 }
 
-/// Every text below a folder, but for the file that the command was to write.
+/// Returns every text below a folder, except the file that the command should write.
 fn written(folder: &std::path::Path) -> String {
     let mut all = String::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         if entry.file_type().unwrap().is_dir() {
-            // Copies of the user's own files, for undo.
+            // Undo copies of the user's own files.
             let is_undo =
                 ["objects", "packs"].iter().any(|name| entry.file_name() == *name) && folder.ends_with("undo");
             all.push_str(&if is_undo { String::new() } else { written(&entry.path()) });
@@ -53,7 +53,7 @@ fn written(folder: &std::path::Path) -> String {
     all
 }
 
-/// Nobody has a secret but the command.
+/// Checks that only the command has a secret.
 #[track_caller]
 fn hidden(scene: &Scene, output: &str) {
     let sent: String = scene
@@ -115,7 +115,7 @@ async fn a_setting_turns_it_off() {
     }
 }
 
-/// A repository's settings cannot turn it off.
+/// A repository's settings cannot disable it.
 #[tokio::test]
 async fn a_repository_does_not_turn_it_off() {
     let scene = scene("").await;

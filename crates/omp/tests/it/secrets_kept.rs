@@ -1,5 +1,5 @@
-//! A secret is in nothing that omp keeps beside the session, hands out or draws: whole outputs, prompts of the past,
-//! pages of old sessions, questions, logs. And a project's list of secrets waits for trust.
+//! A secret is in nothing that omp stores beside the session, exports or draws: full outputs, prompt history, pages of old
+//! sessions, questions, logs. A project's list of secrets needs trust.
 
 use omp_testkit::{Turn, Wire};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::harness::{Omp, Scene};
 use crate::rpc::Client;
 use crate::secrets::{ENABLED, SECRET, kept, placeholder, scene};
 
-/// The secret stands in line 9,000 of an output that is too long to be shown.
+/// The secret is in line 9,000 of an output that is too long to be shown.
 const LONG: &str = "seq 8999; cat notes.txt; seq 8999";
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn whole_output_is_kept_with_placeholders_and_read_back() {
             Turn::call("read", json!({"path": "artifact://0:8999-9001"})),
             Turn::call("write", json!({"path": "out.txt", "content": secret})),
             Turn::text("Done."),
-            // Taken up again, it means the same.
+            // After a resume the placeholder still refers to the same secret.
             Turn::call("read", json!({"path": "artifact://0:8999-9001"})),
             Turn::call("write", json!({"path": "again.txt", "content": secret})),
             Turn::call("read", json!({"path": "history://"})),
@@ -71,7 +71,7 @@ async fn pages_and_dumps_of_a_run_know_the_users_list() {
     let scene = scene("", |_| vec![Turn::text(format!("It is {SECRET}, AKIA0123456789."))]).await;
     let listed = format!("- {{type: plain, content: '{SECRET}'}}\n- {{type: regex, content: 'AKIA[0-9]+'}}\n");
     std::fs::write(scene.workspace.agent_dir().join("secrets.yml"), listed).unwrap();
-    // Not enabled: the model and the file have it, but what is handed out does not.
+    // Not enabled: the model and the file contain it, but exports do not.
     let args = ["--record", "r.jsonl", "-p", "hello", "/export page.html", "/dump"];
     let ran = scene.omp(&args).run().await.exits(0);
     assert!(std::fs::read_to_string(scene.session_file()).unwrap().contains(SECRET));
@@ -138,7 +138,7 @@ async fn a_projects_list_waits_for_trust() {
     scene.workspace.write(".omp/secrets.yml", replaced.replace("always", "surely")).unwrap();
     let (body, told) = said().await;
     assert!(body.contains("never run it") && told.contains("new or changed since it was trusted"), "{body} {told}");
-    // Where lists are not used there is nothing to ask about.
+    // If lists are disabled there is nothing to ask about.
     scene.workspace.write_config_yml("").unwrap();
     let (_, told) = said().await;
     assert!(!told.contains("left out"), "{told}");

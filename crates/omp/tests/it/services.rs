@@ -1,4 +1,4 @@
-//! Services behind sockets, with a real ssh-agent and a real sshd on loopback: closed, opened once, opened for good.
+//! Services behind sockets, with a real ssh-agent and a real sshd on loopback: blocked, allowed once, allowed permanently.
 
 #![expect(clippy::disallowed_methods, reason = "sshd, ssh-agent and git run as the user's own programs, beside omp")]
 
@@ -14,7 +14,7 @@ use crate::harness::Scene;
 use crate::reach::{bash, git, scene, told};
 use crate::rpc::Client;
 
-/// Ended with the test.
+/// Dropping this kills the process.
 struct Daemon(Child);
 
 impl Drop for Daemon {
@@ -24,7 +24,7 @@ impl Drop for Daemon {
     }
 }
 
-/// An agent that holds a key, a server that takes it, and a repository there.
+/// An agent with a key, a server that accepts it, and a repository there.
 struct Remote {
     socket: PathBuf,
     _agent: Daemon,
@@ -36,7 +36,7 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(done.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Until a line of its output holds `sign`. The rest is read elsewhere, so that it never waits for us.
+/// Reads output until a line contains `sign`. A thread reads the rest, so that the process never blocks.
 fn until_said(output: impl Read + Send + 'static, sign: &str) {
     let mut lines = BufReader::new(output).lines().map_while(Result::ok);
     let mut heard = Vec::new();
@@ -54,7 +54,7 @@ impl Remote {
     fn start(scene: &Scene) -> Self {
         let home = scene.workspace.home().canonicalize().unwrap();
         let (keys, other) = (home.join(".ssh"), home.join("server"));
-        // As agents have it: in a folder of the temp folder, which is hidden whole.
+        // Placed like real agent sockets: in a folder of the temp folder, which is hidden completely.
         let run_dir = scene.workspace.tmp().canonicalize().unwrap().join("ssh-XXXXtest");
         for folder in [&keys, &other, &run_dir] {
             std::fs::create_dir_all(folder).unwrap();
@@ -75,7 +75,7 @@ impl Remote {
             text(&other.join("authorized_keys"))
         );
         std::fs::write(other.join("sshd_config"), server).unwrap();
-        // ssh looks for its files in the home folder of the account, not in $HOME.
+        // ssh reads its files from the home folder of the account, not from $HOME.
         let client = format!(
             "Host box\n  HostName 127.0.0.1\n  Port {port}\n  BatchMode yes\n  UserKnownHostsFile {}\n  GlobalKnownHostsFile none\n",
             text(&keys.join("known_hosts"))
@@ -100,7 +100,7 @@ impl Remote {
 
 const SSH: &str = "GIT_SSH_COMMAND='ssh -F ~/client_config'";
 
-/// A project that pushes to the server.
+/// Creates a project that pushes to the server.
 fn with_origin(scene: &Scene) -> PathBuf {
     let (project, bare) = (scene.workspace.project(), scene.workspace.home().join("bare.git"));
     git(&project, &["init", "-q"]);
@@ -154,13 +154,13 @@ async fn ssh_is_closed_until_the_user_opens_it_and_no_key_is_shown() {
     assert_eq!(client.finish().await, Some(0));
     let said = told(&scene);
     assert!(has_main(&bare), "{said}");
-    // Without it, with it once, without it, with it, and from then on.
+    // Denied, allowed once, denied, allowed, and allowed from then on.
     assert_eq!(said.matches("(ED25519)").count(), 3, "{said}");
     assert!(said.contains("Host key verification failed"), "{said}");
     assert!(said.matches("Contained: ssh-agent is closed to commands: ").count() >= 3, "{said}");
     assert!(said.contains("hint: run it again with `sockets: ["), "{said}");
     assert!(said.contains("there is no service `no-agent`") && said.contains("takes ssh-agent, gpg-agent"), "{said}");
-    // The private key stays empty, the public one does not.
+    // The private key is empty, the public one is not.
     assert!(said.contains("(ED25519)\\n0\\n1"), "{said}");
     let config = std::fs::read_to_string(scene.workspace.agent_dir().join("config.yml")).unwrap();
     assert!(config.contains("sockets:\n    - ssh-agent\n"), "{config}");

@@ -1,4 +1,4 @@
-//! Slash commands about sessions, typed into print mode: the rest of the prompts go to the session they lead to.
+//! Slash commands about sessions in print mode: the remaining prompts go to the session they switch to.
 
 use omp_testkit::{Fault, Script, Select, Turn, Wire};
 
@@ -9,14 +9,14 @@ async fn talkative() -> Scene {
     Scene::new(Wire::Completions, turns).await
 }
 
-/// What each session file of the project says, oldest file first.
+/// Returns the outline of each session file of the project, oldest file first.
 fn outlines(scene: &Scene) -> Vec<Vec<String>> {
     let mut files = scene.workspace.session_files().unwrap();
     files.sort();
     files.iter().map(|file| outline(&messages_in(file, &scene.workspace.agent_dir()))).collect()
 }
 
-/// What the model was last told, the system prompt left out.
+/// Returns the last request's conversation without the system prompt.
 fn last_conversation(scene: &Scene) -> String {
     let request = scene.last_request().json().unwrap();
     serde_json::to_string(&request["messages"].as_array().unwrap()[1..]).unwrap()

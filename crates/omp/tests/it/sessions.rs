@@ -1,4 +1,4 @@
-//! Where sessions are kept, how they are found again, and that nothing written is ever changed.
+//! Where sessions are stored, how they are found again, and that nothing written ever changes.
 
 use omp_testkit::{Fault, FaultKind, Moment, Turn, Wire, prefix};
 use serde_json::json;
@@ -29,7 +29,7 @@ async fn a_session_goes_on_where_it_ended() {
             "id" => vec!["--resume", &id[..13], "-p", "two"],
             _ => vec!["--resume", path, "-p", "two"],
         };
-        // The model is the session's own.
+        // The model comes from the session.
         Omp::bare(&scene.workspace).args(&args).run().await.exits(0).prints("Second.\n");
         let after = std::fs::read(scene.session_file()).unwrap();
         assert!(after.starts_with(&before) && after.len() > before.len(), "{how}");

@@ -1,4 +1,4 @@
-//! What containment sets aside while nobody works is told at once: it may be a file of the user's own.
+//! A file that the sandbox sets aside while nothing runs is reported at once, because it may be the user's own.
 
 use omp_testkit::{Turn, Wire};
 use serde_json::json;

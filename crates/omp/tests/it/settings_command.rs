@@ -1,4 +1,4 @@
-//! `/settings` in print mode and RPC: what is set, where it comes from, and another value for it.
+//! `/settings` in print mode and RPC: shows values and their sources, and changes them.
 
 use omp_testkit::{Turn, Wire};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Runs that are cut short: by a signal, by a reader that went away, by another omp.
+//! Interrupted runs: by a signal, by a closed pipe, by another omp.
 
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Running, Scene, outline, within};
 
-/// An answer that stops half way, and another one for whoever goes on.
+/// An answer that stops half way, and another one for the resumed session.
 fn endless_answer() -> Script {
     Script::new([Turn::text(Text::tokens(200)).fault(Fault::stall(Moment::MidStream).times(1)), Turn::text("Gone on.")])
 }
@@ -31,7 +31,7 @@ async fn a_signal_during_an_answer_keeps_what_was_said() {
             let answer = last_answer(&scene);
             assert_eq!(answer.stop_reason, StopReason::Aborted);
             assert!(!answer.text().is_empty(), "{wire:?}");
-            // The turn that was cut short is played again by the server; the second one is the newcomer's.
+            // The server repeats the interrupted turn; the second answer is for the resumed session.
             scene.omp(&["-c", "-p", "go on"]).run().await.exits(0);
         }
     }
@@ -97,12 +97,12 @@ async fn on_a_terminal_the_wait_counts_down_in_place_and_a_key_ends_it() {
     assert!(seen.matches("trying again").count() <= 4 && seen.ends_with("omp: aborted\r\n"), "{seen:?}");
 }
 
-/// Ends when every process that was started by a command has ended, since all of them hold the pipe open.
+/// Returns when every process started by a command has ended, since all of them hold the pipe open.
 async fn all_ended(pipe: std::path::PathBuf) {
     within(async { tokio::task::spawn_blocking(move || std::fs::read(pipe).unwrap()).await.unwrap() }).await;
 }
 
-/// Starts a run whose command says `ready`; the pipe tells when its processes are gone.
+/// Starts a run whose command prints `ready`; the pipe closes when its processes have ended.
 async fn start_command(command: &str) -> (Scene, Running, tokio::task::JoinHandle<()>) {
     let turn = Turn::call("bash", json!({"command": format!("exec 9> pipe; {command}")}));
     let scene = Scene::new(Wire::Anthropic, [turn, Turn::text("Gone on.")]).await;

@@ -1,5 +1,5 @@
-//! Commits and tags of the model's commands are signed as the user's own git would, with a real gpg, a real ssh-keygen and
-//! real agents, and no command sees a key, reaches an agent or has anything else signed.
+//! Commits and tags of the model's commands are signed as the user's own git does it, with a real gpg, a real ssh-keygen and
+//! real agents. No command can read a key, access an agent or sign anything else.
 
 use omp_testkit::{Script, Turn};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::ordinary_user::NO_NAMESPACES;
 use crate::ordinary_user::person::{Person, Who};
 
-/// Ends the agent of gpg that the test started.
+/// Dropping this ends the gpg-agent that the test started.
 struct Signs(Person);
 
 impl Drop for Signs {
@@ -24,13 +24,13 @@ fn script(commands: &[&str]) -> Script {
 
 async fn person(commands: &[&str]) -> Signs {
     let person = Person::new(Who::Ordinary, "omp-test-", script(commands)).await.unwrap();
-    // All tests are the same user: the agent of each is that of a folder of its own.
+    // All tests run as the same user, so each agent uses its own folder.
     let keys = person.home().join("keys").display().to_string();
     Signs(person.set("GNUPGHOME", &keys))
 }
 
 impl Signs {
-    /// With a key of gpg's, and settings that ask for signatures.
+    /// Adds a gpg key, and settings that enable signing.
     fn with_gpg(self, passphrase: &str) -> Self {
         self.0.shell(&format!(
             "mkdir -m 700 ~/keys; echo allow-preset-passphrase > ~/keys/gpg-agent.conf
@@ -41,7 +41,7 @@ impl Signs {
         self
     }
 
-    /// The same with the key of ssh, which only the agent can use.
+    /// Adds an ssh key that only the agent can use, and settings that enable signing.
     fn with_ssh(self) -> Self {
         self.0.shell(
             "ssh-keygen -q -p -P '' -N sesame -f ~/.ssh/id_ed25519
@@ -59,7 +59,7 @@ impl Signs {
         self
     }
 
-    /// What each call came to.
+    /// Returns the result of each call.
     async fn run(&self) -> Vec<String> {
         self.0.with_model(&["-p", "go"]).run().await.exits(0).prints("Done.\n");
         let request = self.0.scene.last_request().json().unwrap();
@@ -75,7 +75,7 @@ fn text(content: &Value) -> String {
     content.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str()).collect()
 }
 
-/// Commits, one amended, tags, a merge, with the hooks of the user.
+/// Commits, an amended commit, tags, a merge, with the user's hooks.
 const WORK: [&str; 5] = [
     "echo 1 > one && git add one && git commit -qm one",
     "git commit -q --amend -m amended && git tag -m v1 v1 && git tag -s -m v2 v2",
@@ -104,7 +104,7 @@ fn all_is_signed(signs: &Signs, results: &[String], hooks: &str) {
     assert!(results[2].contains("omp signed 3 commits with"), "{shown}");
     assert!(results[3].contains("is G"), "{shown}");
     assert!(results[4].starts_with(&format!("3\n1\n{hooks}\n")), "{shown}");
-    // The user's own git says so as well.
+    // The user's own git verifies it as well.
     let signed =
         signs.0.shell("git verify-commit HEAD HEAD~1 HEAD^2 && git verify-tag v1 v2; git log --format=%G? v1..HEAD");
     assert_eq!(signed, "G\nG\nG\n");
@@ -148,7 +148,7 @@ async fn ssh_signs_without_namespaces_with_a_key_that_stands_in_the_settings() {
     all_is_signed(&signs, &results, OF_REPOSITORY);
 }
 
-/// Tries to get what is kept: keys, agents, and signatures of anything else. `$K` is the program that git has.
+/// Tries to get keys, agents, and signatures of anything else. `$K` is the signing program configured in git.
 const TRICKS: [&str; 9] = [
     "ls -A ~/.ssh ~/keys 2>&1 | sort; ssh-add -l; gpg --list-secret-keys; echo listed",
     "K=$(git config gpg.program); printf challenge | $K --status-fd=2 -bsau someone@example.com; echo code $?",
@@ -194,7 +194,7 @@ async fn a_passphrase_that_nobody_types_is_told_and_one_that_the_agent_knows_is_
     assert!(!results[0].contains("sockets:"), "{results:?}");
 
     signs.0.scene.answers(script(&[commit, "git log -1 --format='is %G?'"])).await;
-    // As a terminal of the user's leaves it.
+    // As a terminal of the user leaves it.
     signs.0.shell("gpg --batch -q --pinentry-mode loopback --passphrase sesame -s < /dev/null > /dev/null");
     let results = signs.run().await;
     assert!(results[0].contains("omp signed a commit") && results[1].contains("is G"), "{results:?}");
@@ -209,7 +209,7 @@ async fn an_agent_is_started_where_none_runs() {
     assert!(results.iter().all(|result| result.contains("omp signed a commit")), "{results:?}");
 }
 
-/// A project's own tests may sign with keys of their own.
+/// A project's own tests may sign with their own keys.
 #[tokio::test]
 async fn keys_that_a_project_makes_for_itself_work_in_the_cage() {
     let tests = "export GNUPGHOME=$PWD/test-keys; mkdir -m 700 test-keys
@@ -252,7 +252,7 @@ async fn commits_are_signed_without_a_network() {
     assert!(results[0].contains("omp signed a commit"), "{results:?}");
 }
 
-/// Who signs nothing has nothing of it.
+/// Without signing in the user's configuration, nothing is set up.
 #[tokio::test]
 async fn nothing_is_set_up_unless_the_user_signs() {
     let signs = person(&["git commit -q --allow-empty -m one; env | grep -c ^GIT_CONFIG_"]).await;

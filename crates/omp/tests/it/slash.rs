@@ -1,4 +1,4 @@
-//! Slash commands in print mode: the command answers, the model hears of it with the next message.
+//! Slash commands in print mode: the command replies, and the model is notified with the next message.
 
 use omp_testkit::{PastEnd, Script, Turn, Wire};
 use serde_json::json;
@@ -86,7 +86,7 @@ async fn a_model_that_stops_with_open_tasks_is_reminded() {
     assert!(heard.contains("You stopped with 1 task of the todo list open"), "{heard}");
 }
 
-/// One extra request for each message, not three.
+/// One extra request per message, not three.
 #[tokio::test]
 async fn open_tasks_are_reminded_of_once_per_run() {
     let plan = json!({"ops": [{"op": "init", "list": [{"phase": "Build", "items": ["one"]}]}]});

@@ -1,11 +1,11 @@
-//! Slash commands that fail at the terminal: whichever it is, the editor is empty afterwards and up brings the line back.
+//! Slash commands that fail at the terminal: the editor is empty afterwards, and the up key recalls the line.
 
 use omp_testkit::{Script, Turn, Wire};
 
 use crate::harness::Scene;
 use crate::seat::{Seat, at_a_seat};
 
-/// A line that fails for every command, with what is said of it.
+/// For every command a line that fails, with its message.
 const FAILS: &[(&str, &str)] = &[
     ("/branch zz", "there is no entry `zz`"),
     ("/btw", "which question?"),
@@ -50,7 +50,7 @@ const FAILS: &[(&str, &str)] = &[
     ("/nope", "there is no command /nope"),
     ("/mcp", "omp has no command /mcp"),
 ];
-/// They take any words, or open a dialog.
+/// Commands that accept any words, or open a dialog.
 const TAKE_ANYTHING: &[&str] = &["changes", "handoff", "login", "plan"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -68,7 +68,7 @@ async fn every_command_that_fails_leaves_the_editor_empty() {
             let before = seat.shown();
             seat.keys(format!("{line}\r"));
             seat.until_after(before, told);
-            // What is typed next stands alone.
+            // The next typed text is not appended to the old one.
             seat.keys("zq");
             seat.wait(line, |glass| glass.text().lines().any(|row| row.trim() == "> zq"));
             seat.keys("\x15\x1b[A");

@@ -57,7 +57,7 @@ async fn a_client_is_refused_however_it_sends_it() {
         for (typed, told) in WRONG {
             let answer = client.ask(json!({"type": kind, "message": typed})).await;
             let error = answer["error"].as_str().unwrap_or_default();
-            // A command that exists goes with `prompt` alone.
+            // An existing command works only with `prompt`.
             assert!(error.contains(told) || (kind != "prompt" && error.contains("hint: ")), "{kind} {typed}: {answer}");
         }
     }

@@ -1,5 +1,5 @@
-//! What omp asks of the disk before its first request, counted: however slow a disk answers and however much is on it, the
-//! start must not ask for more.
+//! Counts the file system calls before the first request: startup must not need more, however slow the disk is and however
+//! many files it has.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,23 @@ use serde_json::json;
 
 use crate::harness::{Omp, Scene, within};
 
-/// Calls on files of the project and the home before the first request. About 105 in an empty home.
+/// Caps the calls on files of the project and the home before the first request. About 105 in an empty home.
 const MOST_BEFORE: usize = 150;
-/// Calls that make the map of what commands may touch. About 75.
+/// Caps the calls that build the access map. About 75.
 const MOST_FOR_MAP: usize = 120;
-/// Reading of folders before the first request. About 6, in folders of the user.
+/// Caps the folder listings before the first request. About 6, in folders of the user.
 const MOST_LISTINGS: usize = 20;
 /// Files of the large project, and in the folder beside them.
 const FILES: usize = 1_000;
 
-/// Threads and children too, with their names; only the calls that are told stop the program.
+/// Traces threads and children with their names; only the traced calls stop the program.
 const STRACE: [&str; 4] = ["-f", "-Y", "-qq", "--seccomp-bpf"];
 
-/// Looks at the project until its time is over; nobody waits for it after that.
+/// The thread that scans the project until its timeout; nothing waits for it after that.
 const LOOK: &str = "omp-look";
 const MAP: &str = "omp-map";
 
-/// A call as strace tells it.
+/// A call as printed by strace.
 struct Call {
     thread: String,
     text: String,
@@ -38,7 +38,7 @@ impl Call {
         Some(Self { thread: thread.to_owned(), text: text.to_owned() })
     }
 
-    /// Threads of omp have its name in front; programs that it starts have their own.
+    /// Threads of omp have its name as a prefix; programs that it starts have their own.
     fn is_of_start(&self) -> bool {
         (self.thread.starts_with("omp") || self.thread.starts_with("tokio"))
             && self.thread != LOOK
@@ -57,7 +57,7 @@ struct Trace {
 }
 
 impl Trace {
-    /// Of a run whose requests go to this port.
+    /// Traces a run whose requests go to this port.
     async fn of(scene: &Scene, words: &[&str]) -> Self {
         let workspace = &scene.workspace;
         can_trace(workspace).await;
@@ -95,7 +95,7 @@ impl Trace {
     }
 }
 
-/// Some containers do not let programs trace others.
+/// Some containers do not allow tracing.
 async fn can_trace(workspace: &TempWorkspace) {
     let attempt = format!("strace {} -o /dev/null true", STRACE.join(" "));
     let ran = Omp::of(Path::new("sh"), workspace).args(["-c", &attempt]).run().await;
@@ -111,7 +111,7 @@ async fn scene() -> Scene {
     Scene::new(Wire::Completions, script).await
 }
 
-/// A repository with many files, and a folder with many that git does not know.
+/// Creates a repository with many files, and a folder with many untracked files.
 async fn fill(workspace: &TempWorkspace) {
     for number in 0..FILES {
         workspace.write(&format!("src/file{number}.rs"), "fn main() {}\n").unwrap();
@@ -132,7 +132,7 @@ async fn the_start_asks_little_of_the_disk_however_much_is_on_it() {
         }
         let trace = Trace::of(&scene, &["--yolo", "-p", "go"]).await;
         let asked = trace.asked();
-        // Where nothing is counted, nothing is checked.
+        // Checks that the trace is not empty.
         assert!(asked.len() > 20, "{asked:#?}");
         assert!(asked.len() <= MOST_BEFORE, "large: {large}, {} calls:\n{asked:#?}", asked.len());
         assert!(trace.listings() <= MOST_LISTINGS, "large: {large}, {} listings", trace.listings());

@@ -1,4 +1,4 @@
-//! Variables that tell how the start goes and what the terminal is sent, and where variables come from.
+//! Variables that report startup timing and terminal output, and the sources of variables.
 
 use omp_testkit::{Turn, Wire};
 
@@ -25,7 +25,7 @@ async fn parts_of_the_start_are_told_on_standard_error_alone() {
 async fn variables_are_taken_from_files_of_the_user_in_their_order() {
     let scene = scene().await;
     let write = |path: std::path::PathBuf, text: &str| std::fs::write(path, text).unwrap();
-    // Empty counts as set for the files below it, and as unset for whoever asks.
+    // An empty variable overrides lower files, but counts as unset for readers.
     write(scene.workspace.home().join(".env"), "OMP_TIMING=1\nPI_DEBUG_STARTUP=1\n");
     write(scene.workspace.agent_dir().parent().unwrap().join(".env"), "PI_DEBUG_STARTUP=\n");
     let ran = scene.omp(&["-p", "hi"]).run().await.exits(0).complains(&["startup: "]);

@@ -1,4 +1,4 @@
-//! Slash commands that change how the model is asked, and those that tell about omp itself.
+//! Slash commands that change requests, and those about omp itself.
 
 use omp_testkit::{RecordedRequest, Turn, Wire, prefix};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ async fn a_side_question_is_answered_while_the_work_goes_on() {
     assert!(asked.contains("wait for it") && !asked.contains("tool_calls"), "{asked}");
     scene.workspace.write("go", "").unwrap();
     client.until("agent_end").await;
-    // What the file does not tell of is counted all the same.
+    // Usage that is not in the file is counted too.
     let stats = client.ask(json!({"type": "get_session_stats"})).await["data"].take();
     client.send(&json!({"type": "prompt", "message": "/usage"})).await;
     let usage = client.until("command_output").await["text"].as_str().unwrap().to_owned();

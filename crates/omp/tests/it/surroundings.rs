@@ -1,4 +1,4 @@
-//! Machines and repositories that are not as expected: odd folders, full disks, pipes in place of files.
+//! Unexpected machines and repositories: unusual folders, full disks, pipes in place of files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ async fn scene() -> Scene {
     Scene::new(Wire::Anthropic, [Turn::text("Hello."), Turn::text("Again.")]).await
 }
 
-/// Puts a pipe in place of whatever is there: opening it would wait for ever.
+/// Replaces a path with a pipe, on which an open would block forever.
 fn pipe(path: &Path) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     if path.exists() {
@@ -96,7 +96,7 @@ async fn any_folder_has_its_sessions() {
     }
 }
 
-/// Files may grow to about 250 KB, which fails as a full disk does.
+/// Limits files to about 250 KB, which fails like a full disk.
 const SMALL_DISK: &str = "trap '' XFSZ; ulimit -f 500; exec \"$@\"";
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn a_full_disk_costs_long_output_but_not_the_run() {
 #[tokio::test]
 async fn an_image_that_cannot_be_kept_is_not_sent() {
     let scene = scene().await;
-    // Decoders do not read what stands behind the picture.
+    // Decoders ignore data after the image.
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
     let mut png = BASE64_STANDARD.decode(png).unwrap();
     png.resize(600_000, 7);
@@ -144,9 +144,10 @@ async fn folders_of_somebody_else_are_told() {
     let workspace = &scene.workspace;
     let sessions = workspace.agent_dir().join("sessions");
     std::fs::create_dir(&sessions).unwrap();
-    // To the superuser nothing is forbidden, so there the run is somebody else's, with a binary they can reach.
+    // Permissions do not apply to root, so there the run uses another user, with a binary that user can access.
     let binary = workspace.tmp().join("omp");
-    // By a process of its own: a file that this one has open for writing could not be run if a fork came in between.
+    // Copied by another process: a file that this process has open for writing could not be executed after a concurrent
+    // fork.
     Omp::of(Path::new("cp"), workspace).args([Path::new(env!("CARGO_BIN_EXE_omp")), &binary]).run().await.exits(0);
     let root = workspace.project().parent().unwrap().to_owned();
     for (path, mode) in [(&root, 0o755), (&sessions, 0o555)] {
@@ -170,10 +171,10 @@ async fn a_folder_that_may_not_be_entered_is_told() {
     std::fs::create_dir_all(&inner).unwrap();
     let root = workspace.project().parent().unwrap().to_owned();
     std::fs::set_permissions(root, std::fs::Permissions::from_mode(0o755)).unwrap();
-    // To the superuser nothing is forbidden.
+    // Permissions do not apply to root.
     let somebody = nix::unistd::geteuid().is_root().then_some(65534);
     [&closed, &inner].iter().for_each(|folder| std::os::unix::fs::chown(folder, somebody, None).unwrap());
-    // Whoever starts it was there before it was closed.
+    // The shell enters the folder before its permissions are removed.
     let run = async |folder: &Path, mode: &str, words: &str| {
         let (inner, folder) = (inner.display(), folder.display());
         let script =
@@ -190,7 +191,7 @@ async fn a_folder_that_may_not_be_entered_is_told() {
             run(folder, mode, words).await.exits(2).complains(&[&told, "hint: have it opened"]);
         }
     }
-    // One that cannot be listed can be worked in.
+    // A folder that cannot be listed can be used.
     run(&closed, "111", "-p hi --model mock/mock-model --no-session").await.exits(0).prints("Hello.\n");
     run(&inner, "300", "-p hi --model mock/mock-model --no-session").await.exits(0).prints("Again.\n");
 }

@@ -1,4 +1,4 @@
-//! The terminal application, started as a person starts it, on a screen that is read back.
+//! The terminal application, started like a user does, on a screen that is read back.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Condvar, Mutex};
@@ -28,7 +28,7 @@ struct Glass {
 }
 
 impl Seat {
-    /// omp itself.
+    /// Starts omp without a shell.
     fn omp(scene: &Scene, args: &[&str]) -> Self {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_omp"));
         command.args(scene.workspace.args(args));
@@ -110,7 +110,7 @@ impl Seat {
         self.glass.0.lock().unwrap().parser.screen().contents()
     }
 
-    /// Rows that have left the screen, and those on it.
+    /// Returns the rows of the scrollback and of the screen.
     fn all(&self) -> String {
         let mut glass = self.glass.0.lock().unwrap();
         let screen = glass.parser.screen_mut();
@@ -131,7 +131,7 @@ impl Seat {
         self.master.resize(PtySize { rows, cols, ..SIZE }).unwrap();
     }
 
-    /// Whether every mode was taken back.
+    /// Checks that every terminal mode is restored.
     #[track_caller]
     fn is_sane(&self) {
         let glass = self.glass.0.lock().unwrap();
@@ -152,7 +152,7 @@ fn cells(count: u16) -> std::num::NonZeroU16 {
     std::num::NonZeroU16::new(count).unwrap()
 }
 
-/// Plays a scene where waiting may block.
+/// Runs a scene on a thread that may block.
 async fn at_a_seat<T>(work: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(work)
 }

@@ -1,4 +1,4 @@
-//! Questions that are only asked where somebody sits at a terminal.
+//! Questions that are only asked at a terminal.
 
 use std::io::{Read, Write};
 
@@ -7,14 +7,14 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use crate::harness::{Scene, messages_in, outline};
 
-/// Runs the binary at a terminal, types `answer` once `question` is there, and returns all that was shown.
+/// Runs the binary at a terminal, types `answer` once `question` is shown, and returns the whole output.
 fn at_a_terminal(scene: &Scene, args: &[&str], question: &str, answer: &str) -> (bool, String) {
     let args = scene.workspace.args(args);
     let args: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
     at_a_terminal_bare(scene, &args, question, answer)
 }
 
-/// The same without a model on the command line.
+/// Like [`at_a_terminal`], without a model on the command line.
 pub fn at_a_terminal_bare(scene: &Scene, args: &[&str], question: &str, answer: &str) -> (bool, String) {
     let pair = native_pty_system().openpty(PtySize::default()).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_omp"));
@@ -30,7 +30,7 @@ pub fn at_a_terminal_bare(scene: &Scene, args: &[&str], question: &str, answer: 
     let mut writer = pair.master.take_writer().unwrap();
     let (mut shown, mut answered) = (String::new(), false);
     let mut buffer = [0; 1024];
-    // A terminal whose other side is closed ends with an error.
+    // Reading from a pty whose other side is closed returns an error.
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
         shown += &String::from_utf8_lossy(&buffer[..count]);
         if !answered && shown.contains(question) {

@@ -1,4 +1,4 @@
-//! What other programs get wrong at a terminal: each a thing that was measured there and must not happen here.
+//! Known faults of other programs at a terminal: each was measured there and must not happen here.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use omp_testkit::{Fault, FaultStatus, Moment, PastEnd, Script, Turn, Wire};
 use crate::harness::{QUICK_RETRIES, Scene, outline};
 use crate::seat::{READY, RUNS, Seat, at_a_seat};
 
-/// Says the same for ever.
+/// A provider that always gives the same answer.
 async fn patient(text: &str) -> Scene {
     Scene::new(Wire::Anthropic, Script::new([Turn::text(text)]).past_end(PastEnd::RepeatLast)).await
 }
 
-/// So many paragraphs, each a word with its number.
+/// Returns so many paragraphs, each a numbered word.
 fn paragraphs(count: usize) -> String {
     (1..=count).map(|number| format!("paragraph-{number}-end\n\n")).collect()
 }
@@ -64,7 +64,7 @@ async fn a_mistyped_command_runs_nothing_and_comes_back_with_up() {
     for (typed, meant) in [("/modle", "/model"), ("/exti", "/exit"), ("/expotr", "/export")] {
         at_a_seat(|| {
             let seat = Seat::ready(&scene, &[]);
-            // One key after the other, as a hand types: a list of commands may be open.
+            // Typed key by key, because a list of commands may be open.
             typed.chars().for_each(|key| seat.keys(key.to_string()));
             seat.until(typed);
             seat.keys("\r");
@@ -113,7 +113,7 @@ async fn an_unfinished_sequence_does_not_swallow_the_keys_after_it() {
             let seat = Seat::ready(&scene, &[]);
             seat.until_quiet(Duration::from_millis(200));
             seat.keys(start);
-            // A person does not type within the milliseconds in which the rest of a sequence may come.
+            // A person does not type within the milliseconds in which the rest of a sequence may arrive.
             seat.until_quiet(Duration::from_millis(300));
             seat.keys("are you there");
             seat.until("are you there");
@@ -234,7 +234,7 @@ async fn lines_for_the_shell_and_for_python_and_plan_mode() {
         let seat = Seat::ready(&scene, &[]);
         seat.keys("! echo hi-$((40 + 2)); (exit 3)\r");
         seat.until("hi-42");
-        // One runs at a time.
+        // Only one command runs at a time.
         seat.until("exit code 3");
         seat.keys("$ 1 + 1\r");
         seat.wait("the sum", |glass| glass.text().lines().any(|row| row.trim() == "2"));
@@ -249,7 +249,7 @@ async fn lines_for_the_shell_and_for_python_and_plan_mode() {
     assert_eq!(outline(&scene.messages()), ["bashExecution", "pythonExecution"]);
 }
 
-/// The row with the model and the mode.
+/// Returns the status row.
 fn status(seat: &Seat) -> String {
     let text = seat.text();
     text.lines().rfind(|row| row.starts_with(READY)).unwrap_or_default().to_owned()

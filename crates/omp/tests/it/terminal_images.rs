@@ -1,4 +1,4 @@
-//! A picture at the terminal: sent, shown, taken away at the end.
+//! An image at the terminal: sent, shown, removed at the end.
 
 use std::io::Cursor;
 
@@ -21,7 +21,7 @@ async fn scene() -> Scene {
     scene
 }
 
-/// omp with these variables besides the usual.
+/// Starts omp with additional variables.
 #[track_caller]
 fn seat_with(scene: &Scene, variables: &[&str]) -> Seat {
     let mut command = CommandBuilder::new("env");

@@ -1,4 +1,4 @@
-//! The life of the program at a terminal: stopped and brought back by a shell, told to end, left alone, out of time.
+//! Job control and limits at a terminal: suspended and resumed by a shell, terminated, idle, out of time.
 
 use std::time::{Duration, Instant};
 
@@ -9,17 +9,17 @@ use serde_json::json;
 use crate::harness::{Scene, outline};
 use crate::seat::{READY, RUNS, Seat, at_a_seat};
 
-/// Says the same for ever.
+/// A provider that always gives the same answer.
 async fn patient(text: &str) -> Scene {
     Scene::new(Wire::Anthropic, Script::new([Turn::text(text)]).past_end(PastEnd::RepeatLast)).await
 }
 
-/// More than fits on the screen.
+/// Longer than the screen.
 fn paragraphs() -> String {
     (1..=60).map(|number| format!("paragraph-{number}-end\n\n")).collect()
 }
 
-/// A shell with the program in it, after an answer that is longer than the screen.
+/// Starts the program in a shell and waits for an answer that is longer than the screen.
 #[track_caller]
 fn at_work_in(scene: &Scene, shell: &[&str]) -> Seat {
     let seat = Seat::shell_of(scene, shell);
@@ -30,7 +30,7 @@ fn at_work_in(scene: &Scene, shell: &[&str]) -> Seat {
     seat
 }
 
-/// Stops the job, and the shell must have the terminal as it was.
+/// Suspends the job and checks that the terminal modes are restored for the shell.
 #[track_caller]
 fn stops(seat: &Seat) {
     let before = seat.shown();
@@ -42,7 +42,7 @@ fn stops(seat: &Seat) {
     seat.until_after(before, "shell$ ");
 }
 
-/// Leaves the program and then the shell, which has modes of its own.
+/// Exits the program and then the shell, which has its own modes.
 #[track_caller]
 fn ends(mut seat: Seat) {
     let before = seat.shown();
@@ -53,7 +53,7 @@ fn ends(mut seat: Seat) {
     seat.is_sane();
 }
 
-/// However often, and however early somebody types.
+/// Suspends and resumes repeatedly, with keys typed at different moments.
 #[track_caller]
 fn comes_and_goes(scene: &Scene, shell: &[&str], rounds: usize) {
     let seat = at_work_in(scene, shell);
@@ -68,7 +68,7 @@ fn comes_and_goes(scene: &Scene, shell: &[&str], rounds: usize) {
             }
             // Typed at any time.
             1 => seat.keys("fg\r"),
-            // Typed when the prompt is there.
+            // Typed once the prompt is shown.
             _ => {
                 seat.keys("fg\r");
                 seat.until_after(before, READY);
@@ -79,7 +79,7 @@ fn comes_and_goes(scene: &Scene, shell: &[&str], rounds: usize) {
         seat.until_after(before, "paragraph-60-end");
         seat.until_gone(RUNS);
         let shown = seat.look(|glass| String::from_utf8_lossy(&glass.raw[before..]).into_owned());
-        // The answer was given once; no row of it is in what was shown before.
+        // The answer was given once; its rows are not shown again.
         assert_eq!(shown.matches("paragraph-20-end").count(), 1, "round {round}: {shown:?}");
     }
     ends(seat);
@@ -109,7 +109,7 @@ async fn a_job_that_went_on_in_the_background_comes_back() {
     at_a_seat(|| {
         let seat = at_work_in(&scene, &["bash", "--norc", "--noprofile", "-i"]);
         stops(&seat);
-        // A job that runs is brought to the front without a word to it.
+        // A running job is moved to the foreground without a signal.
         for command in ["bg", "jobs", "echo still the sh''ell"] {
             let before = seat.shown();
             seat.keys(format!("{command}\r"));
@@ -169,7 +169,7 @@ async fn a_stop_that_cannot_be_caught_is_survived() {
     .await;
 }
 
-/// Half of an answer that does not go on.
+/// A provider that stops in the middle of an answer.
 async fn stuck() -> Scene {
     let answer = Turn::text(["Half", " an answer"]).fault(Fault::stall(Moment::AfterEvents(4)));
     Scene::new(Wire::Anthropic, Script::new([answer]).past_end(PastEnd::RepeatLast)).await
@@ -214,7 +214,7 @@ async fn a_window_that_is_closed_during_work_ends_it_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_time_limit_ends_the_talk_and_says_so() {
     let turns = [Turn::text("Waiting.").and_call("bash", json!({"command": "sleep 300"})), Turn::text("Never.")];
-    // Time enough for a busy machine to come to the command.
+    // Enough time for a busy machine to start the command.
     for args in [&["--max-time", "8s"][..], &["--plain", "--max-time", "8s"]] {
         let scene = Scene::new(Wire::Anthropic, turns.clone()).await;
         at_a_seat(|| {
@@ -248,7 +248,7 @@ async fn a_storm_of_sizes_is_one_picture() {
         (0..50).for_each(|step| seat.resize(100 - step, 20 + step % 5));
         seat.wait("a picture", |glass| glass.raw[before..].windows(4).any(|bytes| bytes == b"\x1b[3J"));
         seat.until_quiet(Duration::from_millis(300));
-        // A machine that stands still for a moment makes two storms of it.
+        // A pause of the machine can split the burst in two.
         let (pictures, bytes) = (whole(&seat, before), seat.shown() - before);
         assert!(pictures <= 2 && bytes <= one * 5 / 2, "{pictures} pictures, {bytes} bytes; one takes {one}");
         seat.leaves();

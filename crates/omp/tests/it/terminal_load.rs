@@ -1,4 +1,4 @@
-//! What the terminal costs: a paste of garbage, a spinner, nothing at all.
+//! The processor time at a terminal: a paste of random bytes, a spinner, idle.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::seat::{RUNS, Seat, at_a_seat};
 
 const GARBAGE: usize = 200_000;
 
-/// Any bytes: control characters, halves of sequences, broken UTF-8. Not the end of a paste.
+/// Arbitrary bytes: control characters, partial sequences, invalid UTF-8, but not the end of a paste.
 fn anything() -> Vec<u8> {
     let mut random = Random(7);
     let mut bytes: Vec<u8> = (0..GARBAGE).map(|_| random.below(256) as u8).collect();
@@ -17,8 +17,8 @@ fn anything() -> Vec<u8> {
     bytes
 }
 
-/// What a hand could type: no Enter and no key that leaves or stops the program, but characters of all widths, broken
-/// UTF-8 and sequences that no terminal has.
+/// Bytes that a user could type: no Enter and no key that exits or suspends, but characters of all widths, invalid UTF-8 and
+/// unknown sequences.
 fn typed() -> Vec<u8> {
     let mut random = Random(11);
     let pieces: [&[u8]; 12] = [
@@ -56,18 +56,18 @@ fn cpu(seat: &Seat) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", seat.pid())).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-    // A hundred in a second, whatever the kernel counts in.
+    // The kernel reports hundredths of a second.
     Duration::from_millis(ticks * 10)
 }
 
-/// Elsewhere the time that passed has to do.
+/// On other systems the elapsed time is used.
 #[cfg(not(target_os = "linux"))]
 fn cpu(_: &Seat) -> Duration {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
     START.elapsed()
 }
 
-/// Pastes, then types; the work for it must be little, and the terminal sane in the end.
+/// Pastes, then types, and checks that it takes little processor time and leaves the terminal in order.
 async fn check_paste(bytes: Vec<u8>) {
     let script = Script::new([Turn::text("Never.")]).past_end(PastEnd::RepeatLast);
     let scene = Scene::new(Wire::Anthropic, script).await;
@@ -115,7 +115,7 @@ async fn waiting_costs_next_to_nothing_and_resting_nothing() {
         seat.until_gone(RUNS);
         seat.until_quiet(Duration::from_millis(500));
         let (shown, before) = (seat.shown(), cpu(&seat));
-        // That nothing comes can only be seen by waiting for it.
+        // The absence of output can only be checked by waiting.
         seat.until_quiet(Duration::from_secs(1));
         assert_eq!(seat.shown(), shown, "something was written at rest");
         assert!(cpu(&seat) - before <= Duration::from_millis(10), "it does not rest");

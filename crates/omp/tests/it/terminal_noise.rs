@@ -1,7 +1,7 @@
-//! A million random bytes into the terminal of the built binary: keys, halves of sequences, pastes, broken UTF-8.
+//! A million random bytes into the terminal of the binary: keys, partial sequences, pastes, invalid UTF-8.
 //!
-//! What is typed may run: so nothing here can begin a line for the shell or for Python, no editor is there to be opened,
-//! and no program is on the path.
+//! Typed lines may be run, so nothing here begins a line for the shell or for Python, no editor is available, and no program
+//! is in the PATH.
 
 use std::time::Duration;
 
@@ -26,10 +26,11 @@ impl Random {
     }
 }
 
-/// Ctrl+c, ctrl+d and ctrl+z end or stop the program, ctrl+g gives it to an editor, Enter sends; `!` and `$` begin lines that are run.
+/// Ctrl+c, ctrl+d and ctrl+z end or suspend the program, ctrl+g opens an editor, Enter sends; `!` and `$` begin lines that
+/// are run.
 const NEVER: [u8; 8] = [0x03, 0x04, 0x07, 0x1a, b'\r', b'\n', b'!', b'$'];
 
-/// Whole ones, that nothing follows from but what a key does.
+/// Complete key sequences without side effects beyond the key.
 const SEQUENCES: [&[u8]; 22] = [
     b"\x1b[A",
     b"\x1b[B",
@@ -55,7 +56,7 @@ const SEQUENCES: [&[u8]; 22] = [
     b"\x1bP1+r\x1b\\",
 ];
 
-/// What is cut off, or never was one.
+/// Truncated or invalid sequences.
 const HALVES: [&[u8]; 12] = [
     b"\x1b",
     b"\x1b[",
@@ -104,7 +105,7 @@ fn noise(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Some are never ended.
+/// Some pastes are never ended.
 fn paste(random: &mut Random, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(b"\x1b[200~pasted ");
     for _ in 0..random.below(8000) {
@@ -116,7 +117,7 @@ fn paste(random: &mut Random, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The program with nothing that it could run.
+/// Starts the program without any program that it could run.
 fn alone(scene: &Scene) -> Seat {
     let nothing = scene.workspace.project().join("nothing");
     std::fs::create_dir_all(&nothing).unwrap();
@@ -129,7 +130,7 @@ fn alone(scene: &Scene) -> Seat {
     seat
 }
 
-/// Leaves whatever is open with the keys that a person would press, one after the other. Twice quickly they mean more.
+/// Closes open dialogs with the keys that a user would press, with pauses, because a double press has another meaning.
 #[track_caller]
 fn comes_to_rest(seat: &Seat) {
     for _ in 0..20 {
@@ -158,12 +159,12 @@ async fn a_million_random_bytes_break_nothing() {
     at_a_seat(|| {
         let mut seat = alone(&scene);
         seat.until_quiet(Duration::from_millis(200));
-        // In parts, for a busy machine needs its time.
+        // Sent in parts, because a busy machine needs time.
         for part in noise(1).chunks(BYTES / 5) {
             seat.keys(part);
             seat.until_quiet(Duration::from_millis(300));
         }
-        // Ends a paste, which the noise may have left open.
+        // Ends a paste that the random bytes may have left open.
         seat.keys("\x1b[201~");
         seat.until_quiet(Duration::from_millis(1500));
         comes_to_rest(&seat);

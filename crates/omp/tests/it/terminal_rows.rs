@@ -1,4 +1,4 @@
-//! Rows at the terminal: those of a table, and those that are above the screen already.
+//! Rows at the terminal: those of a table, and those in the scrollback.
 
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;

@@ -8,12 +8,12 @@ use crate::harness::Scene;
 use crate::seat::{READY, RUNS, at_a_seat, environment};
 
 const LIMIT: Duration = Duration::from_secs(90);
-/// How long the picture may take to follow the last gesture.
+/// How long the screen may take to settle after the last action.
 const SETTLES: Duration = Duration::from_secs(20);
 const PARAGRAPHS: usize = 25;
 const WORDS: usize = 30;
 
-/// What a person does to a pane.
+/// Actions of a user on a pane.
 const GESTURES: [&[&str]; 12] = [
     &["resize-window", "-x", "60", "-y", "20"],
     &["resize-window", "-x", "100", "-y", "20"],
@@ -56,7 +56,7 @@ impl Pane {
         self.told(&["capture-pane", "-p", "-t", ":0.0"])
     }
 
-    /// Looks, and does something, until the pane shows what is wanted.
+    /// Checks the pane and runs `meanwhile` until it matches.
     #[track_caller]
     fn until(&self, what: &str, wanted: impl Fn(&str) -> bool, mut meanwhile: impl FnMut(&Self)) {
         let start = Instant::now();
@@ -92,20 +92,20 @@ fn check(scene: &Scene, gestures: &[&[&str]]) {
     let ended = |shown: &str| shown.split_whitespace().any(|word| word == last) && !shown.contains(RUNS);
     pane.until("the end", ended, |pane| {
         if let Some(gesture) = gestures.get(done % gestures.len().max(1)) {
-            // A gesture can be impossible, such as a split of a small pane.
+            // An action may fail, such as a split of a small pane.
             pane.tmux.run(gesture).unwrap();
         }
         done += 1;
     });
     assert!(done >= gestures.len(), "only {done} gestures fitted in");
-    // The last gesture may not have been answered yet; what is lost does not come back.
+    // The last action may not be handled yet; lost text does not come back.
     let start = Instant::now();
     while let Some(word) = lost(&pane.told(&["capture-pane", "-p", "-S", "-", "-E", "-", "-t", ":0.0"])) {
         assert!(start.elapsed() < SETTLES, "{word} was lost in\n{}", pane.pane());
     }
 }
 
-/// The first word that is not there, in its order.
+/// Returns the first missing word, in order.
 fn lost(pane: &str) -> Option<String> {
     let mut shown = pane.split_whitespace();
     words().map(|(_, _, word)| word).find(|word| !shown.any(|shown| shown == word))

@@ -1,5 +1,5 @@
 //! Nothing of a repository runs before the user has trusted it: a folder full of traps, through the binary. Each trap
-//! makes a file when it runs.
+//! creates a file when it runs.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::harness::{Omp, Ran, Scene};
 use crate::rpc::Client;
 
-/// Below the project; each trap has a name of its own.
+/// The folder below the project in which each trap creates its file.
 const RAN: &str = "ran";
 
 async fn scene(turns: impl IntoIterator<Item = Turn>) -> Scene {
@@ -22,7 +22,7 @@ fn write(scene: &Scene, path: &str, text: impl AsRef<str>) {
     scene.workspace.write(path, text.as_ref()).unwrap();
 }
 
-/// Everything that some agent has run, or followed, from a fresh clone.
+/// Creates everything that any agent has ever run, or followed, from a fresh clone.
 fn set_traps(scene: &Scene, below: &str) {
     let ran = scene.workspace.project().join(RAN);
     let trap = |name: &str| format!("mkdir -p {0} && touch {0}/{name}", ran.display());
@@ -60,12 +60,12 @@ fn set_traps(scene: &Scene, below: &str) {
     );
     put("sh", script("shell"));
     put("models.yml", "providers: { mock: { baseUrl: http://127.0.0.1:9 } }\n".into());
-    // A12, A13, A14: what lies in other people's folders, what tools of the shell would run.
+    // A12, A13, A14: files in vendored folders, and files that shell tools would run.
     put("node_modules/x/SKILL.md", "---\nname: planted\ndescription: x\n---\n".into());
     put("node_modules/.bin/python3", script("node-bin"));
     put(".venv/bin/python", script("venv"));
     put(".envrc", trap("envrc"));
-    // B15, B16: git that runs programs.
+    // B15, B16: git configuration that runs programs.
     put(".git/HEAD", "ref: refs/heads/$(touch ran)\n".into());
     let config = format!(
         "[core]\n\tfsmonitor = \"{0}\"\n\tpager = \"{0}\"\n\thooksPath = hooks\n[diff]\n\texternal = \"{0}\"\n",
@@ -86,7 +86,7 @@ fn make_runnable(folder: &Path) {
     let _ = folder;
 }
 
-/// The names of the traps that went off.
+/// Returns the names of the traps that ran.
 fn ran(scene: &Scene) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(scene.workspace.project().join(RAN)) else { return Vec::new() };
     let mut names: Vec<String> =
@@ -158,7 +158,7 @@ async fn a_fresh_clone_runs_nothing_for_an_rpc_client_who_is_told() {
     );
 }
 
-/// What goes off where the folder is trusted: a command's line, and the hooks of a run.
+/// The traps that run in a trusted folder: a command's line, and hooks.
 const EVERYTHING: [&str; 4] = ["command", "prompt", "start", "stop"];
 
 #[cfg(unix)]
@@ -220,7 +220,7 @@ async fn trust_does_not_leak_to_folders_around_or_in_the_place_of_a_trusted_one(
     let link = project.with_file_name("link");
     std::os::unix::fs::symlink(&copy, &link).unwrap();
     assert!(inside(&link).await.0.is_empty(), "a link to the copy");
-    // The copy takes the place of the folder below the trusted one's name.
+    // The copy replaces the trusted folder under its name.
     let aside = project.with_file_name("aside");
     std::fs::rename(&project, &aside).unwrap();
     std::fs::rename(&copy, &project).unwrap();
@@ -297,7 +297,7 @@ async fn the_list_of_folders_is_told() {
 #[tokio::test]
 async fn a_client_is_asked_on_request_and_a_text_is_no_answer() {
     let scene = scene((0..2).map(|_| Turn::text("Fine."))).await;
-    // Nobody is there: it is told only.
+    // Without a user it is only reported.
     let run = scene.omp(&["-p", "/trust", "/trust remove"]).run().await.exits(2);
     assert!(run.stdout.contains("is not trusted.") && run.stdout.contains("hint: `omp trust add`"), "{run}");
     run.complains(&["is not trusted", "hint: `omp trust list`"]);
@@ -341,7 +341,7 @@ async fn an_editor_is_asked_on_request() {
     editor.send(&call(2, "session/new", json!({"cwd": cwd, "mcpServers": []}))).await;
     let session = answered(&mut editor, 2).await["sessionId"].clone();
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "/trust"}]});
-    // The first time the prompt is cancelled with the question open.
+    // The first time the prompt is cancelled while the question is open.
     for (id, answer) in [(3, None), (4, Some("choice-1"))] {
         editor.send(&call(id, "session/prompt", prompt.clone())).await;
         let asked = loop {
@@ -369,7 +369,7 @@ async fn an_editor_is_asked_on_request() {
     assert_eq!(ran(&scene), Vec::<String>::new());
 }
 
-/// Longer than a key is taken for one that was typed ahead.
+/// Longer than the time in which keys are ignored as typed ahead.
 #[cfg(unix)]
 const SETTLED: std::time::Duration = std::time::Duration::from_millis(600);
 
@@ -383,7 +383,7 @@ async fn at_a_terminal_it_is_asked_before_anything_runs_and_no_stray_key_answers
     let ran = || scene.workspace.project().join("ran-one").exists();
     tokio::task::block_in_place(|| {
         let seat = Seat::omp(&scene, &[]);
-        // Typed before anything could be read: these would choose to trust.
+        // Typed before the question could be read; these keys would choose to trust.
         seat.keys("\x1b[B\r");
         seat.until("❯ Not now");
         assert!(seat.text().contains("command /status"), "{}", seat.text());
@@ -405,7 +405,7 @@ async fn at_a_terminal_it_is_asked_before_anything_runs_and_no_stray_key_answers
         seat.says("/status", "Fine.");
         assert!(ran(), "{}", seat.all());
         seat.leaves();
-        // It is not asked again.
+        // The question is not asked again.
         let seat = Seat::ready(&scene, &[]);
         assert!(!seat.all().contains("Trust this folder"));
         seat.leaves();

@@ -1,4 +1,4 @@
-//! `/undo` through the binary: what a scripted model destroys comes back.
+//! `/undo` through the binary restores what a scripted model destroys.
 
 use std::fs;
 use std::process::Command;
@@ -185,7 +185,7 @@ async fn going_back_takes_files_along_when_the_user_says_so() {
             seat.keys("\r");
             seat.until("Files were changed since then");
             assert!(!seat.text().contains("type your own"), "{}", seat.text());
-            // A question does not take keys that were meant for something else.
+            // A question ignores keys that were typed before it could be read.
             seat.until_quiet(Duration::from_millis(500));
             seat.keys(keys);
             seat.until_gone("Files were changed since then");
@@ -223,7 +223,7 @@ async fn at_the_terminal_changes_are_shown_taken_back_and_done_again() {
     .await;
 }
 
-/// What failed is done with: the next command is a command, and nothing goes to the model.
+/// A failed command is removed from the editor: the next command works, and nothing is sent to the model.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_that_failed_leaves_the_editor_empty() {
     let scene = Scene::new(Wire::Anthropic, Script::new([Turn::text("Hi.")])).await;
@@ -257,7 +257,7 @@ async fn at_the_terminal_the_user_decides_about_files_that_were_changed_since() 
             seat.until("nothing was taken back");
             seat.until(IN_THE_WAY);
             assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
-            // A question does not take keys that were meant for something else.
+            // A question ignores keys that were typed before it could be read.
             seat.until_quiet(Duration::from_millis(500));
             seat.keys(keys);
             seat.until_gone("Overwrite them");
@@ -331,7 +331,7 @@ async fn an_editor_takes_back_and_decides_about_files_that_were_changed_since() 
     editor.finish().await;
 }
 
-/// Asks over ACP: the answer, and what was told before it.
+/// Sends a request over ACP; returns the response, and the updates before it.
 async fn request(
     editor: &mut Client,
     id: u64,
@@ -423,7 +423,7 @@ async fn a_file_of_two_gigabytes_is_told_of_before_the_call_and_costs_the_users_
     assert_eq!(scene.workspace.read("mine.txt").unwrap(), "the user's edit\n");
 }
 
-/// Files that are hard to compress, many enough to take longer than the least of patience.
+/// The number of files that compress badly, enough to take longer than the shortest timeout.
 const LARGE: usize = 64;
 const LEAST_PATIENCE: &str = "undo: { patienceMs: 100 }\n";
 const MOST_PATIENCE: &str = "undo: { patienceMs: 600000 }\n";
@@ -470,7 +470,7 @@ async fn a_tree_that_is_not_covered_in_time_is_told_of_before_the_command_runs()
     client.finish().await;
 }
 
-/// Where a look never ends: the file that it reads first is a pipe.
+/// A scene whose scan never ends: the file that it reads first is a pipe.
 async fn endless() -> Scene {
     let turns = [bash("true"), Turn::text("Done."), bash("echo ran > ran.txt"), Turn::text("Done.")];
     let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
@@ -505,7 +505,7 @@ async fn escape_ends_the_look_before_a_command_which_does_not_run() {
         seat.until("echo ran > ran.txt");
         seat.keys("\x1b");
         seat.until("Aborted by the user");
-        // The next prompt is answered although the look has not ended.
+        // The next prompt is answered although the scan has not ended.
         seat.says("again", "Done.");
         seat.leaves();
     })
@@ -539,7 +539,7 @@ async fn a_long_look_after_a_command_goes_on_by_itself_and_loses_nothing() {
             assert!(text.starts_with(&format!("{} paths taken back", NEW + 3)), "{text}");
             client.finish().await;
         } else {
-            // It ends before it has seen all; the next one goes on.
+            // The run ends before the scan is complete; the next run continues it.
             let ran = scene.omp(&["-p", "go"]).run().await.exits(0);
             assert!(is_told(&ran.stderr), "{ran}");
             let text = scene.omp(&["-c", "-p", "/undo"]).run().await.exits(0).stdout;
@@ -550,7 +550,7 @@ async fn a_long_look_after_a_command_goes_on_by_itself_and_loses_nothing() {
     }
 }
 
-/// Types a command and waits for what it says, which may have stood there before.
+/// Types a command and waits for its output, which may have been on the screen before.
 #[track_caller]
 fn obeys(seat: &Seat, line: &str, told: &str) {
     let before = seat.shown();
@@ -563,7 +563,7 @@ const IN_THE_WAY: &str = "These files were changed since";
 const REWIND: &str = "Rewind the files too";
 const LEAVE: &str = "Leave the files as they are";
 
-/// Talks first, then changes a file.
+/// Answers first, then changes a file.
 async fn changing() -> Scene {
     let turns = [Turn::text("Hi."), bash("echo 2 > a.txt"), Turn::text("Done.")];
     let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
@@ -571,7 +571,7 @@ async fn changing() -> Scene {
     scene
 }
 
-/// The entry of the first answer in the one session file.
+/// Returns the entry of the first answer in the only session file.
 fn first_answer(scene: &Scene) -> String {
     let text = fs::read_to_string(scene.session_file()).unwrap();
     let mut entries = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -579,7 +579,7 @@ fn first_answer(scene: &Scene) -> String {
     answer["id"].as_str().unwrap().to_owned()
 }
 
-/// What a command of the user's says.
+/// Returns the output of a slash command.
 async fn told(client: &mut Client, command: &str) -> String {
     client.send(&json!({"type": "prompt", "message": command})).await;
     let said = client.until("command_output").await;

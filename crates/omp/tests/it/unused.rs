@@ -1,4 +1,4 @@
-//! What omp finds and does not use is told, and asks for no trust.
+//! What omp finds and does not use is reported, and needs no trust.
 
 use omp_testkit::{Turn, Wire};
 

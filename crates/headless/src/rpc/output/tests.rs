@@ -1,11 +1,11 @@
-//! The queue with readers that are quick, slow, stopped or gone.
+//! The queue with fast, slow, stopped and disconnected readers.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::rpc::spill::MAX_SPILL;
 
-/// A reader that can be stopped. What was read is kept.
+/// A reader that can be stopped and records what it has read.
 #[derive(Clone, Default)]
 struct Reader {
     inner: Arc<(Mutex<Reading>, Condvar)>,
@@ -14,7 +14,7 @@ struct Reader {
 #[derive(Default)]
 struct Reading {
     stopped: bool,
-    /// The writer waits for this reader.
+    /// The writer is blocked by this reader.
     blocked: bool,
     gone: bool,
     bytes: Vec<u8>,
@@ -61,7 +61,7 @@ fn text(index: usize, delta: &str) -> StreamEvent {
     StreamEvent::TextDelta { content_index: index, delta: delta.to_owned() }
 }
 
-/// A queue whose writer waits for a reader that has stopped in the first frame.
+/// Returns a queue whose writer is blocked in the first frame by a stopped reader.
 fn stopped() -> (Output, Reader) {
     let reader = Reader::default();
     reader.change(|reading| reading.stopped = true);

@@ -1,4 +1,4 @@
-//! The rules of "always" while the user changes them, one after the other.
+//! Edits the rules of "always", one after the other.
 
 use omp_policy::RuleOffer;
 use omp_session::CallDetails;
@@ -15,7 +15,7 @@ pub(super) struct Editing {
     problem: Option<String>,
 }
 
-/// What a key made of it.
+/// The result of a key.
 pub(super) enum Edited {
     Going,
     Dropped,
@@ -41,7 +41,7 @@ impl Editing {
         }
     }
 
-    /// A rule that is emptied is left out.
+    /// An empty rule is removed.
     fn entered(&mut self, details: &CallDetails) -> Edited {
         self.rules[self.at] = self.field.text().trim().to_owned();
         if let Some(next) = self.rules.get(self.at + 1) {

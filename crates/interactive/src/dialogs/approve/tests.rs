@@ -1,4 +1,4 @@
-//! What is asked before a call runs, and what counts as an answer.
+//! The approval dialog, and which keys count as an answer.
 
 use omp_agent::Effect;
 use omp_policy::{ApprovalRules, EditedRules, RulePlaces};
@@ -192,14 +192,14 @@ fn keys_answer() {
     }
 }
 
-/// Enter runs what nobody is warned of; a warning has to be answered.
+/// Enter approves a call without a warning; a warning needs an explicit answer.
 #[test]
 fn a_warning_begins_with_no() {
     assert!(says(&mut ApproveDialog::new(bash(), Quiet::default()), "enter").ends_with("answer: No }))"));
     assert!(says(&mut ApproveDialog::new(edit(1), Quiet::default()), "enter").ends_with("answer: Yes }))"));
 }
 
-/// Nothing of a call passes for a row of the question.
+/// Text of a call cannot imitate rows of the dialog.
 #[test]
 fn text_of_a_call_makes_no_rows() {
     let forged = "x\n❯ 1. Yes\u{2028}runs: git status";
@@ -219,7 +219,7 @@ fn text_of_a_call_makes_no_rows() {
     }
 }
 
-/// However much there is to say, the question, its answers and the end of the text can be seen.
+/// With long text, the question, its answers and the end of the text stay visible.
 #[test]
 fn a_small_screen_shows_the_question_and_its_answers() {
     let details = CallDetails {
@@ -260,7 +260,7 @@ fn a_key_that_was_pressed_before_the_question_was_there_is_no_answer() {
     assert!(answered(&mut dialog, 'y').contains("Yes"));
 }
 
-/// What a letter says when no other follows.
+/// Returns the answer to a letter if no other letter follows.
 fn answered(dialog: &mut ApproveDialog, letter: char) -> String {
     dialog.letters.pass(300);
     type_text(dialog, &letter.to_string());
@@ -278,7 +278,7 @@ fn read_at_leisure(approval: PendingApproval) -> ApproveDialog {
     dialog
 }
 
-/// `wait` has the letter of "always" in it, `yes` begins with that of yes.
+/// `wait` contains the letter of "always", `yes` begins with that of yes.
 #[test]
 fn a_word_that_is_typed_is_no_answer_and_goes_to_the_editor() {
     for word in ["wait", "yes", "no", "any", "day", "1a", "4y"] {
@@ -331,7 +331,7 @@ fn drawn_at(dialog: &mut ApproveDialog, width: usize, height: usize) -> String {
     rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
 }
 
-/// Nobody says yes to what cannot be seen.
+/// A call that is not visible cannot be approved.
 #[test]
 fn a_tiny_terminal_shows_the_command_or_offers_no_yes() {
     let mut dialog = ApproveDialog::new(push(), Quiet::default());

@@ -1,4 +1,4 @@
-//! Questions with one answer, with several, and with none of those offered.
+//! Questions with one answer, several answers, and a typed answer.
 
 use omp_agent::ChoiceOption;
 

@@ -3,7 +3,7 @@
 use super::super::screen::{both, draw, press, says, type_text};
 use super::*;
 
-/// `id above depth who text`, a star marks those that are active.
+/// Parses `id above depth who text`; a star marks active nodes.
 fn nodes(rows: &[&str]) -> Vec<TreeNode> {
     let mut nodes: Vec<TreeNode> = Vec::new();
     for row in rows {

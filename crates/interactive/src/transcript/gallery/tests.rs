@@ -1,4 +1,4 @@
-//! Pictures that wait, are decoded, are too many, or are none.
+//! Images that wait, are decoded, exceed the limit, or are invalid.
 
 use std::io::Cursor;
 

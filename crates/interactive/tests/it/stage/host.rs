@@ -1,4 +1,4 @@
-//! Makes sessions around a scripted model, with real tools in a temporary folder.
+//! Creates sessions with a scripted model and real tools in a temporary folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use tokio_util::sync::CancellationToken;
 pub struct TestHost {
     pub llm: Arc<ScriptedLlm>,
     pub cwd: PathBuf,
-    /// Where sessions are kept.
+    /// The folder that stores the sessions.
     pub store: Option<PathBuf>,
     pub mode: ApprovalMode,
     pub retry: Duration,
     pub history: Vec<Message>,
-    /// Branches that are left are summed up.
+    /// Whether abandoned branches are summarized.
     pub sums_up_branches: bool,
 }
 
@@ -62,7 +62,7 @@ impl TestHost {
         Ok(self.start(Recorder::to_file(writer), Resumed { mode: context.mode, ..context.messages.into() }))
     }
 
-    /// So little is kept that a short conversation can be compacted.
+    /// Keeps so few tokens that a short conversation can be compacted.
     fn upkeep(&self) -> CompactionSettings {
         let usual = CompactionSettings::default();
         let limits = CompactionLimits { keep_recent_tokens: 1, ..usual.limits };
@@ -183,7 +183,7 @@ impl SlashCommand for Echo {
     }
 }
 
-/// Goes on with the conversation that the stage was given.
+/// Resumes the conversation that the stage was given.
 struct Earlier;
 
 impl SlashCommand for Earlier {
@@ -204,7 +204,7 @@ impl SlashCommand for Earlier {
     }
 }
 
-/// Switches plan mode.
+/// Toggles plan mode.
 struct Plan;
 
 impl SlashCommand for Plan {
@@ -234,7 +234,7 @@ impl SlashCommand for Plan {
     }
 }
 
-/// The task list of the tools, as front ends see it.
+/// The task list of the tools, for front ends.
 struct Board(TodoList);
 
 impl omp_session::TodoBoard for Board {
@@ -247,7 +247,7 @@ impl omp_session::TodoBoard for Board {
     }
 }
 
-/// Prints what it was asked to run; `wait` waits to be stopped.
+/// Prints the command; `wait` runs until it is aborted.
 struct TestShell;
 
 impl UserShell for TestShell {

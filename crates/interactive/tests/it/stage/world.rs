@@ -1,4 +1,4 @@
-//! The machine around the application, as a test wants it, and what was asked of it.
+//! A fake machine around the application, and a record of the calls to it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,27 +16,27 @@ use omp_types::ImageContent;
 use omp_types::Setting;
 use serde_json::Value;
 
-/// A text in an editor of the user's own, and what comes of it.
+/// An edit of the user's own editor.
 type Edit = fn(&str) -> Result<Option<String>, String>;
 
-/// A machine without anything but a clipboard program and the themes `dark` and `light`, unless told otherwise.
+/// By default a machine with only a clipboard program and the themes `dark` and `light`.
 #[derive(Default)]
 pub struct World {
-    /// What ctrl+g makes of the text.
+    /// The edit that ctrl+g makes.
     pub editor: Option<Edit>,
     pub clipboard: Mutex<Option<Clip>>,
-    /// There is no program that copies.
+    /// No clipboard program is installed.
     pub no_clipboard: bool,
     pub files: Vec<&'static str>,
     pub said: Mutex<Vec<String>>,
     pub settings: Mutex<BTreeMap<String, Value>>,
-    /// Settings cannot be kept.
+    /// Settings cannot be written.
     pub read_only: bool,
-    /// What was copied by a program.
+    /// Texts that a program copied.
     pub copied: Mutex<Vec<String>>,
-    /// There is no browser.
+    /// No browser is installed.
     pub no_browser: bool,
-    /// Addresses that a browser was given.
+    /// Addresses opened in a browser.
     pub opened: Mutex<Vec<String>>,
 }
 
@@ -160,7 +160,7 @@ impl Surroundings for World {
     }
 }
 
-/// The smallest thing that passes for a picture here.
+/// The smallest valid image here.
 pub fn picture() -> ImageContent {
     let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
     ImageContent { data: data.to_owned(), mime_type: "image/png".to_owned() }

@@ -1,5 +1,5 @@
-//! `omp config`: the settings from a shell. What they mean is known by the crates that declare them; how a file is
-//! changed is known by `omp-config`.
+//! `omp config`: shows and changes settings from a shell. The crates that declare the settings know their meaning;
+//! `omp-config` knows how to edit the file.
 
 mod page;
 mod schema;
@@ -112,7 +112,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let desk = SettingsDesk { settings, file, cwd, home: dirs.home, json: args.json };
     let told = match args.command {
         ConfigCommand::List(list) => {
-            // What is wrong in the files belongs to the list.
+            // Problems in the settings files are reported together with the list.
             warn(&warnings);
             match list.markdown {
                 true => markdown(desk.settings.known().settings()),
@@ -133,7 +133,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, FolderProblem> {
     print(&told)
 }
 
-/// What was done, with a warning where it makes no difference here.
+/// Returns the message about the change, and warns if a stronger layer overrides the setting in this folder.
 fn warned(desk: &SettingsDesk, key: &str, told: String) -> String {
     let key = desk.key(key).unwrap_or_else(|_| key.to_owned());
     warn(desk.stronger(&key).as_slice());

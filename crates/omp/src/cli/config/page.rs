@@ -1,10 +1,10 @@
-//! The table of `docs/settings.md`, made from the list, so that it cannot lie.
+//! The table of `docs/settings.md`, generated from the declared settings so that it cannot go stale.
 
 use std::fmt::Write as _;
 
 use omp_types::{ListItem, Reach, Setting, SettingKind};
 
-/// What stands around the table on the page.
+/// The markers around the generated table.
 #[cfg(test)]
 pub const PAGE_BEGIN: &str = "<!-- settings: begin, written by `cargo run -p xtask -- docs` -->";
 #[cfg(test)]

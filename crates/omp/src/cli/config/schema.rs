@@ -1,4 +1,4 @@
-//! A JSON Schema of `config.yml` (draft 2020-12), made from the declared settings: completion, help and checks in
+//! A JSON Schema of `config.yml` (draft 2020-12), generated from the declared settings, for completion, help and checks in
 //! editors.
 
 use omp_config::Known;
@@ -16,7 +16,7 @@ pub fn schema(known: &Known) -> Value {
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("omp settings");
     root["properties"]["$schema"] = json!({"type": "string"});
-    // `retry.maxRetries: 3` says the same as the nested form; there is no need to list everything twice.
+    // `retry.maxRetries: 3` means the same as the nested form, so dotted names are accepted without being listed again.
     root["patternProperties"] = json!({"\\.": true});
     root
 }
@@ -25,12 +25,12 @@ fn group() -> Value {
     json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
 
-/// Groups are made on the way. Where a map stands in it, its names become properties of it.
+/// Inserts the schema of a setting and creates the groups on the way. Settings below a map become properties of the map.
 fn put(root: &mut Value, key: &str, schema: Value) {
     let mut place = root;
     let mut parts = key.split('.').peekable();
     while let Some(part) = parts.next() {
-        // What is no group can hold nothing: two names of the reference collide so.
+        // Only a group can hold settings. Two names of the reference collide here.
         if place["type"] != "object" {
             return;
         }
@@ -47,7 +47,7 @@ fn put(root: &mut Value, key: &str, schema: Value) {
     }
 }
 
-/// A map may come after the names in it.
+/// Keeps the properties of settings that were inserted before the map that contains them.
 fn merged(mut schema: Value, old: Option<Value>) -> Value {
     if let Some(Value::Object(inner)) = old.and_then(|mut old| old.get_mut("properties").map(Value::take)) {
         let properties = schema.as_object_mut().map(|fields| fields.entry("properties").or_insert_with(|| json!({})));
@@ -86,12 +86,12 @@ fn of(setting: &Setting) -> Value {
     Value::Object(schema)
 }
 
-/// From the root or from the home folder.
+/// A path from the root or from the home folder.
 fn path() -> Value {
     json!({"type": "string", "pattern": "^(/|~/|[A-Za-z]:)"})
 }
 
-/// `100`, not `100.0`.
+/// Writes `100` instead of `100.0`.
 fn whole(number: f64) -> Value {
     if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
 }

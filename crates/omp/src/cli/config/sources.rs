@@ -1,4 +1,4 @@
-//! `omp config sources`: what was found in this folder and for this user, what lost against what, and what is off.
+//! `omp config sources`: lists what was found in this folder and for this user, what was shadowed, and what is disabled.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 
 use crate::folder::unused::Unused;
 
-/// One thing that was found.
+/// One item that discovery found.
 struct FoundItem<'a> {
     kind: &'static str,
     name: String,
-    /// `None` for context files and their imports, whose path says it.
+    /// `None` for context files and their imports, whose path shows the provider.
     provider: Option<&'static str>,
     level: Level,
     path: &'a Path,
 }
 
-/// For a person; paths below the home are shortened.
+/// Lists the items as text; paths below the home folder are shortened.
 pub fn text(found: &Catalogue, unused: &Unused, home: &Path) -> String {
     let shown = |path: &Path| match path.strip_prefix(home) {
         Ok(below) => format!("~/{}", below.display()),
@@ -54,7 +54,7 @@ pub fn text(found: &Catalogue, unused: &Unused, home: &Path) -> String {
     out
 }
 
-/// What was found, as JSON.
+/// Lists the items as JSON.
 pub fn json(found: &Catalogue, unused: &Unused) -> Value {
     let won = items(found).into_iter().map(|item| {
         json!({
@@ -123,7 +123,7 @@ fn item<'a>(kind: &'static str, name: &str, source: &'a ItemSource) -> FoundItem
     FoundItem { kind, name: name.to_owned(), provider, level: source.level, path: &source.path }
 }
 
-/// A context file is shadowed for its folder, anything else under its name.
+/// Names a shadowed context file by its folder and any other item by its name.
 fn lost_name(item: &Shadowed, shown: &dyn Fn(&Path) -> String) -> String {
     match item.kind {
         "context file" if item.source.level == Level::User => "of the user".to_owned(),

@@ -1,4 +1,4 @@
-//! `omp demo`: the real loop and the real tools on a small project, driven by a scripted model.
+//! `omp demo`: runs the real agent loop and the real tools on a small project, driven by a scripted model.
 
 mod script;
 
@@ -10,7 +10,7 @@ use omp_types::{Api, InputKind, Llm, Model, Prices};
 
 pub use script::{DemoLlm, DemoOutcome};
 
-/// What the user would have typed.
+/// The prompt that a user would have typed.
 pub const TASK: &str = "A test fails. Find out why and fix it.";
 
 pub const CLOSING: &str = "\
@@ -23,19 +23,19 @@ To work with a real model in your own project:
 A local server (Ollama, llama.cpp, LM Studio) is found by itself: omp --list-models
 ";
 
-/// Puts the sample project into a folder.
+/// Writes the sample project into a folder.
 pub fn write_project(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder.join("lib"))?;
     std::fs::write(folder.join("lib/price.sh"), include_str!("project/price.sh"))?;
     std::fs::write(folder.join("test.sh"), include_str!("project/test.sh"))
 }
 
-/// What the user reads when a step did not do what it should.
+/// The message for a step that failed.
 pub fn failure(reason: &str) -> String {
     format!("the demo failed at {reason}\nhint: `omp doctor` tells what is wrong on this machine")
 }
 
-/// The scripted model; `typing` is the pause between words. How it went stands in the outcome.
+/// Creates the scripted model; `typing` is the pause between words. The outcome reports how the demo went.
 pub fn model(typing: Duration) -> (Arc<Model>, Arc<dyn Llm>, DemoOutcome) {
     let model = Model {
         id: "scripted".into(),

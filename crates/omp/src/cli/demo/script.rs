@@ -1,6 +1,6 @@
-//! The model of the demo: it knows the next step from how far the conversation is, and reads what it needs (the snapshot
+//! The model of the demo: it derives the next step from the length of the conversation and reads what it needs (the snapshot
 //! tag, the line number) from real tool results, as a real model would. Before each step it checks the results of the
-//! step before, so a call that failed ends the demo instead of being talked over.
+//! previous step, so a failed call ends the demo.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,22 +14,22 @@ use omp_types::{AssistantMessage, Llm, Message, MessageBuilder, ModelStream, Req
 use serde_json::{Value, json};
 
 pub struct DemoLlm {
-    /// Pause between words.
+    /// The pause between words.
     pub typing: Duration,
     pub outcome: DemoOutcome,
 }
 
-/// How the demo went: nothing before it has ended.
+/// How the demo went; empty until the demo has ended.
 #[derive(Clone, Default)]
 pub struct DemoOutcome(Arc<OnceLock<Result<(), String>>>);
 
 impl DemoOutcome {
     fn decide(&self, outcome: Result<(), String>) {
-        // The first failure is the one that counts.
+        // Only the first outcome is kept.
         let _ = self.0.set(outcome);
     }
 
-    /// The reason, unless the last step was taken and every step did what it should.
+    /// Returns an error unless the last step was reached and every step succeeded.
     pub fn result(&self) -> Result<(), String> {
         self.0.get().cloned().unwrap_or_else(|| Err("it ended before its last step".to_owned()))
     }
@@ -65,18 +65,18 @@ impl Llm for DemoLlm {
     }
 }
 
-/// Characters of a failed result that are quoted.
+/// Caps the number of characters quoted from a failed result.
 const MOST_SHOWN: usize = 600;
 
 type DemoCalls = Vec<(&'static str, Value)>;
 
-/// Answers given since the user last spoke.
+/// Counts the answers since the last user message.
 fn steps_taken(messages: &[Arc<Message>]) -> usize {
     let newest = messages.iter().rev().take_while(|message| !matches!(***message, Message::User(_)));
     newest.filter(|message| message.as_assistant().is_some()).count()
 }
 
-/// What the calls of one step have to bring, by tool: texts of the result.
+/// For each step: the tools it calls, and texts that their results must contain.
 const EXPECTED: &[&[(&str, &[&str])]] = &[
     &[(Bash::NAME, &["ok   no discount", "FAIL a quarter off"])],
     &[(Search::NAME, &["price.sh"]), (Find::NAME, &["test.sh"])],
@@ -85,7 +85,7 @@ const EXPECTED: &[&[(&str, &[&str])]] = &[
     &[(Bash::NAME, &["ok   no discount", "ok   a quarter off"])],
 ];
 
-/// Whether the step before this one did what it should.
+/// Checks that the previous step did what it should.
 fn check(step: usize, messages: &[Arc<Message>]) -> Result<(), String> {
     let Some(expected) = step.checked_sub(1).and_then(|before| EXPECTED.get(before)) else { return Ok(()) };
     for (tool, texts) in *expected {
@@ -97,7 +97,7 @@ fn check(step: usize, messages: &[Arc<Message>]) -> Result<(), String> {
         let Some(result) = result else { return Err(format!("step {step}, `{tool}`: there is no result")) };
         let text: String = result.content.iter().filter_map(|content| content.as_text()).collect();
         let missing = texts.iter().find(|wanted| !text.contains(**wanted));
-        // The first run of the tests is meant to fail.
+        // The first run of the tests is expected to fail.
         let failed = result.is_error && (step != 1 || missing.is_some());
         if failed || missing.is_some() {
             let shown: String = text.trim().chars().take(MOST_SHOWN).collect();
@@ -135,7 +135,7 @@ fn answer(step: usize, messages: &[Arc<Message>]) -> (String, DemoCalls) {
     }
 }
 
-/// The edit, from the header and the line that `read` has shown.
+/// Builds the edit from the header and the line that `read` has returned.
 fn fix(messages: &[Arc<Message>]) -> Option<String> {
     let shown = messages.iter().rev().find_map(|message| match &**message {
         Message::ToolResult(result) if result.tool_name == Read::NAME => result.content.first()?.as_text(),
@@ -155,7 +155,7 @@ enum DemoPiece {
 struct DemoStream {
     builder: MessageBuilder,
     parts: VecDeque<DemoPiece>,
-    /// The open text block.
+    /// The index of the open text block.
     text: Option<usize>,
     typing: Duration,
     pause: Option<Pin<Box<tokio::time::Sleep>>>,

@@ -1,4 +1,4 @@
-//! How commands are contained here, and one command that really is.
+//! Reports how commands are sandboxed here, and runs one to verify it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::cli::demo;
 use crate::folder::FolderSetup;
 use crate::session::sessions;
 
-/// Says where it is and tries to write where it must not. It ends well in any case.
+/// Prints the working folder and tries to write to a forbidden path. Always exits with 0.
 const SCRIPT: &str = "pwd; { echo probe > \"$OMP_DOCTOR_PROBE\"; } 2>/dev/null; \
                       if [ -w . ]; then echo writable; else echo read-only; fi";
 const PROBE_VARIABLE: &str = "OMP_DOCTOR_PROBE";
-/// Seconds.
+/// Timeout in seconds.
 const PATIENCE: u64 = 30;
-/// Characters of what a failed command printed.
+/// Caps the number of characters shown of a failed command's output.
 const MOST_SHOWN: usize = 800;
 
-/// The mode, by which means this system keeps it, and a command that was tried with it.
+/// Reports the sandbox mode, the mechanism this system uses for it, and the result of a test command.
 pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
     let tried = contained(setup).await;
     let mut findings = containment(setup, tried.state == FindingLevel::Failure);
@@ -80,7 +80,7 @@ fn landlock_version() -> String {
     }
 }
 
-/// Runs a command as the model would, with the map of this folder, and looks whether it was kept from what it must not do.
+/// Runs a command as the model would, with the access map of this folder, and checks that the sandbox blocked it.
 async fn contained(setup: &FolderSetup) -> Finding {
     const AREA: &str = "command";
     let probe = match ContainmentProbe::new(&setup.dirs.agent) {
@@ -112,7 +112,7 @@ async fn contained(setup: &FolderSetup) -> Finding {
     Finding::fine(AREA, ran(setup, elapsed, text.contains("writable"), is_on))
 }
 
-/// Without mounts nothing can be kept out of a folder that commands write to.
+/// The hint for the user. Without mounts, nothing inside a writable folder can be protected.
 fn way_out(setup: &FolderSetup) -> String {
     let (agent, containment) = (real(&setup.dirs.agent), setup.containment());
     let map = containment.access().map(Access::map).unwrap_or_default();
@@ -158,7 +158,7 @@ fn text_of(output: &ToolOutput) -> String {
     output.content.iter().filter_map(Content::as_text).collect()
 }
 
-/// A place that no contained command may write to. It vanishes with this.
+/// A folder that no sandboxed command may write to. Dropping this removes it.
 struct ContainmentProbe(tempfile::TempDir);
 
 impl ContainmentProbe {

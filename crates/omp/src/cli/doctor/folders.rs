@@ -1,4 +1,5 @@
-//! The home folder, omp's own folder and the folder of sessions: whose they are, who may read them, how much room is left.
+//! Checks the home folder, omp's own folder and the sessions folder: their owners, their permissions and the free disk
+//! space.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use crate::folder::FolderSetup;
 
 const HOME: &str = "home";
 const SESSIONS: &str = "sessions";
-/// With less than this a session soon cannot be written.
+/// With less free space than this, sessions soon cannot be written.
 const LITTLE_ROOM: u64 = 200 << 20;
 const NO_ROOM: u64 = 1 << 20;
 
@@ -64,10 +65,10 @@ mod system {
 
     use omp_stdx::plain_file::read_text;
 
-    /// More than a list of models and keys has.
+    /// Caps the size of a file that is read; lists of models and keys are smaller.
     const LARGEST: u64 = 1 << 20;
 
-    /// Who else may change the home folder or read keys, with what to do about it.
+    /// Reports who else may change the home folder or read keys, with a hint.
     pub fn too_open(home: &Path, agent: &Path, keys: &Path) -> Option<String> {
         let own = nix::unistd::geteuid().as_raw();
         let data = std::fs::metadata(home).ok()?;
@@ -90,12 +91,12 @@ mod system {
         })
     }
 
-    /// Whether nobody else gets into a folder.
+    /// Whether only the owner can enter a folder.
     fn is_private(folder: &Path) -> bool {
         std::fs::metadata(folder).is_ok_and(|data| data.mode() & 0o011 == 0)
     }
 
-    /// Bytes that this user can still write.
+    /// Returns the number of bytes that this user can still write.
     pub fn room(folder: &Path) -> Option<u64> {
         let told = nix::sys::statvfs::statvfs(folder).ok()?;
         #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between systems")]

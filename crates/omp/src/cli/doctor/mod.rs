@@ -1,5 +1,5 @@
-//! `omp doctor`: tries what a session would do on this machine and tells what works, what does not, and what to do about
-//! it. No request leaves the machine.
+//! `omp doctor`: tries what a session would do on this machine and reports what works, what does not, and how to fix it. No
+//! request leaves the machine.
 
 mod commands;
 mod folders;
@@ -53,7 +53,7 @@ pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, FolderProblem> {
     Ok(if report.has_failures() { Exit::Failed } else { Exit::Success })
 }
 
-/// What is wrong in the files, or that nothing is.
+/// Reports problems in the settings files, or that there are none.
 fn settings(setup: &FolderSetup) -> Vec<Finding> {
     if !setup.warnings.is_empty() {
         return setup.warnings.iter().map(|warning| Finding::warning(SETTINGS, warning)).collect();

@@ -1,4 +1,4 @@
-//! Keys, and the model that a session would start with.
+//! Checks API keys and the model that a session would start with.
 
 use omp_llm::{InitialChoice, discover};
 
@@ -8,7 +8,7 @@ use crate::folder::FolderSetup;
 
 const AREA: &str = "model";
 
-/// `local` asks the servers of this machine, which a session does only when it has nothing else.
+/// With `local`, also queries the model servers of this machine, which a session does only if it has no other model.
 pub async fn check(setup: &FolderSetup, local: bool) -> Vec<Finding> {
     let mut registry = setup.registry(&ModelArgs::default());
     if local {

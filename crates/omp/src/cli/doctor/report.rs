@@ -1,16 +1,16 @@
-//! What doctor found, as text for people and as JSON.
+//! The findings of `omp doctor`, as text and as JSON.
 
 use serde_json::{Value, json};
 
-/// The widest name of an area, and a space.
+/// The width of the longest area name plus a space.
 const AREA_WIDTH: usize = 13;
-/// Where the text of a finding begins.
+/// The column at which the text of a finding begins.
 const INDENT: usize = 6 + AREA_WIDTH;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingLevel {
     Fine,
-    /// omp works, with less than it could.
+    /// omp works, but with fewer features than it could have.
     Warning,
     /// Something that omp needs does not work.
     Failure,

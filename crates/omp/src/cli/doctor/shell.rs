@@ -1,4 +1,4 @@
-//! The shell that commands run in, how long its start-up files take and what they complain about; and git.
+//! Checks the shell that commands run in, how long its start-up files take and what they write to standard error; and git.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,21 +13,21 @@ use crate::folder::FolderSetup;
 const SHELL: &str = "shell";
 const START_UP: &str = "start-up";
 const GIT: &str = "git";
-/// How long start-up files are waited for here.
+/// How long this check waits for the start-up files.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A session takes no more time than this for them.
+/// How long a session waits for the start-up files.
 const TOO_SLOW: Duration = Duration::from_secs(2);
 const SLOW: Duration = Duration::from_millis(500);
 const MOST_OUTPUT: usize = 64 << 10;
 const LARGEST_PROFILE: u64 = 1 << 20;
-/// Lines of complaints that are shown.
+/// Caps the number of error lines that are shown.
 const MOST_LINES: usize = 3;
-/// What interactive shells say because nobody sits at a terminal here.
+/// Messages that interactive shells print because there is no terminal.
 const NO_TERMINAL: [&str; 4] =
     ["no job control in this shell", "cannot set terminal process group", "can't set tty pgrp", "can't change option"];
-/// What a start-up file prints is not looked at, what it complains about is.
+/// Discards what a start-up file prints and keeps what it writes to standard error.
 const COMPLAINTS_ONLY: &str = "exec \"$0\" -l -i -c \"$1\" 2>&1 >/dev/null";
-/// A login shell of bash reads its profile only.
+/// Bash as a login shell reads only its profile.
 const ALSO_BASHRC: &str = "[ -z \"$BASH_VERSION\" ] || [ ! -r ~/.bashrc ] || . ~/.bashrc; :";
 /// Bash reads the first of these that exists.
 const PROFILES: [&str; 3] = [".bash_profile", ".bash_login", ".profile"];
@@ -51,7 +51,7 @@ pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
     if cfg!(windows) { vec![named] } else { vec![named, start_up(setup, &shell).await] }
 }
 
-/// Runs the start-up files once, as a session does: they are the user's own and do what the user may.
+/// Runs the start-up files once, as a session does. They belong to the user, so they run without a sandbox.
 async fn start_up(setup: &FolderSetup, shell: &Shell) -> Finding {
     let spawn = Spawn::new("/bin/sh", ChildEnv::unattended(&setup.env), &Containment::none());
     let spawn = spawn.arg("-c").arg(COMPLAINTS_ONLY).arg(&shell.program).arg(last_words(&setup.dirs.home));
@@ -61,7 +61,7 @@ async fn start_up(setup: &FolderSetup, shell: &Shell) -> Finding {
     judged(captured, started.elapsed())
 }
 
-/// Most profiles read `.bashrc` themselves, and it is not to count twice.
+/// Returns the command to run last. Most profiles source `.bashrc` themselves, and it must not be counted twice.
 fn last_words(home: &Path) -> &'static str {
     let profile = PROFILES.iter().find_map(|name| read_text(&home.join(name), LARGEST_PROFILE).ok());
     if profile.is_some_and(|profile| profile.contains("bashrc")) { ":" } else { ALSO_BASHRC }
@@ -103,7 +103,7 @@ fn judged(captured: Result<Captured, SpawnError>, took: Duration) -> Finding {
     }
 }
 
-/// Whether it is there, and who commits.
+/// Checks that git is installed and has a committer identity.
 pub async fn git(setup: &FolderSetup) -> Finding {
     let ask = async |args: &[&str]| {
         let spawn = Spawn::new("git", ChildEnv::unattended(&setup.env), setup.containment());

@@ -1,4 +1,4 @@
-//! What omp knows of the terminal it was started in.
+//! Reports what omp knows about the terminal it was started in.
 
 use std::io::IsTerminal;
 
@@ -8,7 +8,7 @@ use omp_types::{Env, vars};
 use super::report::Finding;
 
 const AREA: &str = "terminal";
-/// Less than this shows little more than the prompt.
+/// A smaller terminal shows little more than the prompt.
 const SMALLEST: Size = Size { width: 40, height: 10 };
 
 pub fn check(env: &Env) -> Finding {

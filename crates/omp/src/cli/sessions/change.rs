@@ -113,13 +113,13 @@ impl SessionsContext {
         Ok(SessionsOutput { text, json })
     }
 
-    /// With `--session-dir` archive and trash lie below the sessions.
+    /// Whether a session is in the archive or the trash. With `--session-dir`, both are below the sessions folder.
     fn put_away(&self, file: &Path) -> bool {
         file.starts_with(self.sessions.archived().root()) || file.starts_with(self.sessions.trashed().root())
     }
 }
 
-/// `false` where nobody can be asked.
+/// Asks the user to confirm. Returns `false` if there is no terminal to ask on.
 fn asked(file: &Path) -> Result<bool, FolderProblem> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(false);

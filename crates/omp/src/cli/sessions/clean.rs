@@ -1,4 +1,4 @@
-//! `omp sessions gc`: limits as people write them, and what was cleaned up.
+//! `omp sessions gc`: parses limits such as `90d` and `500MB`, and reports what was cleaned up.
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
@@ -73,7 +73,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     bytes.map(|bytes| bytes as u64).ok_or_else(|| "a size such as 500MB or 2GB".to_owned())
 }
 
-/// The unit must be there: a bare number leaves open what is meant.
+/// Requires a unit, because a bare number is ambiguous.
 fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     number.trim().parse::<f64>().ok().map(|number| number * factor).filter(|value| value.is_finite() && *value >= 0.0)

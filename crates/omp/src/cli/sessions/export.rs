@@ -26,7 +26,7 @@ pub struct ExportArgs {
 }
 
 impl ExportArgs {
-    /// What `--export FILE [OUT]` asks for. The page may also stand among the messages.
+    /// Reads `--export FILE [OUT]`. OUT may also be the first message.
     pub fn of_flag(run: &RunArgs) -> Option<Self> {
         let (session, out) = run.export.split_first()?;
         let out = out.first().or(run.messages.first()).map(PathBuf::from);
@@ -34,7 +34,7 @@ impl ExportArgs {
     }
 }
 
-/// Writes the page of a session and says where it is. Needs no model and changes nothing else.
+/// Writes the page of a session and prints its path. Needs no model and changes nothing else.
 pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(run, env)?;
     let named = setup.cwd.join(&args.session);

@@ -1,4 +1,4 @@
-//! `omp sessions import`: sessions of Claude Code, Codex and pi, made into sessions of omp.
+//! `omp sessions import`: converts sessions of Claude Code, Codex and pi into sessions of omp.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! `omp sessions`: what can be done with sessions without talking to a model. Each command is small; what it does is in
-//! `omp-store`.
+//! `omp sessions`: commands on stored sessions that need no model. The work is done in `omp-store`.
 
 mod change;
 mod clean;
@@ -123,26 +122,26 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, FolderProblem> {
         AtRest::Repair(one) => desk.repair(&one.session),
         AtRest::Gc(args) => desk.gc(&args),
     }?;
-    // A session that was recorded before a secret was known may hold it.
+    // A session that was recorded before a secret was known may contain it.
     secrets.redact_value(&mut told.json);
     print(&if args.json { format!("{}\n", told.json) } else { secrets.redact(&told.text).into_owned() })
 }
 
-/// Where sessions are and from where they are looked at.
+/// Where the sessions are stored, and the current folder.
 struct SessionsContext {
     sessions: SessionsDir,
     blobs: BlobStore,
     cwd: PathBuf,
 }
 
-/// What a command has to say, for people and for programs.
+/// The output of a command, as text and as JSON.
 struct SessionsOutput {
     text: String,
     json: Value,
 }
 
 impl SessionsContext {
-    /// A session by id or path, also one that was put away.
+    /// Finds a session by id or path, also in the archive and the trash.
     fn find(&self, session: &str) -> Result<PathBuf, FolderProblem> {
         for place in [&self.sessions, &self.sessions.archived(), &self.sessions.trashed()] {
             match place.resolve(&self.cwd, session) {
@@ -170,7 +169,7 @@ fn about(info: &SessionInfo) -> Value {
     })
 }
 
-/// Something became a file at a new place.
+/// Reports the new path of a file.
 fn placed(what: &str, path: &Path) -> SessionsOutput {
     SessionsOutput { text: format!("{what} {}\n", path.display()), json: json!({ "path": path }) }
 }

@@ -71,7 +71,7 @@ impl SessionsContext {
     }
 }
 
-/// The last messages of the branch, how many there are in all, and everything found wrong on the way.
+/// Returns the last messages of the branch, the total number of messages, and the problems found while reading.
 fn last_messages(session: &LoadedSession, last: usize) -> (Vec<Message>, usize, Vec<String>) {
     let mut problems: Vec<String> = session.report().to_string().lines().map(str::to_owned).collect();
     let Some(transcript) = session.transcript(None) else { return (Vec::new(), 0, problems) };

@@ -1,4 +1,4 @@
-//! Which of the things that were found reach the model, and how.
+//! Which of the discovered items reach the model, and how.
 
 use omp_config::{ContextFile, ItemSource, Provider, Skill, TextFile};
 use omp_rules::{RuleSettings, bucket};
@@ -34,7 +34,7 @@ fn asked(replace: Option<&str>, append: Option<&str>) -> AskedPrompt {
     AskedPrompt { replace: replace.map(str::to_owned), append: append.map(str::to_owned) }
 }
 
-/// Text, boundaries kept, and what is appended.
+/// Checks the text, the kept boundaries, and the appended text.
 #[track_caller]
 fn check(
     files: (Option<TextFile>, Option<TextFile>),

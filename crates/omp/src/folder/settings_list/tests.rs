@@ -1,4 +1,5 @@
-//! The list is whole: what the sources read is declared, what is declared is read, and the page tells of all of it.
+//! The list is complete: every setting that the sources read is declared, every declared setting is read, and the page lists
+//! them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The sources of all crates without their tests, by path.
+/// Returns the sources of all crates without their tests, by path.
 fn sources() -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut folders: Vec<PathBuf> =
@@ -32,7 +33,7 @@ fn sources() -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// The texts in quotes that could be a key.
+/// Returns the string literals that could be a key.
 fn literals(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_key = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     code.match_indices('"').filter_map(move |(at, _)| {
@@ -42,7 +43,7 @@ fn literals(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Keys that are asked of the settings: `settings.get("…")` and the like, and every name of the reference with a dot.
+/// Returns the keys that code reads: `settings.get("…")` and the like, and every name of the reference with a dot.
 fn read_keys(code: &str, reference: &BTreeSet<String>) -> Vec<String> {
     let calls = [".get(", ".user(", ".project(", ".set_runtime("];
     let asks = |before: &str| {
@@ -65,7 +66,7 @@ fn every_key_that_is_read_is_declared() {
     let reference: BTreeSet<String> = omp_config::reference_settings().map(|(name, _)| name).collect();
     let mut strays = Vec::new();
     for (path, code) in sources() {
-        // Old names are named where they are brought up to date.
+        // The migration names the old keys.
         if path.ends_with("config/src/migrate.rs") {
             continue;
         }
@@ -80,8 +81,8 @@ fn every_key_that_is_read_is_declared() {
     assert!(strays.is_empty(), "add these to SETTINGS of their crate:\n{}", strays.join("\n"));
 }
 
-/// Places that read a setting and bring a default of their own: `settings.get("…").unwrap_or(true)`. The default of a type is
-/// fine where none is declared.
+/// Finds code that reads a setting with its own default: `settings.get("…").unwrap_or(true)`. The default of a type is fine
+/// where no default is declared.
 fn own_defaults(code: &str, is_bare: impl Fn(&str) -> bool) -> Vec<String> {
     let brings =
         [".unwrap_or(", ".unwrap_or_else(", ".unwrap_or_default(", ".map_or(", ".map_or_else(", ".is_none_or("];
@@ -98,7 +99,7 @@ fn own_defaults(code: &str, is_bare: impl Fn(&str) -> bool) -> Vec<String> {
     found.collect()
 }
 
-/// The bracket that closes the one at `open`.
+/// Returns the index of the bracket that closes the one at `open`.
 fn closing(code: &str, open: usize) -> Option<usize> {
     let mut depth = 0;
     code[open..].char_indices().find_map(|(at, char)| {
@@ -112,7 +113,7 @@ fn a_default_is_written_where_the_setting_is_declared_and_nowhere_else() {
     let known = known();
     let is_bare = |key: &str| known.get(key).is_some_and(|setting| matches!(setting.default, "" | "[]" | "{}"));
     let mut strays = Vec::new();
-    // Where the declared default is put in.
+    // This file inserts the declared defaults.
     let readers = |path: &PathBuf| !path.ends_with("config/src/declared.rs");
     for (path, code) in sources().into_iter().filter(|(path, _)| readers(path)) {
         strays.extend(own_defaults(&code, is_bare).into_iter().map(|stray| format!("{}: {stray}", path.display())));
@@ -181,7 +182,7 @@ fn the_page_tells_of_every_setting() {
     assert!(table.trim() == wanted.trim(), "docs/settings.md is not up to date\nhint: cargo run -p xtask -- docs");
 }
 
-/// What counts where the user's file and the project's say different things.
+/// Returns the effective value if the user's file and the project's differ.
 #[track_caller]
 fn effective(key: &str, users: &str, projects: &str) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
@@ -199,14 +200,14 @@ fn effective(key: &str, users: &str, projects: &str) -> serde_json::Value {
 #[test]
 fn a_project_loosens_nothing() {
     for (key, users, projects, expect) in [
-        // Rules guard as the user says.
+        // A project cannot disable the user's rules.
         ("ttsr.enabled", "", "false", ""),
         ("ttsr.interruptMode", "", "never", ""),
         ("ttsr.contextMode", "", "keep", ""),
         ("ttsr.repeatMode", "after-gap", "once", "\"after-gap\""),
         ("ttsr.repeatGap", "5", "1000", "5"),
         ("ttsr.builtinRules", "", "false", ""),
-        // What stands between the model and the user's files and machine.
+        // Settings that protect the user's files and machine from the model.
         ("edit.blockAutoGenerated", "", "false", ""),
         ("edit.fuzzyThreshold", "", "0", ""),
         ("edit.fuzzyMatch", "false", "true", "false"),
@@ -223,7 +224,7 @@ fn a_project_loosens_nothing() {
         ("ask.timeout", "", "1", ""),
         ("images.blockImages", "true", "false", "true"),
         ("skills.customDirectories", "", "[/etc]", ""),
-        // Where the user's words and code go, and what that costs.
+        // Settings that decide where the user's prompts and code are sent, and what that costs.
         ("compaction.remoteEndpoint", "", "https://evil.example", ""),
         ("compaction.remoteEnabled", "false", "true", "false"),
         ("compaction.idleEnabled", "", "true", ""),

@@ -1,4 +1,4 @@
-//! The question at the start: whether what a folder brings along may run.
+//! Asks at startup whether the hooks, servers and commands of a folder may run.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -12,7 +12,7 @@ use super::told;
 use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::warn;
 
-/// Asks on the whole terminal. Something is returned when omp is to end.
+/// Asks on the full screen. Returns an exit code if omp is to end.
 pub async fn at_terminal(setup: &mut FolderSetup) -> Result<Option<Exit>, FolderProblem> {
     let Some(question) = question(&setup.trust()) else { return Ok(None) };
     let themes = Themes::load(&setup.dirs.agent.join("themes"));
@@ -21,12 +21,12 @@ pub async fn at_terminal(setup: &mut FolderSetup) -> Result<Option<Exit>, Folder
     let options = TerminalOptions { env: setup.env.iter().collect(), mouse: false };
     let mut terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
     let answer = run_trust(&mut terminal, &theme, &question).await;
-    // What comes next finds the terminal as it was.
+    // Restores the terminal for the code that runs next.
     drop(terminal);
     Ok(answered(setup, answer))
 }
 
-/// Asks in plain lines, where a person types them.
+/// Asks in plain lines, if a person types at the terminal.
 pub async fn in_text(
     setup: &mut FolderSetup,
     lines: &mut mpsc::Receiver<String>,
@@ -38,9 +38,9 @@ pub async fn in_text(
     Ok(answered(setup, answer))
 }
 
-/// `None` where nothing waits for an answer.
+/// Returns `None` if no item needs an answer.
 fn question(decision: &TrustDecision) -> Option<TrustQuestion> {
-    // What is too large cannot be trusted, so there is no use in asking.
+    // Items that are too large cannot be trusted, so the user is not asked about them.
     let asked = decision.left_out().into_iter().filter(|item| !item.is_too_large());
     let items: Vec<Vec<String>> = asked.map(|item| told::item_lines(&item, decision)).collect();
     (!items.is_empty()).then(|| TrustQuestion {
@@ -57,7 +57,7 @@ fn answered(setup: &mut FolderSetup, answer: TrustAnswer) -> Option<Exit> {
         TrustAnswer::Gone(Leave::Interrupted) => Some(Exit::Interrupted),
         TrustAnswer::Gone(_) => Some(Exit::Terminated),
         TrustAnswer::Trust => {
-            // Exactly what was shown, not what has come meanwhile.
+            // Trusts exactly the items that were shown, not those that have been added since.
             let decision = setup.trust();
             let added = Trust::load(&setup.dirs.agent).add(decision.root(), decision.items());
             warn(&added.err().map(|error| error.to_string()).into_iter().collect::<Vec<_>>());

@@ -1,4 +1,5 @@
-//! What of a folder may run in a session: the user's word on it, what is told where it was not given, and `--trust`.
+//! Decides which items of a folder may run in a session: the user's decision, the warnings about items without one, and
+//! `--trust`.
 
 mod asking;
 mod told;
@@ -19,11 +20,11 @@ use crate::session::secrets;
 pub use asking::{at_terminal, in_text};
 pub use told::{clean, explained, left_out};
 
-/// The `customType` of the entry that says what `--trust` covered.
+/// The `customType` of the session entry that records what `--trust` covered.
 const ENTRY: &str = "trust";
 
-/// A command of the model's must not say what the user trusts. It could hide where it comes from: this is for the honest
-/// mistake, the containment is for the rest.
+/// Refuses to change trust from a command that the model runs. A command could hide where it comes from: this check prevents
+/// mistakes, the sandbox prevents attacks.
 pub fn refuse_children(env: &Env) -> Result<(), FolderProblem> {
     match is_child_of_omp(env) {
         false => Ok(()),
@@ -31,11 +32,11 @@ pub fn refuse_children(env: &Env) -> Result<(), FolderProblem> {
     }
 }
 
-/// The part of a setup that knows what is trusted; looked up once.
+/// The cached trust decision of a setup.
 #[derive(Clone, Default)]
 pub struct FolderTrust {
     for_run: Option<Arc<RunPins>>,
-    /// `--trust`, before it was looked up what there is.
+    /// `--trust` was given and has not been resolved to items yet.
     all_now: bool,
     decided: Arc<OnceLock<(Arc<TrustDecision>, Option<String>)>>,
 }
@@ -58,14 +59,14 @@ impl FolderTrust {
         (Arc::new(TrustDecision::of(&trust, &root, items, for_run)), warning)
     }
 
-    /// After the user has answered.
+    /// Clears the cache after the user has answered.
     pub fn forget(&mut self) {
         self.decided = Arc::default();
     }
 }
 
 impl FolderSetup {
-    /// What of this folder may run. Ask it with an item that is made right before it is used.
+    /// Returns which items of this folder may run. Query it with an item built right before use.
     pub fn trust(&self) -> Arc<TrustDecision> {
         self.trusted().0.clone()
     }
@@ -74,8 +75,7 @@ impl FolderSetup {
         self.folder_trust.decided.get_or_init(|| self.folder_trust.decide(self, self.catalogue()))
     }
 
-    /// What `--trust` covers from now on: what would run here at this moment, and nothing that comes later or lies in
-    /// another folder.
+    /// Pins `--trust` to the items that would run here now. It does not cover items added later or in another folder.
     pub fn pin_for_run(&self, args: &mut ToolArgs) {
         if std::mem::take(&mut args.trust) {
             let decision = self.trust();
@@ -83,23 +83,23 @@ impl FolderSetup {
         }
     }
 
-    /// What is wrong with the file that keeps what is trusted.
+    /// Returns a warning about the trust file.
     pub fn trust_file_warning(&self) -> Vec<String> {
         self.trusted().1.iter().cloned().collect()
     }
 
-    /// What is left out, and how that is changed.
+    /// Returns warnings about items that are not run, with hints.
     pub fn trust_warnings(&self) -> Vec<String> {
         let (decision, warning) = self.trusted();
         let for_run = (decision.is_for_run() && !decision.items().is_empty()).then(|| told::for_run(decision));
         warning.iter().cloned().chain(left_out(decision)).chain(for_run).collect()
     }
 
-    /// The entry of a session's file that says what runs because of `--trust`.
+    /// Returns the session entry that records what runs because of `--trust`.
     pub fn trust_entry(&self) -> Option<Custom> {
         let decision = self.trust();
         let runs = decision.items().iter().filter(|item| decision.may_run(item));
-        // Not every path is text.
+        // Paths may be invalid UTF-8.
         let told = |item: &Item| json!({"kind": item.kind.name(), "name": item.name, "path": item.path.to_string_lossy(), "runs": item.runs});
         let folder = decision.root().to_string_lossy();
         let data = json!({"by": "--trust", "folder": folder, "items": runs.map(told).collect::<Vec<_>>()});

@@ -1,4 +1,4 @@
-//! Trust in sentences.
+//! Messages about trust.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,10 +8,10 @@ use omp_stdx::sanitize::{reveal_invisible, strip_control};
 
 use crate::folder::FolderSetup;
 
-/// Names in one sentence.
+/// Caps the number of names in one sentence.
 const MOST_NAMES: usize = 5;
 
-/// What does not run, in a sentence with a way out; nothing where all is well.
+/// Returns a sentence about the items that do not run, with a hint, or `None` if all run.
 pub fn left_out(decision: &TrustDecision) -> Option<String> {
     let items = decision.left_out();
     if items.is_empty() {
@@ -41,7 +41,7 @@ pub fn for_run(decision: &TrustDecision) -> String {
     format!("--trust: for this run {} may run: {}", decision.root().display(), runs.join(", "))
 }
 
-/// An item with everything it would run, for a person who is to decide.
+/// Lists everything that an item would run, for the user to decide.
 pub fn item_lines(item: &Item, decision: &TrustDecision) -> Vec<String> {
     let path = item.path.strip_prefix(decision.root()).unwrap_or(&item.path).display().to_string();
     let state = match () {
@@ -56,7 +56,7 @@ pub fn item_lines(item: &Item, decision: &TrustDecision) -> Vec<String> {
     std::iter::once(head).chain(runs).collect()
 }
 
-/// `omp trust explain`.
+/// The text of `omp trust explain`.
 pub fn explained(setup: &FolderSetup) -> String {
     let decision = setup.trust();
     let folder = decision.root().display();
@@ -80,7 +80,7 @@ pub fn explained(setup: &FolderSetup) -> String {
     text + &never(setup, decision.root())
 }
 
-/// What a project says in vain, trusted or not.
+/// Lists the project's settings that have no effect, whether the folder is trusted or not.
 fn never(setup: &FolderSetup, root: &Path) -> String {
     let shown = |path: &Path| clean(&path.strip_prefix(root).unwrap_or(path).display().to_string());
     let mut lines: Vec<String> = never_taken(setup.catalogue())
@@ -92,7 +92,7 @@ fn never(setup: &FolderSetup, root: &Path) -> String {
     for complaint in settings {
         let file = complaint.file.as_deref().map(|file| (file.display().to_string(), shown(file)));
         let (full, short) = file.unwrap_or_default();
-        // Some are told with their values already.
+        // Some settings are already listed with their values.
         if !lines.iter().any(|line| line.starts_with(&format!("{short}: {} = ", clean(&complaint.key)))) {
             let line = complaint.to_string().replacen(&full, &short, 1);
             lines.push(clean(line.lines().next().unwrap_or_default()));
@@ -112,7 +112,7 @@ fn never(setup: &FolderSetup, root: &Path) -> String {
     text
 }
 
-/// Removes escape sequences and shows invisible characters of a project's text.
+/// Removes escape sequences and makes invisible characters in a project's text visible.
 pub fn clean(text: &str) -> String {
     reveal_invisible(&strip_control(text)).replace('\n', " ")
 }

@@ -1,8 +1,8 @@
-//! Real editors and clipboards are played by small scripts.
+//! Small scripts stand in for real editors and clipboards.
 
 use super::*;
 
-/// A machine whose only programs are those given, as shell scripts.
+/// A machine whose only programs are the given shell scripts.
 struct Played {
     folder: tempfile::TempDir,
     machine: Machine,
@@ -18,7 +18,7 @@ impl Played {
             std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
-        // The programs of the machine are needed by the scripts, but come last.
+        // The scripts need the system's programs, which come last in the path.
         let path = format!("{}:/usr/bin:/bin", folder.path().display());
         let set = variables.iter().copied().chain([("PATH", path.as_str())]);
         let machine = Machine::new(set.collect(), folder.path().to_owned(), folder.path().to_owned());
@@ -91,7 +91,7 @@ async fn text_is_copied_by_the_first_program_that_can() {
     assert_eq!(std::fs::read_to_string(played.folder.path().join("copied")).unwrap(), "some text");
 }
 
-/// What is told of a text that no program of the system took.
+/// Returns the message for a text that no program of the system accepted.
 #[cfg(unix)]
 async fn elsewhere(played: &Played, text: &str, sent: bool) -> String {
     match played.machine.copy(text, sent).await {
@@ -117,7 +117,7 @@ async fn a_text_that_no_program_takes_is_kept_in_a_file() {
     let file = told.lines().next().unwrap().rsplit(' ').next().unwrap();
     assert_eq!(std::fs::read_to_string(file).unwrap(), "first");
     assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
-    // One file is enough.
+    // The second text is stored in the same file.
     assert_eq!(elsewhere(&nothing, "second", true).await, told);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "second");
     let other = elsewhere(&failing, "third", false).await;
@@ -136,7 +136,7 @@ async fn in_tmux_the_text_goes_through_it() {
         (tmux(take), "external", "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it"),
         (tmux(take), "on", "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it"),
         (tmux(take), "off", "copied to tmux alone, where `prefix ]` pastes it\nhint: `tmux set -g set-clipboard on`"),
-        // Older ones do not know `-w`.
+        // Older versions do not support `-w`.
         (
             format!("case \"$*\" in 'load-buffer -') {take};; *) exit 1;; esac"),
             "external",
@@ -148,7 +148,7 @@ async fn in_tmux_the_text_goes_through_it() {
         assert!(told.starts_with(expect), "{told}");
         assert_eq!(std::fs::read_to_string(played.folder.path().join("copied")).unwrap(), "some text");
     }
-    // One that is gone takes nothing.
+    // A tmux that has ended accepts nothing.
     let gone = Played::new(&[("tmux", "exit 1")], &inside);
     let told = elsewhere(&gone, "kept", true).await;
     let file = told.lines().next().unwrap().rsplit(' ').next().unwrap();

@@ -1,4 +1,4 @@
-//! Further sessions from the blueprint of one that runs.
+//! Sub-sessions created from the blueprint of a running session.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::session::host::Host;
 
-/// A workspace with a provider that answers as the script says.
+/// A workspace with a provider that answers from a script.
 struct Stage {
     workspace: TempWorkspace,
     server: Server,
@@ -42,7 +42,7 @@ impl Stage {
     }
 }
 
-/// Sends a prompt and waits for the end of the run; what the session then holds.
+/// Sends a prompt, waits for the end of the run, and returns the messages of the session.
 async fn ask(opened: &OpenSession, text: &str) -> Vec<Arc<Message>> {
     let mut events = opened.session.events();
     opened.session.send(Command::Prompt(Prompt::text(text))).await.unwrap();

@@ -1,4 +1,4 @@
-//! Sessions through the host, as front ends ask for them: branches, pages and lists, with bad input.
+//! Sessions through the host, as front ends request them: branches, pages and lists, including invalid input.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -9,7 +9,7 @@ use omp_types::{Message, UserMessage, text_of};
 
 use super::*;
 
-/// A host without a server: nothing here asks a model.
+/// A host without a server, because no test here sends a request.
 struct House {
     workspace: TempWorkspace,
     args: RunArgs,
@@ -29,7 +29,7 @@ impl House {
         Host::new(self.args.clone(), &setup, false)
     }
 
-    /// A session of a folder in which the user said these things; its file and its entries.
+    /// Creates a session in which the user sent these texts. Returns its file and entries.
     fn said(&self, cwd: &Path, texts: &[&str]) -> (PathBuf, Vec<EntryId>) {
         std::fs::create_dir_all(cwd).unwrap();
         let agent = self.workspace.agent_dir();
@@ -198,7 +198,7 @@ async fn lists_names_and_pages_do_not_read_the_settings_again() {
     let (other, _) = house.said(&house.workspace.project(), &["two"]);
     let host = house.host();
     let opened = resumed(&host, &file).await;
-    // Whoever reads this says so.
+    // Reading this broken file would fail.
     house.workspace.write_config_yml("tools: [\n").unwrap();
     assert_eq!(host.sessions(None).unwrap().len(), 2);
     host.rename(&other, "a name").unwrap();

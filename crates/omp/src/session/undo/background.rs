@@ -1,4 +1,4 @@
-//! Copies, beside other work, the files that there was no time for before a command ran.
+//! Copies in the background the files that there was no time for before a command ran.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use omp_undo::{StopFlag, Undo};
 
-/// Pause between two pieces of work, so that a waiting call gets the lock first.
+/// Pause between two steps, so that a waiting call gets the lock first.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// One thread at most, which ends with this.
+/// At most one thread. Dropping this stops it.
 #[derive(Default)]
 pub struct UndoThread {
     stop: StopFlag,
@@ -17,7 +17,7 @@ pub struct UndoThread {
 }
 
 impl UndoThread {
-    /// Begins, where nobody does it yet.
+    /// Starts the thread unless it already runs.
     pub fn go_on(&self, undo: &Arc<Undo>) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
@@ -25,12 +25,12 @@ impl UndoThread {
         }
         let (undo, stop) = (undo.clone(), self.stop.clone());
         let work = move || {
-            // What cannot be copied now is tried again with the next call, which also tells why.
+            // A failed copy is retried with the next call, which also reports the reason.
             while !stop.is_stopped() && undo.go_on(&stop).unwrap_or(false) {
                 std::thread::sleep(PAUSE);
             }
         };
-        // Without a thread the next call goes on.
+        // If no thread can be started, the next call continues.
         *thread = std::thread::Builder::new().name("omp-undo".to_owned()).spawn(work).ok();
     }
 }
@@ -39,7 +39,7 @@ impl Drop for UndoThread {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // It stops within one piece of work; a panic in it is not worth another.
+            // The thread stops within one step. Its panic is ignored.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! What is told before a command runs: what an undo would not bring back, and which setting changes that.
+//! Notices before a command runs: which files an undo would not restore, and which setting changes that.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use omp_stdx::format::grouped;
 use omp_undo::{LeftOut, Uncovered};
 
-/// Each reason is told once in a session.
+/// Reports each reason once per session.
 #[derive(Default)]
 pub struct UncoveredNotices {
     reasons: Mutex<BTreeSet<Uncovered>>,
@@ -16,14 +16,14 @@ pub struct UncoveredNotices {
 }
 
 impl UncoveredNotices {
-    /// What is new of it, as an error: the call goes on all the same.
+    /// Returns the new reasons as an error. The call runs nevertheless.
     pub fn tell(&self, left_out: &[LeftOut], entries: usize, patience: Duration) -> Result<(), String> {
         let mut told = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
         let news: Vec<&LeftOut> = left_out.iter().filter(|one| told.insert(one.why)).collect();
         if news.is_empty() { Ok(()) } else { Err(text(&news, entries, patience)) }
     }
 
-    /// What a command has changed is not known yet.
+    /// Reports once that the scan for a command's changes has not finished yet.
     pub fn tell_of_late_look(&self, patience: Duration) -> Option<String> {
         let is_told = self.late_look.swap(true, Ordering::Relaxed);
         (!is_told).then(|| {
@@ -54,12 +54,12 @@ fn text(news: &[&LeftOut], entries: usize, patience: Duration) -> String {
     lines.join("\n")
 }
 
-/// The workspace itself has no name.
+/// Names a path; the workspace itself has an empty one.
 fn named(path: &str) -> String {
     if path.is_empty() { ".".to_owned() } else { path.to_owned() }
 }
 
-/// Why, and the setting that says how much is covered.
+/// Returns the reason, and the setting that controls it.
 fn reason(one: &LeftOut, entries: usize, patience: Duration) -> (String, Option<&'static str>) {
     let seconds = patience.as_secs_f64();
     match one.why {

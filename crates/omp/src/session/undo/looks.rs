@@ -1,5 +1,4 @@
-//! Looks that somebody waits for, but not for ever: what is given up goes on by itself, and what goes wrong with it is told
-//! later.
+//! Scans of the workspace with a timeout: an abandoned scan continues in the background, and its error is reported later.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// Most looks end so soon that even somebody who aborts can wait for them.
+/// How long to wait after an abort. Most scans finish within this time.
 const GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
@@ -20,9 +19,9 @@ pub struct UndoLooks {
 
 #[derive(Default)]
 struct LooksUnderWay {
-    /// How many have not ended.
+    /// The number of scans that have not ended.
     under_way: AtomicUsize,
-    /// The first that went wrong with one that nobody waited for any more.
+    /// The first error of an abandoned scan.
     problem: Mutex<Option<String>>,
 }
 
@@ -33,7 +32,7 @@ pub enum Waited<T> {
 }
 
 impl UndoLooks {
-    /// Begins it at once, on a thread that may block. `None` is as long as it takes.
+    /// Starts the scan at once on a blocking thread and waits for it. `most` = `None` means no timeout.
     pub async fn wait<T: Send + 'static>(
         &self,
         undo: &Arc<Undo>,
@@ -51,7 +50,7 @@ impl UndoLooks {
                 shared.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
             }
         });
-        // It goes on without anybody who holds it.
+        // The thread continues without its handle.
         drop(thread);
         let too_long = async {
             match most {
@@ -71,18 +70,18 @@ impl UndoLooks {
         }
     }
 
-    /// One more is under way until what this gives is dropped.
+    /// Counts a scan as running until the returned guard is dropped.
     pub fn begin(&self) -> LookEnd {
         self.shared.under_way.fetch_add(1, Ordering::SeqCst);
         LookEnd(self.shared.clone())
     }
 
-    /// Whether one that was given up has not ended yet. Of the others somebody knows, who waits for them.
+    /// Whether a scan still runs. Callers treat it as an abandoned one.
     pub fn any_given_up(&self) -> bool {
         self.shared.under_way.load(Ordering::SeqCst) > 0
     }
 
-    /// What went wrong and was not told yet.
+    /// Takes the error that was not reported yet.
     pub fn problem(&self) -> Option<String> {
         self.shared.problem.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -90,7 +89,7 @@ impl UndoLooks {
 
 const FAILED: &str = "the look at the workspace failed inside omp";
 
-/// Counts a look out, also one that panics.
+/// Decrements the count of running scans when dropped, also on a panic.
 pub struct LookEnd(Arc<LooksUnderWay>);
 
 impl Drop for LookEnd {

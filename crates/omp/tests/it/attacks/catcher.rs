@@ -1,4 +1,4 @@
-//! The attacker's server: takes whatever comes, over TCP and UDP of one port and over a Unix socket, and keeps it.
+//! The attacker's server: accepts and records all data, over TCP and UDP of one port and over a Unix socket.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::spawn;
 use std::time::Duration;
 
-/// Said by the test itself: all that came before has been heard, for each way takes one after the other.
+/// Sent by the test itself. Each channel reads in order, so all data before this has been recorded.
 const SENTINEL: &[u8] = b"that is all";
 const WAYS: usize = 3;
-/// For one who connects and says nothing.
+/// Timeout for a client that connects and sends nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -41,7 +41,7 @@ impl Catcher {
         Self { port, socket: socket.to_owned(), heard, done }
     }
 
-    /// All that was said to it, once nobody speaks any more.
+    /// Returns all recorded data once no client sends any more.
     pub fn heard(self) -> String {
         TcpStream::connect(("127.0.0.1", self.port)).unwrap().write_all(SENTINEL).unwrap();
         UnixStream::connect(&self.socket).unwrap().write_all(SENTINEL).unwrap();
@@ -53,7 +53,7 @@ impl Catcher {
     }
 }
 
-/// Somebody else may have the other half of a port.
+/// Another process may hold the other half of a port.
 fn of_one_port() -> (TcpListener, UdpSocket) {
     loop {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -70,7 +70,7 @@ struct Ear {
 }
 
 impl Ear {
-    /// `false` when it was the last.
+    /// Returns `false` for the last connection.
     fn take<S: Read + Write>(
         &self,
         mut stream: S,

@@ -1,4 +1,4 @@
-//! Cases as their files tell them, and the names that stand for places in them.
+//! The attack cases as parsed from their files, and the placeholders in them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::world::World;
 use crate::harness::QUICK_RETRIES;
 
-/// What the user would have to set for anything to happen.
+/// The settings that a user would need for an attack to succeed.
 const NO_GUARDS: &str = "containment: { mode: 'off' }\n";
 
 #[derive(Deserialize)]
@@ -20,17 +20,17 @@ pub struct Group {
     /// The user's own `config.yml`.
     #[serde(default)]
     config: String,
-    /// Kept also in the control run.
+    /// Settings that also apply in the control run.
     #[serde(default)]
     pub always: String,
     #[serde(default)]
     pub env: Vec<(String, String)>,
-    /// What is said of it where there are no namespaces to keep it, by `docs/security.md` and by `omp doctor`.
+    /// What `docs/security.md` and `omp doctor` say about this group on systems without namespaces.
     pub without_namespaces: Option<String>,
-    /// Shell, run by the test, for all cases; with each case's own names.
+    /// A shell script for all cases, run by the test with each case's own placeholders.
     #[serde(default)]
     pub stage: String,
-    /// How often the model does it all over.
+    /// How often the model repeats all calls.
     #[serde(default = "once")]
     pub rounds: usize,
     pub attacks: Vec<Attack>,
@@ -40,34 +40,34 @@ fn once() -> usize {
     1
 }
 
-/// In every text `@W` is the workspace, `@H` the home, `@A` omp's own folder, `@N` the name of the case, `@O` a folder of
-/// its own outside, `@M` a mark that its programs leave, `@S` its secret, which ends with `@K`, `@P` the port and `@U` the socket of the
-/// attacker, `@R` the folder around all, `@T` where every omp of this user keeps its temporary folders.
+/// In every text `@W` is the workspace, `@H` the home, `@A` omp's own folder, `@N` the name of the case, `@O` its own folder
+/// outside, `@M` a marker file that its programs leave, `@S` its secret, which ends with `@K`, `@P` the port and `@U` the
+/// socket of the attacker, `@R` the folder around all, `@T` where every omp of this user keeps its temporary folders.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attack {
-    /// In the list of `docs/security.md`.
+    /// The number in the list of `docs/security.md`.
     pub number: u8,
     pub name: String,
-    /// Shell, run by the test before omp starts: what the attacker has prepared.
+    /// A shell script that the test runs before omp starts: the attacker's preparation.
     #[serde(default)]
     pub stage: String,
-    /// Shell, run by the test beside omp until all is over, with the secret as `NEIGHBOUR_KEY`.
+    /// A shell script that the test runs beside omp until the end, with the secret as `NEIGHBOUR_KEY`.
     #[serde(default)]
     pub beside: String,
-    /// What the model calls.
+    /// The tool calls of the model.
     #[serde(default)]
     pub calls: Vec<Call>,
-    /// Places that must stay as they are, besides `@O`.
+    /// Paths that must not change, besides `@O`.
     #[serde(default)]
     pub watch: Vec<String>,
-    /// Texts that neither the model nor anybody who reads the output may get.
+    /// Texts that must reach neither the model nor the output.
     #[serde(default)]
     pub never: Vec<String>,
-    /// One question has all of these.
+    /// One question must contain all of these.
     #[serde(default)]
     pub asked: Vec<String>,
-    /// How it is known that the test can fail.
+    /// How the test shows that it can fail.
     #[serde(default)]
     pub control: Control,
 }
@@ -82,27 +82,27 @@ pub enum Call {
 #[derive(Deserialize, Default, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
-    /// The effect is there without containment, with trust and a yes to every question.
+    /// Without a sandbox, with trust and with every question approved, the attack succeeds.
     #[default]
     Happens,
-    /// This, run by the test, sets the trap off.
+    /// This script, run by the test, triggers the trap.
     Shell(String),
-    /// Another run of omp does, with trust and a yes to everything.
+    /// Another run of omp, with trust and every question approved, triggers the trap.
     Run(AnotherRun),
-    /// Nothing of omp could have this effect, whatever is set: why.
+    /// omp cannot cause this effect with any settings; holds the reason.
     Never(String),
 }
 
 #[derive(Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct AnotherRun {
-    /// Shell, run by the test before it.
+    /// A shell script that the test runs before.
     #[serde(default)]
     pub first: String,
-    /// Below the workspace.
+    /// A folder below the workspace.
     #[serde(default)]
     pub folder: String,
-    /// What the user says: what this shell prints.
+    /// A shell command whose output is the user's prompt.
     #[serde(default = "greeting")]
     pub says: String,
 }
@@ -123,7 +123,7 @@ impl Group {
         Self { name: name.to_owned(), ..group }
     }
 
-    /// No case of it could be seen to go off.
+    /// Whether no case of the group can be shown to succeed.
     pub fn has_no_control(&self) -> bool {
         self.attacks.iter().all(|attack| matches!(attack.control, Control::Never(_)))
     }
@@ -136,12 +136,12 @@ impl Group {
         format!("{QUICK_RETRIES}{}{NO_GUARDS}", self.always)
     }
 
-    /// What the model says, case by case.
+    /// Returns the model's turns, case by case.
     pub fn turns(&self, world: &World) -> Vec<Turn> {
         let rounds = (0..self.rounds).flat_map(|_| &self.attacks);
         let calls = rounds.flat_map(|attack| attack.calls.iter().map(move |call| (attack, call)));
         let turns = calls.map(|(attack, call)| match call {
-            // The shell stays where a command has left it.
+            // The shell keeps its folder between commands.
             Call::Bash(command) => {
                 Turn::call("bash", json!({"command": world.fill(attack, command), "cwd": world.fill(attack, "@W")}))
             }
@@ -153,7 +153,7 @@ impl Group {
         turns.chain([Turn::text("Done.")]).collect()
     }
 
-    /// The questions show what would happen.
+    /// Checks that the questions show what would happen.
     pub fn truthful(&self, world: &World, questions: &[String]) {
         for attack in self.attacks.iter().filter(|attack| !attack.asked.is_empty()) {
             let parts: Vec<String> = attack.asked.iter().map(|part| world.fill(attack, part)).collect();
@@ -163,7 +163,7 @@ impl Group {
     }
 }
 
-/// The names of all groups.
+/// Returns the names of all groups.
 pub fn files() -> Vec<String> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let mut names: Vec<String> = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();

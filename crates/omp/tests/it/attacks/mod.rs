@@ -1,11 +1,11 @@
-//! Every attack of `docs/security.md` that can be staged here: a model that does what the attacker wants, the binary, and
-//! a look at what came of it. The cases are files below `cases`; a group of them shares one run.
+//! Every attack of `docs/security.md` that can be staged here: a model that does what the attacker wants, the binary, and a
+//! check of the effects. The cases are files below `cases`; a group of them shares one run.
 //!
-//! Each group runs three times: where nobody can be asked, in print mode; with a client who says no to every question; and
-//! once without containment, with trust and a yes to everything, where the effects have to be seen: a trap that cannot go
-//! off proves nothing.
+//! Each group runs three times: in print mode, where nobody can be asked; with a client that denies every question; and once
+//! without a sandbox, with trust and every question approved. There the effects must occur, because a trap that cannot be
+//! triggered proves nothing.
 //!
-//! And once more for an ordinary user with an ssh-agent and a session bus, who says no to every question.
+//! It runs once more for an ordinary user with an ssh-agent and a session bus, who denies every question.
 
 mod catcher;
 mod group;
@@ -14,7 +14,7 @@ mod world;
 use group::Group;
 use world::World;
 
-/// Nobody can be asked: nothing happens.
+/// In print mode nobody can be asked, and no attack has an effect.
 async fn alone(name: &str) {
     let group = Group::load(name);
     let mut world = World::stage(&group, group.config()).await;
@@ -25,7 +25,7 @@ async fn alone(name: &str) {
     world.unharmed(&group).await;
 }
 
-/// On a lower rung of the machine not all is kept: there the user has to be told so.
+/// Without namespaces not everything is protected; checks that the user is warned.
 async fn is_told_only(group: &Group, world: &World) -> bool {
     let Some(told) = group.without_namespaces.as_ref().filter(|_| !omp_contain::standing().namespaces) else {
         return false;
@@ -35,7 +35,7 @@ async fn is_told_only(group: &Group, world: &World) -> bool {
     true
 }
 
-/// A client who refuses: nothing happens, and the questions told the truth.
+/// With a client that denies every question, no attack has an effect, and the questions show what would happen.
 async fn asked(name: &str) {
     let group = Group::load(name);
     let mut world = World::stage(&group, group.config()).await;
@@ -47,7 +47,7 @@ async fn asked(name: &str) {
     group.truthful(&world, &questions);
 }
 
-/// The same on the machine of an ordinary user.
+/// Runs a group as an ordinary user who denies every question.
 async fn ordinary_user(name: &str) {
     let group = Group::load(name);
     let mut world = World::stage_for_user(&group, group.config()).await;
@@ -59,7 +59,7 @@ async fn ordinary_user(name: &str) {
     group.truthful(&world, &questions);
 }
 
-/// Without what keeps them off, the attacks succeed.
+/// Without the protections, the attacks succeed.
 async fn control(name: &str) {
     let group = Group::load(name);
     if group.has_no_control() {
@@ -70,7 +70,7 @@ async fn control(name: &str) {
     world.harmed(&group).await;
 }
 
-/// With the settings that nobody has changed, a hundred calls of ordinary work ask nothing and are kept from nothing.
+/// With default settings, a hundred calls of ordinary work ask nothing and are not blocked.
 #[tokio::test]
 async fn a_hundred_calls_of_ordinary_work_need_no_question() {
     let group = Group::load("../routine");
@@ -108,7 +108,7 @@ macro_rules! groups {
             }
         })*
 
-        /// No case is left out by mistake.
+        /// Every file of cases is listed as a test.
         #[test]
         fn every_file_of_cases_is_run() {
             let mut listed: Vec<String> = vec![$(stringify!($name).to_owned()),*];

@@ -1,4 +1,4 @@
-//! Where a group of attacks is staged, and what is seen of their effects afterwards.
+//! The environment in which a group of attacks runs, and the checks of their effects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,29 +20,29 @@ pub struct World {
     catcher: Option<Catcher>,
     port: u16,
     before: BTreeMap<String, Seen>,
-    /// What was printed, or told to the client.
+    /// What was printed, or sent to the client.
     shown: String,
     beside: Vec<Beside>,
-    /// Whose machine it is; without it, that of whoever runs the tests.
+    /// The user who runs omp; `None` is the user who runs the tests.
     company: Option<Company>,
 }
 
-/// Ends with the world.
+/// Dropping this kills the process.
 struct Beside(std::process::Child);
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // One that has ended needs neither.
+        // The process may have ended already.
         let _ = self.0.kill().and_then(|()| self.0.wait());
     }
 }
 
-/// What a case may not change.
+/// The state that a case must not change.
 #[derive(PartialEq)]
 struct Seen {
     outside: Tree,
     watched: Vec<Tree>,
-    /// Files of the workspace with its secret.
+    /// Files of the workspace that contain its secret.
     leaked: Vec<PathBuf>,
     marks: Vec<PathBuf>,
 }
@@ -55,13 +55,13 @@ impl World {
         Self::stage_for(None, group, config).await
     }
 
-    /// On the machine of an ordinary user with an ssh-agent and a session bus.
+    /// Stages a group for an ordinary user with an ssh-agent and a session bus.
     pub async fn stage_for_user(group: &Group, config: String) -> Self {
         Self::stage_for(Company::new(Who::Ordinary), group, config).await
     }
 
     async fn stage_for(company: Option<Company>, group: &Group, config: String) -> Self {
-        // The script needs the places, which need a workspace, which needs the address of the server.
+        // The script needs the paths, which need a workspace, which needs the address of the server.
         let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
         let root = root(&workspace);
         let catcher = Catcher::start(&root.join("attacker.sock"));
@@ -91,7 +91,7 @@ impl World {
             world.shell(attack, &group.stage);
             world.shell(attack, &attack.stage);
             if !attack.beside.is_empty() {
-                // Not among its arguments, which everybody may read.
+                // The secret is not passed as an argument, which every user can read.
                 let mut bash = world.bash(attack, &format!("exec {}", attack.beside));
                 let child = bash.env("NEIGHBOUR_KEY", secret(attack)).stdin(Stdio::null()).spawn().unwrap();
                 world.beside.push(Beside(child));
@@ -101,7 +101,7 @@ impl World {
         world
     }
 
-    /// A text of a case with the places in it.
+    /// Replaces the placeholders in a text of a case.
     pub fn fill(&self, attack: &Attack, text: &str) -> String {
         let workspace = &self.scene.workspace;
         let root = root(workspace);
@@ -124,12 +124,12 @@ impl World {
         places.iter().fold(text.to_owned(), |text, (sign, place)| text.replace(sign, place))
     }
 
-    /// The id of whoever runs omp.
+    /// Returns the user id that omp runs as.
     fn user(&self) -> u32 {
         self.company.as_ref().map_or_else(|| nix::unistd::geteuid().as_raw(), |company| company.user)
     }
 
-    /// A script of the test's own, in the workspace.
+    /// A script that the test itself runs in the workspace.
     #[expect(clippy::disallowed_methods, reason = "what the attacker or the user does is not omp's doing")]
     fn bash(&self, attack: &Attack, script: &str) -> Command {
         let mut command = match &self.company {
@@ -141,7 +141,7 @@ impl World {
         command
     }
 
-    /// Runs it. Returns what it prints.
+    /// Runs a script and returns its output.
     fn shell(&self, attack: &Attack, script: &str) -> String {
         if script.is_empty() {
             return String::new();
@@ -151,7 +151,7 @@ impl World {
         String::from_utf8(made.stdout).unwrap()
     }
 
-    /// The run that shows what the trap does. Nobody answers it, so how it ends does not matter.
+    /// Runs omp again to trigger the trap. Nobody answers it, so its exit does not matter.
     async fn run_again(&mut self, group: &Group, attack: &Attack, run: &AnotherRun) {
         self.shell(attack, &run.first);
         let says = self.shell(attack, &run.says);
@@ -177,18 +177,18 @@ impl World {
         group.env.iter().fold(omp, |omp, (name, value)| omp.env(name, self.fill(&group.attacks[0], value)))
     }
 
-    /// Nobody is there.
+    /// Runs in print mode, where nobody can be asked.
     pub async fn print(&mut self, group: &Group) {
         let ran = self.omp(group, &["-p", "go"]).run().await.exits(0);
         self.shown = format!("{}{}", ran.stdout, ran.stderr);
     }
 
-    /// What `omp doctor` says of this system.
+    /// Returns the output of `omp doctor` on this system.
     pub async fn doctor(&self) -> String {
         Omp::bare(&self.scene.workspace).args(["doctor"]).run().await.stdout
     }
 
-    /// A client who gives the same answer to all questions. Returns them.
+    /// Runs with a client that gives the same answer to all questions. Returns the questions.
     pub async fn talk(&mut self, group: &Group, args: &[&str], answer: &str) -> Vec<String> {
         let mut client = Client::of(self.omp(group, &[&["--mode", "rpc"], args].concat()));
         client.send(&json!({"type": "prompt", "message": "go"})).await;
@@ -210,7 +210,7 @@ impl World {
         questions
     }
 
-    /// No case has had an effect, and nothing outside is otherwise than before.
+    /// Checks that no case had an effect and that nothing outside has changed.
     pub async fn unharmed(&mut self, group: &Group) {
         let effects = self.effects(group);
         self.all_were_tried(group);
@@ -219,7 +219,7 @@ impl World {
         assert!(found.is_empty(), "{}:\n{}\n\n{}", group.name, found.join("\n"), self.results());
     }
 
-    /// Every case that claims so has had an effect.
+    /// Checks that every case that claims an effect had it.
     pub async fn harmed(&mut self, group: &Group) {
         for attack in &group.attacks {
             match &attack.control {
@@ -250,7 +250,7 @@ impl World {
         assert!(!results.contains("Invalid arguments for"), "a call of {} was not even tried: {results}", group.name);
     }
 
-    /// What the calls came to, for whoever reads a failure.
+    /// Returns the results of the calls, for the message of a failed test.
     pub fn results(&self) -> String {
         let Some(request) = self.scene.server.model_requests().pop() else { return "nothing was asked".to_owned() };
         let request = request.json().unwrap();
@@ -334,7 +334,7 @@ impl World {
     }
 }
 
-/// Where no mount keeps what is guarded, what was planted there has a name that nothing runs.
+/// Without mounts, a file planted at a guarded path is renamed to a name that nothing runs. Those files are ignored.
 fn without_set_aside(mut tree: Tree) -> Tree {
     let is_set_aside = |path: &Path| {
         let has_suffix = path.extension().is_some_and(|end| end.to_string_lossy().starts_with("set-aside"));
@@ -348,12 +348,12 @@ fn told((attack, effects): (&Attack, Vec<String>)) -> String {
     format!("{} {}: {}", attack.number, attack.name, effects.join("; "))
 }
 
-/// Nobody would write this by chance.
+/// A string that does not occur by chance.
 fn secret(attack: &Attack) -> String {
     format!("Sesame-{}-{}", attack.name, key())
 }
 
-/// Not that of a test that runs at the same time, whose attacks may well succeed.
+/// Differs from the key of tests that run at the same time, whose attacks may succeed.
 fn key() -> String {
     format!("7f3a{}", std::process::id())
 }

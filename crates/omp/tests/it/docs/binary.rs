@@ -1,4 +1,4 @@
-//! What the binary has, asked of the binary itself.
+//! The features of the binary, as the binary itself reports them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,11 @@ use crate::rpc::Client;
 /// Names of settings that only other versions have.
 const REFERENCE: &str = include_str!("../../../../config/data/reference-settings.txt");
 
-/// Everything that a page may name.
+/// Every name that a page may mention.
 #[derive(Default)]
 pub struct Binary {
     pub settings: BTreeSet<String>,
-    /// Settings that hold names of the user's choice.
+    /// Settings whose entries have names chosen by the user.
     pub maps: BTreeSet<String>,
     pub groups: BTreeSet<String>,
     /// Settings without a group that other versions have.
@@ -25,7 +25,7 @@ pub struct Binary {
     /// `sessions`, `sessions list`
     pub subcommands: BTreeSet<String>,
     pub slash: BTreeSet<String>,
-    /// Tools with all names that their parameters have, at any depth.
+    /// Tools with all names of their parameters, at any depth.
     pub tools: BTreeMap<String, BTreeSet<String>>,
     pub variables: BTreeSet<String>,
     pub actions: BTreeSet<String>,
@@ -67,7 +67,7 @@ impl Binary {
         assert!(self.settings.len() > 100, "{:?}", self.settings);
     }
 
-    /// A setting, a group of them, a pattern for some, or an entry of a map.
+    /// Whether a key is a setting, a group, a pattern, or an entry of a map.
     pub fn is_setting(&self, key: &str) -> bool {
         if let Some((start, _)) = key.split_once('*') {
             return self.settings.iter().any(|known| known.starts_with(start));
@@ -111,7 +111,7 @@ impl Binary {
         }
     }
 
-    /// Slash commands and tools, with everything switched on.
+    /// Reads the slash commands and tools, with everything enabled.
     async fn ask_session(&mut self, scene: &Scene) {
         let all = "async: { enabled: true }\ncalc: { enabled: true }\nrenderMermaid: { enabled: true }\ncheckpoint: { enabled: true }\n";
         scene.workspace.write_config_yml(all).unwrap();
@@ -175,7 +175,7 @@ fn properties(schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// From the page whose table a test of the terminal application compares with the actions that there are.
+/// Reads the key actions from the page that another test compares with the application.
 fn actions() -> BTreeSet<String> {
     let page = include_str!("../../../../../docs/keybindings.md");
     let rows =

@@ -21,11 +21,11 @@ use binary::Binary;
 use omp_session::MISSING_COMMANDS;
 use pages::{Mention, Page, pages};
 
-/// Names in examples that stand for a reader's own command, and words that only look like one.
+/// Placeholder command names in examples, and words that only look like a command.
 const EXAMPLE_COMMANDS: &[&str] = &["deploy", "modle", "name", "props", "responses", "status", "x"];
-/// Words of examples that show what is no subcommand.
+/// Words of examples that show what is not a subcommand.
 const EXAMPLE_WORDS: &[&str] = &["doctr", "fix", "sesions"];
-/// Flags of other programs, and folders that are named like flags, with the page.
+/// Flags of other programs, and folders that look like flags, with the page.
 const FOREIGN_FLAGS: &[(&str, &str)] = &[
     ("containment.md", "security-opt"),
     ("rules.md", "no-verify"),
@@ -37,11 +37,11 @@ const FOREIGN_FLAGS: &[(&str, &str)] = &[
     ("terminal-rendering.md", "replay"),
     ("testkit.md", "port"),
 ];
-/// Variables that omp sets for what it starts, or that only tests read.
+/// Variables that omp sets for child processes, or that only tests read.
 const SET_FOR_CHILDREN: &[&str] = &["OMP_PROJECT_DIR", "OMP_SPAWN", "OMP_TEST_REQUESTS"];
-/// The page that tells which commands are missing.
+/// The page that lists the missing commands.
 const SLASH_PAGE: &str = "slash-commands.md";
-/// The pages of tools, with the tools whose parameters they name.
+/// The pages of tools, with the tools whose parameters they document.
 const TOOL_PAGES: &[(&str, &[&str])] = &[
     ("read.md", &["read"]),
     ("write.md", &["write", "notebook"]),
@@ -86,7 +86,7 @@ async fn what_is_there_is_named_by_a_page() {
     assert!(missing.is_empty(), "no page names\n{}", missing.join("\n"));
 }
 
-/// As a word of its own: `--tools` is not in `--tools-x`.
+/// Whether a text contains a whole word: `--tools` is not in `--tools-x`.
 fn holds_word(text: &str, word: &str) -> bool {
     let inside = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -132,7 +132,7 @@ fn problem(binary: &Binary, page: &Page, mention: &Mention) -> Option<String> {
     setting_problem(binary, text)
 }
 
-/// `omp …` up to the first pipe or comment: its subcommands and its flags.
+/// Checks `omp …` up to the first pipe or comment: its subcommands and its flags.
 fn command_problem(binary: &Binary, line: &str) -> Option<String> {
     let line = line.split(['|', '#', '<', '>']).next().unwrap_or_default();
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -182,7 +182,7 @@ fn setting_problem(binary: &Binary, text: &str) -> Option<String> {
         ["yml", "yaml", "json", "md", "jsonl", "db", "toml", "rs", "env", "txt", "ts", "js", "py", "sh", "html"];
     let first = key.split('.').next().unwrap_or_default();
     match group.is_empty() {
-        // A word alone is a setting only if it could be nothing else.
+        // A single word counts as a setting only if it can be nothing else.
         true => (binary.reference.contains(key) && !binary.is_setting(key) && key.chars().any(char::is_uppercase))
             .then(|| format!("there is no setting `{key}`")),
         false if is_file.contains(&last) || !binary.groups.contains(first) => None,
@@ -190,7 +190,7 @@ fn setting_problem(binary: &Binary, text: &str) -> Option<String> {
     }
 }
 
-/// The beginning that can be a name.
+/// Returns the prefix that can be a name.
 fn word_of(text: &str) -> &str {
     let end = text.find(|char: char| !(char.is_ascii_lowercase() || char == '-')).unwrap_or(text.len());
     text[..end].trim_end_matches('-')

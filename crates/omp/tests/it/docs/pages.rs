@@ -1,4 +1,4 @@
-//! The pages, and what stands in them as code.
+//! The pages, and the code in them.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub fn pages() -> Vec<Page> {
     files.push(root.join("README.md"));
     files.sort();
     let page = |path: PathBuf| {
-        // The index of the pages and the first page have one name.
+        // The index of the pages and the first page share a name.
         let is_first = path.parent().is_some_and(|folder| !folder.ends_with("docs"));
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let name = if is_first { format!("../{name}") } else { name };
@@ -80,7 +80,7 @@ fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// The texts between backticks; a double backtick holds single ones.
+/// Returns the texts between backticks; double backticks may contain single ones.
 fn spans(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = line;

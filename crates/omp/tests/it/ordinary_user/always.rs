@@ -1,4 +1,4 @@
-//! A place outside the workspace that is allowed for good: the command that asked works, and works again in a new session.
+//! A path outside the workspace that is allowed permanently: the command that asked works, and works again in a new session.
 
 use omp_testkit::{Script, Turn};
 use serde_json::json;
@@ -7,13 +7,13 @@ use super::HOME;
 use super::person::{Person, Who};
 use crate::rpc::Client;
 
-/// In the first session each of them asks.
+/// In the first session each of these asks.
 const FIRST: [&str; 3] = [
     "git worktree add ../un-wt -b w1",
     "mkdir ../new-folder && echo 1 > ../new-folder/a",
     "echo 1 > ../note.txt && rm -f ../note.txt && echo 2 > ../note.txt",
 ];
-/// In the second nothing does.
+/// In the second session none of these asks.
 const SECOND: [&str; 5] = [
     "echo 3 >> ../note.txt && cat ../note.txt && rm -f ../note.txt",
     "echo 4 > made && mv -f made ../note.txt",
@@ -27,7 +27,7 @@ fn calls(commands: &[&str]) -> Vec<Turn> {
     commands.iter().map(call).chain([Turn::text("Done.")]).collect()
 }
 
-/// What every call printed, none of which has failed.
+/// Runs a session that answers every question with "always", and checks that no call fails.
 async fn session(person: &Person, answers: usize) {
     let mut client = Client::of(person.with_model(&["--mode", "rpc", "--yolo"]));
     client.until("ready").await;

@@ -1,4 +1,4 @@
-//! A session in which the model uses every tool there is, and a look at what each call came to.
+//! A session in which the model uses every tool, with a check of each result.
 
 use omp_testkit::{Script, Turn};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// With somebody there to answer, `ask` is offered as well.
+/// With a user present, `ask` is offered as well.
 fn question() -> (&'static str, Value) {
     let options = json!([{"label": "Yes"}, {"label": "No"}]);
     ("ask", json!({"questions": [{"id": "go", "question": "Shall I go on?", "options": options}]}))
@@ -55,7 +55,7 @@ fn script_of(calls: Vec<(&'static str, Value)>) -> Script {
     Script::new(calls.into_iter().map(|(tool, with)| Turn::call(tool, with)).chain([Turn::text(CLOSING)]))
 }
 
-/// Every tool that was offered was used, and every call did its work.
+/// Checks that every offered tool was used and every call succeeded.
 #[track_caller]
 pub fn all_worked(person: &Person) {
     let results = results(person);

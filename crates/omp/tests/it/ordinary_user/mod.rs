@@ -1,6 +1,5 @@
-//! The binary on machines as people have them: no root, a lived-in home, an ssh-agent, a session bus, tmux, other shells,
-//! users that the system does not know, no user namespaces. In each of them the demo, a session with every tool and
-//! `omp doctor` have to be green.
+//! The binary on realistic machines: no root, a used home folder, an ssh-agent, a session bus, tmux, other shells, users
+//! without a name, no user namespaces. In each of them the demo, a session with every tool and `omp doctor` must succeed.
 
 mod always;
 mod every_tool;
@@ -13,8 +12,8 @@ use person::{Person, Who};
 
 const HOME: &str = "omp-test-";
 
-/// Switches user namespaces off for what comes after it, and for nothing else on this machine: the limit belongs to the
-/// namespace that is entered here, and whoever comes after has no rights left to raise it.
+/// Disables user namespaces for the following command only: the limit belongs to the namespace that is entered here, and the
+/// command has no rights to raise it.
 pub const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
     exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"";
 
@@ -22,7 +21,7 @@ async fn person(who: Who) -> Option<Person> {
     Person::new(who, HOME, every_tool::script()).await
 }
 
-/// The demo, a session with every tool, and what doctor says.
+/// Runs the demo, a session with every tool, and doctor.
 async fn all_green(person: &Person) {
     let demo = person.omp(&["demo"]).run().await.exits(0);
     assert!(demo.stdout.contains("All four tests pass"), "{demo}");
@@ -88,7 +87,7 @@ async fn without_user_namespaces() {
     let person = person(Who::Ordinary).await.unwrap();
     let words = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", NO_NAMESPACES, "sh"];
     let person = person.behind(&words);
-    // The stage is as it is meant to be.
+    // Checks that user namespaces are disabled as intended.
     let tried = person.command(words[0]).args(&words[1..]).args(["unshare", "--user", "true"]).output().unwrap();
     assert!(!tried.status.success());
     all_green(&person).await;
@@ -106,7 +105,7 @@ async fn as_root_of_a_nested_user_namespace() {
     all_green(&person.behind(&["unshare", "--user", "--map-root-user"])).await;
 }
 
-/// By keys, in a real tmux, from the prompt of a real shell.
+/// Types keys in a real tmux, at the prompt of a real shell.
 async fn all_green_in_tmux(shell: &str) {
     let person = Person::new(Who::Ordinary, HOME, every_tool::script_with_question()).await.unwrap();
     let person = person.set("SHELL", shell);
@@ -117,7 +116,7 @@ async fn all_green_in_tmux(shell: &str) {
         pane.types("omp --model mock/mock-model\r");
         pane.until("the prompt", |screen| screen.contains("mock/mock-model · "));
         pane.types("go\r");
-        // Keys that come at once were meant for something else; how long it is there stands beside it.
+        // Keys that arrive at once are ignored; the dialog shows how long it has been visible.
         let stands = |screen: &str| (1..60).any(|seconds| screen.contains(&format!("go on? · {seconds}s")));
         pane.until("the question", |screen| screen.contains("enter choose") && stands(screen));
         pane.types("\r");

@@ -1,4 +1,4 @@
-//! A pane of a tmux that the person has started: keys go in, the screen is read.
+//! A pane of a tmux that the user has started: keys go in, the screen is read.
 
 use std::cell::Cell;
 use std::fs::OpenOptions;
@@ -15,14 +15,14 @@ pub struct Pane<'a> {
     person: &'a Person,
     /// tmux keeps its socket in `/tmp/tmux-UID`, under this name.
     name: String,
-    /// Something was written to the pane.
+    /// Notified when something was written to the pane.
     written: Receiver<()>,
-    /// How many were run.
+    /// The number of commands run.
     commands: Cell<usize>,
 }
 
 impl<'a> Pane<'a> {
-    /// The person's shell at its prompt.
+    /// Starts the user's shell and waits for its prompt.
     pub fn start(person: &'a Person) -> Self {
         let name = format!("omp-test-{}", std::process::id());
         let (news, written) = channel();
@@ -52,13 +52,13 @@ impl<'a> Pane<'a> {
         }
     }
 
-    /// Runs a command of the shell to its end: it has to succeed and to show a text.
+    /// Runs a shell command to its end: it must succeed and show a text.
     #[track_caller]
     pub fn command(&self, line: &str, shows: &str) {
         let number = self.commands.get() + 1;
         self.commands.set(number);
         self.told(&["clear-history"]);
-        // Not as it is typed, which is on the screen at once.
+        // Written so that the typed line itself, which is echoed, does not match.
         self.types(&format!("clear; {line} && echo {number}_'well' || echo {number}_'wrong'\r"));
         let (well, wrong) = (format!("{number}_well"), format!("{number}_wrong"));
         self.until(line, |screen| screen.contains(&well) || screen.contains(&wrong));
@@ -66,7 +66,7 @@ impl<'a> Pane<'a> {
         assert!(screen.contains(&well) && screen.contains(shows), "{line}:\n{screen}");
     }
 
-    /// Looks whenever something was written, until the screen is as wanted.
+    /// Checks the screen whenever something was written, until it matches.
     #[track_caller]
     pub fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
         let start = Instant::now();

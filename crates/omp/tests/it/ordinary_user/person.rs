@@ -1,6 +1,7 @@
-//! Somebody with a home folder, a shell with a history, an ssh-agent and a session bus, who starts the binary by its name.
+//! A user with a home folder, a shell with a history, an ssh-agent and a session bus, who starts the binary by its name.
 //!
-//! A test that runs as root becomes the user `omp-tester`, whom `scripts/test` makes; any other test is its own user.
+//! A test that runs as root becomes the user `omp-tester`, which `scripts/test` creates; any other test runs as its own
+//! user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,21 +17,21 @@ use tempfile::TempDir;
 
 use crate::harness::{Omp, QUICK_RETRIES, Scene, binary_for_all};
 
-/// Made by `scripts/test`.
+/// Created by `scripts/test`.
 const TESTER: &str = "omp-tester";
-/// An id that nobody has.
+/// An unused user id.
 const NOBODY_KNOWN: u32 = 54_321;
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Tools that are off unless a setting says otherwise.
+/// Enables tools that are off by default.
 const ALL_TOOLS: &str = "calc: { enabled: true }\nrenderMermaid: { enabled: true }\ncheckpoint: { enabled: true }\n\
                          async: { enabled: true }\nedit: { mode: replace }\n";
 
-/// Who starts omp.
+/// The user who starts omp.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Who {
     Ordinary,
     Root,
-    /// A user whom the system has no name for, as in many containers.
+    /// A user without a name in the system, as in many containers.
     Unnamed,
 }
 
@@ -42,7 +43,7 @@ pub struct Person {
     pub company: Company,
 }
 
-/// A user with an ssh-agent and a session bus. They end with it.
+/// A user with an ssh-agent and a session bus. Dropping this ends them.
 pub struct Company {
     pub user: u32,
     pub group: u32,
@@ -64,7 +65,7 @@ impl Drop for Agent {
 }
 
 impl Company {
-    /// `None` where this test cannot become such a person.
+    /// Returns `None` if this test cannot become that user.
     pub fn new(who: Who) -> Option<Self> {
         let (user, group, name) = identity(who)?;
         let sockets = runtime_folder(user, group);
@@ -75,7 +76,7 @@ impl Company {
         Some(company)
     }
 
-    /// A program as this user starts it, with no variables yet.
+    /// A program as this user starts it, with an empty environment.
     #[expect(clippy::disallowed_methods, reason = "what the user does is not omp's doing")]
     pub fn command(&self, program: &str) -> Command {
         use std::os::unix::process::CommandExt;
@@ -84,7 +85,7 @@ impl Company {
         command
     }
 
-    /// In a folder of its own below `/tmp`, as ssh-agent and sshd choose it.
+    /// Uses its own folder below `/tmp`, as ssh-agent and sshd do.
     fn start_agent(&mut self) {
         let script =
             "folder=$(mktemp -d /tmp/ssh-XXXXXXXXXX) && echo \"$folder\" && exec ssh-agent -s -a \"$folder/agent.1\"";
@@ -96,7 +97,7 @@ impl Company {
         self.agent_folder = PathBuf::from(said.lines().next().unwrap());
     }
 
-    /// What a desktop and a remote shell tell their programs of these.
+    /// Returns the variables that a desktop and a remote shell set.
     pub fn env(&self) -> BTreeMap<String, String> {
         let (runtime, agent) = (self.sockets.path().display(), self.agent_folder.display());
         let mut env: BTreeMap<String, String> = [
@@ -118,13 +119,13 @@ impl Company {
 impl Drop for Company {
     fn drop(&mut self) {
         self.agent = None;
-        // The agent may have taken it away already.
+        // The agent may have removed it already.
         let _ = fs::remove_dir_all(&self.agent_folder);
     }
 }
 
 impl Person {
-    /// `None` where this test cannot become such a person.
+    /// Returns `None` if this test cannot become that user.
     pub async fn new(who: Who, home: &str, script: Script) -> Option<Self> {
         let company = Company::new(who)?;
         let server = Server::start(script).await.unwrap();
@@ -136,7 +137,7 @@ impl Person {
         own(&home, company.user, company.group);
         let env = environment(&home).into_iter().chain(company.env()).collect();
         let person = Self { scene: Scene { server, workspace }, env, behind: Vec::new(), company };
-        // It makes no key for somebody whom the system has no name for.
+        // ssh-keygen creates no key for a user without a name.
         if who != Who::Unnamed {
             person.shell("ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519 && ssh-add -q ~/.ssh/id_ed25519");
         }
@@ -158,7 +159,7 @@ impl Person {
         self
     }
 
-    /// The binary, by its name, in `~/project`.
+    /// The binary, started by its name in `~/project`.
     pub fn omp(&self, args: &[&str]) -> Omp {
         let omp = self.home().join("bin/omp");
         let words: Vec<String> = self.behind.iter().cloned().chain([omp.display().to_string()]).collect();
@@ -167,19 +168,19 @@ impl Person {
         self.env.iter().fold(started, |omp, (name, value)| omp.env(name, value))
     }
 
-    /// The same with the model of the test.
+    /// Like [`Self::omp`] with the model of the test.
     pub fn with_model(&self, args: &[&str]) -> Omp {
         self.omp(&[&["--model", "mock/mock-model"], args].concat())
     }
 
-    /// Some other program, as this person would start it.
+    /// Another program, as this user starts it.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.company.command(program);
         command.envs(&self.env).current_dir(self.scene.workspace.project());
         command
     }
 
-    /// A script of this person's that has to succeed. Returns what it prints.
+    /// Runs a script that must succeed, and returns its output.
     #[track_caller]
     pub fn shell(&self, script: &str) -> String {
         let made = self.try_shell(script);
@@ -206,12 +207,12 @@ fn identity(who: Who) -> Option<(u32, u32, String)> {
             let own = User::from_uid(geteuid()).unwrap();
             Some((geteuid().as_raw(), getegid().as_raw(), own.map(|own| own.name).unwrap_or_default()))
         }
-        // Only root can become somebody else.
+        // Only root can become another user.
         Who::Root | Who::Unnamed => None,
     }
 }
 
-/// Where the home folders of the tests are made.
+/// Returns the folder for the home folders of the tests.
 fn homes() -> PathBuf {
     let own = || User::from_uid(geteuid()).unwrap().expect("tests need a user with a home folder").dir;
     let folder = if geteuid().is_root() { PathBuf::from("/home") } else { own().join(".cache/omp-tests/homes") };
@@ -219,7 +220,7 @@ fn homes() -> PathBuf {
     folder
 }
 
-/// Below `/run/user`, where this process may write there.
+/// Created below `/run/user` if this process may write there.
 fn runtime_folder(user: u32, group: u32) -> TempDir {
     let usual = PathBuf::from(format!("/run/user/{user}"));
     if geteuid().is_root() && !usual.exists() {
@@ -232,7 +233,7 @@ fn runtime_folder(user: u32, group: u32) -> TempDir {
     folder
 }
 
-/// Start-up files as people have them: they print, define and change things.
+/// Writes realistic start-up files: they print, define and change things.
 fn live_in(home: &Path, binary: &Path) {
     let files = [
         (".bashrc", BASHRC),
@@ -292,7 +293,7 @@ fn environment(home: &Path) -> BTreeMap<String, String> {
         ("XDG_CACHE_HOME", format!("{home}/.cache")),
         ("XDG_SESSION_ID", "2".into()),
         ("SSH_CONNECTION", "127.0.0.1 50000 127.0.0.1 22".into()),
-        // A model server of this machine must not be found, and a title would take an answer of the script.
+        // A model server of this machine must not be found, and a title would use up an answer of the script.
         ("OLLAMA_BASE_URL", "http://127.0.0.1:9".into()),
         ("LLAMA_CPP_BASE_URL", "http://127.0.0.1:9".into()),
         ("LM_STUDIO_BASE_URL", "http://127.0.0.1:9".into()),
@@ -302,7 +303,7 @@ fn environment(home: &Path) -> BTreeMap<String, String> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Hands a whole tree to somebody.
+/// Changes the owner of a whole tree.
 pub fn own(path: &Path, user: u32, group: u32) {
     let data = fs::symlink_metadata(path).unwrap();
     if geteuid().is_root() {

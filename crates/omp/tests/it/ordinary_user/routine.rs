@@ -1,5 +1,5 @@
-//! A day's ordinary commands, each run twice: in a plain shell of the user in a copy of the project, and as a call of the
-//! model. Nothing asks, and what works in the one works in the other.
+//! Ordinary commands, each run twice: in a plain shell of the user in a copy of the project, and as a call of the model.
+//! Nothing asks, and both give the same result.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::rpc::Client;
 const SETUP: &str = include_str!("routine_setup.sh");
 const COMMANDS: &str = include_str!("routine_commands.sh");
 
-/// Runs every line of the list in one shell and writes down how each ended.
+/// Runs every line of the list in one shell and records its exit code.
 const PLAIN: &str = r#"
 set +e
 shopt -s expand_aliases
@@ -31,7 +31,7 @@ kill $(jobs -p) 2>/dev/null
 true
 "#;
 
-/// What is meant to fail, in any shell.
+/// Commands that should fail in any shell.
 const FAIL_ANYWAY: [&str; 6] = [
     "grep -rn \"not to be found\" src",
     "git cherry-pick --abort",
@@ -77,7 +77,7 @@ async fn a_hundred_commands_work_as_in_a_plain_shell() {
     assert!(log.contains("1 passed"), "pytest ran nothing:\n{log}");
 }
 
-/// With a toolchain that this user can start, and pytest's packages.
+/// Adds a toolchain that this user can start, and pytest's packages.
 fn prepared(person: Person) -> Person {
     let prepared = Path::new(PREPARED);
     let path = match prepared.join("rust/bin/cargo").is_file() {
@@ -94,7 +94,7 @@ fn own_cargo() -> String {
     Path::new(env!("CARGO")).parent().unwrap().display().to_string()
 }
 
-/// Where `scripts/test` puts the packages that are installed here without a network.
+/// Returns the folder where `scripts/test` puts packages for installation without a network.
 fn wheels() -> std::path::PathBuf {
     let prepared = Path::new(PREPARED).join("wheels");
     let own =
@@ -106,7 +106,7 @@ fn free_port() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }
 
-/// The titles of the questions, each of which gets a no.
+/// Denies every question and returns their titles.
 async fn talk(person: &Person) -> Vec<String> {
     let mut client = Client::of(person.with_model(&["--mode", "rpc"]));
     client.send(&json!({"type": "prompt", "message": "go"})).await;
@@ -126,7 +126,7 @@ async fn talk(person: &Person) -> Vec<String> {
     questions
 }
 
-/// How every call ended, with what it said.
+/// Returns the exit code and the output of every call.
 fn ended(person: &Person) -> Vec<(i64, String)> {
     let files = person.scene.workspace.session_files().unwrap();
     let lines: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
