@@ -1,4 +1,4 @@
-//! What the file tools of one session share: where paths start, and what the model has seen of each file.
+//! State shared by the file tools of a session: the base folder of paths, and what the model has seen of each file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,18 +22,18 @@ mod tests;
 
 use editor::EditorTexts;
 
-/// Shared by `read`, `write`, `edit` and `search` of one session. Clones know the same.
+/// Shared by `read`, `write`, `edit` and `search` of one session. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Files {
     paths: PathResolver,
     snapshots: Arc<Mutex<SnapshotCache>>,
     scans: ScanCache,
     conflicts: Arc<Mutex<Conflicts>>,
-    /// What `local://` stands for.
+    /// The folder behind `local://`.
     local: Option<PathBuf>,
-    /// Who may have files open.
+    /// The editor that may have files open.
     editor: Option<Arc<EditorTexts>>,
-    /// Where files may be read and written.
+    /// The paths that may be read and written.
     reach: FileReach,
 }
 
@@ -50,31 +50,31 @@ impl Files {
         }
     }
 
-    /// With a folder for the session's scratch files.
+    /// Sets the folder for the session's scratch files.
     pub fn with_local(self, local: Option<PathBuf>) -> Self {
         Self { local, ..self }
     }
 
-    /// With an editor that has some of the files open.
+    /// Sets the editor that has some of the files open.
     #[must_use]
     pub fn with_editor(self, editor: Option<Arc<dyn EditorFiles>>) -> Self {
         Self { editor: editor.map(EditorTexts::new).map(Arc::new), ..self }
     }
 
-    /// With other times and sizes for the scans that `search`, `find` and the file picker share.
+    /// Sets the times and sizes of the scans that `search`, `find` and the file picker share.
     #[must_use]
     pub fn with_scan_policy(self, policy: ScanPolicy) -> Self {
         Self { scans: ScanCache::new(policy).within(self.reach.clone()), ..self }
     }
 
-    /// Within what the session may touch.
+    /// Restricts access to what the session may use.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         let reach = FileReach::new(access);
         Self { scans: self.scans.within(reach.clone()), reach, ..self }
     }
 
-    /// With what is lent to one call, for which the user was asked; no other call reaches it.
+    /// Adds the access that the user approved for one call; no other call gets it.
     #[must_use]
     pub fn for_call(self: &Arc<Self>, call: &str) -> Arc<Self> {
         let Some(reach) = self.reach.of_call(call) else { return self.clone() };
@@ -82,7 +82,7 @@ impl Files {
         Arc::new(Self { scans, reach, ..(**self).clone() })
     }
 
-    /// Opens what may be opened.
+    /// Returns the guard that opens permitted paths.
     pub fn reach(&self) -> &FileReach {
         &self.reach
     }
@@ -91,21 +91,21 @@ impl Files {
         &self.scans
     }
 
-    /// The whole of a regular file, as the editor has it. May wait for the editor, as all that reads and writes here.
+    /// Reads a whole regular file, preferring the editor's text. May wait for the editor, like all reads and writes here.
     pub fn read_whole(&self, path: &Path) -> Result<Vec<u8>, FileError> {
         let bytes = self.texts().read_whole(path)?;
         self.keep(path, &bytes);
         Ok(bytes)
     }
 
-    /// Like [`Self::read_whole`], with `None` for a file that does not exist.
+    /// Like [`Self::read_whole`], but returns `None` if the file does not exist.
     pub fn read_if_exists(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         let bytes = self.texts().read_if_exists(path)?;
         bytes.iter().for_each(|bytes| self.keep(path, bytes));
         Ok(bytes)
     }
 
-    /// Carries out all changes or none, through the editor where it takes them.
+    /// Applies all changes or none, through the editor if it accepts them.
     pub fn commit_changes(&self, changes: Vec<FileChange>) -> Result<(), ToolError> {
         let changed: Vec<PathBuf> = changes.iter().map(|change| change.path().to_owned()).collect();
         let written = self.editor.as_ref().map(|_| changes.iter().filter_map(content_of).collect::<Vec<_>>());
@@ -131,13 +131,13 @@ impl Files {
         self.editor.iter().for_each(|editor| editor.keep(path, bytes));
     }
 
-    /// To be told after every change of a file that was not made here: written, deleted, moved here or away.
+    /// Must be called after a change that was not made through this type: a file was written, deleted or moved.
     pub fn changed(&self, path: &Path) {
         self.scans.invalidate(path);
     }
 
-    /// For the time of something that may change any file: nothing that was known before holds once it is over, even
-    /// when it is cut short.
+    /// Guards an operation that may change any file: dropping the guard invalidates everything cached, even if the operation
+    /// is cancelled.
     pub fn anything_may_change(&self) -> AnythingMayChange<'_> {
         AnythingMayChange(self)
     }
@@ -150,11 +150,11 @@ impl Files {
         &self.paths
     }
 
-    /// A path as the model wrote it.
+    /// Resolves a path as the model wrote it.
     pub fn resolve(&self, typed: &str) -> Result<ResolvedPath, ToolError> {
         match local::address_in(typed) {
             Some(address) => local::locate(self.local.as_deref(), address).map_err(ToolError::Reply),
-            // Taken for a path, such an address would become a folder of this name.
+            // Treated as a path, such an address would create a folder of this name.
             None if urls::is_address(typed) => {
                 Err(ToolError::Reply(format!("{} can only be read\nhint: local://<name> can be written", typed.trim())))
             }
@@ -162,20 +162,20 @@ impl Files {
         }
     }
 
-    /// Whether a path is one the model may write to without leaving its place.
+    /// Whether the model may write the path without leaving its own folders.
     fn is_own(&self, path: &ResolvedPath) -> bool {
         is_scratch(path)
             || self.paths.is_inside(&path.absolute)
             || real_location(&path.absolute).starts_with(self.workspace())
     }
 
-    /// What belongs to the session: the working folder, or the repository around it.
+    /// Returns the session's workspace: the working folder, or the repository around it.
     fn workspace(&self) -> PathBuf {
         let workspace = self.reach.access().map().workspace.clone();
         if workspace.as_os_str().is_empty() { self.cwd().to_owned() } else { workspace }
     }
 
-    /// Remembers a file as the model sees it now; the tag goes into the header above its lines.
+    /// Stores the file as the model sees it now; the returned tag goes into the header above its lines.
     pub fn record(&self, path: &Path, file: &TextFile) -> Tag {
         self.with_snapshots(|snapshots| snapshots.record(&real_location(path), file))
     }
