@@ -180,7 +180,7 @@ impl Files {
         self.with_snapshots(|snapshots| snapshots.record(&real_location(path), file))
     }
 
-    /// Remembers single lines (numbers counted from 1) of a file whose whole content has `tag`.
+    /// Records single lines (numbers counted from 1) of a file whose whole content has `tag`.
     pub fn record_lines(&self, path: &Path, tag: Tag, lines: impl IntoIterator<Item = (usize, String)>) {
         self.with_snapshots(|snapshots| snapshots.record_lines(&real_location(path), tag, lines));
     }
@@ -189,23 +189,23 @@ impl Files {
         self.with_snapshots(|snapshots| snapshots.get(&real_location(path), tag))
     }
 
-    /// The tag under which the model saw a file last.
+    /// Returns the tag under which the model last saw a file.
     pub fn last_seen(&self, path: &Path) -> Option<Tag> {
         self.with_snapshots(|snapshots| snapshots.newest(&real_location(path)))
     }
 
-    /// Merge conflicts that reads came across: `register` numbers those of a file, `conflict://<id>` means one.
+    /// Accesses the merge conflicts that reads found: `register` numbers those of a file, `conflict://<id>` names one.
     pub fn with_conflicts<T>(&self, work: impl FnOnce(&mut Conflicts) -> T) -> T {
         work(&mut self.conflicts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn with_snapshots<T>(&self, work: impl FnOnce(&mut SnapshotCache) -> T) -> T {
-        // The cache is whole after every step, so a panic elsewhere does not spoil it.
+        // Every operation leaves the cache consistent, so a poisoned lock can be used.
         work(&mut self.snapshots.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Edits name files as every tool does, scratch files of the session included.
+/// Edits resolve files as every tool does, including scratch files of the session.
 impl FileSource for Files {
     fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
         self.resolve(typed).map_err(|error| EditRefused::Edit(error.to_string()))
@@ -216,7 +216,7 @@ impl FileSource for Files {
     }
 }
 
-/// The files as they were last known, for previews: those are made where nobody may wait for an editor.
+/// The files in their last known state, for previews, which must not wait for an editor.
 pub struct LastKnown<'a>(pub &'a Files);
 
 impl FileSource for LastKnown<'_> {
@@ -232,7 +232,7 @@ impl FileSource for LastKnown<'_> {
     }
 }
 
-/// What a change puts where.
+/// Returns the path and content that a change writes, if any.
 fn content_of(change: &FileChange) -> Option<(PathBuf, Vec<u8>)> {
     match change {
         FileChange::Put { plan, .. } => Some((plan.path.clone(), plan.content.clone())),
@@ -249,15 +249,15 @@ impl Drop for AnythingMayChange<'_> {
     }
 }
 
-/// The line above a file's content: `[src/main.rs#1a2b]`.
+/// Returns the line above a file's content: `[src/main.rs#1a2b]`.
 pub fn header(display: &str, tag: Tag) -> String {
     format!("[{display}#{tag}]")
 }
 
-/// Writing needs a look by a person when it leaves the workspace.
+/// Requires approval for writes outside the workspace.
 pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
     let resolved: Vec<_> = typed.into_iter().map(|typed| files.resolve(typed).ok()).collect();
-    // The session's own notes are nobody else's files.
+    // The session's own scratch files need no approval.
     if !resolved.is_empty() && resolved.iter().all(|path| path.as_ref().is_some_and(is_scratch)) {
         return Tier::Read.into();
     }
@@ -271,14 +271,14 @@ pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = 
     Approval { reason, effects, ..Tier::Write.into() }
 }
 
-/// Reading is free, unless a rule says otherwise: for that it is told what is read.
+/// Reading needs no approval unless a rule requires it; the effects tell the rules what is read.
 pub(crate) fn read_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
     let places = typed.into_iter().filter_map(|typed| files.resolve(typed).ok());
     let effects = places.filter(|path| !is_scratch(path)).flat_map(|path| reads(files, &path));
     Approval { effects: effects.collect(), ..Tier::Read.into() }
 }
 
-/// What is read, and the link that leads there where that is to be asked about.
+/// Returns the read, and the followed link if it needs approval.
 pub(crate) fn reads(files: &Files, path: &ResolvedPath) -> Vec<Effect> {
     let (link, to) = (path.absolute.clone(), real_location(&path.absolute));
     let leads_out = to.exists() && files.reach.access().map().allows_through(&link, &to).is_err();
@@ -286,7 +286,7 @@ pub(crate) fn reads(files: &Files, path: &ResolvedPath) -> Vec<Effect> {
     [Effect::Read(to)].into_iter().chain(follow).collect()
 }
 
-/// The same for paths that may be globs: what is read lies below the folder before the first `*`.
+/// Like [`read_approval`] for paths that may be globs: everything read is below the folder before the first `*`.
 pub(crate) fn scan_approval(files: &Files, typed: &[String]) -> Approval {
     read_approval(files, typed.iter().map(|typed| certain_folder(typed)))
 }
@@ -300,12 +300,12 @@ fn certain_folder(typed: &str) -> &str {
     }
 }
 
-/// Addresses of scratch files are made by `resolve` alone, which has checked where they lead.
+/// Only `resolve` creates scratch addresses, and it has checked their location.
 fn is_scratch(path: &ResolvedPath) -> bool {
     local::address_in(&path.display).is_some()
 }
 
-/// Says where the file really is, so that nobody approves a link by its harmless name.
+/// Names the real location of the file, so that a link with a harmless name cannot win approval.
 fn outside_reason(files: &Files, path: &ResolvedPath) -> String {
     let real = files.paths.display(&real_location(&path.absolute));
     if real == path.display {
