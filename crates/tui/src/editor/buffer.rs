@@ -41,7 +41,7 @@ impl Buffer {
         self.version
     }
 
-    /// Returns an empty buffer with the same version counter.
+    /// Returns an empty buffer that continues the version counter.
     pub fn emptied(&self) -> Self {
         Self { version: self.version + 1, ..Self::default() }
     }
