@@ -147,7 +147,7 @@ impl Symbols {
         self.preset
     }
 
-    /// Uses another preset for symbols that the theme file does not define.
+    /// Uses another preset for symbols that the theme file does not define: `symbolPreset` wins over the preset of the file.
     pub fn with_preset(self, preset: SymbolPreset) -> Self {
         Self { preset, ..self }
     }
