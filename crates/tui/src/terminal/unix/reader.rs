@@ -16,7 +16,7 @@ use crate::terminal::{Signal, TermEvent};
 
 /// Time for the application to end after a signal; then the terminal is ended for it.
 const GRACE: Duration = Duration::from_millis(500);
-/// Time after which a job that should have stopped is considered running, because no shell could continue it.
+/// Time to wait for a stop. A job that still runs afterwards has no shell that could continue it.
 const STOPS_WITHIN: Duration = Duration::from_millis(300);
 /// Interval at which a background job checks whether it is in the foreground again, because not every shell notifies a
 /// running job.
