@@ -10,9 +10,9 @@ use crate::migrate::migrate;
 use crate::save;
 use crate::settings::{ConfigError, merge, read_settings};
 
-/// Writes `config.yml` from the `settings.json` beside it, which is renamed, and from a database, which has lower
-/// precedence. Returns messages about what was done. An invalid `settings.json` is an error, like an invalid `config.yml`:
-/// it may contain a policy.
+/// Writes `config.yml` from the `settings.json` beside it, which is renamed, and from a database, whose values override it.
+/// Returns messages about what was done. An invalid `settings.json` is an error, like an invalid `config.yml`: it may
+/// contain a policy.
 ///
 /// `stored` is called only if there is no `config.yml`. The database also belongs to another program, so its problems are
 /// reported but do not stop omp.
