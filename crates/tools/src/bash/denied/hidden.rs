@@ -162,7 +162,7 @@ fn of_service(service: &Service) -> [String; 2] {
 
 /// Returns the closed services whose clients reported that they cannot reach them.
 fn services_in<'a>(output: &str, map: &'a AccessMap) -> Vec<&'a Service> {
-    // Omp holds the agents itself, so none of them is missing.
+    // If omp signs itself, no agent is missing.
     let is_told = |name: &str| {
         if output.contains("omp did not sign: ") && matches!(name, "gpg-agent" | "ssh-agent") {
             return false;

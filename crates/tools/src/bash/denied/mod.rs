@@ -160,7 +160,7 @@ fn add(walls: &mut Vec<Wall>, why: String, wanted: WantedPath) {
     }
 }
 
-/// A folder that cannot be moved because it contains something guarded.
+/// A folder that cannot be moved or removed because it contains something guarded.
 fn held_by_guards(folder: &Path, map: &AccessMap) -> Option<Wall> {
     let is_in = |guard: &&PathBuf| guard.starts_with(folder) && *guard != folder && guard.symlink_metadata().is_ok();
     let guards = map.guarded.iter().filter(is_in);
