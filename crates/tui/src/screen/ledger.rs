@@ -9,9 +9,9 @@ use crate::line::Line;
 
 /// Limits the rows whose content is stored; older ones are no longer checked.
 const REMEMBERED: usize = 65_536;
-/// The audit considers this many of the last committed rows,
+/// The number of last committed rows that the audit considers.
 const AUDITED: usize = 24;
-/// and checks at most this many of them that are not blank.
+/// Limits the rows that the audit checks; blank rows are skipped.
 const SAMPLES: usize = 8;
 
 /// The rows to show and the rows that enter the scrollback.

@@ -55,10 +55,10 @@ pub struct Renderer {
     gesture: Option<Gesture>,
     /// Rows of the last frame that never change again and were shown in full.
     settled: usize,
-    /// Rows committed while the terminal may already have had another size,
+    /// Frames painted while the terminal may already have had another size.
     recent: Recent,
     last: Painted,
-    /// and, after a resize notification, the number of rows committed before that time.
+    /// Set by a resize notification: the number of rows committed before these recent frames.
     certain: Option<usize>,
 }
 

@@ -8,9 +8,9 @@ use crate::frame::Rows;
 use crate::line::Line;
 
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Characters of context that identify a position; the second value is used if the first finds nothing,
+/// Letters of context that identify a position; the second value is used if the first finds nothing.
 const CONTEXTS: [usize; 2] = [160, 24];
-/// and if neither is found, as in a table, positions up to this many rows earlier are tried.
+/// Rows before the position that are tried if the context is not found, as in a table.
 const STEPS: usize = 24;
 
 /// The length and the sum of the text up to a position.
