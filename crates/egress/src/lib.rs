@@ -231,7 +231,7 @@ impl Egress {
             address::special(*address).filter(|_| !meant)
         };
         match found.iter().find_map(|address| hindrance(address).map(|kind| (*address, kind))) {
-            // An internal address makes the others suspicious, but they are what was requested.
+            // Refused only if every address is internal; otherwise the public addresses are used.
             Some((address, kind)) if found.iter().all(|address| hindrance(address).is_some()) => {
                 Err(EgressRefusal::Special { host: host.clone(), port, address, kind })
             }
