@@ -1,6 +1,6 @@
-//! What discovery costs with 200 rules, 100 skills and 20 context files: `cargo bench -p omp-config --bench discover`.
+//! Measures discovery with 200 rules, 100 skills and 20 context files: `cargo bench -p omp-config --bench discover`.
 //!
-//! The first look reads every file, a later one asks only whether they have changed. A session start may cost 20 ms.
+//! The first run reads every file, later runs only check for changes. A session start may cost 20 ms.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench is its own program")]
 
 use std::fs;

@@ -1,11 +1,11 @@
-//! Settings as a crate has declared them: what nobody has set has its declared default.
+//! Settings as declared by a crate: an unset setting has its declared default.
 
 use omp_types::Setting;
 use serde::de::DeserializeOwned;
 
 use crate::Settings;
 
-/// The settings of one declared list. An undeclared key is a mistake in the program.
+/// The settings of one declared list. An undeclared key is a programming error.
 #[derive(Clone, Copy, Debug)]
 pub struct DeclaredSettings<'a> {
     settings: &'a Settings,
@@ -19,12 +19,12 @@ impl Settings {
 }
 
 impl DeclaredSettings<'_> {
-    /// The effective value, or the default when it is unset or of another type.
+    /// Returns the effective value, or the default if it is unset or has another type.
     pub fn get<T: DeserializeOwned + Default>(&self, key: &str) -> T {
         self.settings.get(key).unwrap_or_else(|| self.default(key))
     }
 
-    /// The value from every layer but the project's, or the default.
+    /// Returns the value from all layers except the project's, or the default.
     pub fn user<T: DeserializeOwned + Default>(&self, key: &str) -> T {
         self.settings.user(key).unwrap_or_else(|| self.default(key))
     }

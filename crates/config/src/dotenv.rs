@@ -1,7 +1,7 @@
-//! The `.env` files, read below the process environment.
+//! The `.env` files, with lower priority than the process environment.
 //!
-//! A repository's own `.env` may only say what can do no harm ([`PROJECT_VARS`]): it could move homes, base URLs or keys
-//! before the user has trusted the folder (see `docs/differences.md`).
+//! A repository's own `.env` may only set harmless variables ([`PROJECT_VARS`]): otherwise it could move homes, base URLs or
+//! keys before the user has trusted the folder (see `docs/differences.md`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,11 +11,11 @@ use omp_types::{Env, PROJECT_VARS};
 
 use crate::dirs::Dirs;
 
-/// Files larger than this are not environment files.
+/// Larger files are not environment files.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The environment omp works with: process variables first, then `.env` of the project, of the agent folder, the
-/// configuration root and the home, each only for names not set before.
+/// Loads omp's environment: process variables first, then `.env` of the project, of the agent folder, the configuration root
+/// and the home, each only for names not set before.
 pub fn load_environment(process: impl IntoIterator<Item = (String, String)>, project: Option<&Path>) -> Env {
     let mut values: BTreeMap<String, String> = process.into_iter().collect();
     let first: Env = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -24,7 +24,7 @@ pub fn load_environment(process: impl IntoIterator<Item = (String, String)>, pro
             values.entry(name).or_insert(value);
         }
     }
-    // Where the user's folders are is not for the files in them to say, nor for the project.
+    // Neither the files in the user's folders nor the project may set the location of these folders.
     let Ok(dirs) = Dirs::from_env(&first) else { return values.into_iter().collect() };
     for folder in [&dirs.agent, &dirs.config_root, &dirs.home] {
         for (name, value) in read_dotenv(&folder.join(".env")) {
@@ -34,7 +34,7 @@ pub fn load_environment(process: impl IntoIterator<Item = (String, String)>, pro
     values.into_iter().collect()
 }
 
-/// The names that a project's `.env` sets and that are not taken from it.
+/// Returns the names in a project's `.env` that are ignored.
 pub fn ignored_variables(project: &Path) -> Vec<String> {
     let named = read_project_dotenv(project).into_iter().map(|(name, _)| name);
     let mut names: Vec<String> = named.filter(|name| !is_harmless(name)).collect();
@@ -47,7 +47,7 @@ fn is_harmless(name: &str) -> bool {
     PROJECT_VARS.iter().any(|allowed| allowed.name == name)
 }
 
-/// A link that leads out of the project is not followed.
+/// Does not follow a link out of the project.
 fn read_project_dotenv(folder: &Path) -> Vec<(String, String)> {
     let (Ok(file), Ok(folder)) = (folder.join(".env").canonicalize(), folder.canonicalize()) else { return Vec::new() };
     if file.starts_with(folder) { read_dotenv(&file) } else { Vec::new() }
@@ -64,7 +64,7 @@ fn read_dotenv(path: &Path) -> Vec<(String, String)> {
     pairs
 }
 
-/// `NAME=value`, `export NAME="value"`, comments and blank lines.
+/// Parses `NAME=value`, `export NAME="value"`, comments and blank lines.
 fn parse_line(line: &str) -> Option<(String, String)> {
     let line = line.trim();
     let line = line.strip_prefix("export ").unwrap_or(line);

@@ -1,14 +1,14 @@
-//! The line that a shell runs for a hook: its command, with its arguments where it names them apart.
+//! The shell command line of a hook: its command, with its arguments if they are separate.
 //!
-//! Whoever asks for trust and whoever runs the hook read the same line, so that nothing runs that was not shown.
+//! The trust prompt and the hook runner use the same line, so that nothing runs that was not shown.
 
 use serde_json::Value;
 
-/// What stands for a folder in a word that no shell reads.
+/// Folder placeholders in words that no shell expands.
 const FOLDERS: &[&str] =
     &["${CLAUDE_PROJECT_DIR}", "${CLAUDE_PLUGIN_ROOT}", "${OMP_PROJECT_DIR}", "${OMP_PLUGIN_ROOT}"];
 
-/// `None` for what names no command, or arguments that are no texts.
+/// Returns `None` without a command, or if an argument is not a text.
 pub fn hook_line(hook: &Value) -> Option<String> {
     let command = hook.get("command")?.as_str()?;
     let args = match hook.get("args") {
@@ -22,7 +22,7 @@ pub fn hook_line(hook: &Value) -> Option<String> {
     Some(words.join(" "))
 }
 
-/// The word as it stands, but for the folders, which the shell fills in.
+/// Quotes the word, except for folder placeholders, which the shell expands.
 fn literal(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

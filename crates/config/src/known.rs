@@ -1,4 +1,4 @@
-//! The settings there are: those that crates have declared, and the names of those that only other versions know.
+//! The known settings: those declared by crates, and the names that only other versions use.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use omp_types::Setting;
 /// Names of the program that omp follows, grouped by their first word; a star marks a map.
 const REFERENCE: &str = include_str!("../data/reference-settings.txt");
 
-/// What a dotted key stands for.
+/// The meaning of a dotted key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Named<'a> {
     Setting(&'a Setting),
-    /// A name below a map, such as `tools.approval.bash`.
+    /// An entry of a map, such as `tools.approval.bash`.
     Entry(&'a Setting),
-    /// Kept for other versions; nothing here reads it.
+    /// Kept for other versions; not read here.
     Unused,
 }
 
-/// What is known about settings. By default nothing is, and nothing is checked.
+/// The known settings. Empty by default, in which case nothing is checked.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     settings: Arc<[Setting]>,
@@ -48,7 +48,7 @@ impl Known {
         (key == "$schema" || is_in_reference(key)).then_some(Named::Unused)
     }
 
-    /// A setting of the group, when the key is the name of one.
+    /// Returns a setting of the group if the key names a group.
     pub fn group(&self, key: &str) -> Option<&Setting> {
         self.settings.iter().find(|setting| is_below(setting.key, key))
     }
@@ -58,7 +58,7 @@ impl Known {
         self.group(key).is_some() || reference().any(|(name, _)| is_below(&name, key))
     }
 
-    /// The only setting whose last word is nearly this.
+    /// Returns the only setting whose last word is similar.
     pub fn near_tail(&self, key: &str) -> Option<String> {
         let tail = |setting: &&Setting| {
             let last = setting.key.rsplit('.').next().unwrap_or_default();
@@ -69,7 +69,7 @@ impl Known {
         near.next().is_none().then(|| first.key.to_owned())
     }
 
-    /// The name that was probably meant.
+    /// Returns the name that was probably meant.
     pub fn nearest(&self, key: &str) -> Option<String> {
         let names: Vec<String> = self.names().collect();
         let close = omp_stdx::nearest::likely(key, &names, 8);
@@ -82,14 +82,14 @@ impl Known {
         })
     }
 
-    /// Every name, those of other versions last.
+    /// Returns every name, those of other versions last.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let declared = self.settings.iter().map(|setting| setting.key.to_owned());
         declared.chain(reference().map(|(name, _)| name).filter(|name| self.get(name).is_none()))
     }
 }
 
-/// Names that only other versions use, and whether they hold names of their own.
+/// Returns names that only other versions use, and whether they are maps.
 pub fn reference() -> impl Iterator<Item = (String, bool)> {
     REFERENCE.lines().flat_map(|line| {
         let (group, names) = line.split_once(':').unwrap_or(("", line));
@@ -101,7 +101,7 @@ pub fn reference() -> impl Iterator<Item = (String, bool)> {
     })
 }
 
-/// Every key of every file is looked up, so no name is put together here.
+/// Builds no strings, because every key of every file is looked up.
 fn is_in_reference(key: &str) -> bool {
     let (group, rest) = key.split_once('.').unwrap_or(("", key));
     let names = |group: &str| REFERENCE.lines().find_map(|line| line.strip_prefix(group)?.strip_prefix(':'));
@@ -118,7 +118,7 @@ fn is_below(key: &str, group: &str) -> bool {
     key.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Long shared parts make any two keys look alike, so each word is compared by itself.
+/// Compares word by word, because long common parts make any two keys look similar.
 fn differs_by_slips(key: &str, name: &str) -> bool {
     let (words, meant): (Vec<&str>, Vec<&str>) = (key.split('.').collect(), name.split('.').collect());
     let is_close =

@@ -1,5 +1,5 @@
-//! Where configuration lies and how its layers merge. Layering only: what a setting means is known by the crate that
-//! owns it.
+//! The location of configuration and the merging of its layers. The meaning of a setting is defined by the crate that owns
+//! it.
 
 mod declared;
 mod dirs;

@@ -1,8 +1,8 @@
-//! Settings that older (and newer) versions wrote, brought into the form that is read today. Files are not touched.
+//! Converts settings of older (and newer) versions to the current form. Files are not changed.
 
 use serde_json::{Map, Value, json};
 
-/// Names that were given up, and what took their place.
+/// Old names and their replacements.
 pub const RENAMED: &[(&str, &str)] = &[
     ("queueMode", "steeringMode"),
     ("todo.reminders.max", "todo.remindersMax"),
@@ -13,7 +13,7 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("glob.enabled", "find.enabled"),
 ];
 
-/// Values that were given up, and what took their place.
+/// Old values and their replacements.
 const REPLACED: &[(&str, &str, &str)] = &[
     ("edit.mode", "atom", "hashline"),
     ("edit.mode", "vim", "hashline"),
@@ -23,7 +23,7 @@ const REPLACED: &[(&str, &str, &str)] = &[
     ("compaction.strategy", "shake-summary", "shake"),
 ];
 
-/// The same settings: names nested, nothing that is empty, today's names and values.
+/// Returns the same settings with nested names, without empty values, with current names and values.
 pub fn migrate(settings: Value) -> Value {
     let mut settings = nested(settings);
     drop_nulls(&mut settings);
@@ -47,7 +47,7 @@ pub fn migrate(settings: Value) -> Value {
     settings
 }
 
-/// `tools.approvalMode: x` becomes `tools: {approvalMode: x}`, unless something else stands in the way.
+/// `tools.approvalMode: x` becomes `tools: {approvalMode: x}`, unless another value is in the way.
 fn nested(settings: Value) -> Value {
     let Value::Object(fields) = settings else { return settings };
     let (dotted, plain): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(key, _)| key.contains('.'));
@@ -63,7 +63,7 @@ fn nested(settings: Value) -> Value {
     settings
 }
 
-/// What is named without a value is not set.
+/// A key without a value counts as unset.
 fn drop_nulls(value: &mut Value) {
     if let Value::Object(fields) = value {
         fields.retain(|_, value| !value.is_null());
@@ -83,7 +83,7 @@ fn take(settings: &mut Value, key: &str) -> Option<Value> {
     .inspect(|_| drop_empty_group(settings, key))
 }
 
-/// A group that only held what was taken goes with it.
+/// Removes a group that became empty.
 fn drop_empty_group(settings: &mut Value, key: &str) {
     let Some((group, _)) = key.rsplit_once('.') else { return };
     if at(settings, group).is_some_and(|value| value.as_object().is_some_and(Map::is_empty)) {
@@ -91,7 +91,7 @@ fn drop_empty_group(settings: &mut Value, key: &str) {
     }
 }
 
-/// `false` when a value stands where a group should.
+/// Returns `false` if a value is where a group should be.
 fn put(settings: &mut Value, key: &str, value: &Value) -> bool {
     let mut place = settings;
     for part in key.split('.') {
@@ -111,7 +111,7 @@ fn put_if_free(settings: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// It was milliseconds once; nobody waits a thousand seconds for an answer.
+/// The value was once in milliseconds; a large number is therefore converted.
 fn ask_timeout(settings: &mut Value) {
     if let Some(value) = at(settings, "ask.timeout")
         && let Some(old) = value.as_f64().filter(|old| *old > 1000.0)
@@ -120,7 +120,7 @@ fn ask_timeout(settings: &mut Value) {
     }
 }
 
-/// One theme was for every background. `dark` and `light` are what is taken anyway.
+/// There was once one theme for every background. `dark` and `light` are the defaults anyway.
 fn flat_theme(settings: &mut Value) {
     let Some(theme) = settings.get("theme").and_then(Value::as_str).map(str::to_owned) else { return };
     match theme.as_str() {

@@ -1,8 +1,8 @@
-//! Saving one setting in the user's file, so that everything else in it stays byte for byte.
+//! Saves one setting in the user's file and keeps everything else byte for byte.
 //!
-//! The file is edited as lines, not written anew: comments, order, quoting and unknown keys are the user's. What the
-//! edit made is read again and compared with what it should say before it is written, so a file whose style is not
-//! understood is refused rather than harmed.
+//! The file is edited by lines, not rewritten: comments, order, quoting and unknown keys belong to the user. The result is
+//! parsed and compared with the expected settings before it is written, so a file in an unsupported style is refused rather
+//! than damaged.
 
 mod background;
 mod block;
@@ -19,7 +19,7 @@ pub use background::Saver;
 use block::Refusal;
 pub use list::ListChange;
 
-/// Somebody else may write the file at the same time; so often it is tried again.
+/// Number of attempts, because another process may write the file at the same time.
 const ATTEMPTS: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
@@ -31,13 +31,13 @@ pub struct SaveError {
     pub hint: &'static str,
 }
 
-/// Sets a dotted key in a settings file, or takes it out when the value is null. The file is made where there is none.
+/// Sets a dotted key in a settings file, or removes it if the value is null. Creates the file if needed.
 pub fn save_setting(path: &Path, key: &str, value: &Value) -> Result<(), SaveError> {
     save_watched(path, key, value, &mut || {})
 }
 
-/// Adds one item to a list in a settings file, or takes it out; the lines of the others stay. `false` when the list was so
-/// already.
+/// Adds one item to a list in a settings file, or removes it; the lines of the others stay. Returns `false` if nothing
+/// changed.
 pub fn change_list(path: &Path, key: &str, change: ListChange<'_>) -> Result<bool, SaveError> {
     let mut differs = false;
     save_text(path, key, &mut || {}, &mut |old| {
@@ -48,7 +48,7 @@ pub fn change_list(path: &Path, key: &str, change: ListChange<'_>) -> Result<boo
     Ok(differs)
 }
 
-/// `before_write` is called when the new text is ready.
+/// Calls `before_write` when the new text is ready.
 fn save_watched(path: &Path, key: &str, value: &Value, before_write: &mut dyn FnMut()) -> Result<(), SaveError> {
     save_text(path, key, before_write, &mut |old| changed(old, key, value))
 }
@@ -65,7 +65,7 @@ fn save_text(
         problem,
         hint,
     };
-    // A link stays a link: what it leads to is written.
+    // A link stays a link: its target is written.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let _alone = lock::take(&target);
     for _ in 0..ATTEMPTS {
@@ -83,13 +83,13 @@ fn save_text(
     Err(failed(("it is changed by another program all the time".to_owned(), "try again")))
 }
 
-/// What is wrong with a change, without making it.
+/// Checks a change without making it.
 fn can_save(path: &Path, key: &str, value: &Value) -> Result<(), SaveError> {
     let old = read(path).and_then(|old| changed(old.as_deref().unwrap_or_default(), key, value));
     old.map(drop).map_err(|(problem, hint)| SaveError { path: path.to_owned(), key: key.to_owned(), problem, hint })
 }
 
-/// A value as it is typed on a command line: YAML, as in the file.
+/// Parses a value from a command line: YAML, as in the file.
 pub fn parse_value(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Ok(Value::String(text.to_owned()));
@@ -97,7 +97,7 @@ pub fn parse_value(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str(text).map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
 }
 
-/// A whole file of these settings.
+/// Formats a whole file of these settings.
 pub(crate) fn page(settings: &Value) -> Result<String, String> {
     let mut text = String::new();
     write_group(settings, 0, &mut text);
@@ -120,7 +120,7 @@ fn write_group(settings: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// A problem and what to do about it.
+/// A problem and its solution.
 type Problem = (String, &'static str);
 
 const FIX_THE_FILE: &str = "fix the file or move it away";
@@ -129,7 +129,7 @@ fn read(path: &Path) -> Result<Option<String>, Problem> {
     crate::settings::read_plain_file(path).map_err(|problem| (problem, FIX_THE_FILE))
 }
 
-/// Beside the file first, then in its place: nobody ever reads half of it. Only the user may read a new file.
+/// Writes a temporary file and renames it, so that no reader sees a partial file. A new file is readable only by the user.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
@@ -143,7 +143,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The text with the setting changed, checked by reading it.
+/// Returns the text with the changed setting, verified by parsing it.
 fn changed(text: &str, key: &str, value: &Value) -> Result<String, Problem> {
     let old = parse(text).map_err(|problem| (problem, FIX_THE_FILE))?;
     let flat = old.get(key).is_some();
@@ -190,7 +190,7 @@ fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
-/// What the file should say. A group that loses its last setting stays, empty.
+/// Returns the expected settings. A group that loses its last setting stays, empty.
 fn expected(mut settings: Value, path: &[&str], value: &Value) -> Value {
     let Some((last, groups)) = path.split_last() else { return settings };
     let mut group = &mut settings;

@@ -1,5 +1,5 @@
-//! What a file says, compared with what there is to set: slips are told, values that are none are left out, and so is
-//! what a project may not decide.
+//! Checks the content of a file against the known settings: reports typos, and drops invalid values and settings that a
+//! project may not change.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use serde_json::Value;
 use crate::known::{Known, Named};
 use crate::settings::{Layer, at};
 
-/// A file with more mistakes than this is no file of settings. All of them are kept that a person could have made: one may
-/// be a reason not to start.
+/// A file with more mistakes is not a settings file. All mistakes below this limit are kept, because any one may prevent the
+/// start.
 const MOST: usize = 10_000;
-/// So many are told.
+/// Limits the reported complaints.
 const MOST_TOLD: usize = 20;
 
-/// One thing in a file that does not count, and why.
+/// A setting in a file that does not count, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     pub layer: Layer,
     pub file: Option<PathBuf>,
-    /// Where in the file the key stands, if it was found there.
+    /// The position of the key in the file, if it was found.
     pub place: Option<LineColumn>,
     pub key: String,
     pub what: Wrong,
@@ -30,17 +30,17 @@ pub struct Complaint {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// There is no such setting, but one with nearly this name.
+    /// There is no such setting, but one with a similar name.
     Misspelt { meant: String },
-    /// There is no such setting, nor a group of that name. `near` is one whose last word is nearly this.
+    /// There is neither such a setting nor such a group. `near` is a setting whose last word is similar.
     Unknown { near: Option<String> },
-    /// What is expected instead.
+    /// The value is invalid; describes the expected one.
     Value { expected: String },
-    /// One value of a list, by its place in it, with what is expected instead. The list does not count.
+    /// One item of a list is invalid: its index, and the expected value. The whole list is ignored.
     Item { at: usize, item: String, expected: String },
-    /// Only the user may decide this.
+    /// Only the user may set this.
     NotByProject,
-    /// The user has switched it off.
+    /// The user has disabled it.
     SwitchedOff,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for Complaint {
 }
 
 impl Complaint {
-    /// The same where omp does not start because of it.
+    /// The message if omp refuses to start because of it.
     pub fn refusal(&self) -> String {
         let key = &self.key;
         let (what, hint) = match &self.what {
@@ -103,7 +103,7 @@ impl Complaint {
         format!("{place}: {what}; omp does not start without it, as {why}\nhint: {hint}")
     }
 
-    /// Where to look for it in the file.
+    /// Returns the path to search for in the file.
     pub(crate) fn path(&self) -> String {
         match &self.what {
             Wrong::Item { at, .. } => format!("{}[{at}]", self.key),
@@ -112,7 +112,7 @@ impl Complaint {
     }
 }
 
-/// In sentences for the user: what a project may not set in one for each file, however much that is.
+/// Formats complaints as sentences for the user; all settings that a project may not set are combined in one per file.
 pub fn told(complaints: &[Complaint]) -> Vec<String> {
     let mut told = Vec::new();
     let mut done: Vec<&Option<PathBuf>> = Vec::new();
@@ -141,17 +141,17 @@ pub fn told(complaints: &[Complaint]) -> Vec<String> {
     told
 }
 
-/// What the values of one layer are looked at with.
+/// The data for checking the values of one layer.
 pub struct Screen<'a> {
     pub known: &'a Known,
     pub layer: Layer,
     pub file: Option<&'a Path>,
-    /// What the user has set so far.
+    /// The user's settings so far.
     pub users: &'a Value,
 }
 
 impl Screen<'_> {
-    /// Takes out of `value` what does not count.
+    /// Removes invalid settings from `value`.
     pub fn clean(&self, value: &mut Value) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         if !self.known.settings().is_empty() && self.layer != Layer::Runtime {
@@ -224,7 +224,7 @@ impl Screen<'_> {
         if of_project && setting.reach == Reach::User {
             return Verdict::Wrong(Wrong::NotByProject);
         }
-        // The entries of a map are judged one by one.
+        // The entries of a map are checked one by one.
         if setting.kind.is_map() && value.is_object() {
             return Verdict::Group;
         }
@@ -249,7 +249,7 @@ impl Screen<'_> {
 
 enum Verdict {
     Fine,
-    /// What is in it is looked at one by one.
+    /// Its entries are checked one by one.
     Group,
     Wrong(Wrong),
 }

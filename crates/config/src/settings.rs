@@ -1,8 +1,8 @@
 //! Settings in layers: global `config.yml`, project files, `--config` overlays, runtime overrides.
 //!
-//! Values are kept as they were read, unknown keys included; each crate asks for the keys it owns, with [`Settings::of`]
-//! where they have a default. A project layer comes from a repository, so whoever reads a setting that guards the user asks for it with
-//! [`Settings::user`] and treats the project's value as a wish.
+//! Values are kept as read, including unknown keys; each crate reads the keys it owns, with [`Settings::of`] if they have a
+//! default. A project layer comes from a repository, so code that reads a setting that guards the user calls
+//! [`Settings::user`] and treats the project's value as a request.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::known::Known;
 use crate::migrate::migrate;
 use crate::screen::{Complaint, Screen};
 
-/// Files larger than this hold no settings.
+/// Larger files are not settings files.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Where a value comes from, weakest first.
+/// The origin of a value, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     Global,
@@ -29,7 +29,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// As a person is told it.
+    /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             Layer::Global => "user",
@@ -44,7 +44,7 @@ impl Layer {
 #[error("cannot read settings from {}: {problem}\nhint: correct the file or move it away; omp does not change it", at(path, *place))]
 pub struct ConfigError {
     pub path: PathBuf,
-    /// Where in the file, if that is known.
+    /// The position in the file, if known.
     pub place: Option<LineColumn>,
     pub problem: String,
 }
@@ -55,7 +55,7 @@ impl ConfigError {
     }
 }
 
-/// A place in a file as editors and terminals know it: `file:line:column`.
+/// Formats a position as `file:line:column`, which editors and terminals recognize.
 pub(crate) fn at(path: &Path, place: Option<LineColumn>) -> String {
     match place {
         Some(place) => format!("{}:{place}", path.display()),
@@ -63,11 +63,11 @@ pub(crate) fn at(path: &Path, place: Option<LineColumn>) -> String {
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin<'a> {
     pub layer: Layer,
-    /// The file, where it is one.
+    /// The file, if the layer is one.
     pub file: Option<&'a Path>,
 }
 
@@ -75,7 +75,7 @@ pub struct Origin<'a> {
 struct Source {
     layer: Layer,
     file: Option<PathBuf>,
-    /// Of the file.
+    /// Text of the file.
     text: Arc<str>,
     value: Value,
 }
@@ -85,19 +85,19 @@ pub struct Settings {
     known: Known,
     sources: Vec<Source>,
     merged: Value,
-    /// Without the project's.
+    /// The merged settings without the project's.
     users: Value,
     projects: Value,
     complaints: Vec<Complaint>,
 }
 
 impl Settings {
-    /// Values that are none for their setting are left out and complained of.
+    /// Invalid values are dropped and reported as complaints.
     pub fn new(known: Known) -> Self {
         Self { known, ..Self::default() }
     }
 
-    /// The user's own file. A broken one is an error: guessing could undo a policy the user has set.
+    /// Loads the user's own file. An invalid file is an error: a guess could undo a policy of the user.
     pub fn load_global(&mut self, path: &Path) -> Result<(), ConfigError> {
         if let Some(read) = read_settings(path)? {
             self.push_file(Layer::Global, path, read);
@@ -105,11 +105,11 @@ impl Settings {
         Ok(())
     }
 
-    /// The settings of the folder's `.omp`. A broken file is skipped and returned as a warning.
+    /// Loads the settings in the folder's `.omp`. An invalid file is skipped and returned as a warning.
     pub fn load_project(&mut self, folder: &Path) -> Vec<ConfigError> {
         let mut problems = Vec::new();
         let own = folder.join(".omp");
-        // Most projects have none, which is one question instead of four.
+        // Most projects have none, so one check replaces four.
         let is_absent = own.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         for name in ["settings.json", "config.yml"].iter().filter(|_| !is_absent) {
             let path = own.join(name);
@@ -122,7 +122,7 @@ impl Settings {
         problems
     }
 
-    /// A file named on the command line, which must exist.
+    /// Loads a file named on the command line, which must exist.
     pub fn load_overlay(&mut self, path: &Path) -> Result<(), ConfigError> {
         let read = read_settings(path)?.ok_or_else(|| ConfigError::new(path, "no such file"))?;
         self.push_file(Layer::Overlay, path, read);
@@ -136,28 +136,28 @@ impl Settings {
         self.push(Layer::Runtime, None, nested);
     }
 
-    /// The effective value of a dotted key, or `None` when it is unset or of another type.
+    /// Returns the effective value of a dotted key, or `None` if it is unset or has another type.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         read_key(&self.merged, key)
     }
 
-    /// The value from every layer but the project's.
+    /// Returns the value from all layers except the project's.
     pub fn user<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         read_key(&self.users, key)
     }
 
-    /// The value from the project's layer alone.
+    /// Returns the value from the project's layer alone.
     pub fn project<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         read_key(&self.projects, key)
     }
 
-    /// Where the effective value of a dotted key comes from.
+    /// Returns the origin of the effective value of a dotted key.
     pub fn origin(&self, key: &str) -> Option<Origin<'_>> {
         let strongest = self.sources.iter().rev().find(|source| read_key::<Value>(&source.value, key).is_some())?;
         Some(Origin { layer: strongest.layer, file: strongest.file.as_deref() })
     }
 
-    /// Every key that is set, dotted, with where its value comes from.
+    /// Returns every key that is set, dotted, with its origin.
     pub fn origins(&self) -> Vec<(String, Layer)> {
         let mut keys = Vec::new();
         leaves(&self.merged, "", &mut keys);
@@ -165,14 +165,14 @@ impl Settings {
         keys.into_iter().filter_map(known).collect()
     }
 
-    /// What each file that was named on the command line says of a dotted key, in their order.
+    /// Returns the value of a dotted key in each file named on the command line, in order.
     pub fn overlays(&self, key: &str) -> impl Iterator<Item = (&Path, Value)> {
         let overlays = self.sources.iter().filter(|source| source.layer == Layer::Overlay);
         overlays.filter_map(move |source| Some((source.file.as_deref()?, read_key(&source.value, key)?)))
     }
 
-    /// Where a value of a list stands, as `file:line:column`, for whoever complains of it. The list is the one that counts:
-    /// the project's, or that of the user's strongest file.
+    /// Returns the position of a list item as `file:line:column`, for error messages. Searches the effective list: the
+    /// project's, or that of the user's strongest file.
     pub fn place_of_item(&self, key: &str, of_project: bool, item: impl Fn(&Value) -> bool) -> Option<String> {
         let is_asked = |source: &&Source| (source.layer == Layer::Project) == of_project;
         let found = self.sources.iter().rev().filter(is_asked).find_map(|source| {
@@ -189,17 +189,17 @@ impl Settings {
         &self.known
     }
 
-    /// The files that were read, weakest first.
+    /// Returns the files that were read, weakest first.
     pub fn files(&self) -> impl Iterator<Item = (Layer, &Path)> {
         self.sources.iter().filter_map(|source| Some((source.layer, source.file.as_deref()?)))
     }
 
-    /// What is wrong in the files, in the order they were read.
+    /// Returns the problems of the files, in reading order.
     pub fn complaints(&self) -> &[Complaint] {
         &self.complaints
     }
 
-    /// What is complained of is told with its place in the file.
+    /// Complaints include the position in the file.
     fn push_file(&mut self, layer: Layer, file: &Path, read: ReadSettings) {
         let known = self.complaints.len();
         self.push(layer, Some(file), read.value);
@@ -236,7 +236,7 @@ fn leaves(value: &Value, above: &str, keys: &mut Vec<String>) {
     }
 }
 
-/// A link that leads out of the project is not followed: the file it names is the user's, not the project's.
+/// Does not follow a link out of the project: its target is not the project's file.
 fn read_project_settings(folder: &Path, path: &Path) -> Result<Option<ReadSettings>, ConfigError> {
     let outside = |target: PathBuf| folder.canonicalize().is_ok_and(|folder| !target.starts_with(folder));
     if path.canonicalize().is_ok_and(outside) {
@@ -245,7 +245,7 @@ fn read_project_settings(folder: &Path, path: &Path) -> Result<Option<ReadSettin
     read_settings(path)
 }
 
-/// A file of settings, with its text for whoever has to find something in it.
+/// A settings file with its text, in which positions can be found.
 pub(crate) struct ReadSettings {
     pub value: Value,
     text: String,
@@ -269,7 +269,7 @@ pub(crate) fn read_settings(path: &Path) -> Result<Option<ReadSettings>, ConfigE
     }
 }
 
-/// `None` when there is no such file. A pipe is not opened: a repository could keep omp waiting with one.
+/// Returns `None` if the file does not exist. A pipe is not opened, because a repository could block omp with one.
 pub(crate) fn read_plain_file(path: &Path) -> Result<Option<String>, String> {
     match plain_file::read_text(path, MAX_BYTES) {
         Ok(text) => Ok(Some(text)),
@@ -281,13 +281,13 @@ pub(crate) fn read_plain_file(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// A key may be written nested (`tools: {approvalMode: …}`) or dotted (`tools.approvalMode: …`).
+/// A key may be nested (`tools: {approvalMode: …}`) or dotted (`tools.approvalMode: …`).
 fn read_key<T: DeserializeOwned>(settings: &Value, key: &str) -> Option<T> {
     let value = settings.get(key).or_else(|| key.split('.').try_fold(settings, |value, part| value.get(part)))?;
     serde_json::from_value(value.clone()).ok()
 }
 
-/// Objects merge key by key; anything else is replaced.
+/// Merges objects key by key; other values are replaced.
 pub(crate) fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {

@@ -1,5 +1,5 @@
-//! What an older version left, taken over where there is no `config.yml` yet: a `settings.json`, and settings that it kept
-//! in a database.
+//! Imports the configuration of an older version if there is no `config.yml` yet: a `settings.json`, and settings from a
+//! database.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,12 @@ use crate::migrate::migrate;
 use crate::save;
 use crate::settings::{ConfigError, merge, read_settings};
 
-/// Writes `config.yml` from the `settings.json` beside it, which is put away, and from what a database says, which goes
-/// before it. Tells what was done. A broken `settings.json` is an error, as a broken `config.yml` is: it may hold a policy.
+/// Writes `config.yml` from the `settings.json` beside it, which is renamed, and from a database, whose values override it.
+/// Returns messages about what was done. An invalid `settings.json` is an error, like an invalid `config.yml`: it may
+/// contain a policy.
 ///
-/// `stored` is asked only when there is no `config.yml`. A database is another program's as well, so what is wrong with it
-/// is told and stops nobody.
+/// `stored` is called only if there is no `config.yml`. The database also belongs to another program, so its problems are
+/// reported but do not stop omp.
 pub fn take_over(
     config: &Path,
     stored: impl FnOnce() -> Result<Option<Value>, String>,
@@ -56,7 +57,7 @@ pub fn take_over(
     Ok(told)
 }
 
-/// Whole or not at all, and never over a file that another process has made meanwhile.
+/// Writes all or nothing, and never over a file that another process has created meanwhile.
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -69,7 +70,7 @@ fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// `settings.json.bak`, or with a number where that is taken.
+/// Returns `settings.json.bak`, with a number if that name is taken.
 fn free_name(old: &Path) -> PathBuf {
     let named = |number: usize| match number {
         0 => old.with_extension("json.bak"),

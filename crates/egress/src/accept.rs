@@ -1,4 +1,4 @@
-//! Serving whoever connects to a local listener.
+//! Serves the clients of a local listener.
 
 use std::io;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Listener for UnixListener {
     }
 }
 
-/// Serves each connection in a task of its own, as many at once as there are places, until the future is dropped.
+/// Serves each connection in its own task, limited by the number of permits, until the future is dropped.
 pub async fn serve_each<L, S>(listener: L, places: Arc<Semaphore>, serve: impl Fn(L::Client) -> S)
 where
     L: Listener,
@@ -45,7 +45,7 @@ where
         while connections.try_join_next().is_some() {}
         match listener.next_client().await {
             Ok(client) => {
-                // Not before: a listener that nobody connects to takes no place.
+                // Acquired only now, so that a listener without clients holds no permit.
                 let Ok(place) = places.clone().acquire_owned().await else { return };
                 let served = serve(client);
                 connections.spawn(async move {
@@ -53,7 +53,7 @@ where
                     drop(place);
                 });
             }
-            // Out of descriptors, or the client has gone.
+            // Out of file descriptors, or the client has disconnected.
             Err(_) => tokio::time::sleep(RETRY).await,
         }
     }

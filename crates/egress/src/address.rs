@@ -1,8 +1,8 @@
-//! Addresses that lie on this machine, in its network or in no network: a name must not lead there.
+//! Addresses of this machine, of its network or of no network: a name must not resolve to them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What the address is if it is not one of the public internet.
+/// Returns the kind of an address that is not on the public internet.
 pub(super) fn special(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => special_v4(address),
@@ -36,7 +36,7 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("a loopback address"),
         [0, 0, 0, 0, 0, 0xFFFF, ..] => Some("an IPv4 address written as IPv6"),
         [0, ..] => Some("a reserved address"),
-        // The gateway would go to the address within.
+        // The gateway would connect to the embedded address.
         [0x64, 0xFF9B, 0, 0, 0, 0, ..] => special_v4(inner(12)),
         [0xFC00..=0xFDFF, ..] => Some("a private address"),
         [0xFE80..=0xFEBF, ..] => Some("a link-local address"),

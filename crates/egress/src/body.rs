@@ -1,11 +1,11 @@
-//! How long the body of a request is, so that nothing behind it goes on to the host as a request of its own.
+//! Determines the length of a request body, so that bytes after it are not sent to the host as another request.
 
-/// The longest line between chunks.
+/// Limits a line between chunks.
 const LONGEST_LINE: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// So many bytes are missing.
+    /// The number of missing bytes.
     Length(u64),
     Chunked(ChunkReader),
 }
@@ -21,18 +21,18 @@ enum ChunkPart {
     #[default]
     Size,
     Data(u64),
-    /// The end of the line behind a chunk.
+    /// The line end after a chunk.
     Gap,
     Trailer,
     End,
 }
 
-/// What is no body.
+/// The error for an invalid body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Misframed;
 
 impl Body {
-    /// `None` where it could be read in two ways.
+    /// Returns `None` if the length is ambiguous.
     pub(super) fn of<'a>(
         lengths: impl Iterator<Item = &'a [u8]>,
         encodings: impl Iterator<Item = &'a [u8]>,
@@ -56,7 +56,7 @@ impl Body {
         matches!(self, Self::Length(0) | Self::Chunked(ChunkReader { at: ChunkPart::End, .. }))
     }
 
-    /// How many of `bytes` belong to it.
+    /// Returns how many of `bytes` belong to the body.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Misframed> {
         match self {
             Self::Length(missing) => {

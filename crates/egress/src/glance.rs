@@ -1,20 +1,19 @@
-//! What the first bytes of a tunnel say about whom they are for: the name in a TLS hello, or the `Host` of a request.
+//! Reads the target from the first bytes of a tunnel: the name in a TLS hello, or the `Host` of a request.
 //!
-//! A tunnel to an allowed host that asks for another one there is a way around the rules where many hosts share one
-//! address.
+//! A tunnel to an allowed host that requests another one there would bypass the rules if many hosts share one address.
 
-/// A hello or a head that is longer is none.
+/// A longer hello or head is invalid.
 pub(super) const LONGEST: usize = 64 * 1024;
 const MOST_HEADERS: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Glance {
-    /// Not enough yet.
+    /// More bytes are needed.
     More,
-    /// It names nobody.
+    /// The bytes name no host.
     Silent,
     Names(String),
-    /// It begins as something that would name somebody and goes on as nothing that can be read.
+    /// Begins like a protocol that names a host, but is invalid.
     Broken,
 }
 
@@ -27,13 +26,13 @@ pub(super) fn glance(bytes: &[u8]) -> Glance {
     if seen == Glance::More && bytes.len() > LONGEST { Glance::Broken } else { seen }
 }
 
-/// The kind of TLS records that carry a hello.
+/// The TLS record type that carries a hello.
 const HANDSHAKE: u8 = 0x16;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const HOST_NAME: u8 = 0;
 
-/// `None` for what is none. A hello may come in several records.
+/// Returns `None` if it is not a hello. A hello may be split into several records.
 fn hello(bytes: &[u8]) -> Option<Glance> {
     let (mut hello, mut rest) = (Vec::new(), bytes);
     loop {
@@ -81,7 +80,7 @@ fn server_name(hello: &[u8]) -> Option<Glance> {
             continue;
         }
         let mut names = ByteReader(ByteReader(content).long()?);
-        // More than one name, or the extension twice, could be read by the server otherwise than here.
+        // The server could interpret several names, or a repeated extension, differently.
         let (kind, text) = (names.byte()?, names.long()?);
         if kind != HOST_NAME || !names.0.is_empty() || name.is_some() {
             return None;
@@ -91,7 +90,7 @@ fn server_name(hello: &[u8]) -> Option<Glance> {
     Some(name.map_or(Glance::Silent, Glance::Names))
 }
 
-/// Bytes that are taken from the front.
+/// Reads bytes from the front.
 struct ByteReader<'a>(&'a [u8]);
 
 impl<'a> ByteReader<'a> {
@@ -105,25 +104,25 @@ impl<'a> ByteReader<'a> {
         self.take(1).map(|taken| taken[0])
     }
 
-    /// Of two bytes.
+    /// Reads a number of two bytes.
     fn number(&mut self) -> Option<usize> {
         self.take(2).map(|taken| usize::from(u16::from_be_bytes([taken[0], taken[1]])))
     }
 
-    /// What a length of one byte stands before.
+    /// Reads data with a one-byte length prefix.
     fn short(&mut self) -> Option<&'a [u8]> {
         let length = self.byte()?;
         self.take(length.into())
     }
 
-    /// What a length of two bytes stands before.
+    /// Reads data with a two-byte length prefix.
     fn long(&mut self) -> Option<&'a [u8]> {
         let length = self.number()?;
         self.take(length)
     }
 }
 
-/// HTTP/1 that is not wrapped into anything. Other protocols that begin with words are let through.
+/// Reads plain HTTP/1. Other protocols that begin with words are allowed.
 fn request(bytes: &[u8]) -> Glance {
     const LONGEST_METHOD: usize = 24;
     let method = bytes.iter().take_while(|byte| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'_')).count();
@@ -145,7 +144,7 @@ fn request(bytes: &[u8]) -> Glance {
         Ok(_) => {}
         Err(_) => return Glance::Broken,
     }
-    // A whole address would count for more than the header.
+    // An absolute URL would take precedence over the header.
     let is_whole = request.path.is_some_and(|path| path.starts_with('h'));
     let mut hosts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
     match (hosts.next(), hosts.next()) {
@@ -164,7 +163,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A hello that names `names`, cut into records of `size` bytes.
+    /// Builds a hello that names `names`, split into records of `size` bytes.
     pub fn client_hello(names: &[&str], size: usize) -> Vec<u8> {
         let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes()[..], bytes].concat();
         let mut extensions = [&[0, 0x2B][..], &long(&[2, 3, 4])].concat();

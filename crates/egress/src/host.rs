@@ -1,4 +1,4 @@
-//! A host as it is compared: ASCII, lower case, no dot at its end; or an address.
+//! A host in normalized form: ASCII, lower case, without a trailing dot; or an address.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,12 +11,12 @@ const LONGEST_LABEL: usize = 63;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EgressHost {
     Name(String),
-    /// An IPv4 address that is written as IPv6 is an IPv4 address.
+    /// An IPv4 address written as IPv6 is stored as IPv4.
     Address(IpAddr),
 }
 
 impl EgressHost {
-    /// `None` for what is no host, and for what only some programs take for an address (`127.1`, `0x7f000001`).
+    /// Returns `None` for an invalid host, and for forms that only some programs read as an address (`127.1`, `0x7f000001`).
     pub fn parse(text: &str) -> Option<Self> {
         let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         if let Ok(address) = bare.unwrap_or(text).parse::<IpAddr>() {
@@ -35,7 +35,7 @@ impl EgressHost {
         matches!(self, Self::Name(name) if name == "localhost")
     }
 
-    /// With a port where one is given, as `EgressHost` headers and the targets of CONNECT have it.
+    /// Parses a host with an optional port, as in `Host` headers and the targets of CONNECT.
     pub fn with_port(text: &str) -> Option<(Self, Option<u16>)> {
         let (host, port) = split_port(text)?;
         let port = port.map(digits).transpose().ok()?;
@@ -53,7 +53,7 @@ impl fmt::Display for EgressHost {
     }
 }
 
-/// What stands before the last colon that is not within an IPv6 address, and what stands behind it.
+/// Splits at the last colon outside an IPv6 address.
 pub(super) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
     if let Some(end) = text.find(']') {
         let (host, rest) = text.split_at(end + 1);
@@ -69,7 +69,7 @@ pub(super) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// No sign, no spaces, not zero.
+/// Parses a port: no sign, no spaces, not zero.
 pub(super) fn digits(text: &str) -> Result<u16, ()> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| plain && *port != 0).ok_or(())

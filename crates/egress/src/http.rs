@@ -1,4 +1,4 @@
-//! HTTP: `CONNECT host:port`, and requests for whole addresses, which go on as one request of one host.
+//! HTTP: `CONNECT host:port`, and requests with an absolute URL, which are forwarded as a single request to one host.
 
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -11,11 +11,11 @@ use super::request::{ProxyRequest, Way};
 const LONGEST_HEAD: usize = 64 * 1024;
 const MOST_HEADERS: usize = 128;
 
-/// Mean the connection to the proxy, not the request.
+/// Headers of the connection to the proxy, which are not forwarded.
 const OF_THE_CONNECTION: &[&str] =
     &["connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade", "host"];
 
-/// Reads a head, of which `held` has come already.
+/// Reads a head, of which `held` has already arrived.
 pub(super) async fn read(client: &mut TcpStream, mut held: Vec<u8>) -> Result<ProxyRequest, EgressRefusal> {
     loop {
         if let Some(request) = parse(&held)? {
@@ -30,7 +30,7 @@ pub(super) async fn read(client: &mut TcpStream, mut held: Vec<u8>) -> Result<Pr
     }
 }
 
-/// `None` when there is more to come.
+/// Returns `None` if more bytes are needed.
 fn parse(held: &[u8]) -> Result<Option<ProxyRequest>, EgressRefusal> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut headers);

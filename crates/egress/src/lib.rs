@@ -1,7 +1,8 @@
-//! The way out for commands that may reach named hosts only: a proxy within omp that speaks HTTP and SOCKS on one socket.
+//! The egress proxy for commands that may reach only named hosts: it runs inside omp and speaks HTTP and SOCKS on one
+//! socket.
 //!
-//! It is not a process of its own: it ends with omp, and with it every connection. The rules are read anew for every
-//! request, so a host that the user allows counts at once.
+//! It is not a separate process: it ends with omp, together with every connection. The rules are read again for every
+//! request, so a host that the user allows is reachable at once.
 
 mod accept;
 mod address;
@@ -44,11 +45,11 @@ pub use rules::problem_of_rule;
 pub use upstream::Upstream;
 pub use variables::variables;
 
-/// Connections of a session at a time; more wait.
+/// Limits the concurrent connections of a session; further ones wait.
 const MOST_CONNECTIONS: usize = 256;
-/// Until a request is whole.
+/// Time limit for a complete request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
-/// For each address of a host.
+/// Time limit for each address of a host.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The proxy of a session.
@@ -61,50 +62,50 @@ pub struct Egress {
     places: Arc<Semaphore>,
 }
 
-/// A way to a host.
+/// An open connection to a host.
 struct OpenedRoute<'a> {
     server: TcpStream,
-    /// What came from there already.
+    /// Bytes that the host has already sent.
     said: Vec<u8>,
-    /// Who has to be told the whole address.
+    /// The upstream proxy, which needs the absolute URL.
     proxy: Option<&'a Proxy>,
 }
 
 impl Egress {
-    /// Lets through what `access` says at the time of each request.
+    /// Applies the rules of `access` at the time of each request.
     pub fn new(access: Access) -> Self {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let (resolver, upstream) = (Resolver::System, Upstream::default());
         Self { access, log: Arc::default(), resolver, upstream, places }
     }
 
-    /// The same by way of the proxy that this machine has.
+    /// Connects through the proxy of this machine.
     #[must_use]
     pub fn through(self, upstream: Upstream) -> Self {
         Self { upstream, ..self }
     }
 
-    /// The newest connections that were asked for and have ended, the newest last.
+    /// Returns the newest ended connections, newest last.
     pub fn passages(&self) -> Vec<Passage> {
         self.log.newest()
     }
 
-    /// How many there were.
+    /// Returns the total number of connections.
     pub fn seen(&self) -> u64 {
         self.log.seen()
     }
 
-    /// Of the newest, and of those that still last, the ones that were not taken before.
+    /// Returns the newest and the ongoing connections that were not taken before.
     pub fn take_new(&self) -> Vec<Passage> {
         self.log.take_new()
     }
 
-    /// Tells `listener` of each connection when it has ended; of a flood only the first. The first listener stays.
+    /// Calls `listener` when a connection ends; only for the first ones of a flood. The first listener stays.
     pub fn tell(&self, listener: impl Fn(&Passage) + Send + Sync + 'static) {
         self.log.tell(Box::new(listener));
     }
 
-    /// Serves who connects to `listener`, until the future is dropped.
+    /// Serves the clients of `listener` until the future is dropped.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) {
         let places = self.places.clone();
         serve_each(listener, places, |client| {
@@ -115,7 +116,7 @@ impl Egress {
     }
 
     async fn serve_one(&self, mut client: TcpStream) {
-        // Small pieces go on at once; without it they only wait.
+        // Sends small pieces at once; a failure only delays them.
         let _ = client.set_nodelay(true);
         let Ok(read) = timeout(HEAD_PATIENCE, read_request(&mut client)).await else { return };
         match read {
@@ -135,7 +136,7 @@ impl Egress {
             Ok(opened) => opened,
             Err(refusal) => {
                 passing.refuse(&refusal);
-                // Who hears of the refusal finds it in the log.
+                // Logged before the client gets the refusal, so that the log already contains it.
                 drop(passing);
                 return answer(&mut client, &request.way.refused(&refusal)).await;
             }
@@ -145,7 +146,7 @@ impl Egress {
         }
         if let Way::Http { head, body } = request.way {
             let head = proxy.map_or(head.clone(), |proxy| proxy.addressed(&head, &request.host, request.port));
-            // An error ends both connections, which is all that can be told by now.
+            // An error ends both connections; nothing else can be reported at this point.
             let _ = relay::exchange(&mut client, &mut server, &head, &request.rest, body, &passing).await;
             return;
         }
@@ -158,7 +159,7 @@ impl Egress {
         }
     }
 
-    /// Whom a request says it is for must be its host, or one that could be asked for as well.
+    /// The target that a request names must be its host, or another host that is allowed as well.
     fn judge(&self, request: &ProxyRequest, named: Option<&str>) -> Result<(), EgressRefusal> {
         let Some(named) = named else { return Ok(()) };
         let (host, port) = (request.host.clone(), request.port);
@@ -180,7 +181,7 @@ impl Egress {
             true => self.upstream.for_plain(host, *port),
             false => self.upstream.for_tunnel(host, *port),
         };
-        // What lies inside is no matter of a proxy that leads out.
+        // An upstream proxy that leads outside does not handle internal addresses.
         let is_inside = matches!(host, EgressHost::Address(address) if address::special(*address).is_some());
         let Some(proxy) = proxy.filter(|_| !is_inside) else {
             let server = self.connect(host, *port).await?;
@@ -198,7 +199,7 @@ impl Egress {
         Ok(OpenedRoute { server, said, proxy: is_plain.then_some(proxy) })
     }
 
-    /// Connects to an address that was looked at, not to a name that could lead elsewhere the next time.
+    /// Connects to the checked address, not to a name that could resolve differently the next time.
     async fn connect(&self, host: &EgressHost, port: u16) -> Result<TcpStream, EgressRefusal> {
         let mut why = String::new();
         for address in self.addresses(host, port).await? {
@@ -214,7 +215,7 @@ impl Egress {
         Err(EgressRefusal::NoAnswer { host: host.clone(), port, why })
     }
 
-    /// Where `host` may be reached, at least one.
+    /// Returns the permitted addresses of `host`, at least one.
     async fn addresses(&self, host: &EgressHost, port: u16) -> Result<Vec<IpAddr>, EgressRefusal> {
         let rules = self.rules();
         if !rules.allow(host, port) {
@@ -230,7 +231,7 @@ impl Egress {
             address::special(*address).filter(|_| !meant)
         };
         match found.iter().find_map(|address| hindrance(address).map(|kind| (*address, kind))) {
-            // One that leads inside casts doubt on the others, but they are what was asked for.
+            // Refused only if every address is internal; otherwise the public addresses are used.
             Some((address, kind)) if found.iter().all(|address| hindrance(address).is_some()) => {
                 Err(EgressRefusal::Special { host: host.clone(), port, address, kind })
             }
@@ -243,7 +244,7 @@ fn no_address(host: &EgressHost, error: &io::Error) -> EgressRefusal {
     EgressRefusal::NoAddress { host: host.clone(), why: error.to_string() }
 }
 
-/// `None` when nobody asks for anything. An error says in which way it is to be told.
+/// Returns `None` if the client sends no request. An error includes the protocol of the answer.
 async fn read_request(client: &mut TcpStream) -> Option<Result<ProxyRequest, (Way, EgressRefusal)>> {
     let mut first = [0];
     client.read_exact(&mut first).await.ok()?;
@@ -254,7 +255,7 @@ async fn read_request(client: &mut TcpStream) -> Option<Result<ProxyRequest, (Wa
     })
 }
 
-/// Says the last thing. What was sent meanwhile is read, or the answer would be lost with the connection.
+/// Sends the final answer and reads the rest of the input, because closing with unread input would lose the answer.
 async fn answer(client: &mut TcpStream, answer: &[u8]) {
     const PATIENCE: Duration = Duration::from_secs(2);
     const MOST: usize = 1024 * 1024;

@@ -1,4 +1,4 @@
-//! What went out and what did not: the newest in memory, each told to whoever writes it down.
+//! The log of allowed and refused connections: the newest in memory, each sent to a listener that stores it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::host::EgressHost;
 use super::refusal::EgressRefusal;
 
-/// The oldest gives way.
+/// Limits the log; the oldest entry is dropped.
 const MOST_KEPT: usize = 500;
-/// More are not told, so that a command cannot fill the session's file.
+/// Limits the reported connections, so that a command cannot fill the session's file.
 const MOST_TOLD: u64 = 2000;
 
-/// One connection that was asked for.
+/// One requested connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Milliseconds since 1970, when it was asked for.
+    /// Time of the request in milliseconds since 1970.
     pub at: u64,
     pub host: String,
     pub port: u16,
@@ -24,9 +24,9 @@ pub struct Passage {
     /// Bytes from the command to the host, and back.
     pub up: u64,
     pub down: u64,
-    /// Why nothing, or nothing more, went through.
+    /// Why the connection was refused or ended.
     pub refused: Option<String>,
-    /// Whether a rule said no, not the network.
+    /// Whether a rule refused it, and not the network.
     pub by_rule: bool,
 }
 
@@ -41,13 +41,13 @@ pub(super) struct PassageLog {
 
 #[derive(Default)]
 struct PassageBook {
-    /// With whether it was taken.
+    /// Ended connections, and whether they were taken.
     ended: VecDeque<(Passage, bool)>,
     ongoing: Vec<Arc<LiveConnection>>,
 }
 
 impl PassageLog {
-    /// The first one stays.
+    /// The first listener stays.
     pub(super) fn tell(&self, listener: PassageListener) {
         let _ = self.listener.set(listener);
     }
@@ -60,7 +60,7 @@ impl PassageLog {
         self.seen.load(Ordering::Acquire)
     }
 
-    /// Connections that still last are taken as they are now.
+    /// Ongoing connections are returned in their current state.
     pub(super) fn take_new(&self) -> Vec<Passage> {
         let mut book = self.lock();
         let ended = book.ended.iter_mut().filter_map(|(passage, taken)| {
@@ -99,7 +99,7 @@ impl std::fmt::Debug for PassageLog {
     }
 }
 
-/// A connection while it lasts. It is logged when it ends, in whatever way.
+/// An ongoing connection. It is logged when it is dropped.
 pub(super) struct OngoingPassage {
     log: Arc<PassageLog>,
     live: Arc<LiveConnection>,
@@ -127,12 +127,12 @@ impl OngoingPassage {
         Self { log: log.clone(), live }
     }
 
-    /// Bytes from the command to the host.
+    /// Returns the counter of bytes from the command to the host.
     pub(super) fn up(&self) -> &AtomicU64 {
         &self.live.up
     }
 
-    /// Bytes back.
+    /// Returns the counter of bytes back.
     pub(super) fn down(&self) -> &AtomicU64 {
         &self.live.down
     }

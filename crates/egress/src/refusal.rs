@@ -1,4 +1,4 @@
-//! Why a request did not go out: in words, as an HTTP answer and as a number of SOCKS.
+//! Why a request was refused: as text, as an HTTP answer and as a SOCKS code.
 
 use std::net::IpAddr;
 
@@ -31,7 +31,7 @@ pub(super) enum EgressRefusal {
 }
 
 impl EgressRefusal {
-    /// Whether a rule said no, not the network.
+    /// Whether a rule refused it, and not the network.
     pub(super) fn is_by_rule(&self) -> bool {
         matches!(self, Self::NotListed { .. } | Self::Special { .. } | Self::AnotherName { .. })
     }
@@ -59,7 +59,7 @@ impl EgressRefusal {
         }
     }
 
-    /// The first line, for lists.
+    /// Returns the first line, for lists.
     pub(super) fn in_short(&self) -> String {
         self.to_string().lines().next().unwrap_or_default().to_owned()
     }

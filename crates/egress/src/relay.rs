@@ -1,4 +1,4 @@
-//! Bytes between a command and a host, counted, until one of them ends or both are silent for long.
+//! Relays and counts bytes between a command and a host, until one side ends or both are idle for long.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,14 +13,14 @@ use super::glance::{Glance, glance};
 use super::log::OngoingPassage;
 use super::refusal::EgressRefusal;
 
-/// Silence after which a connection is taken for dead.
+/// A connection without traffic for this long is considered dead.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 const BUFFER: usize = 32 * 1024;
-/// What TLS says when a name is not one of the server's.
+/// The TLS alert for a name that the server does not have.
 const UNRECOGNIZED_NAME: &[u8] = &[0x15, 3, 1, 0, 2, 2, 112];
 
-/// A tunnel. Whom its first bytes are for is shown to `judge`; they go on only if it agrees. What is not let through is
-/// the error, with what is to be answered.
+/// Relays a tunnel. `judge` checks the target of its first bytes, which are forwarded only if it agrees. The error is the
+/// refusal with its answer.
 pub(super) async fn tunnel(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -41,7 +41,7 @@ pub(super) async fn tunnel(
     Ok(Ok(()))
 }
 
-/// Waits until the client's first bytes have told whom they are for, while the host may speak.
+/// Waits until the client's first bytes name the target; the host may send meanwhile.
 async fn first_bytes(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -68,7 +68,7 @@ async fn first_bytes(
         }
         tokio::select! {
             read = client.read_buf(&mut held) => match read? {
-                // Nothing will come: the host may go on speaking.
+                // The client sends nothing, but the host may continue.
                 0 if held.is_empty() => return Ok(Ok(held)),
                 0 => return Ok(Err((EgressRefusal::Malformed("it ended within its first bytes"), Vec::new()))),
                 _ => {}
@@ -84,7 +84,7 @@ async fn first_bytes(
     }
 }
 
-/// One request with its body, and what is answered. What the client sends behind the body goes nowhere.
+/// Relays one request with its body, and the answer. Bytes of the client after the body are dropped.
 pub(super) async fn exchange(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -113,7 +113,7 @@ pub(super) async fn exchange(
     };
     let down = carry(from_server, to_client, passing.down(), passing);
     tokio::pin!(up, down);
-    // The answer ends the exchange, also where the host wants no more of the body.
+    // The end of the answer ends the exchange, even if the host did not read the whole body.
     tokio::select! {
         ended = &mut down => ended,
         ended = &mut up => match ended {
@@ -141,7 +141,7 @@ async fn carry(
     }
 }
 
-/// One side may be silent for as long as the other is not.
+/// One side may be idle as long as the other is not.
 async fn read_some(
     from: &mut (impl AsyncRead + Unpin),
     buffer: &mut [u8],

@@ -1,4 +1,4 @@
-//! What a command asks the proxy for, in whichever way it asks.
+//! A request of a command to the proxy, in any protocol.
 
 use super::body::Body;
 use super::host::EgressHost;
@@ -8,10 +8,10 @@ use super::socks;
 pub(super) struct ProxyRequest {
     pub(super) host: EgressHost,
     pub(super) port: u16,
-    /// Whom it says it is for besides, as a `EgressHost` header does.
+    /// The additional target name, from a `Host` header.
     pub(super) named: Option<String>,
     pub(super) way: Way,
-    /// What came behind it already.
+    /// Bytes that have already arrived after the request.
     pub(super) rest: Vec<u8>,
 }
 
@@ -20,7 +20,7 @@ pub(super) enum Way {
     Socks5,
     Socks4,
     Http {
-        /// As it goes on to the host.
+        /// The head as forwarded to the host.
         head: Vec<u8>,
         body: Body,
     },
@@ -36,7 +36,7 @@ impl Way {
         }
     }
 
-    /// What is answered when there is a connection.
+    /// Returns the answer for an established connection.
     pub(super) fn opened(&self) -> Vec<u8> {
         match self {
             Self::Connect => b"HTTP/1.1 200 Connection established\r\n\r\n".to_vec(),

@@ -1,25 +1,25 @@
-//! Names to addresses, by omp: the commands have no DNS.
+//! Resolves names to addresses inside omp: the commands have no DNS.
 
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(15);
-/// More addresses of one name are not tried.
+/// Limits the addresses tried for one name.
 const MOST: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) enum Resolver {
-    /// As every program here does.
+    /// Uses the system's resolver.
     #[default]
     System,
-    /// One answer after the other, the last for ever.
+    /// Returns scripted answers in order; the last one is repeated.
     #[cfg(test)]
     Scripted(std::sync::Mutex<Vec<Vec<IpAddr>>>),
 }
 
 impl Resolver {
-    /// At least one.
+    /// Returns at least one address.
     pub(super) async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let mut found: Vec<IpAddr> = match self {
             Self::System => {

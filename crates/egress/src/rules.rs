@@ -1,4 +1,4 @@
-//! Which hosts may be reached: `example.com`, `*.example.com`, `10.1.0.0/16`, `localhost`, each with a port if one is meant.
+//! Rules for reachable hosts: `example.com`, `*.example.com`, `10.1.0.0/16`, `localhost`, each with an optional port.
 
 use std::net::IpAddr;
 
@@ -13,17 +13,17 @@ struct HostRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HostSubject {
     Host(EgressHost),
-    /// Every name that ends with a dot and this one.
+    /// Every name that ends with a dot and this name.
     Below(String),
     Network(IpAddr, u8),
 }
 
-/// The rules of one moment.
+/// The rules at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct HostRules(Vec<HostRule>);
 
 impl HostRules {
-    /// What is no rule allows nothing; [`problem_of_rule`] tells why.
+    /// An invalid rule allows nothing; [`problem_of_rule`] explains why.
     pub fn of(hosts: &[String]) -> Self {
         Self(hosts.iter().filter_map(|text| HostRule::parse(text).ok()).collect())
     }
@@ -41,12 +41,12 @@ impl HostRules {
         })
     }
 
-    /// Whether the address itself is named, not only a host that leads to it.
+    /// Whether a rule names the address itself, and not only a host that resolves to it.
     pub fn name(&self, address: IpAddr, port: u16) -> bool {
         self.allow(&EgressHost::Address(address.to_canonical()), port)
     }
 
-    /// Whether this machine's own loopback is named, so that `localhost` means it.
+    /// Whether a rule names this machine's loopback, so that `localhost` refers to it.
     pub fn name_loopback(&self) -> bool {
         self.0.iter().any(|rule| match &rule.subject {
             HostSubject::Host(EgressHost::Address(address)) => address.is_loopback(),
@@ -61,7 +61,7 @@ impl HostRules {
     }
 }
 
-/// Why `text` is no rule, for the user.
+/// Explains to the user why `text` is not a rule.
 pub fn problem_of_rule(text: &str) -> Option<String> {
     let why = HostRule::parse(text).err()?;
     Some(format!(
@@ -198,7 +198,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing but the name itself, and names below it for a wildcard.
+        /// Only the name itself matches, and names below it for a wildcard.
         #[test]
         fn nothing_else_matches(before in "[a-z0-9.-]{0,12}", after in "[a-z0-9.-]{0,12}") {
             let text = format!("{before}example.com{after}");

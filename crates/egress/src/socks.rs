@@ -1,4 +1,4 @@
-//! SOCKS 5, 4 and 4a: connections by name or by address. Nothing may be bound, and there is no UDP.
+//! SOCKS 5, 4 and 4a: connections by name or by address. BIND and UDP are not supported.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,13 +10,13 @@ use super::refusal::EgressRefusal;
 use super::request::{ProxyRequest, Way};
 
 const CONNECT: u8 = 1;
-/// The longest text of SOCKS 4, which has no length.
+/// Limits a text of SOCKS 4, which has no length prefix.
 const LONGEST_TEXT: usize = 255;
 
-/// What came before the request was whole.
+/// The connection ended before the request was complete.
 const CUT_OFF: EgressRefusal = EgressRefusal::Malformed("it ended within its greeting");
 
-/// A request of SOCKS 5. Its version has been read.
+/// Reads a SOCKS 5 request after its version byte.
 pub(super) async fn read_five(client: &mut TcpStream) -> Result<ProxyRequest, EgressRefusal> {
     const NO_PASSWORD: u8 = 0;
     let count = byte(client).await?;
@@ -44,7 +44,7 @@ pub(super) async fn read_five(client: &mut TcpStream) -> Result<ProxyRequest, Eg
     Ok(ProxyRequest { host, port, named: None, way: Way::Socks5, rest: Vec::new() })
 }
 
-/// A request of SOCKS 4 or 4a. Its version has been read.
+/// Reads a SOCKS 4 or 4a request after its version byte.
 pub(super) async fn read_four(client: &mut TcpStream) -> Result<ProxyRequest, EgressRefusal> {
     let command = byte(client).await?;
     let port = port(array(client).await?, command)?;
@@ -57,7 +57,7 @@ pub(super) async fn read_four(client: &mut TcpStream) -> Result<ProxyRequest, Eg
     Ok(ProxyRequest { host, port, named: None, way: Way::Socks4, rest: Vec::new() })
 }
 
-/// What is answered, with a number of SOCKS 5.
+/// Returns an answer with a SOCKS 5 code.
 pub(super) fn answer_five(code: u8) -> Vec<u8> {
     vec![5, code, 0, 1, 0, 0, 0, 0, 0, 0]
 }
@@ -89,7 +89,7 @@ async fn array<const N: usize>(client: &mut TcpStream) -> Result<[u8; N], Egress
     Ok(bytes)
 }
 
-/// Up to a NUL.
+/// Reads up to a NUL.
 async fn text(client: &mut TcpStream) -> Result<Vec<u8>, EgressRefusal> {
     let mut text = Vec::new();
     loop {

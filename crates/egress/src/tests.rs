@@ -1,4 +1,4 @@
-//! The proxy on a real socket, with real servers on loopback.
+//! Tests the proxy on a real socket, with real servers on loopback.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A proxy with a server behind it that answers each connection with what it was sent first.
+/// A proxy and a server that answers each connection with the first bytes it received.
 struct Scene {
     egress: Arc<Egress>,
     proxy: SocketAddr,
@@ -19,7 +19,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// `hosts` may hold `PORT` for the server's.
+    /// `PORT` in `hosts` is replaced by the server's port.
     async fn new(hosts: &[&str], answers: &[&[&str]]) -> Self {
         let (server, echo) = echo().await;
         let hosts = hosts.iter().map(|host| host.replace("PORT", &server.port().to_string())).collect();
@@ -32,13 +32,13 @@ impl Scene {
         Self { egress, proxy, server, _tasks: vec![echo, serving] }
     }
 
-    /// What comes back for `sent`, to the end. `PORT` in it is the server's.
+    /// Returns the whole answer to `sent`. `PORT` in it is replaced by the server's port.
     async fn ask(&self, sent: &str) -> String {
         let sent = sent.replace("PORT", &self.server.port().to_string());
         String::from_utf8_lossy(&self.send(&[sent.as_bytes()]).await).into_owned()
     }
 
-    /// Sends each piece when something came back for the one before, then reads to the end.
+    /// Sends each piece after an answer to the previous one, then reads to the end.
     async fn send(&self, pieces: &[&[u8]]) -> Vec<u8> {
         let talk = async {
             let mut stream = TcpStream::connect(self.proxy).await.unwrap();
@@ -50,14 +50,14 @@ impl Scene {
                 }
             }
             stream.shutdown().await.unwrap();
-            // A reset after the last word is an end as well.
+            // A reset after the last bytes counts as an end.
             let _ = stream.read_to_end(&mut heard).await;
             heard
         };
         timeout(PATIENCE, talk).await.unwrap()
     }
 
-    /// Waits for the log of `count` connections.
+    /// Waits until `count` connections are logged.
     async fn passages(&self, count: usize) -> Vec<Passage> {
         let logged = async {
             while self.egress.passages().len() < count {
@@ -69,7 +69,7 @@ impl Scene {
     }
 }
 
-/// A server that says `heard:` and the first thing it hears, then ends.
+/// A server that answers `heard:` and the first bytes it receives, then closes.
 async fn echo() -> (SocketAddr, AbortOnDropHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -142,7 +142,7 @@ async fn other_hosts_are_refused_with_the_reason_and_what_helps() {
         let said = scene.ask(&format!("CONNECT {host}:PORT HTTP/1.1\r\n\r\n")).await;
         assert!(said.starts_with("HTTP/1.1 403 "), "{host}: {said}");
     }
-    // The right host at another port.
+    // The allowed host with another port.
     assert!(scene.ask("CONNECT api.example:1 HTTP/1.1\r\n\r\n").await.starts_with("HTTP/1.1 403 "));
     let socks = [&[5, 1, 0, 3, 12][..], b"evil.example", &443_u16.to_be_bytes()].concat();
     assert_eq!(scene.send(&[&[5, 1, 0], &socks]).await[..4], [5, 0, 5, 2]);
@@ -166,7 +166,7 @@ async fn a_name_does_not_lead_inside() {
             "{inside}: {said}"
         );
     }
-    // Not by a name that is asked for twice, either: the address that was looked at is the one that is gone to.
+    // Nor by a name that resolves differently the second time: the proxy connects to the checked address.
     let scene = Scene::new(&["api.example", "127.0.0.1"], &[&["127.0.0.1"], &["10.0.0.1"]]).await;
     let said = scene.ask("GET http://api.example:PORT/ HTTP/1.1\r\n\r\n").await;
     assert!(said.contains("heard:"), "{said}");
@@ -191,7 +191,7 @@ async fn a_connection_cannot_ask_for_another_host_than_it_was_opened_for() {
         let said = scene.send(&[connect.as_bytes(), &hello]).await;
         assert!(said.ends_with(&[0x15, 3, 1, 0, 2, 2, 112]), "{}", String::from_utf8_lossy(&said));
     }
-    // Its own name, one that is allowed as well, none.
+    // Its own name, another allowed name, and none.
     for names in [&["API.example"][..], &["cdn.example"], &[]] {
         let said = scene.send(&[connect.as_bytes(), &client_hello(names, 4096)]).await;
         assert!(String::from_utf8_lossy(&said).contains("heard:\u{16}"), "{names:?}");
@@ -201,7 +201,7 @@ async fn a_connection_cannot_ask_for_another_host_than_it_was_opened_for() {
     assert!(said.contains("403 Forbidden") && said.contains("asks for evil.example there"), "{said}");
     let said = scene.ask("GET http://api.example:PORT/ HTTP/1.1\r\nHost: evil.example\r\n\r\n").await;
     assert!(said.starts_with("HTTP/1.1 403 ") && !said.contains("heard"), "{said}");
-    // A second request on the same connection does not go on to the host.
+    // A second request on the same connection is not forwarded to the host.
     let said =
         scene.ask("GET http://api.example:PORT/ HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").await;
     assert!(said.contains("heard:") && !said.contains("evil"), "{said}");
@@ -254,12 +254,12 @@ async fn bodies_go_on_whole_and_what_is_no_request_does_not() {
     }
     let long = format!("GET http://localhost/ HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(70_000));
     assert!(scene.ask(&long).await.starts_with("HTTP/1.1 400 "));
-    // SOCKS that binds, that wants a password, that is cut off.
+    // SOCKS with BIND, with a password, and truncated.
     let bind = [&[5, 2, 0, 1, 127, 0, 0, 1][..], &scene.server.port().to_be_bytes()].concat();
     assert_eq!(scene.send(&[&[5, 1, 0], &bind]).await[..4], [5, 0, 5, 1]);
     assert_eq!(scene.send(&[&[5, 1, 2]]).await[..2], [5, 0xFF]);
     assert_eq!(scene.send(&[&[5]]).await[..2], [5, 1]);
-    // Nobody is there.
+    // No server listens there.
     let said = scene.ask("GET http://localhost:1/ HTTP/1.1\r\n\r\n").await;
     assert!(said.starts_with("HTTP/1.1 502 ") && said.contains("localhost:1 was not reached"), "{said}");
 }
@@ -287,7 +287,7 @@ async fn connections_end_with_the_proxy() {
     let Scene { egress, _tasks: tasks, .. } = scene;
     drop(tasks);
     let mut rest = Vec::new();
-    // Whether it ends or is reset: it does not stay.
+    // The connection ends or is reset, but does not stay open.
     let _ = timeout(PATIENCE, stream.read_to_end(&mut rest)).await.unwrap();
     let logged = async {
         while egress.passages().is_empty() {
@@ -297,7 +297,7 @@ async fn connections_end_with_the_proxy() {
     timeout(PATIENCE, logged).await.unwrap();
 }
 
-/// A proxy of the machine: says `SSH-2.0-x` behind each tunnel, and tells what it was asked for.
+/// An upstream proxy: sends `SSH-2.0-x` after each tunnel is open, and reports the requests it got.
 async fn upstream(
     status: &'static str,
 ) -> (Upstream, tokio::sync::mpsc::UnboundedReceiver<String>, AbortOnDropHandle<()>) {
@@ -349,12 +349,12 @@ async fn hosts_are_asked_for_at_the_proxy_that_the_machine_has() {
     assert!(said.ends_with("SSH-2.0-x\r\n"), "{said}");
     let asked = told.recv().await.unwrap();
     assert!(asked.starts_with(&format!("GET http://api.example:80/x HTTP/1.1\r\n{authorization}Host: api")), "{asked}");
-    // Exceptions, and addresses of the inside that a rule names, are reached directly.
+    // Exceptions, and internal addresses that a rule names, are reached directly.
     for host in ["direct.example", "127.0.0.1"] {
         let said = scene.ask(&format!("GET http://{host}:PORT/ HTTP/1.1\r\n\r\n")).await;
         assert!(said.contains("heard:GET / HTTP/1.1"), "{host}: {said}");
     }
-    // The rules hold as before.
+    // The rules apply as before.
     for refused in ["GET http://evil.example/ HTTP/1.1\r\n\r\n", "CONNECT 10.0.0.1:443 HTTP/1.1\r\n\r\n"] {
         let said = scene.ask(refused).await;
         assert!(said.starts_with("HTTP/1.1 403 "), "{said}");

@@ -1,4 +1,4 @@
-//! The proxy by which this machine reaches the network, where it has one: hosts that a rule allows are asked for there.
+//! The upstream proxy by which this machine reaches the network, if any: allowed hosts are requested through it.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LONGEST_HEAD: usize = 16 * 1024;
 const MOST_HEADERS: usize = 64;
 
-/// What the variables of the user's environment say.
+/// The proxy settings in the user's environment variables.
 #[derive(Clone, Debug, Default)]
 pub struct Upstream {
     plain: Option<Proxy>,
@@ -41,7 +41,7 @@ impl fmt::Debug for Proxy {
 }
 
 impl Upstream {
-    /// A variable that names no proxy of this kind is told of and left out; its value may hold a password.
+    /// A variable that names no supported proxy is reported and ignored, without its value, which may contain a password.
     pub fn from_env(env: &Env) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let mut named = |var: EnvVar| {
@@ -71,7 +71,7 @@ impl Upstream {
         (upstream, problems)
     }
 
-    /// For requests of plain HTTP, if this host is asked for by way of a proxy.
+    /// Returns the proxy for plain HTTP requests to this host, if it uses one.
     pub(super) fn for_plain(&self, host: &EgressHost, port: u16) -> Option<&Proxy> {
         self.plain.as_ref().filter(|_| self.covers(host, port))
     }
@@ -85,7 +85,7 @@ impl Upstream {
     }
 }
 
-/// A name means those below it as well, with or without a dot or star in front.
+/// A name also matches those below it, with or without a leading dot or star.
 fn rules_of(entry: &str) -> Vec<String> {
     let name = entry.trim_start_matches('*').trim_start_matches('.');
     vec![name.to_owned(), format!("*.{name}")]
@@ -107,7 +107,7 @@ impl Proxy {
         Some(Self { host, port: port.unwrap_or(80), credentials })
     }
 
-    /// A connection to it.
+    /// Connects to the proxy.
     pub(super) async fn connect(&self) -> Result<TcpStream, String> {
         let connected = match &self.host {
             EgressHost::Address(address) => timeout(PATIENCE, TcpStream::connect((*address, self.port))).await,
@@ -117,7 +117,7 @@ impl Proxy {
         server.map_err(|error| format!("the proxy {self:?}: {error}"))
     }
 
-    /// A tunnel through it, and what came behind its answer.
+    /// Opens a tunnel through the proxy; also returns bytes that followed its answer.
     pub(super) async fn tunnel(&self, host: &EgressHost, port: u16) -> Result<(TcpStream, Vec<u8>), String> {
         let mut server = self.connect().await?;
         let asked = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{}\r\n", self.authorization());
@@ -134,7 +134,7 @@ impl Proxy {
         }
     }
 
-    /// `head` is that of a request to `host` itself; a proxy is told the whole address.
+    /// `head` belongs to a request to `host` itself; a proxy needs the absolute URL.
     pub(super) fn addressed(&self, head: &[u8], host: &EgressHost, port: u16) -> Vec<u8> {
         let space = head.iter().position(|byte| *byte == b' ').map_or(0, |at| at + 1);
         let line = head.windows(2).position(|pair| pair == b"\r\n").map_or(head.len(), |at| at + 2);
@@ -148,7 +148,7 @@ impl Proxy {
     }
 }
 
-/// The status of an answer, and what came behind its head.
+/// Returns the status of an answer, and the bytes after its head.
 async fn answer(server: &mut TcpStream) -> Result<(u16, Vec<u8>), String> {
     let mut held = Vec::new();
     loop {
@@ -167,7 +167,7 @@ async fn answer(server: &mut TcpStream) -> Result<(u16, Vec<u8>), String> {
     }
 }
 
-/// `%40` is an `@`.
+/// Decodes percent escapes: `%40` is an `@`.
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What tells programs of the proxy: the variables that curl, git, package managers and most libraries look at.
+//! The environment variables that configure the proxy in curl, git, package managers and most libraries.
 
 use omp_types::AccessMap;
 
@@ -8,13 +8,13 @@ const TO_PROXY: &[&str] =
     &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "FTP_PROXY", "ftp_proxy"];
 const WITHOUT_PROXY: &[&str] = &["NO_PROXY", "no_proxy"];
 
-/// What a command serves itself is on its own loopback, where the proxy could not reach it.
+/// Servers of a command are on its own loopback, which the proxy cannot reach.
 const OWN: &str = "localhost,127.0.0.1,::1";
 
-/// All of them `http://`: there are libraries that fail to start where one names SOCKS and they have no module for it.
+/// All of them are `http://`: some libraries fail to start if a variable names SOCKS and they lack a module for it.
 pub fn variables(map: &AccessMap, port: u16) -> Vec<(&'static str, String)> {
     let address = format!("http://127.0.0.1:{port}");
-    // Where the user has named it, `localhost` is the machine's.
+    // If a rule names it, `localhost` is the machine's.
     let own = if HostRules::of(&map.hosts).name_loopback() { "" } else { OWN };
     let mut variables: Vec<(&'static str, String)> = TO_PROXY.iter().map(|name| (*name, address.clone())).collect();
     variables.extend(WITHOUT_PROXY.iter().map(|name| (*name, own.to_owned())));

@@ -1,4 +1,4 @@
-//! A response body as a stream of byte chunks that gives up when nothing comes.
+//! A response body as a stream of byte chunks with an idle timeout.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,17 +13,17 @@ use crate::client::Patience;
 use crate::error::{HttpError, TimeoutPhase};
 use crate::exchange::{Chunks, Exchange};
 
-/// Ends after the first error. Dropping it cancels the request.
+/// Ends after the first error. Dropping this cancels the request.
 pub struct BodyStream {
     chunks: Option<Chunks>,
     watchdog: BodyWatchdog,
-    /// Whether any byte counts as progress, or only what the reader says.
+    /// Whether any byte counts as progress, or only what the reader reports.
     bytes_count: bool,
     exchange: Option<Box<dyn Exchange>>,
 }
 
 impl BodyStream {
-    /// `since` is when the wait for the first byte began.
+    /// `since` is the start of the wait for the first byte.
     pub(crate) fn new(chunks: Chunks, target: String, since: Instant, patience: Patience) -> Self {
         Self {
             chunks: Some(chunks),
@@ -38,13 +38,13 @@ impl BodyStream {
         self
     }
 
-    /// From now on bytes alone are no progress, since they may be there only to keep the connection open: the reader
-    /// tells with [`BodyStream::progressed`] when they meant something.
+    /// From now on bytes alone are no progress, because they may be keep-alives: the reader reports meaningful ones with
+    /// [`BodyStream::progressed`].
     pub fn watch_progress(&mut self) {
         self.bytes_count = false;
     }
 
-    /// What came last was part of the answer; the wait for more begins now.
+    /// Records progress: the last bytes were part of the answer, and the wait for more begins now.
     pub fn progressed(&mut self) {
         self.watchdog.progressed(Instant::now());
     }
@@ -88,15 +88,15 @@ struct BodyWatchdog {
     target: String,
     timer: Pin<Box<Sleep>>,
     phase: TimeoutPhase,
-    /// `None` waits for ever.
+    /// `None` waits forever.
     limit: Option<Duration>,
     idle: Option<Duration>,
-    /// When the current wait began. The timer itself is only moved when it fires: moving it for every chunk would cost
-    /// more than reading the chunk.
+    /// Start of the current wait. The timer itself is only moved when it fires: moving it for every chunk would cost more
+    /// than reading the chunk.
     since: Instant,
-    /// Bytes that came since then without being progress.
+    /// Bytes received since then without progress.
     received: u64,
-    /// When the reader was given something. Until it asks again nobody waits for the server.
+    /// When the reader got its last chunk. Until it polls again, the wait for the server is paused.
     handed_over: Option<Instant>,
 }
 
@@ -116,7 +116,7 @@ impl BodyWatchdog {
         }
     }
 
-    /// The reader is back.
+    /// The reader polls again.
     fn resume(&mut self) {
         if let Some(left) = self.handed_over.take() {
             self.since += left.elapsed();

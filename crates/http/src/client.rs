@@ -1,4 +1,4 @@
-//! The one client: cheap to make and to clone, built for real by the first request that needs it.
+//! The HTTP client: cheap to create and clone; the first request builds the underlying client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,31 +19,31 @@ use crate::exchange::{ExchangeListener, OutgoingRequest, Played, Player};
 use crate::proxy::Proxies;
 use crate::{tls, url};
 
-/// How often a request may be sent on by its own server.
+/// Limits redirects within the same server.
 const REDIRECT_LIMIT: usize = 5;
 
-/// A timeout beyond this is as good as none, and could not be added to a clock.
+/// Longer timeouts have no practical effect, and could not be added to a clock.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
-    /// `None` leaves it to the system.
+    /// `None` uses the system's timeout.
     pub connect_timeout: Option<Duration>,
     pub patience: Patience,
     pub user_agent: String,
 }
 
-/// How long a silent server is waited for; `None` waits for ever.
+/// Limits the wait for a silent server; `None` waits forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// From sending the request to the first sign of an answer.
+    /// From sending the request to the first data of the answer.
     pub first_event: Option<Duration>,
-    /// Between two signs of an answer.
+    /// Between two pieces of the answer.
     pub idle: Option<Duration>,
 }
 
 impl Patience {
-    /// Limits so long that they could not be added to a clock are shortened.
+    /// Limits that are too long to be added to a clock are shortened.
     pub fn new(first_event: Option<Duration>, idle: Option<Duration>) -> Self {
         let bounded = |limit: Option<Duration>| limit.map(|limit| limit.min(LONGEST_TIMEOUT));
         Self { first_event: bounded(first_event), idle: bounded(idle) }
@@ -51,7 +51,7 @@ impl Patience {
 }
 
 impl Default for Patience {
-    /// Generous: a local model reads a long prompt for minutes before it says a word.
+    /// Generous: a local model may process a long prompt for minutes before its first token.
     fn default() -> Self {
         Self { first_event: Some(Duration::from_secs(300)), idle: Some(Duration::from_secs(300)) }
     }
@@ -80,12 +80,12 @@ struct ClientInner {
     env: Env,
     config: HttpConfig,
     proxies: Proxies,
-    /// For `http://`: has no certificates, so it costs next to nothing.
+    /// For `http://`: loads no certificates, so it costs almost nothing.
     plain: OnceCell<reqwest::Client>,
     secure: OnceCell<reqwest::Client>,
 }
 
-/// An answer whose body is still coming in.
+/// An answer whose body is still arriving.
 pub struct StreamingResponse {
     pub status: u16,
     pub headers: Headers,
@@ -96,19 +96,19 @@ pub struct StreamingResponse {
 pub struct Headers(HeaderMap);
 
 impl Headers {
-    /// Every header whose value is plain text.
+    /// Returns every header with a plain text value.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
     }
 
-    /// The first value of that name, if it is plain text.
+    /// Returns the first value of that name, if it is plain text.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.to_str().ok()
     }
 }
 
 impl<'a> FromIterator<(&'a str, &'a str)> for Headers {
-    /// Pairs that are no valid header are left out.
+    /// Invalid headers are dropped.
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(pairs: I) -> Self {
         let valid = |(name, value): (&str, &str)| Some((name.parse::<HeaderName>().ok()?, value.parse().ok()?));
         Self(pairs.into_iter().filter_map(valid).collect())
@@ -116,7 +116,7 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Headers {
 }
 
 impl Client {
-    /// Keeps the settings; nothing is read or connected before the first request.
+    /// Stores the settings; nothing is read or connected before the first request.
     pub fn new(env: &Env, config: HttpConfig) -> Self {
         let patience = Patience::new(config.patience.first_event, config.patience.idle);
         let inner = ClientInner {
@@ -129,12 +129,12 @@ impl Client {
         Self { inner: Arc::new(inner), patience, listener: None, player: None, about: None }
     }
 
-    /// The same client with other limits for streams.
+    /// Returns the same client with other limits for streams.
     pub fn with_patience(self, patience: Patience) -> Self {
         Self { patience, ..self }
     }
 
-    /// The same client with somebody who hears of every exchange.
+    /// Returns the same client with a listener for every exchange.
     pub fn heard_by(self, listener: Option<Arc<dyn ExchangeListener>>) -> Self {
         Self { listener, ..self }
     }
@@ -143,17 +143,17 @@ impl Client {
         self.listener.is_some()
     }
 
-    /// What a listener is told of the requests of this handle.
+    /// Sets the data that a listener gets with the requests of this handle.
     pub fn about(self, about: Value) -> Self {
         Self { about: Some(Arc::new(about)), ..self }
     }
 
-    /// A client whose requests reach no server: `player` answers them.
+    /// Returns a client whose requests reach no server: `player` answers them.
     pub fn answered_by(self, player: Arc<dyn Player>) -> Self {
         Self { player: Some(player), ..self }
     }
 
-    /// Sends a body and hands out the answer as it comes in, whatever its status.
+    /// Sends a body and returns the answer as a stream, whatever its status.
     pub async fn post_stream(
         &self,
         url: &str,
@@ -163,7 +163,7 @@ impl Client {
         self.send(Method::POST, url, headers, body).await
     }
 
-    /// The whole body of a successful answer, at most `max_bytes` of it; `timeout` covers the whole exchange.
+    /// Returns the whole body of a successful answer, at most `max_bytes`; `timeout` covers the whole exchange.
     pub async fn get_bytes(
         &self,
         url: &str,
@@ -174,7 +174,7 @@ impl Client {
         self.whole(Method::GET, url, headers, Vec::new(), (timeout, max_bytes)).await
     }
 
-    /// Sends JSON and reads the JSON of a successful answer, with the bounds of [`Client::get_bytes`].
+    /// Sends JSON and parses the JSON of a successful answer, with the limits of [`Client::get_bytes`].
     pub async fn post_json<T: DeserializeOwned>(
         &self,
         url: &str,
@@ -222,7 +222,7 @@ impl Client {
         read_json(url, &bytes)
     }
 
-    /// The one way out: every request of every caller comes through here.
+    /// Sends a request. All requests of all callers go through here.
     async fn send(
         &self,
         method: Method,
@@ -302,7 +302,7 @@ impl Client {
         }
         let load = async || {
             let env = self.inner.env.clone();
-            // Reading the system's certificates takes long enough to stall whatever else runs on this thread.
+            // Loading the system's certificates would block other tasks on this thread.
             let loaded = tokio::task::spawn_blocking(move || tls::secure(&env)).await;
             let gone = |_| HttpError::new(HttpErrorKind::Tls, "loading the certificates was interrupted");
             self.build(loaded.map_err(gone)??)
@@ -326,8 +326,8 @@ impl Client {
     }
 }
 
-/// Redirects stay on their server: anywhere else the request's key has no business. The answer that asks for more is
-/// handed out as it is.
+/// Follows redirects only to the same server, because the request's key must not reach another one. Other redirects are
+/// returned as the answer.
 fn same_server_only() -> reqwest::redirect::Policy {
     reqwest::redirect::Policy::custom(|attempt| {
         let stays = attempt.previous().last().is_some_and(|from| url::same_origin(from, attempt.url()));

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, sorted by where it went wrong.
+//! Errors of a request, classified by where they occurred.
 
 use std::error::Error;
 use std::fmt;
@@ -10,7 +10,7 @@ const RAISE_FIRST_EVENT: &str = "\nhint: if it is only slow, raise `providers.st
 const RAISE_IDLE: &str =
     "\nhint: if it is only slow, raise `providers.streamIdleTimeoutSeconds` or PI_STREAM_IDLE_TIMEOUT_MS";
 
-/// A failed request. The message holds no query string, no header and no body, so it can be shown and stored.
+/// A failed request. The message contains no query string, header or body, so it can be shown and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
     pub kind: HttpErrorKind,
@@ -21,19 +21,19 @@ pub struct HttpError {
 pub enum HttpErrorKind {
     /// No connection: name unknown, refused, unreachable.
     Connect,
-    /// A certificate or the TLS handshake.
+    /// A certificate or TLS handshake error.
     Tls,
     Proxy,
     Timeout(TimeoutPhase),
-    /// The connection broke after it was made.
+    /// The connection broke after it was established.
     Reset,
-    /// The body could not be read: bad compression, too large, not what it had to be.
+    /// The body could not be read: invalid compression, too large, or unexpected content.
     Body,
-    /// The URL, a header or the proxy setting cannot be used at all.
+    /// The URL, a header or the proxy setting is invalid.
     InvalidRequest,
-    /// An answer other than 2xx, where only a success is of use.
+    /// A status other than 2xx, where only success is useful.
     Status(u16),
-    /// A recording that is played in the server's place has no answer to this.
+    /// A replayed recording has no answer to this request.
     Replay,
 }
 
@@ -41,9 +41,9 @@ pub enum HttpErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutPhase {
     Connect,
-    /// From sending the request to the first sign of an answer.
+    /// From sending the request to the first data of the answer.
     FirstEvent,
-    /// Between two signs of an answer.
+    /// Between two pieces of the answer.
     Idle,
     /// The whole exchange, for short requests.
     Total,
@@ -54,7 +54,7 @@ impl HttpError {
         Self { kind, message: message.into() }
     }
 
-    /// `received` is how many bytes came that were no part of an answer.
+    /// `received` counts bytes that were no part of an answer.
     pub(crate) fn timeout(phase: TimeoutPhase, target: &str, waited: Duration, received: u64) -> Self {
         let seconds = waited.as_secs_f64();
         let message = match (phase, received) {
@@ -81,7 +81,7 @@ impl HttpError {
         Self::new(HttpErrorKind::Timeout(phase), message)
     }
 
-    /// Why no answer came. `proxied` says that the request goes through a proxy.
+    /// Classifies a send error. `proxied` means that the request uses a proxy.
     pub(crate) fn from_send(error: &reqwest::Error, target: &str, proxied: bool) -> Self {
         if error.is_builder() {
             return Self::new(
@@ -104,7 +104,7 @@ impl HttpError {
         Self::new(HttpErrorKind::Body, format!("{target} gave no usable answer: {cause}\nhint: is it an HTTP server?"))
     }
 
-    /// Why a body stopped.
+    /// Classifies an error while reading a body.
     pub(crate) fn from_body(error: &reqwest::Error, target: &str) -> Self {
         let cause = root_cause(error);
         let undecodable =
@@ -170,7 +170,7 @@ fn as_rustls(cause: &(dyn Error + 'static)) -> Option<rustls::Error> {
     if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
         return Some(tls.clone());
     }
-    // An `io::Error` hides what it wraps from `source()`, and wraps itself now and then.
+    // An `io::Error` hides its inner error from `source()`, and sometimes wraps itself.
     let mut io = cause.downcast_ref::<io::Error>()?;
     loop {
         let inner = io.get_ref()?;
@@ -189,7 +189,7 @@ fn io_errors(error: &reqwest::Error) -> impl Iterator<Item = &io::Error> {
     causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>())
 }
 
-/// The innermost cause: the outer ones repeat the URL or say only that a request failed.
+/// Returns the innermost cause: the outer ones repeat the URL or only say that a request failed.
 fn root_cause(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(|| "the request failed".to_owned(), ToString::to_string)
 }

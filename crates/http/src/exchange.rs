@@ -1,7 +1,7 @@
-//! Two openings in the one client: somebody may listen to every exchange, and somebody may answer in a server's place.
+//! Two hooks of the client: a listener for every exchange, and a player that answers instead of a server.
 //!
-//! A listener is told what really went over the wire: the request as it was sent, every piece of the answer as its
-//! reader got it, and every failure, timeouts included. So whoever plays these back has the same stream again.
+//! A listener gets what really went over the wire: the request as sent, every chunk of the answer as its reader got it, and
+//! every failure, including timeouts. Replaying these produces the same stream.
 
 use std::pin::Pin;
 
@@ -12,16 +12,16 @@ use serde_json::Value;
 use crate::client::Headers;
 use crate::error::HttpError;
 
-/// Pieces of a body.
+/// The chunks of a body.
 pub type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, HttpError>> + Send>>;
 
-/// A request as it is sent. It holds secrets: what a listener keeps of it is its own responsibility.
+/// A request as it is sent. It contains secrets: the listener is responsible for what it stores.
 pub struct OutgoingRequest<'a> {
     pub method: &'a str,
     pub url: &'a str,
     pub headers: &'a [(String, String)],
     pub body: &'a [u8],
-    /// What the caller wants to be known of it.
+    /// Data that the caller attaches for the listener.
     pub about: Option<&'a Value>,
 }
 
@@ -30,7 +30,7 @@ pub trait ExchangeListener: Send + Sync {
     fn asked(&self, request: &OutgoingRequest<'_>) -> Box<dyn Exchange>;
 }
 
-/// One request on its way. Dropped without an end or a failure, it was given up by whoever asked.
+/// A running request. If it is dropped without an end or a failure, the caller cancelled it.
 pub trait Exchange: Send {
     fn answered(&mut self, status: u16, headers: &Headers);
 
@@ -41,12 +41,12 @@ pub trait Exchange: Send {
     fn ended(&mut self);
 }
 
-/// Answers requests in a server's place.
+/// Answers requests instead of a server.
 pub trait Player: Send + Sync {
     fn answer(&self) -> Result<Played, HttpError>;
 }
 
-/// An answer that comes from no server.
+/// An answer that does not come from a server.
 pub struct Played {
     pub status: u16,
     pub headers: Headers,

@@ -1,7 +1,7 @@
-//! One configured HTTP client for everything: proxies, certificates, timeouts, and a decoder for server-sent events.
+//! The HTTP client of omp: proxies, certificates, timeouts, and a decoder for server-sent events.
 //!
-//! Nothing is loaded before a request needs it: [`Client::new`] only keeps its settings, a plain `http://` request never
-//! reads a certificate. The crate knows no endpoint; what a status means is the business of its callers.
+//! Nothing is loaded before a request needs it: [`Client::new`] only stores its settings, and a plain `http://` request
+//! never reads a certificate. The crate knows no endpoint; callers interpret the status.
 
 mod body;
 mod client;

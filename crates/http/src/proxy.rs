@@ -1,4 +1,4 @@
-//! Which proxy a request goes through, from the environment's usual variables.
+//! Selects the proxy of a request from the usual environment variables.
 
 use omp_types::{Env, EnvVar, vars};
 use reqwest::{NoProxy, Proxy, Url};
@@ -29,8 +29,8 @@ impl Proxies {
         }
     }
 
-    /// Whether the request goes through a proxy, as far as names tell. Only for messages: what is done is decided by
-    /// the exceptions given to the client, which know address ranges too.
+    /// Whether the request uses a proxy, judged by names. Only for messages: the actual decision is made by the exceptions
+    /// given to the client, which support address ranges too.
     pub fn covers(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
         let excepted = |entry: &str| {
@@ -41,13 +41,13 @@ impl Proxies {
         self.for_scheme(url.scheme()).is_some() && !self.entries().any(excepted)
     }
 
-    /// Whether reaching a URL of `scheme` takes TLS: its own, or that of the proxy before it.
+    /// Whether a URL of `scheme` requires TLS: its own, or that of the proxy.
     pub fn needs_tls(&self, scheme: &str) -> bool {
         scheme == "https" || self.for_scheme(scheme).is_some_and(|setting| setting.url.starts_with("https://"))
     }
 
     pub fn apply(&self, mut builder: reqwest::ClientBuilder) -> Result<reqwest::ClientBuilder, HttpError> {
-        // Without this reqwest would look at the process environment itself.
+        // Otherwise reqwest would read the process environment itself.
         builder = builder.no_proxy();
         type MakeProxy = fn(String) -> reqwest::Result<Proxy>;
         let makers: [(&Option<ProxySetting>, MakeProxy); 2] = [(&self.http, Proxy::http), (&self.https, Proxy::https)];
@@ -63,7 +63,8 @@ impl Proxies {
         if scheme == "https" { self.https.as_ref() } else { self.http.as_ref() }
     }
 
-    /// In the words of reqwest: there `*` stands for names but not for addresses, and `*.` before a name for nothing.
+    /// Converts the exceptions to reqwest's format, in which `*` matches names but not addresses, and `*.` before a name
+    /// matches nothing.
     fn exceptions(&self) -> Option<NoProxy> {
         let plain = self.entries().map(|entry| match entry {
             "*" => "*,0.0.0.0/0,::/0",
@@ -80,7 +81,7 @@ impl Proxies {
 
 impl ProxySetting {
     fn invalid(&self) -> HttpError {
-        // The value may hold a password, so it is not repeated.
+        // The value may contain a password, so it is not repeated.
         let message = format!(
             "{} does not hold a usable proxy URL\nhint: it must look like http://host:port or socks5://host:port",
             self.variable

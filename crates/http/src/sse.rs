@@ -1,21 +1,21 @@
-//! Server-sent events out of a byte stream that may be cut anywhere.
+//! Decodes server-sent events from a byte stream that may be split anywhere.
 //!
-//! A line is looked at only once it is whole, so cuts inside a character, between CR and LF or inside the byte order
-//! mark need no care of their own. Buffers are reused: an event costs a copy of its data and nothing else.
+//! A line is processed only when it is complete, so splits inside a character, between CR and LF or inside the byte order
+//! mark need no special handling. Buffers are reused: an event only costs a copy of its data.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use memchr::memchr2;
 
-/// Most bytes of one event, names and line ends included.
+/// Limits the bytes of one event, including names and line ends.
 pub const FRAME_LIMIT: usize = 16 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SseError {
-    /// One event is larger than [`FRAME_LIMIT`].
+    /// One event exceeds [`FRAME_LIMIT`].
     TooLarge,
 }
 
@@ -37,7 +37,7 @@ pub struct SseDecoder {
     /// The data lines so far, each followed by a line feed.
     data: Vec<u8>,
     after_first_line: bool,
-    /// The last line ended in CR: a line feed that follows belongs to it.
+    /// The last line ended with CR: a following line feed belongs to it.
     skip_line_feed: bool,
 }
 
@@ -46,7 +46,8 @@ impl SseDecoder {
         Self::default()
     }
 
-    /// Reads a chunk and hands every event that it completes to `on_event` as name (`message` when it has none) and data.
+    /// Decodes a chunk and calls `on_event` for every event that it completes, with its name (`message` if it has none) and
+    /// data.
     pub fn push(&mut self, chunk: &[u8], mut on_event: impl FnMut(&str, &str)) -> Result<(), SseError> {
         let mut rest = chunk;
         while !rest.is_empty() {
@@ -68,7 +69,7 @@ impl SseDecoder {
         self.check_size(0)
     }
 
-    /// The stream has ended: an event whose closing blank line is missing is handed out too.
+    /// Ends the stream: an event without its closing blank line is reported too.
     pub fn finish(&mut self, mut on_event: impl FnMut(&str, &str)) -> Result<(), SseError> {
         if !self.partial.is_empty() {
             self.partial_line(&mut on_event)?;
@@ -121,7 +122,7 @@ impl SseDecoder {
     }
 }
 
-/// The value of the line if it is that field: everything after the colon, less one space.
+/// Returns the value if the line is that field: everything after the colon, without one leading space.
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     match line.strip_prefix(name)? {
         [] => Some(&[]),

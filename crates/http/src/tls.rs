@@ -1,4 +1,4 @@
-//! The TLS settings: whom we trust and who we say we are.
+//! The TLS settings: trusted certificates and the client certificate.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::{HttpError, HttpErrorKind};
 
-/// Largest certificate file read; the bundles of the systems are a fiftieth of it.
+/// Limits the size of a certificate file; the bundles of systems are a fiftieth of it.
 const FILE_LIMIT: u64 = 16 << 20;
 
-/// The settings for `https`: reads the system's certificates, so it is called only when a request needs them.
+/// Returns the settings for `https`. It reads the system's certificates, so it is called only when a request needs them.
 pub(crate) fn secure(env: &Env) -> Result<ClientConfig, HttpError> {
     let builder = versions()?.with_root_certificates(roots(env)?);
     let mut config = match identity(env)? {
@@ -26,7 +26,7 @@ pub(crate) fn secure(env: &Env) -> Result<ClientConfig, HttpError> {
     Ok(config)
 }
 
-/// Settings that trust nobody, for a client that only ever speaks plain `http`.
+/// Returns settings that trust no certificate, for a client that only uses plain `http`.
 pub(crate) fn none() -> Result<ClientConfig, HttpError> {
     Ok(versions()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
@@ -45,7 +45,7 @@ fn roots(env: &Env) -> Result<RootCertStore, HttpError> {
     if env.get(vars::SSL_CERT_FILE).is_some() {
         store.add_parsable_certificates(certificates(env, vars::SSL_CERT_FILE)?);
     } else {
-        // Single unreadable certificates are common and harmless; a store without any is reported below.
+        // Single invalid certificates are common and harmless; an empty store is reported below.
         store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     store.add_parsable_certificates(certificates(env, vars::NODE_EXTRA_CA_CERTS)?);
@@ -87,7 +87,7 @@ fn certificates(env: &Env, var: EnvVar) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-/// The text itself when the value is PEM (line ends may be written as `\n`), else the file it names.
+/// Returns the value itself if it is PEM (line ends may be written as `\n`), else the content of the named file.
 fn pem_text(env: &Env, var: EnvVar) -> Result<Option<Vec<u8>>, HttpError> {
     let Some(value) = env.get(var) else { return Ok(None) };
     if value.contains("-----BEGIN") {

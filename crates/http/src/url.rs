@@ -1,4 +1,4 @@
-//! URLs as they are asked for, and as they may be shown.
+//! URLs of requests, and their form in messages.
 
 use reqwest::Url;
 
@@ -19,14 +19,14 @@ pub(crate) fn parse(text: &str) -> Result<Url, HttpError> {
     }
 }
 
-/// Scheme, host, port and path: keys travel in the other parts.
+/// Returns scheme, host, port and path: the other parts may contain keys.
 pub(crate) fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{host}{port}{}", url.scheme(), url.path())
 }
 
-/// Whether a redirect may carry the request's credentials along.
+/// Whether a redirect may carry the request's credentials.
 pub(crate) fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host_str() == other.host_str()

@@ -1,4 +1,4 @@
-//! A tool that has the user open an address, for the tests of front ends.
+//! A tool that asks the user to open an address, for the tests of front ends.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use omp_types::Content;
 use omp_view::View;
 use serde_json::{Value, json};
 
-/// `visit` asks about the address in `url` and answers with what came of it.
+/// `visit` asks the user about the address in `url` and returns the answer.
 pub struct AddressTool;
 
 impl AnyTool for AddressTool {

@@ -1,5 +1,5 @@
-//! A session around a scripted model, for the tests of what stands in front of sessions. Apart from `testkit`, so that tests
-//! of lower crates are not built anew with every change of the session.
+//! A session with a scripted model, for the tests of front ends. Separate from `testkit`, so that a change of the session
+//! does not rebuild the tests of lower crates.
 
 mod address_tool;
 
@@ -19,7 +19,7 @@ use omp_types::{Model, ThinkingLevel};
 
 pub use address_tool::AddressTool;
 
-/// What a front end's test says of a session; the rest is the same for all of them.
+/// The session properties that a front end's test sets; all others are fixed.
 pub struct ScriptedSession {
     pub llm: Arc<ScriptedLlm>,
     pub model: Arc<Model>,
@@ -28,7 +28,7 @@ pub struct ScriptedSession {
     pub recorder: Recorder,
     pub resumed: Resumed,
     pub policy: Policy,
-    /// How long the first retry waits.
+    /// The delay before the first retry.
     pub retry_delay: Duration,
     pub max_turns: u32,
     pub commands: Vec<Arc<dyn SlashCommand>>,
@@ -37,7 +37,7 @@ pub struct ScriptedSession {
 }
 
 impl ScriptedSession {
-    /// Without tools or commands, and kept nowhere.
+    /// Creates a session without tools, commands or storage.
     pub fn new(llm: &Arc<ScriptedLlm>, cwd: &Path) -> Self {
         Self {
             llm: llm.clone(),

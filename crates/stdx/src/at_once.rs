@@ -1,5 +1,5 @@
-//! The same work for many things, on more threads the longer it takes: a slow disk answers many questions in the time that
-//! it needs for one.
+//! Processes many items in parallel, with more threads the longer it takes: a slow disk answers many requests in the time of
+//! one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ const MOST_HELPERS: usize = 15;
 const PATIENCE: Duration = Duration::from_millis(3);
 const STACK: usize = 256 * 1024;
 
-/// What `work` makes of each item, in their order.
+/// Applies `work` to each item and returns the results in order.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     map_after(PATIENCE, items, work)
 }
@@ -33,10 +33,10 @@ fn map_after<T: Sync, R: Send>(patience: Duration, items: &[T], work: impl Fn(&T
             if !has_helpers && begun.elapsed() >= patience {
                 has_helpers = true;
                 let left = items.len().saturating_sub(next.load(Ordering::Relaxed));
-                // The caller takes one of what is left.
+                // The caller processes one of the remaining items.
                 for _ in 0..left.saturating_sub(1).min(MOST_HELPERS) {
                     let helper = std::thread::Builder::new().stack_size(STACK);
-                    // Where no more can be started, those that there are do it all.
+                    // If no more threads can be started, the existing ones process everything.
                     if helper.spawn_scoped(scope, || while one() {}).is_err() {
                         break;
                     }
@@ -77,7 +77,7 @@ mod tests {
             who.into_iter().collect::<BTreeSet<_>>().len()
         };
         assert_eq!(threads(Duration::MAX, 100, &|_| ()), 1);
-        // Nobody goes on until all that there may be have come: the first item is done before there are others.
+        // All threads wait for each other, because the first item is done before the helpers start.
         let all = Barrier::new(MOST_HELPERS + 1);
         let meet = |item: usize| {
             if item > 0 {

@@ -1,4 +1,4 @@
-//! How many terminal columns a text takes, counted by what the reader sees as one character.
+//! Computes the terminal columns of a text by graphemes.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::escape::{EscapePiece, pieces};
 
-/// Columns of one line of text. Escape sequences and control characters take none, but for sized text (OSC 66); a tab
-/// takes one, so expand tabs first where they matter.
+/// Returns the columns of one line of text. Escape sequences and control characters take none, except sized text (OSC 66); a
+/// tab takes one, so expand tabs first if they matter.
 pub fn width(text: &str) -> usize {
     match simple_prefix(text) {
         (end, columns) if end == text.len() => columns,
@@ -16,7 +16,7 @@ pub fn width(text: &str) -> usize {
     }
 }
 
-/// Columns of what a reader sees as one character.
+/// Returns the columns of one grapheme.
 pub fn grapheme_width(grapheme: &str) -> usize {
     let mut chars = grapheme.chars();
     match (chars.next(), chars.next()) {
@@ -25,14 +25,13 @@ pub fn grapheme_width(grapheme: &str) -> usize {
         (Some(char), None) if char.is_control() => 0,
         (Some(char), None) if let Some(columns) = simple_width(char) => columns,
         _ if grapheme.chars().all(char::is_control) => 0,
-        // However much is joined to a wide character, it stays one.
+        // A wide character stays one, however many characters are joined to it.
         (Some(char), _) if char.width() == Some(2) => grapheme.width().min(2),
         _ => grapheme.width(),
     }
 }
 
-/// The longest start of `text` that fits into `columns`, and its width. Escape sequences are kept while they stand
-/// before the cut.
+/// Returns the longest prefix of `text` that fits in `columns`, and its width. Escape sequences before the cut are kept.
 pub fn clip(text: &str, columns: usize) -> (&str, usize) {
     if is_plain_ascii(text) {
         let end = text.len().min(columns);
@@ -60,7 +59,7 @@ pub fn clip(text: &str, columns: usize) -> (&str, usize) {
     (text, used)
 }
 
-/// Clips to `columns`, the last of them an ellipsis when something was cut.
+/// Clips to `columns`; the last column is an ellipsis if something was cut.
 pub fn ellipsize(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -71,7 +70,7 @@ pub fn ellipsize(text: &str, columns: usize) -> Cow<'_, str> {
     }
 }
 
-/// Fills up with spaces to `columns`; longer text stays as it is.
+/// Pads with spaces to `columns`; longer text stays as it is.
 pub fn pad(text: &str, columns: usize) -> Cow<'_, str> {
     match columns.saturating_sub(width(text)) {
         0 => Cow::Borrowed(text),
@@ -83,7 +82,7 @@ fn is_plain_ascii(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// How far the text consists of characters that stand alone and never join their neighbours, and their columns.
+/// Returns the length and columns of the leading characters that never join their neighbours.
 fn simple_prefix(text: &str) -> (usize, usize) {
     if is_plain_ascii(text) {
         return (text.len(), text.len());
@@ -98,7 +97,7 @@ fn simple_prefix(text: &str) -> (usize, usize) {
     (text.len(), columns)
 }
 
-/// The common ranges in which every character has the same width and only something outside of them could change that.
+/// Common ranges in which every character has the same width and only characters outside of them could change that.
 fn simple_width(char: char) -> Option<usize> {
     match char {
         ' '..='~'
@@ -128,7 +127,7 @@ fn piece_width(piece: EscapePiece<'_>) -> usize {
     }
 }
 
-/// `ESC ] 66 ; s=<scale>:w=<cells> ; text ST`: text that the terminal draws larger, or into a given number of cells.
+/// Parses `ESC ] 66 ; s=<scale>:w=<cells> ; text ST`: text that the terminal draws larger, or in a given number of cells.
 fn sized_text_width(escape: &str) -> Option<usize> {
     let body = escape.strip_prefix("\u{1b}]66;").or_else(|| escape.strip_prefix("\u{9d}66;"))?;
     let (settings, text) = body.split_once(';')?;

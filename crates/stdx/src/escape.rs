@@ -1,4 +1,4 @@
-//! Splitting text into plain pieces and terminal escape sequences.
+//! Splits text into plain pieces and terminal escape sequences.
 
 /// A run of text that is, or is not, an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,8 +7,8 @@ pub enum EscapePiece<'a> {
     Escape(&'a str),
 }
 
-/// Walks over the pieces of `text` in linear time. A string sequence without its end counts as an escape only up to
-/// its opening, so that an unclosed one cannot hide the rest of the text.
+/// Iterates over the pieces of `text` in linear time. A string sequence without a terminator counts as an escape only up to
+/// its opening, so that it cannot hide the rest of the text.
 pub fn pieces(text: &str) -> Pieces<'_> {
     Pieces { rest: text, unclosed: false }
 }
@@ -16,7 +16,7 @@ pub fn pieces(text: &str) -> Pieces<'_> {
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     rest: &'a str,
-    /// A string terminator was looked for and is nowhere ahead: no need to look again.
+    /// No string terminator follows, so no further search is needed.
     unclosed: bool,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Iterator for Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Length of the sequence at the start of `rest`, which begins with an introducer.
+    /// Returns the length of the sequence at the start of `rest`, which begins with an introducer.
     fn escape_length(&mut self) -> usize {
         let mut chars = self.rest.chars();
         match chars.next() {
@@ -77,7 +77,7 @@ fn plain_length(text: &str) -> usize {
     memchr::memchr2_iter(0x1b, 0xc2, text.as_bytes()).find(|&at| introducer(at)).unwrap_or(text.len())
 }
 
-/// Parameters, intermediates and the final byte of a control sequence; stops before a byte that cannot belong to it.
+/// Returns the length of the parameters, intermediates and final byte of a control sequence; stops before an invalid byte.
 fn csi_length(body: &str) -> usize {
     let bytes = body.as_bytes();
     let parameters = bytes.iter().take_while(|byte| (0x20..=0x3f).contains(*byte)).count();

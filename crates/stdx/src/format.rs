@@ -1,4 +1,4 @@
-//! Numbers as people read them: sizes, durations, counts.
+//! Formats numbers for people: sizes, durations, counts.
 
 use std::time::Duration;
 
@@ -58,8 +58,8 @@ pub fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count as u64), if count == 1 { one } else { many })
 }
 
-/// One decimal below ten unless it is zero, none above; cut off and not rounded up, so that a limit is never shown
-/// as reached before it is.
+/// Uses one decimal below ten unless it is zero, none above; truncated and not rounded up, so that a limit is never shown as
+/// reached too early.
 fn short_decimal(value: f64) -> String {
     let tenths = (value * 10.0).floor() / 10.0;
     if tenths >= 10.0 || tenths.fract() == 0.0 { format!("{}", tenths.floor()) } else { format!("{tenths:.1}") }

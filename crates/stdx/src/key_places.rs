@@ -1,4 +1,4 @@
-//! Where the keys of a YAML or JSON text stand, so that whoever complains of one can name its line and column.
+//! Finds the positions of keys in a YAML or JSON text, so that errors can name the line and column.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl fmt::Display for LineColumn {
     }
 }
 
-/// Where a text is no YAML, and why in one line. Nothing of the text is quoted: there may be keys in it.
+/// Returns the position and a one-line description of a YAML error. The text is not quoted, because it may contain keys.
 pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<LineColumn>, String) {
     let place = error.location().map(|at| LineColumn { line: at.line(), column: at.column() });
     let place = place.filter(|place| place.line > 0);
@@ -27,7 +27,7 @@ pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<LineColumn>, String)
     }
     let why = error.without_snippet().to_string();
     let why = why.lines().next().unwrap_or_default();
-    // The place stands before it.
+    // The position precedes the message.
     let said = place.map(|place| format!(" at line {}, column {}", place.line, place.column));
     let why = said.as_deref().and_then(|said| why.strip_suffix(said)).unwrap_or(why);
     let why = if why.contains("recursion limit exceeded") { TOO_LARGE } else { why };
@@ -36,7 +36,7 @@ pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<LineColumn>, String)
 
 const TOO_LARGE: &str = "it is too large, or too much is nested or repeated in it";
 
-/// Where the parser's own message speaks to a programmer.
+/// Replaces parser messages that are meant for programmers.
 fn plain_words(error: &serde_saphyr::Error) -> Option<String> {
     use serde_saphyr::Error as E;
     let told = match error {
@@ -61,7 +61,7 @@ fn plain_words(error: &serde_saphyr::Error) -> Option<String> {
     Some(told)
 }
 
-/// What was expected, where serde names types of Rust.
+/// Describes the expected value without the names of Rust types that serde uses.
 pub fn expected_value(expected: &str) -> String {
     let is_number = |word: &str| {
         word.strip_prefix(['f', 'u', 'i']).is_some_and(|size| matches!(size, "8" | "16" | "32" | "64" | "128" | "size"))
@@ -77,7 +77,7 @@ pub fn expected_value(expected: &str) -> String {
     format!("expected {told}")
 }
 
-/// The keys of a text by their path. A text that cannot be read has none.
+/// The keys of a text by their path. An invalid text has none.
 #[derive(Debug, Default)]
 pub struct KeyPlaces(KeyNode);
 
@@ -95,15 +95,15 @@ impl KeyPlaces {
         Self(serde_saphyr::from_str(text).unwrap_or_default())
     }
 
-    /// Where a key stands, or the nearest key above it that is there. The path is written `a.b.list[0].c`; a key may have
-    /// dots in it.
+    /// Returns the position of a key, or of its nearest existing ancestor. The path is written `a.b.list[0].c`; a key may
+    /// contain dots.
     pub fn nearest(&self, path: &str) -> Option<LineColumn> {
         self.0.deepest(path).map(|(place, _)| place)
     }
 }
 
 impl KeyNode {
-    /// The place that uses most of the path, with how much that was.
+    /// Returns the position that matches most of the path, and the matched length.
     fn deepest(&self, path: &str) -> Option<(LineColumn, usize)> {
         match self {
             KeyNode::Leaf => None,

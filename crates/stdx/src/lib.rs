@@ -1,7 +1,7 @@
-//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, reading plain files, where a
-//! path leads, what may be written and where a key stands in a file, many questions at once.
+//! Additions to the standard library: truncating, measuring, splitting, cleaning and formatting text, reading plain files,
+//! resolving paths, checking write permission, locating keys in a file, running work in parallel.
 //!
-//! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
+//! Nothing here is specific to a domain. Each module is independent and works on borrowed text if possible.
 
 pub mod at_once;
 pub mod display_width;

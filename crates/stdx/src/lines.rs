@@ -1,11 +1,11 @@
-//! Lines out of byte chunks, with a bound on how long a line may get.
+//! Splits byte chunks into lines of limited length.
 //!
-//! Chunks may end anywhere. Each byte is looked at once, and a line that lies within one chunk is not copied.
+//! Chunks may end anywhere. Each byte is scanned once, and a line within one chunk is not copied.
 
 /// A line without its line break (`\n` or `\r\n`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitLine<'a> {
-    /// At most the splitter's limit.
+    /// At most as long as the splitter's limit.
     pub bytes: &'a [u8],
     /// Bytes over the limit that were dropped; zero for a complete line.
     pub dropped: usize,
@@ -28,7 +28,7 @@ impl LineSplitter {
         Self { max, pending: Vec::new(), dropped: 0, ends_in_cr: false }
     }
 
-    /// Takes a chunk and hands over each line that it completes.
+    /// Adds a chunk and calls `each` for every line that it completes.
     pub fn push(&mut self, mut chunk: &[u8], mut each: impl FnMut(SplitLine<'_>)) {
         while let Some(at) = memchr::memchr(b'\n', chunk) {
             let (piece, rest) = (&chunk[..at], &chunk[at + 1..]);
@@ -44,7 +44,7 @@ impl LineSplitter {
         self.keep(chunk);
     }
 
-    /// Hands over what follows the last line break, if anything does, and starts afresh.
+    /// Calls `each` for the text after the last line break, if any, and resets the splitter.
     pub fn finish(&mut self, mut each: impl FnMut(SplitLine<'_>)) {
         if self.pending() > 0 {
             each(bounded(&self.pending, self.pending(), self.max, false));
@@ -52,7 +52,7 @@ impl LineSplitter {
         }
     }
 
-    /// Bytes of the line that is still open.
+    /// Returns the bytes of the open line.
     pub fn pending(&self) -> usize {
         self.pending.len() + self.dropped
     }
@@ -74,7 +74,7 @@ impl LineSplitter {
     }
 }
 
-/// A line of `length` bytes, of which `bytes` holds the start.
+/// Builds a line of `length` bytes, of which `bytes` holds the start.
 fn bounded(bytes: &[u8], length: usize, max: usize, terminated: bool) -> SplitLine<'_> {
     let kept = length.min(max);
     SplitLine { bytes: &bytes[..kept], dropped: length - kept, terminated }
@@ -89,7 +89,7 @@ pub enum JsonLineFrame<'a> {
     TooLong { line: usize, bytes: usize },
 }
 
-/// Frames JSON lines: numbers lines from one, skips blank ones and a byte order mark, refuses overlong ones.
+/// Splits JSON lines: numbers lines from one, skips blank ones and a byte order mark, rejects overlong ones.
 #[derive(Clone, Debug)]
 pub struct JsonLines {
     splitter: LineSplitter,

@@ -1,9 +1,9 @@
-//! "Did you mean …?": the known word closest to a mistyped one.
+//! "Did you mean …?": finds the known word closest to a mistyped one.
 
-/// Longer words are not compared, so that the work stays small.
+/// Longer words are not compared, to limit the work.
 const LONGEST: usize = 80;
 
-/// The candidate with the fewest typing slips, if it is close enough to be a likely slip. Case does not count.
+/// Returns the candidate with the fewest typos, if it is close enough to be likely. Ignores case.
 pub fn nearest<'a, S: AsRef<str> + ?Sized + 'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a S>,
@@ -11,7 +11,7 @@ pub fn nearest<'a, S: AsRef<str> + ?Sized + 'a>(
     likely(word, candidates, 1).pop()
 }
 
-/// At most `max` likely candidates, closest first, each once; those equally close stay in their order.
+/// Returns at most `max` likely candidates, closest first, without duplicates; equally close ones keep their order.
 pub fn likely<'a, S: AsRef<str> + ?Sized + 'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a S>,
@@ -30,12 +30,12 @@ pub fn likely<'a, S: AsRef<str> + ?Sized + 'a>(
     words
 }
 
-/// How many typing slips lie between two words. Case does not count.
+/// Returns the number of typos between two words. Ignores case.
 pub fn slips_between(a: &str, b: &str) -> usize {
     slips(&folded(a), &folded(b))
 }
 
-/// Lower is closer; a candidate that starts with what was typed counts as one slip.
+/// Lower is closer; a candidate that starts with the typed text counts as one typo.
 fn score(typed: &[char], candidate: &str) -> Option<usize> {
     let known = folded(candidate);
     if typed.is_empty() || typed.len() > LONGEST || known.len() > LONGEST {

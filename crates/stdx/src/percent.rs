@@ -1,6 +1,6 @@
-//! Escapes of addresses: `%20` and its like.
+//! Percent-encoding of addresses, such as `%20`.
 
-/// The text without its escapes. What is no escape stays as it is; bytes that are no text are replaced.
+/// Decodes escapes. Invalid escapes stay as they are; invalid UTF-8 is replaced.
 pub fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,22 +1,22 @@
-//! Plain files, opened without waiting and read up to a limit.
+//! Opens regular files without blocking and reads them up to a limit.
 //!
-//! Whoever writes a repository may put a pipe where a file is expected: opened as usual, it keeps its reader waiting for
-//! a writer that never comes. A device may do worse when it is opened, so the kind is looked at before and after.
+//! A repository may contain a pipe where a file is expected: opening it normally blocks until a writer comes. Opening a
+//! device may have worse effects, so the file type is checked before and after opening.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Links are followed. What is no plain file is refused.
+/// Follows links. Rejects anything but a regular file.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     is_plain(std::fs::metadata(path)?)?;
     let file = open_without_waiting(path)?;
-    // Something else may have taken its place.
+    // The path may have been replaced meanwhile.
     let metadata = is_plain(file.metadata()?)?;
     Ok((file, metadata))
 }
 
-/// All of it. A file of more than so many bytes is refused.
+/// Reads the whole file. Rejects a file of more than `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (file, metadata) = open(path)?;
     read_opened(file, &metadata, most)
@@ -28,12 +28,12 @@ fn read_opened(file: File, metadata: &Metadata, most: u64) -> io::Result<Vec<u8>
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-    // The size may lie, as in /proc, or grow meanwhile.
+    // The size may be wrong, as in /proc, or grow meanwhile.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// The same, but a link is refused: for files that somebody else could put a link in the place of.
+/// Like [`read`], but rejects a link, for files that another user could replace by a link.
 #[cfg(unix)]
 pub fn read_itself(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     use nix::fcntl::OFlag;
@@ -51,17 +51,17 @@ pub fn read_itself(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read(path, most)
 }
 
-/// All of it, as text.
+/// Reads the whole file as text.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// Whether this error says that there is something else than a plain file.
+/// Whether this error says that the path is not a regular file.
 pub fn is_other_kind(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<OtherKind>())
 }
 
-/// Opens for reading whatever is there, also a pipe that nobody writes to.
+/// Opens any file type for reading, including a pipe without a writer.
 #[cfg(unix)]
 pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     use nix::fcntl::OFlag;
@@ -122,7 +122,7 @@ mod tests {
             assert!(is_other_kind(&read(path, 4).unwrap_err()), "{path:?}");
             assert!(is_other_kind(&read_itself(path, 4).unwrap_err()), "{path:?}");
         }
-        // As when the pipe takes the place of the file between the two looks.
+        // Simulates a pipe that replaces the file between the two checks.
         assert!(!open_without_waiting(&pipe).unwrap().metadata().unwrap().is_file());
     }
 }

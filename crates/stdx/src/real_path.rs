@@ -1,8 +1,8 @@
-//! Where a path leads once its links are followed.
+//! Resolves the links of a path.
 
 use std::path::{Path, PathBuf};
 
-/// With links followed as far as the path exists.
+/// Resolves links as far as the path exists.
 pub fn of(path: &Path) -> PathBuf {
     if let Some(real) = existing(path) {
         return real;
@@ -13,12 +13,12 @@ pub fn of(path: &Path) -> PathBuf {
     }
 }
 
-/// `None` where nothing is there.
+/// Returns `None` if the path does not exist.
 #[cfg(target_os = "linux")]
 pub fn existing(path: &Path) -> Option<PathBuf> {
     use nix::errno::Errno;
     use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
-    // One call instead of one for each of its names, for there mostly is no link in it.
+    // One call instead of one per component, because most paths contain no link.
     let how = OpenHow::new().flags(OFlag::O_PATH | OFlag::O_CLOEXEC).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(AT_FDCWD, path, how) {
         Ok(_) if is_plain(path) => Some(path.to_owned()),
@@ -27,13 +27,13 @@ pub fn existing(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// `None` where nothing is there.
+/// Returns `None` if the path does not exist.
 #[cfg(not(target_os = "linux"))]
 pub fn existing(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// Written as a real path is: from the root on, without `.`, `..` and doubled slashes.
+/// Whether the path has the form of a real path: absolute, without `.`, `..` and doubled slashes.
 #[cfg(target_os = "linux")]
 fn is_plain(path: &Path) -> bool {
     let leads_back = path.components().any(|part| part == std::path::Component::ParentDir);

@@ -1,8 +1,8 @@
-//! What the user of this process may do, whatever anybody else may.
+//! The permissions of the user of this process.
 
 use std::path::Path;
 
-/// Whether `path` could be written to, or made where it does not exist.
+/// Whether `path` can be written, or created if it does not exist.
 pub fn may_write(path: &Path) -> bool {
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok());
     there.is_some_and(may_write_to_existing)
@@ -35,7 +35,7 @@ mod tests {
         permissions.set_readonly(true);
         std::fs::set_permissions(folder.path(), permissions).unwrap();
         let file = folder.path().join("file");
-        // Not to root.
+        // Root may write it nevertheless.
         assert_eq!(may_write(&file), std::fs::write(&file, "").is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Making untrusted text safe to show: no terminal escapes, no control characters, nothing invisible.
+//! Makes untrusted text safe to show: no terminal escapes, no control characters, nothing invisible.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.collect())
 }
 
-/// Removes escape sequences and every control character but tab and line feed; `\r\n` becomes `\n`, and a lone `\r`
-/// as well, so that a line cannot overwrite another.
+/// Removes escape sequences and every control character except tab and line feed; `\r\n` and a lone `\r` become `\n`, so
+/// that a line cannot overwrite another.
 pub fn strip_control(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(may_be_control) || !text.chars().any(|char| char.is_control() && !matches!(char, '\n' | '\t'))
     {
@@ -39,13 +39,13 @@ pub fn strip_control(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Bytes are quicker to look at than characters; `0xc2` begins the control characters beyond ASCII, and others.
+/// Scanning bytes is faster than decoding characters; `0xc2` begins the control characters beyond ASCII, among others.
 fn may_be_control(byte: u8) -> bool {
     (byte < b' ' && !matches!(byte, b'\n' | b'\t')) || matches!(byte, 0x7f | 0xc2)
 }
 
-/// Writes characters that take no space or reorder text as `<U+200B>`, so that nothing can hide in the text. Joiners
-/// and selectors stay where scripts and emoji need them.
+/// Writes characters that take no space or reorder text as `<U+200B>`, so that nothing can hide in the text. Joiners and
+/// selectors stay where scripts and emoji need them.
 pub fn reveal_invisible(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.chars().any(may_hide) {
         return Cow::Borrowed(text);
@@ -66,13 +66,13 @@ pub fn reveal_invisible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Control characters as their pictures (`␛`), and what takes no space by its number: what is meant is what is seen.
-/// Line feeds and tabs stay.
+/// Shows control characters as their pictures (`␛`), and characters without width by their number. Line feeds and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     pictured(text, |char| char.is_control() && !matches!(char, '\n' | '\t'))
 }
 
-/// The same for a text that is one line whatever it holds, so that nothing of it passes for another line.
+/// Like [`visible`], but for a single line: line breaks are shown as well, so that no part of the text looks like another
+/// line.
 pub fn on_one_line(text: &str) -> Cow<'_, str> {
     pictured(text, |char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}'))
 }
@@ -104,7 +104,8 @@ fn may_hide(char: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A joiner between two visible non-ASCII characters, or one variation selector behind a visible one.
+/// Whether the character is a joiner between two visible non-ASCII characters, or one variation selector after a visible
+/// one.
 fn is_needed(previous: Option<char>, char: char, next: Option<char>) -> bool {
     let shapes = |other: Option<char>| other.is_some_and(|other| !other.is_ascii() && !other.is_whitespace());
     match char {

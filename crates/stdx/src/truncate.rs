@@ -1,21 +1,21 @@
-//! Shortening text on character and line boundaries, always telling how much was left out.
+//! Truncates text at character and line boundaries and always reports how much was omitted.
 
 use std::borrow::Cow;
 
-/// Which part of the text survives.
+/// Which part of the text is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     Head,
     Tail,
-    /// Both ends, with the middle left out; the head gets the odd byte or line.
+    /// Both ends, without the middle; the head gets the odd byte or line.
     Ends,
 }
 
-/// What was left out.
+/// The omitted part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     pub bytes: usize,
-    /// Lines of the part left out; a piece of a line counts as one.
+    /// Lines of the omitted part; a part of a line counts as one.
     pub lines: usize,
 }
 
@@ -25,7 +25,7 @@ impl Cut {
     }
 }
 
-/// The kept ends of a text. What was cut stood between them.
+/// The kept ends of a text. The omitted part was between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated<'a> {
     pub head: &'a str,
@@ -34,7 +34,7 @@ pub struct Truncated<'a> {
 }
 
 impl<'a> Truncated<'a> {
-    /// Puts the ends together, with a marker where something is missing.
+    /// Joins the ends, with a marker if something is missing.
     pub fn join(&self, marker: impl FnOnce(Cut) -> String) -> Cow<'a, str> {
         if self.cut.is_none() {
             return Cow::Borrowed(self.head);
@@ -70,8 +70,8 @@ pub fn by_lines(text: &str, max: usize, keep: Keep) -> Truncated<'_> {
     Truncated::without(text, end_of_line(text, head), start_of_last(text, tail))
 }
 
-/// Keeps whole lines within both limits. A first (or last) line that alone is over `max_bytes` is cut by bytes, so
-/// that something is always shown when there is room for anything.
+/// Keeps whole lines within both limits. A first (or last) line that alone exceeds `max_bytes` is truncated by bytes, so
+/// that something is always shown if there is room for anything.
 pub fn to_fit(text: &str, max_lines: usize, max_bytes: usize, keep: Keep) -> Truncated<'_> {
     let (head_lines, tail_lines) = shares(max_lines, keep);
     let (head_bytes, tail_bytes) = shares(max_bytes, keep);
@@ -91,7 +91,7 @@ fn shares(max: usize, keep: Keep) -> (usize, usize) {
     }
 }
 
-/// Offset behind the first `count` lines.
+/// Returns the offset after the first `count` lines.
 fn end_of_line(text: &str, count: usize) -> usize {
     match count.checked_sub(1) {
         None => 0,
@@ -99,7 +99,7 @@ fn end_of_line(text: &str, count: usize) -> usize {
     }
 }
 
-/// Offset of the first of the last `count` lines; a final line break does not start another line.
+/// Returns the offset of the first of the last `count` lines; a final line break does not start another line.
 fn start_of_last(text: &str, count: usize) -> usize {
     if count == 0 {
         return text.len();

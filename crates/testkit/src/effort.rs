@@ -1,8 +1,8 @@
-//! How much a thread has worked, for tests that set a limit to it: a clock would also count what else the machine does.
+//! Measures the CPU time of a thread, for tests with a time limit: a wall clock would include the load of other processes.
 
 use std::time::Duration;
 
-/// Counts the thread that made it, from then on.
+/// Measures the CPU time of the current thread since its creation.
 pub struct Effort(Duration);
 
 impl Effort {
@@ -15,13 +15,13 @@ impl Effort {
     }
 }
 
-/// The time of this thread on a processor.
+/// Returns the CPU time of this thread.
 fn worked() -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     told.split(' ').next().and_then(|nanos| nanos.parse().ok()).map_or_else(clock, Duration::from_nanos)
 }
 
-/// Elsewhere the time that passed has to do.
+/// Other systems use elapsed time instead.
 fn clock() -> Duration {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
     START.elapsed()

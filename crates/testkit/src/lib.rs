@@ -1,8 +1,7 @@
-//! What omp's tests stand on: a scripted model, a fake provider server with faults, temporary workspaces, a
-//! tmux.
+//! Test support for omp: a scripted model, a fake provider server with faults, temporary workspaces, a tmux server.
 //!
-//! One [`Script`] of [`Turn`]s drives both the [`Server`], which speaks the four wire APIs over loopback and can break
-//! them at any byte, and the in-process [`ScriptedLlm`]. Nothing here ships with omp. See `docs/testkit.md`.
+//! One [`Script`] of [`Turn`]s drives both the [`Server`], which speaks the four wire APIs over loopback and can break them
+//! at any byte, and the in-process [`ScriptedLlm`]. Nothing here ships with omp. See `docs/testkit.md`.
 
 mod effort;
 mod llm;

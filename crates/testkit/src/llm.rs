@@ -1,4 +1,4 @@
-//! A model inside the process: plays turns, records requests, and waits at a gate where a test wants to act.
+//! An in-process model: plays turns, records requests, and waits at a gate so that a test can act in between.
 
 mod gate;
 mod stream;
@@ -26,7 +26,7 @@ pub struct ScriptedLlm {
 #[derive(Clone, Debug)]
 pub enum Reply {
     Turn(Turn),
-    /// The content, then an error instead of an end. The last block is still open when it comes.
+    /// Sends the content and then an error instead of an end. The last block is still open at that time.
     Fail {
         partial: Turn,
         error: ModelError,
@@ -45,14 +45,14 @@ impl ScriptedLlm {
         self
     }
 
-    /// Every request so far: system prompt, tools, messages and the rest.
+    /// Returns every request so far: system prompt, tools, messages and the rest.
     pub fn requests(&self) -> Vec<Request> {
         self.lock().clone()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until there were `count` requests.
     pub async fn until_requests(&self, count: usize) -> Vec<Request> {
-        // Fails only when the sender is gone, and it lives in `self`.
+        // Fails only if the sender is gone, and `self` holds it.
         let _ = self.count.subscribe().wait_for(|so_far| *so_far >= count).await;
         self.requests()
     }
@@ -86,7 +86,7 @@ impl Reply {
         Reply::Fail { partial: Turn::default(), error }
     }
 
-    /// A fault of the wire cannot be played without a wire; saying so beats playing the turn as if it had none.
+    /// A wire fault cannot be played without a wire; reporting this is better than playing the turn without the fault.
     fn playable(&self) -> Reply {
         match self {
             Reply::Turn(turn) => match turn.fault_for(0).map(|fault| &fault.kind) {

@@ -1,4 +1,4 @@
-//! `omp-testkit serve script.yml`: the fake provider server, started by hand.
+//! `omp-testkit serve script.yml`: starts the fake provider server manually.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ async fn main() -> ExitCode {
     match run(std::env::args().skip(1).collect()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
-            // Nobody is left to tell when this fails.
+            // A failure cannot be reported anywhere.
             let _ = writeln!(std::io::stderr(), "error: {problem}");
             ExitCode::FAILURE
         }
@@ -66,7 +66,7 @@ async fn serve(script: Script, port: u16) -> Result<(), String> {
     tokio::signal::ctrl_c().await.map_err(|error| format!("cannot wait for Ctrl+C: {error}"))
 }
 
-/// `println!` would panic when the reader of a pipe has gone; the server can go on without one.
+/// Unlike `println!`, does not panic if the reader of the pipe is gone; the server continues.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -1,7 +1,7 @@
-//! Checks that each request repeats the one before it byte for byte and only adds to the end of the conversation.
+//! Checks that each request repeats the previous one byte for byte and only appends to the conversation.
 //!
 //! Providers cache prompts by prefix: one changed byte in the system prompt, the tools or the history makes every later
-//! request pay for the whole prompt again. Cache markers move by design, so they are taken out before comparing.
+//! request pay for the whole prompt again. Cache markers move by design, so they are removed before comparing.
 
 mod json;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use crate::server::RecordedRequest;
 use crate::wire::Wire;
 use json::{JsonMember, members, without_cache_markers};
 
-/// Panics with the first difference. Wants at least two requests for an answer; model listings are passed over.
+/// Panics with the first difference. Requires at least two model requests; model listings are ignored.
 #[track_caller]
 #[allow(clippy::panic, reason = "an assertion for tests")]
 pub fn assert_prefix_stable(requests: &[RecordedRequest]) {
@@ -20,14 +20,14 @@ pub fn assert_prefix_stable(requests: &[RecordedRequest]) {
     }
 }
 
-/// The same without the panic.
+/// Like [`assert_prefix_stable`], but returns the difference instead of panicking.
 pub fn check_prefixes(requests: &[RecordedRequest]) -> Result<(), String> {
     let bodies: Vec<(Wire, &[u8])> =
         requests.iter().filter_map(|request| Some((request.wire()?, &*request.body))).collect();
     check_bodies(&bodies)
 }
 
-/// The same for bodies that were not recorded by a server.
+/// Like [`check_prefixes`], for bodies that were not recorded by a server.
 pub fn check_bodies(bodies: &[(Wire, &[u8])]) -> Result<(), String> {
     if bodies.len() < 2 {
         return Err(format!("{} requests for an answer: there is nothing to compare", bodies.len()));
@@ -44,7 +44,8 @@ pub fn check_bodies(bodies: &[(Wire, &[u8])]) -> Result<(), String> {
     Ok(())
 }
 
-/// The body without some of its outermost members, every other byte as it was: for parameters that the model does not read.
+/// Returns the body without some top-level members and with every other byte unchanged, for parameters that the model does
+/// not read.
 pub fn without_members(body: &[u8], names: &[&str]) -> Result<Vec<u8>, String> {
     let kept = members(body)?.into_iter().filter(|member| !names.contains(&member.name.as_str()));
     let mut text = vec![b'{'];
@@ -57,12 +58,12 @@ pub fn without_members(body: &[u8], names: &[&str]) -> Result<Vec<u8>, String> {
     Ok(text)
 }
 
-/// One outermost member as it is written.
+/// Returns one top-level member as written.
 pub fn member<'a>(body: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(body).ok()?.into_iter().find(|member| member.name == name).map(|member| member.value)
 }
 
-/// What the model reads besides the conversation, wherever it stands in the body.
+/// Members that the model reads besides the conversation, anywhere in the body.
 const PROMPT: [&str; 7] =
     ["system", "instructions", "systemInstruction", "system_instruction", "tools", "toolConfig", "tool_choice"];
 
@@ -86,7 +87,7 @@ fn position(members: &[JsonMember<'_>], name: &str) -> Result<usize, String> {
     members.iter().position(|member| member.name == name).ok_or_else(|| format!("the body has no `{name}`"))
 }
 
-/// Nothing may change before the conversation, not even the order.
+/// Nothing before the conversation may change, not even the order.
 fn compare_heads(before: &[JsonMember<'_>], after: &[JsonMember<'_>]) -> Result<(), String> {
     let names = |members: &[JsonMember<'_>]| members.iter().map(|member| member.name.clone()).collect::<Vec<_>>();
     if names(before) != names(after) {
@@ -116,12 +117,12 @@ fn check_equal(name: &str, old: &[u8], new: &[u8]) -> Result<(), String> {
     if old == new { Ok(()) } else { Err(difference(name, old, new)) }
 }
 
-/// `old` without its closing brackets must begin `new`. Brackets of the last message count too: a provider that takes
-/// one message a role gets a second text appended to it.
+/// `new` must begin with `old` without its closing brackets. Brackets of the last message are removed too: a provider that
+/// accepts one message per role gets further text appended to it.
 fn check_extends(name: &str, old: &[u8], new: &[u8]) -> Result<(), String> {
     let open = old.iter().rposition(|byte| !matches!(byte, b']' | b'}')).map_or(0, |last| last + 1);
     let goes_on = match old[..open].last() {
-        // Something empty must stay empty.
+        // An empty container must stay empty.
         Some(b'[' | b'{') => new.get(open) == old.get(open),
         _ => matches!(new.get(open), Some(b',' | b']' | b'}')),
     };

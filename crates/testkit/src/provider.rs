@@ -1,4 +1,4 @@
-//! How omp is told about the fake server: entries of `models.yml`, and the same model as a value.
+//! The configuration of omp for the fake server: entries of `models.yml`, and the same model as a value.
 
 use omp_types::{Api, InputKind, Model, Prices};
 
@@ -7,7 +7,7 @@ use crate::wire::Wire;
 pub const MOCK_PROVIDER: &str = "mock";
 pub const MOCK_MODEL: &str = "mock-model";
 
-/// The provider `mock` with one model, `mock-model`, behind a given wire API.
+/// The provider `mock` with one model, `mock-model`, for a given wire API.
 #[derive(Clone, Debug)]
 pub struct MockProvider {
     pub base_url: String,
@@ -18,7 +18,7 @@ pub struct MockProvider {
 }
 
 impl MockProvider {
-    /// `server` is a server's base URL; what the real service has behind its host name is added to it.
+    /// `server` is the base URL of a server; the path of the real service is appended.
     pub fn new(server: &str, api: Api) -> Self {
         let base_url = format!("{server}{}", path_of(&api));
         Self { base_url, api, reasoning: false, context_window: 200_000, max_tokens: 32_000 }
@@ -64,12 +64,12 @@ impl MockProvider {
     }
 }
 
-/// A model for tests that need no server.
+/// Returns a model for tests that need no server.
 pub fn mock_model() -> Model {
     MockProvider::new("http://127.0.0.1:9", Api::Demo).model()
 }
 
-/// One provider with a model for each wire API, named after it, for people who start the server by hand.
+/// Returns one provider with a model for each wire API, named after it, for a manually started server.
 pub fn all_apis_yml(server: &str) -> String {
     let mut yml = format!("providers:\n  {MOCK_PROVIDER}:\n    baseUrl: {server}\n    apiKey: mock-key\n    models:\n");
     for wire in Wire::ALL {

@@ -1,9 +1,9 @@
-//! Refuses what the real services refuse: requests without the headers they want, and bodies they do not take.
+//! Refuses requests that the real services refuse, because of missing headers or invalid bodies.
 //!
-//! vLLM answers 400 without a content type, programs on FastAPI 422, axum 415; all vendors refuse a whole request for one
-//! schema, id or picture they do not like. A fake that takes anything would let such requests pass every test. The rules are
-//! those of the vendors' documentation; `sdk/validate.py` checks the shape of the same requests against the vendors' own
-//! types. Pairing of calls and results is checked by `wire::unpaired`.
+//! vLLM answers 400 without a content type, FastAPI programs 422, axum 415; all vendors refuse a whole request for one
+//! invalid schema, id or image. A fake that accepts everything would let such requests pass every test. The rules follow the
+//! vendors' documentation; `sdk/validate.py` checks the shape of the same requests against the vendors' own types.
+//! `wire::unpaired` checks the pairing of calls and results.
 
 mod bodies;
 mod schemas;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::wire::Wire;
 
-/// Why a service would refuse the request.
+/// The reason why a service would refuse the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceRefusal {
     pub status: u16,
@@ -31,7 +31,7 @@ impl ServiceRefusal {
     }
 }
 
-/// Headers of a request for an answer.
+/// Checks the headers of a model request.
 pub fn check_headers(wire: Wire, headers: &[(String, String)]) -> Result<(), ServiceRefusal> {
     let get = |name: &str| header(headers, name);
     for (name, value) in headers {
@@ -62,7 +62,7 @@ pub fn check_headers(wire: Wire, headers: &[(String, String)]) -> Result<(), Ser
     Ok(())
 }
 
-/// What every POST of JSON needs, whoever it goes to.
+/// Checks the headers that every POST of JSON needs, for any service.
 pub fn check_content_type(headers: &[(String, String)]) -> Result<(), ServiceRefusal> {
     let kind = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case("content-type"));
     let kind = kind.and_then(|(_, value)| value.split(';').next()).unwrap_or_default().trim();
@@ -72,7 +72,7 @@ pub fn check_content_type(headers: &[(String, String)]) -> Result<(), ServiceRef
     Err(ServiceRefusal::new(415, "Unsupported Media Type: Only 'application/json' is allowed"))
 }
 
-/// The key, in the header of its vendor.
+/// Checks the key in the vendor's header.
 pub fn check_key(wire: Wire, path: &str, headers: &[(String, String)]) -> Result<(), ServiceRefusal> {
     let get = |name: &str| header(headers, name);
     let bearer = get("authorization");
@@ -102,7 +102,7 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
 }
 
-/// The body of a request for an answer.
+/// Checks the body of a model request.
 pub fn check_body(wire: Wire, body: &Value) -> Result<(), ServiceRefusal> {
     let Some(body) = body.as_object() else { return Err(ServiceRefusal::new(422, "the body is not an object")) };
     match wire {

@@ -1,28 +1,28 @@
-//! A tmux server of its own, for tests that look at what a multiplexer makes of a program.
+//! A private tmux server, for tests of programs inside a multiplexer.
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Ends, with everything in it, when it is dropped.
+/// Dropping this kills the server and everything in it.
 pub struct Tmux {
     folder: tempfile::TempDir,
 }
 
 impl Tmux {
-    /// Nothing runs in it before a session is told to begin.
+    /// Runs nothing until a session is started.
     pub fn new() -> io::Result<Self> {
         let tmux = Self { folder: tempfile::tempdir()? };
         std::fs::write(tmux.folder().join("settings"), "set -g history-limit 50000\n")?;
         Ok(tmux)
     }
 
-    /// For what the programs in it leave.
+    /// Returns a folder for files of the programs in it.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Has a command carried out that may well fail, such as a split of a small pane.
+    /// Runs a command that may fail, such as a split of a small pane.
     #[expect(clippy::disallowed_methods, reason = "a program that omp itself never starts")]
     pub fn run(&self, arguments: &[&str]) -> io::Result<Output> {
         let mut command = Command::new("tmux");
@@ -32,7 +32,7 @@ impl Tmux {
         command.output()
     }
 
-    /// What it answers to a command that has to succeed.
+    /// Returns the output of a command that must succeed.
     pub fn told(&self, arguments: &[&str]) -> io::Result<String> {
         let output = self.run(arguments)?;
         if !output.status.success() {
@@ -45,7 +45,7 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // One in which nothing was begun has no server to end.
+        // Without a session there is no server to kill.
         let _ = self.run(&["kill-server"]);
     }
 }

@@ -1,4 +1,4 @@
-//! A project, a home folder and an agent folder that vanish with the test.
+//! A temporary project, home folder and agent folder for a test.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,23 +12,23 @@ use crate::provider::{MOCK_MODEL, MOCK_PROVIDER, MockProvider};
 
 /// `project/`, `home/` and `tmp/` in one temporary folder; the agent folder is `home/.omp/agent`.
 pub struct TempWorkspace {
-    /// Removes everything when dropped.
+    /// Dropping this removes everything.
     _folder: TempDir,
     root: PathBuf,
     home: PathBuf,
 }
 
 impl TempWorkspace {
-    /// Makes a project of `(path, content)` pairs.
+    /// Creates a project from `(path, content)` pairs.
     pub fn new(files: &[(&str, &str)]) -> io::Result<Self> {
         let folder = TempDir::with_prefix("omp-test-")?;
-        // macOS hands out a path through a symlink, which no path that omp prints would match.
+        // macOS returns a path through a symlink, which does not match the paths that omp prints.
         let root = folder.path().canonicalize()?;
         let home = root.join("home");
         Self::made(Self { _folder: folder, root, home }, files)
     }
 
-    /// The same in a home folder of its own below `parent`: the project is `~/project`, as it is for most people.
+    /// Like [`Self::new`], with the home folder below `parent`: the project is `~/project`, as for most users.
     pub fn at_home(parent: &Path, prefix: &str, files: &[(&str, &str)]) -> io::Result<Self> {
         let folder = TempDir::with_prefix_in(prefix, parent)?;
         let root = folder.path().canonicalize()?;
@@ -62,7 +62,7 @@ impl TempWorkspace {
         self.root.join("tmp")
     }
 
-    /// The full path of a project file.
+    /// Returns the full path of a project file.
     pub fn path(&self, relative: &str) -> PathBuf {
         self.project().join(relative)
     }
@@ -88,7 +88,7 @@ impl TempWorkspace {
         write_under(&self.agent_dir(), "config.yml", yaml.as_bytes())
     }
 
-    /// The whole environment for a process that must see nothing of the machine's user.
+    /// Returns the environment for a process that is isolated from the machine's user.
     pub fn env(&self) -> BTreeMap<String, String> {
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let pairs = [
@@ -98,18 +98,18 @@ impl TempWorkspace {
             (vars::TMPDIR.name, text(self.tmp())),
             (vars::PATH.name, SYSTEM_PATH.to_owned()),
             (vars::NO_COLOR.name, "1".to_owned()),
-            // A proxy of the machine would swallow requests to the fake server on some systems.
+            // On some systems a proxy of the machine would intercept requests to the fake server.
             (vars::NO_PROXY.name, "127.0.0.1,localhost".to_owned()),
         ];
         pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// The same as a value for code that takes its environment as a parameter.
+    /// Returns the same environment as a value, for code that takes it as a parameter.
     pub fn env_snapshot(&self) -> Env {
         self.env().into_iter().collect()
     }
 
-    /// Arguments for the omp binary: the mock model, this project, then `more`.
+    /// Returns arguments for the omp binary: the mock model, this project, then `more`.
     pub fn args(&self, more: &[&str]) -> Vec<OsString> {
         let model = format!("{MOCK_PROVIDER}/{MOCK_MODEL}");
         let mut args: Vec<OsString> =
@@ -118,7 +118,7 @@ impl TempWorkspace {
         args
     }
 
-    /// Session files, found anywhere under the agent folder, in the order of their paths.
+    /// Returns the session files anywhere under the agent folder, sorted by path.
     pub fn session_files(&self) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![self.agent_dir().join("sessions")];

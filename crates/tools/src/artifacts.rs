@@ -1,4 +1,4 @@
-//! Where a tool puts output that is too long for the conversation.
+//! Storage for tool output that is too long for the conversation.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,12 +9,12 @@ pub trait Artifacts: Send + Sync {
     /// A new, empty file for the output of `tool`.
     fn create(&self, tool: &str) -> io::Result<ArtifactFile>;
 
-    /// Every artifact that can be read back: what stands behind `artifact://`, and the file.
+    /// Lists every readable artifact: its `artifact://` id and its file.
     fn list(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         Ok(Vec::new())
     }
 
-    /// Where the session keeps its files; it need not exist yet. `None` for a session that keeps none.
+    /// Returns the session's folder, which may not exist yet, or `None` if the session is not stored.
     fn folder(&self) -> Option<PathBuf> {
         None
     }
@@ -22,9 +22,9 @@ pub trait Artifacts: Send + Sync {
 
 /// An artifact that is being written.
 pub struct ArtifactFile {
-    /// What stands behind `artifact://`.
+    /// The id used in `artifact://` URLs.
     pub id: String,
-    /// Takes text in whole characters, and is flushed when there is no more of it: secrets are looked for in it.
+    /// Must receive whole characters and be flushed at the end, because the writer scans the text for secrets.
     pub file: Box<dyn Write + Send>,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Debug for ArtifactFile {
     }
 }
 
-/// For sessions that are not kept: long output is cut and the rest is gone.
+/// For sessions that are not stored: long output is truncated and the rest is lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoArtifacts;
 

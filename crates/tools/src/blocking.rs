@@ -1,8 +1,8 @@
-//! File work off the async threads, with the one error a tool can make of it.
+//! Runs blocking file work off the async threads and maps its failure to a tool error.
 
 use omp_agent::ToolError;
 
-/// Runs blocking work to its end, even when the call is dropped meanwhile.
+/// Runs blocking work to its end, even if the call is dropped meanwhile.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {

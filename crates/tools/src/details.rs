@@ -1,4 +1,4 @@
-//! Parts of the details that several file tools save.
+//! Details that several file tools store.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::split_selector;
 
-/// Where a result came from.
+/// The source of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub struct Source {
     pub value: String,
 }
 
-/// The file that a path names, without the lines or the part of an archive behind it. `None` for patterns and addresses.
+/// Returns the file that a path names, without a line range or archive member. `None` for patterns and addresses.
 pub(crate) fn typed_file(typed: &str) -> Option<ViewFile> {
     let typed = typed.trim();
     if !is_one_file(typed) {
@@ -31,7 +31,7 @@ pub(crate) fn typed_file(typed: &str) -> Option<ViewFile> {
         let first = selector.ok().and_then(|selector| selector.ranges.first().map(|(first, _)| *first));
         return Some(ViewFile::new(path).at(first));
     }
-    // What follows the letter of a drive is no part of an archive.
+    // The part after a drive letter is not an archive member.
     let whole = typed.rsplit_once(':').filter(|(path, part)| !path.is_empty() && !part.starts_with(['/', '\\']));
     Some(ViewFile::new(whole.map_or(typed, |(path, _)| path)))
 }
@@ -41,7 +41,7 @@ fn is_one_file(path: &str) -> bool {
 }
 
 impl Meta {
-    /// The file, in full, where it came from one.
+    /// Returns the absolute path of the source if it is a file.
     pub(crate) fn file(&self) -> Option<ViewFile> {
         let source = self.source.as_ref().filter(|source| is_one_file(&source.value));
         source.map(|source| ViewFile::new(&source.value))

@@ -1,4 +1,4 @@
-//! What the file tools of one session share: where paths start, and what the model has seen of each file.
+//! State shared by the file tools of a session: the base folder of paths, and what the model has seen of each file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,18 +22,18 @@ mod tests;
 
 use editor::EditorTexts;
 
-/// Shared by `read`, `write`, `edit` and `search` of one session. Clones know the same.
+/// Shared by `read`, `write`, `edit` and `search` of one session. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Files {
     paths: PathResolver,
     snapshots: Arc<Mutex<SnapshotCache>>,
     scans: ScanCache,
     conflicts: Arc<Mutex<Conflicts>>,
-    /// What `local://` stands for.
+    /// The folder behind `local://`.
     local: Option<PathBuf>,
-    /// Who may have files open.
+    /// The editor that may have files open.
     editor: Option<Arc<EditorTexts>>,
-    /// Where files may be read and written.
+    /// The paths that may be read and written.
     reach: FileReach,
 }
 
@@ -50,31 +50,31 @@ impl Files {
         }
     }
 
-    /// With a folder for the session's scratch files.
+    /// Sets the folder for the session's scratch files.
     pub fn with_local(self, local: Option<PathBuf>) -> Self {
         Self { local, ..self }
     }
 
-    /// With an editor that has some of the files open.
+    /// Sets the editor that has some of the files open.
     #[must_use]
     pub fn with_editor(self, editor: Option<Arc<dyn EditorFiles>>) -> Self {
         Self { editor: editor.map(EditorTexts::new).map(Arc::new), ..self }
     }
 
-    /// With other times and sizes for the scans that `search`, `find` and the file picker share.
+    /// Sets the times and sizes of the scans that `search`, `find` and the file picker share.
     #[must_use]
     pub fn with_scan_policy(self, policy: ScanPolicy) -> Self {
         Self { scans: ScanCache::new(policy).within(self.reach.clone()), ..self }
     }
 
-    /// Within what the session may touch.
+    /// Restricts access to what the session may use.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         let reach = FileReach::new(access);
         Self { scans: self.scans.within(reach.clone()), reach, ..self }
     }
 
-    /// With what is lent to one call, for which the user was asked; no other call reaches it.
+    /// Adds the access that the user approved for one call; no other call gets it.
     #[must_use]
     pub fn for_call(self: &Arc<Self>, call: &str) -> Arc<Self> {
         let Some(reach) = self.reach.of_call(call) else { return self.clone() };
@@ -82,7 +82,7 @@ impl Files {
         Arc::new(Self { scans, reach, ..(**self).clone() })
     }
 
-    /// Opens what may be opened.
+    /// Returns the guard that opens permitted paths.
     pub fn reach(&self) -> &FileReach {
         &self.reach
     }
@@ -91,21 +91,21 @@ impl Files {
         &self.scans
     }
 
-    /// The whole of a regular file, as the editor has it. May wait for the editor, as all that reads and writes here.
+    /// Reads a whole regular file, preferring the editor's text. May wait for the editor, like all reads and writes here.
     pub fn read_whole(&self, path: &Path) -> Result<Vec<u8>, FileError> {
         let bytes = self.texts().read_whole(path)?;
         self.keep(path, &bytes);
         Ok(bytes)
     }
 
-    /// Like [`Self::read_whole`], with `None` for a file that does not exist.
+    /// Like [`Self::read_whole`], but returns `None` if the file does not exist.
     pub fn read_if_exists(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         let bytes = self.texts().read_if_exists(path)?;
         bytes.iter().for_each(|bytes| self.keep(path, bytes));
         Ok(bytes)
     }
 
-    /// Carries out all changes or none, through the editor where it takes them.
+    /// Applies all changes or none, through the editor if it accepts them.
     pub fn commit_changes(&self, changes: Vec<FileChange>) -> Result<(), ToolError> {
         let changed: Vec<PathBuf> = changes.iter().map(|change| change.path().to_owned()).collect();
         let written = self.editor.as_ref().map(|_| changes.iter().filter_map(content_of).collect::<Vec<_>>());
@@ -131,13 +131,13 @@ impl Files {
         self.editor.iter().for_each(|editor| editor.keep(path, bytes));
     }
 
-    /// To be told after every change of a file that was not made here: written, deleted, moved here or away.
+    /// Must be called after a change that was not made through this type: a file was written, deleted or moved.
     pub fn changed(&self, path: &Path) {
         self.scans.invalidate(path);
     }
 
-    /// For the time of something that may change any file: nothing that was known before holds once it is over, even
-    /// when it is cut short.
+    /// Guards an operation that may change any file: dropping the guard invalidates everything cached, even if the operation
+    /// is cancelled.
     pub fn anything_may_change(&self) -> AnythingMayChange<'_> {
         AnythingMayChange(self)
     }
@@ -150,11 +150,11 @@ impl Files {
         &self.paths
     }
 
-    /// A path as the model wrote it.
+    /// Resolves a path as the model wrote it.
     pub fn resolve(&self, typed: &str) -> Result<ResolvedPath, ToolError> {
         match local::address_in(typed) {
             Some(address) => local::locate(self.local.as_deref(), address).map_err(ToolError::Reply),
-            // Taken for a path, such an address would become a folder of this name.
+            // Treated as a path, such an address would create a folder of this name.
             None if urls::is_address(typed) => {
                 Err(ToolError::Reply(format!("{} can only be read\nhint: local://<name> can be written", typed.trim())))
             }
@@ -162,25 +162,25 @@ impl Files {
         }
     }
 
-    /// Whether a path is one the model may write to without leaving its place.
+    /// Whether the model may write the path without leaving its own folders.
     fn is_own(&self, path: &ResolvedPath) -> bool {
         is_scratch(path)
             || self.paths.is_inside(&path.absolute)
             || real_location(&path.absolute).starts_with(self.workspace())
     }
 
-    /// What belongs to the session: the working folder, or the repository around it.
+    /// Returns the session's workspace: the working folder, or the repository around it.
     fn workspace(&self) -> PathBuf {
         let workspace = self.reach.access().map().workspace.clone();
         if workspace.as_os_str().is_empty() { self.cwd().to_owned() } else { workspace }
     }
 
-    /// Remembers a file as the model sees it now; the tag goes into the header above its lines.
+    /// Stores the file as the model sees it now; the returned tag goes into the header above its lines.
     pub fn record(&self, path: &Path, file: &TextFile) -> Tag {
         self.with_snapshots(|snapshots| snapshots.record(&real_location(path), file))
     }
 
-    /// Remembers single lines (numbers counted from 1) of a file whose whole content has `tag`.
+    /// Records single lines (numbers counted from 1) of a file whose whole content has `tag`.
     pub fn record_lines(&self, path: &Path, tag: Tag, lines: impl IntoIterator<Item = (usize, String)>) {
         self.with_snapshots(|snapshots| snapshots.record_lines(&real_location(path), tag, lines));
     }
@@ -189,23 +189,23 @@ impl Files {
         self.with_snapshots(|snapshots| snapshots.get(&real_location(path), tag))
     }
 
-    /// The tag under which the model saw a file last.
+    /// Returns the tag under which the model last saw a file.
     pub fn last_seen(&self, path: &Path) -> Option<Tag> {
         self.with_snapshots(|snapshots| snapshots.newest(&real_location(path)))
     }
 
-    /// Merge conflicts that reads came across: `register` numbers those of a file, `conflict://<id>` means one.
+    /// Accesses the merge conflicts that reads found: `register` numbers those of a file, `conflict://<id>` names one.
     pub fn with_conflicts<T>(&self, work: impl FnOnce(&mut Conflicts) -> T) -> T {
         work(&mut self.conflicts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn with_snapshots<T>(&self, work: impl FnOnce(&mut SnapshotCache) -> T) -> T {
-        // The cache is whole after every step, so a panic elsewhere does not spoil it.
+        // Every operation leaves the cache consistent, so a poisoned lock can be used.
         work(&mut self.snapshots.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Edits name files as every tool does, scratch files of the session included.
+/// Edits resolve files as every tool does, including scratch files of the session.
 impl FileSource for Files {
     fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
         self.resolve(typed).map_err(|error| EditRefused::Edit(error.to_string()))
@@ -216,7 +216,7 @@ impl FileSource for Files {
     }
 }
 
-/// The files as they were last known, for previews: those are made where nobody may wait for an editor.
+/// The files in their last known state, for previews, which must not wait for an editor.
 pub struct LastKnown<'a>(pub &'a Files);
 
 impl FileSource for LastKnown<'_> {
@@ -232,7 +232,7 @@ impl FileSource for LastKnown<'_> {
     }
 }
 
-/// What a change puts where.
+/// Returns the path and content that a change writes, if any.
 fn content_of(change: &FileChange) -> Option<(PathBuf, Vec<u8>)> {
     match change {
         FileChange::Put { plan, .. } => Some((plan.path.clone(), plan.content.clone())),
@@ -249,15 +249,15 @@ impl Drop for AnythingMayChange<'_> {
     }
 }
 
-/// The line above a file's content: `[src/main.rs#1a2b]`.
+/// Returns the line above a file's content: `[src/main.rs#1a2b]`.
 pub fn header(display: &str, tag: Tag) -> String {
     format!("[{display}#{tag}]")
 }
 
-/// Writing needs a look by a person when it leaves the workspace.
+/// Requires approval for writes outside the workspace.
 pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
     let resolved: Vec<_> = typed.into_iter().map(|typed| files.resolve(typed).ok()).collect();
-    // The session's own notes are nobody else's files.
+    // The session's own scratch files need no approval.
     if !resolved.is_empty() && resolved.iter().all(|path| path.as_ref().is_some_and(is_scratch)) {
         return Tier::Read.into();
     }
@@ -271,14 +271,14 @@ pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = 
     Approval { reason, effects, ..Tier::Write.into() }
 }
 
-/// Reading is free, unless a rule says otherwise: for that it is told what is read.
+/// Reading needs no approval unless a rule requires it; the effects tell the rules what is read.
 pub(crate) fn read_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
     let places = typed.into_iter().filter_map(|typed| files.resolve(typed).ok());
     let effects = places.filter(|path| !is_scratch(path)).flat_map(|path| reads(files, &path));
     Approval { effects: effects.collect(), ..Tier::Read.into() }
 }
 
-/// What is read, and the link that leads there where that is to be asked about.
+/// Returns the read, and the followed link if it needs approval.
 pub(crate) fn reads(files: &Files, path: &ResolvedPath) -> Vec<Effect> {
     let (link, to) = (path.absolute.clone(), real_location(&path.absolute));
     let leads_out = to.exists() && files.reach.access().map().allows_through(&link, &to).is_err();
@@ -286,7 +286,7 @@ pub(crate) fn reads(files: &Files, path: &ResolvedPath) -> Vec<Effect> {
     [Effect::Read(to)].into_iter().chain(follow).collect()
 }
 
-/// The same for paths that may be globs: what is read lies below the folder before the first `*`.
+/// Like [`read_approval`] for paths that may be globs: everything read is below the folder before the first `*`.
 pub(crate) fn scan_approval(files: &Files, typed: &[String]) -> Approval {
     read_approval(files, typed.iter().map(|typed| certain_folder(typed)))
 }
@@ -300,12 +300,12 @@ fn certain_folder(typed: &str) -> &str {
     }
 }
 
-/// Addresses of scratch files are made by `resolve` alone, which has checked where they lead.
+/// Only `resolve` creates scratch addresses, and it has checked their location.
 fn is_scratch(path: &ResolvedPath) -> bool {
     local::address_in(&path.display).is_some()
 }
 
-/// Says where the file really is, so that nobody approves a link by its harmless name.
+/// Names the real location of the file, so that a link with a harmless name cannot win approval.
 fn outside_reason(files: &Files, path: &ResolvedPath) -> String {
     let real = files.paths.display(&real_location(&path.absolute));
     if real == path.display {

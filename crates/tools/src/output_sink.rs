@@ -1,7 +1,7 @@
-//! Takes in any amount of output and keeps what fits: cleaned, its head and its tail in memory, all of it in a file.
+//! Accepts any amount of output and keeps a bounded part: cleaned, with head and tail in memory and the full text in a file.
 //!
-//! Until the limit is passed everything is held; then the head is settled, the rest flows through a bounded window that
-//! becomes the tail, and the full text goes to an artifact. Memory stays the same for a kilobyte and a gigabyte.
+//! Everything is held until the limit is exceeded. Then the head is fixed, the rest passes through a bounded window that
+//! becomes the tail, and the full text goes to an artifact. Memory use is the same for a kilobyte and a gigabyte.
 
 mod clean;
 mod scan;
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use crate::artifacts::{ArtifactFile, Artifacts};
 use clean::Cleaner;
 
-/// Longest text that is shown.
+/// The longest text that is shown.
 pub const MAX_BYTES: usize = 50 * 1024;
-/// How much of an output is shown.
+/// Limits how much of an output is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkLimits {
-    /// Longer output is shown by its head and tail (`tools.artifactSpillThreshold`).
+    /// Output longer than this is shown by its head and tail (`tools.artifactSpillThreshold`).
     pub spill_bytes: usize,
     /// `tools.artifactHeadBytes`
     pub head_bytes: usize,
@@ -30,9 +30,9 @@ pub struct SinkLimits {
     pub tail_bytes: usize,
     /// `tools.artifactTailLines`
     pub tail_lines: usize,
-    /// Longer lines are cut where they are shown (`tools.outputMaxColumns`).
+    /// Lines longer than this are truncated when shown (`tools.outputMaxColumns`).
     pub columns: usize,
-    /// Output up to this size is kept whole beside what is shown, for those who want to rewrite it.
+    /// Output up to this size is also kept whole, for callers that rewrite it.
     pub capture_bytes: usize,
 }
 
@@ -50,15 +50,15 @@ impl Default for SinkLimits {
 }
 
 impl SinkLimits {
-    /// What is kept of the newest output; more than is shown, because long lines shrink.
+    /// Bytes kept of the newest output: more than is shown, because long lines are truncated.
     fn window(self) -> usize {
         4 * self.tail_bytes.max(self.columns).min(MAX_WINDOW)
     }
 }
 
-/// No setting makes the window larger than four of these.
+/// Caps the window at four times this size, whatever the settings say.
 const MAX_WINDOW: usize = 1024 * 1024;
-/// An artifact is closed at this size: a command that prints without end must not fill the disk.
+/// Caps the size of an artifact, so that a command with endless output cannot fill the disk.
 const MAX_ARTIFACT_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Collects the output of one command.
@@ -67,35 +67,35 @@ pub struct OutputSink {
     limits: SinkLimits,
     tool: &'static str,
     cleaner: Cleaner,
-    /// All of the output until it overflows, then the newest of it.
+    /// All output until it overflows, then the newest part.
     recent: String,
-    /// Settled when the output overflows.
+    /// Set when the output overflows.
     head: Option<String>,
-    /// True once something between head and `recent` has been let go.
+    /// True once text between `head` and `recent` was dropped.
     window_cut: bool,
     spill: OutputSpill,
     total_bytes: u64,
     total_breaks: u64,
-    /// All of the output as long as it fits.
+    /// All output as long as it fits.
     captured: Option<String>,
 }
 
-/// The output as it is shown.
+/// The output in the form that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputSummary {
     pub text: String,
     pub truncation: Option<Truncation>,
-    /// The whole output, when it was asked for and was not too large.
+    /// The whole output, if it was requested and not too large.
     pub captured: Option<String>,
-    /// What no text has: escapes and control characters.
+    /// Escapes and control characters that were removed.
     pub stripped: Stripped,
 }
 
-/// What was left out, as session files have it.
+/// Describes the omitted part, in the format of session files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Truncation {
-    /// Which part was left out.
+    /// Which part was omitted.
     pub direction: String,
     /// `bytes` or `columns`.
     pub truncated_by: String,
@@ -103,10 +103,10 @@ pub struct Truncation {
     pub total_bytes: u64,
     pub output_lines: u64,
     pub output_bytes: u64,
-    /// Lines shown before what was left out, counted from 1; absent where only long lines were cut.
+    /// Lines shown before the omitted part, counted from 1; absent if only long lines were truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_range: Option<LineRange>,
-    /// Lines shown after it.
+    /// Lines shown after the omitted part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail_range: Option<LineRange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub struct Truncation {
     pub artifact_id: Option<String>,
 }
 
-/// From a line to a line, both shown.
+/// A line range; both ends are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRange {
     pub start: u64,
@@ -151,20 +151,20 @@ impl OutputSink {
         }
     }
 
-    /// Takes in the next bytes, which may end anywhere.
+    /// Adds the next bytes, which may end anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
         let before = self.recent.len();
         self.cleaner.feed(bytes, &mut self.recent);
         self.take_in(before);
     }
 
-    /// The newest output, at most `limit` bytes of it.
+    /// Returns the newest output, at most `limit` bytes.
     pub fn tail(&self, limit: usize) -> &str {
         let start = self.recent.len().saturating_sub(limit);
         &self.recent[self.recent.ceil_char_boundary(start)..]
     }
 
-    /// Ends the output.
+    /// Ends the output and returns the summary.
     pub fn finish(mut self) -> OutputSummary {
         let before = self.recent.len();
         self.cleaner.finish(&mut self.recent);
@@ -216,7 +216,7 @@ impl OutputSink {
         }
     }
 
-    /// Everything fits but for lines that are too long.
+    /// Builds the summary if everything fits except for lines that are too long.
     fn narrowed(mut self) -> OutputSummary {
         self.spill = OutputSpill::start(&*self.artifacts, self.tool);
         self.spill.write(&self.recent);
@@ -283,7 +283,7 @@ impl OutputSpill {
         }
     }
 
-    /// What is said of the full output, and its id.
+    /// Returns a note about the full output, and its artifact id.
     fn end(&mut self) -> (String, Option<String>) {
         if let OutputSpill::Writing { artifact, .. } = self
             && let Err(error) = artifact.file.flush()
@@ -301,7 +301,7 @@ impl OutputSpill {
     }
 }
 
-/// Whole lines from the start, and how much of the text they stand for. A first line that has not ended yet is split.
+/// Returns whole lines from the start and the number of input bytes they cover. Splits the first line if it does not end.
 fn head_of(text: &str, limits: SinkLimits) -> (String, usize) {
     let (mut head, mut taken) = (String::new(), 0);
     for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
@@ -319,7 +319,7 @@ fn head_of(text: &str, limits: SinkLimits) -> (String, usize) {
     (head, taken)
 }
 
-/// Whole lines up to the end. `cut` says that the text begins in the middle of a line.
+/// Returns whole lines at the end. `cut` means that the text begins in the middle of a line.
 fn tail_of(text: &str, cut: bool, limits: SinkLimits) -> String {
     let columns = limits.columns.min(limits.tail_bytes);
     let whole = match text.find('\n').filter(|at| cut && at + 1 < text.len()) {
@@ -346,7 +346,7 @@ fn is_narrow(line: &str, columns: usize) -> bool {
     line.len() <= columns || line.chars().count() <= columns
 }
 
-/// A line, cut if it is too long.
+/// Truncates a line that is too long.
 fn narrow(line: &str, columns: usize) -> Cow<'_, str> {
     let body = line.strip_suffix('\n').unwrap_or(line);
     if is_narrow(body, columns) {

@@ -1,11 +1,11 @@
-//! Work that was shown and waits for a yes or a no: `ast_edit` puts it here, `resolve` takes the newest away.
+//! Previews that wait for approval or rejection: `ast_edit` adds them, `resolve` takes the newest.
 
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
 use omp_agent::{Approval, ToolError, ToolOutput};
 
-/// The previews of one session, the newest on top.
+/// The stack of previews of one session, the newest on top.
 #[derive(Default)]
 pub struct PendingActions {
     stack: Mutex<Vec<PendingAction>>,
@@ -13,22 +13,22 @@ pub struct PendingActions {
 
 /// One preview.
 pub struct PendingAction {
-    /// What it would do, in a few words.
+    /// A short description of the action.
     pub label: String,
-    /// The tool that showed it.
+    /// The tool that created the preview.
     pub source: String,
-    /// What carrying it out would touch.
+    /// The approval needed to apply it.
     pub approval: Approval,
     pub apply: PendingStep,
-    /// What to do when it is not wanted; without it nothing is.
+    /// Runs when the preview is rejected, if set.
     pub reject: Option<PendingStep>,
 }
 
-/// Runs with the reason that was given, for the call that wants it done.
+/// Runs with the given reason and the id of the call that applies or rejects it.
 pub type PendingStep = Box<dyn FnOnce(String, &str) -> StepResult + Send>;
 pub type StepResult = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send>>;
 
-/// Each holds the old and the new content of its files.
+/// Limits the pending previews, because each holds the old and new content of its files.
 const MAX_PENDING: usize = 8;
 
 impl PendingActions {
@@ -55,13 +55,13 @@ impl PendingActions {
         self.len() == 0
     }
 
-    /// What carrying out the newest would touch.
+    /// Returns the approval needed to apply the newest preview.
     pub fn approval(&self) -> Option<Approval> {
         self.with(|stack| stack.last().map(|action| action.approval.clone()))
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Vec<PendingAction>) -> T) -> T {
-        // The stack is whole after every step, so a panic elsewhere does not spoil it.
+        // Every operation leaves the stack consistent, so a poisoned lock can be used.
         work(&mut self.stack.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

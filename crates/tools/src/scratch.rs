@@ -1,4 +1,4 @@
-//! For the tests of tools: a temp folder, and calls through `AnyTool` as the loop makes them.
+//! Test support for tools: a temporary folder, and calls through `AnyTool` as the agent loop makes them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Scratch {
         runtime.block_on(run(tool, arguments, &ToolCx::detached("call"))).map_err(|error| error.to_string())
     }
 
-    /// The text the model gets, errors marked.
+    /// Returns the text that the model gets; errors are marked.
     pub fn text(&self, tool: &dyn AnyTool, arguments: Value) -> String {
         match self.call(tool, arguments) {
             Ok(output) => output.content.iter().filter_map(|content| content.as_text()).collect(),
@@ -57,7 +57,7 @@ impl Scratch {
     }
 }
 
-/// Plans a call and runs it, without anybody who judges it.
+/// Plans a call and runs it without approval.
 pub async fn run(tool: &dyn AnyTool, arguments: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
     tool.plan(Arc::new(arguments)).map_err(ToolError::Reply)?.run(cx.clone()).await
 }
@@ -70,12 +70,12 @@ pub fn outlook(tool: &dyn AnyTool, arguments: &Value) -> Option<View> {
     tool.plan(Arc::new(arguments.clone())).unwrap().preview()
 }
 
-/// What is shown of a call whose arguments have arrived so far.
+/// Renders a call whose arguments are still arriving.
 pub fn arriving(tool: &dyn AnyTool, id: &str, arguments: &Value) -> Option<View> {
     tool.preview(&ArrivingCall { id, arguments, is_whole: false })
 }
 
-/// What is shown of a call whose arguments are whole.
+/// Renders a call whose arguments are complete.
 pub fn whole(tool: &dyn AnyTool, id: &str, arguments: &Value) -> Option<View> {
     tool.preview(&ArrivingCall { id, arguments, is_whole: true })
 }

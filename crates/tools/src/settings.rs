@@ -7,7 +7,7 @@ const fn count(most: f64) -> omp_types::SettingKind {
     Number { least: 0.0, most }
 }
 
-/// A tool that the user has switched off stays off, whatever a project says.
+/// A project cannot enable a tool that the user has disabled.
 const fn tool(key: &'static str, default: &'static str, about: &'static str) -> Setting {
     Setting::new("Tools", key, Bool, default, about).off_stays()
 }

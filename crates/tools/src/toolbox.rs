@@ -1,4 +1,4 @@
-//! The list of built-in tools. Adding one is a folder and a line here.
+//! The list of built-in tools. Adding a tool takes a folder and a line here.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::{
 };
 use crate::{edit, notebook, read, write};
 
-/// Which files a call is about, whether its tool is on or off: every tool that reads or changes named files is listed.
+/// Returns the files of a call, whether its tool is on or off. Every tool that reads or changes named files is listed.
 pub fn touched_by(call: &ToolCall) -> TouchedFiles {
     match call.name.as_str() {
         Read::NAME => read::touched(&call.arguments),
@@ -43,28 +43,28 @@ pub struct Toolbox {
     pub env: Env,
     pub artifacts: Arc<dyn Artifacts>,
     pub options: ToolOptions,
-    /// The model the session starts with; some tools have a form that it knows better.
+    /// The initial model of the session; some tools have a variant that it knows better.
     pub model: Arc<Model>,
-    /// Whether somebody is there to answer questions.
+    /// Whether a user can answer questions.
     pub attended: bool,
-    /// Whether they sit at a terminal that commands can be shown in and typed into.
+    /// Whether the user is at a terminal in which commands can run interactively.
     pub terminal: bool,
-    /// What the editor offers that omp runs in.
+    /// The features of the editor that omp runs in.
     pub editor: Editor,
-    /// The todo list, which commands of the user change as well.
+    /// The todo list, which user commands change as well.
     pub todo: TodoList,
-    /// The commands that run in the background.
+    /// The background commands.
     pub jobs: Arc<Jobs>,
-    /// What internal addresses lead to besides the files of the session.
+    /// Internal addresses in addition to the session's files.
     pub resources: Vec<Arc<dyn Resource>>,
-    /// What commands of the model are put into.
+    /// The containment of the model's commands.
     pub containment: Containment,
-    /// What the same map says to the file tools.
+    /// The same access map for the file tools.
     pub access: Access,
 }
 
 impl Toolbox {
-    /// A toolbox with nothing around it: no variables, no settings, nobody who answers, nothing kept.
+    /// A toolbox without environment: no variables, no settings, no user, no storage.
     pub fn alone(cwd: PathBuf, home: PathBuf, model: Arc<Model>) -> Self {
         let access = Access::new(AccessMap::open(cwd.clone()));
         Self {
@@ -85,13 +85,12 @@ impl Toolbox {
         }
     }
 
-    /// The tools that are on, in the order the model is told of them. Background processes end when the last tool is
-    /// dropped.
+    /// Returns the enabled tools in the order shown to the model. Background processes end when the last tool is dropped.
     pub fn tools(self) -> Vec<Arc<dyn AnyTool>> {
         self.tools_and_shell().0
     }
 
-    /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
+    /// Returns the tools and the shell that they share with the user's own commands; the shell exists even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, SessionShell) {
         let Self {
             cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor, ..
@@ -123,7 +122,7 @@ impl Toolbox {
             Arc::new(Write { files: files.clone(), urls, block_generated: options.edit.block_generated }),
             Arc::new(Notebook { files: files.clone() }),
         ];
-        // Looking comes before changing in what the model is told.
+        // Tools that read are listed before tools that write.
         if options.find.enabled {
             tools.insert(1, Arc::new(Find::new(files.clone())));
         }
@@ -157,7 +156,7 @@ impl Toolbox {
     }
 }
 
-/// The tools that know the structure of code. What one shows, `resolve` carries out.
+/// The tools that work on the structure of code. `resolve` applies their previews.
 fn structural_tools(options: &ToolOptions, files: &Arc<Files>) -> Vec<Arc<dyn AnyTool>> {
     let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
     if options.structural.ast_grep {
@@ -172,14 +171,14 @@ fn structural_tools(options: &ToolOptions, files: &Arc<Files>) -> Vec<Arc<dyn An
     tools
 }
 
-/// The tools that do not touch the workspace.
+/// The tools that do not access the workspace.
 fn side_tools(options: &SideToolOptions, board: TodoList, keeps_files: bool, attended: bool) -> Vec<Arc<dyn AnyTool>> {
     let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
     if options.todo {
         tools.push(Arc::new(Todo::on(board, if keeps_files { Storage::Session } else { Storage::Memory })));
     }
     if options.ask && attended {
-        // What is no length of time waits for ever, like 0.
+        // An invalid duration waits forever, like 0.
         let timeout = Duration::try_from_secs_f64(options.ask_timeout).ok().filter(|timeout| !timeout.is_zero());
         tools.push(Arc::new(Ask { timeout }));
     }

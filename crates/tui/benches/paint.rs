@@ -1,5 +1,5 @@
-//! Times what a frame costs: `cargo bench -p omp-tui --bench paint`. Ends with an error when a frame costs more than it
-//! may, or costs more in a long transcript than in a short one.
+//! Measures the cost of a frame: `cargo bench -p omp-tui --bench paint`. Fails if a frame costs more than its limit, or more
+//! in a long transcript than in a short one.
 #![allow(clippy::print_stdout, reason = "a bench is its own program")]
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const FRAMES: usize = 2_000;
 
 const FULL_PAINT: Duration = Duration::from_millis(30);
 const FRAME: Duration = Duration::from_micros(100);
-/// Bytes of a streamed frame beside its text: the brackets, the way there and the way back.
+/// Bytes of a streamed frame besides its text: synchronization brackets and cursor moves.
 const OVERHEAD: usize = 48;
 
 fn main() {
@@ -28,7 +28,7 @@ fn main() {
     rewrap();
 }
 
-/// A row as Markdown has it: plain, code, bold.
+/// A row as Markdown produces it: plain, code, bold.
 fn row(number: usize) -> Line {
     let code = Style::PLAIN.fg(Color::Rgb(215, 175, 95));
     Line::from(format!("{number:>6} The quick brown fox reads "))
@@ -47,7 +47,7 @@ fn chrome(tick: usize) -> Vec<Line> {
     ]
 }
 
-/// Words arrive one by one below a transcript. Gives the median of a frame.
+/// Streams words one by one below a transcript and returns the median time of a frame.
 fn stream(length: usize) -> Duration {
     let mut renderer = Renderer::new(Profile { synchronized: true, ..Profile::default() }, SIZE);
     let mut rows: Vec<Line> = (0..length).map(row).collect();
@@ -116,7 +116,7 @@ fn full_paint() {
     assert!(best < FULL_PAINT, "a full paint took {best:?}");
 }
 
-/// A resize inside a multiplexer, where the rows that are in its history must be found among the new ones.
+/// Measures a resize inside a multiplexer, where rows that are already in its history must be found among the new ones.
 fn rewrap() {
     let rows: Vec<Line> = (0..LONG).map(row).chain(chrome(0)).collect();
     let mut renderer = Renderer::new(Profile { multiplexer: true, ..Profile::default() }, SIZE);
@@ -131,7 +131,7 @@ fn rewrap() {
     assert!(best < FULL_PAINT, "it took {best:?}");
 }
 
-/// Gives the best, which a busy machine disturbs least, and the median.
+/// Returns the best time, which a busy machine disturbs least, and the median.
 fn report(name: &str, mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort();
     let (best, median, worst) = (times[0], times[times.len() / 2], times[times.len() - 1]);

@@ -1,4 +1,4 @@
-//! Prints what the terminal sends, decoded: `cargo run -p omp-tui --example keys`. Ctrl+D ends it, ctrl+z suspends it.
+//! Prints the decoded input of the terminal: `cargo run -p omp-tui --example keys`. Ctrl+D ends it, ctrl+z suspends it.
 #![allow(clippy::disallowed_methods, reason = "an example is its own composition root")]
 
 use std::io;

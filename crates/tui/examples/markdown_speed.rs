@@ -1,6 +1,6 @@
-//! How long streamed Markdown takes: `cargo run --release -p omp-tui --example markdown_speed`.
+//! Measures streamed Markdown: `cargo run --release -p omp-tui --example markdown_speed`.
 //!
-//! 100 kB in pieces of four characters, each set and drawn, then the same text laid out for other widths.
+//! 100 kB arrive in pieces of four characters, each set and drawn; then the same text is laid out for other widths.
 
 use std::io::Write as _;
 use std::time::Instant;

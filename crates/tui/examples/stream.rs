@@ -1,6 +1,6 @@
-//! Streams numbered paragraphs as an agent would, to look at the renderer in a real terminal while it is resized:
+//! Streams numbered paragraphs as an agent would, to check the renderer in a real terminal while it is resized:
 //! `cargo run -p omp-tui --example stream -- [PARAGRAPHS] [MILLISECONDS] [FILE]`. With `TMUX` set it behaves as in a
-//! multiplexer. The file is made when everything is said; a second later it ends.
+//! multiplexer. FILE is created when everything is printed; the program ends a second later.
 #![allow(clippy::unwrap_used, reason = "a program for the people who work on the renderer")]
 
 use std::io::Write;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use omp_tui::{Color, Frame, Line, Profile, Renderer, Size, Style};
 
-/// Every so many paragraphs one stays open until it is higher than most windows.
+/// Every n-th paragraph stays open until it is taller than most windows.
 const LONG_EVERY: usize = 5;
 /// Words that arrive between two frames.
 const BURST: usize = 4;
-/// A multiplexer may tell of a new size a while after it was set.
+/// A multiplexer may report a new size some time after it was set.
 const LINGER: Duration = Duration::from_secs(1);
 
 struct Said {
@@ -75,7 +75,7 @@ fn paint(renderer: &mut Renderer, said: &[Said], tick: usize) {
         if paragraph.done {
             settled = rows.len();
         } else {
-            // The rows above the one that still grows are settled too, but for those of long paragraphs.
+            // The rows above the growing one are settled too, except in long paragraphs.
             let long = paragraph.words.len() > 100;
             settled = if long { settled } else { rows.len() - 2 };
         }

@@ -1,4 +1,4 @@
-//! Plays many seeds of the stress harness, or one saved tape: `cargo run -p omp-tui --example stress -- --seeds 20000`.
+//! Runs many seeds of the stress harness, or one saved tape: `cargo run -p omp-tui --example stress -- --seeds 20000`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for the people who work on the renderer")]
 
 #[path = "../tests/it/stress/mod.rs"]

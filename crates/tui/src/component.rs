@@ -4,22 +4,22 @@ use crate::input::Input;
 use crate::line::Line;
 use crate::theme::Theme;
 
-/// Draws itself as rows, and may take what is typed.
+/// Draws itself as rows and may handle input.
 pub trait Component {
-    /// The rows at this width. Called for every frame that may have changed: what is costly to lay out is kept.
+    /// Returns the rows at this width. Called for every frame that may have changed, so expensive layouts must be cached.
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line>;
 
-    /// Takes a key, a paste, a click. What is ignored goes to the component around it.
+    /// Handles a key, a paste or a click. Ignored input goes to the parent component.
     fn input(&mut self, _input: &Input) -> Reaction {
         Reaction::Ignored
     }
 }
 
-/// What there is to draw in.
+/// The space that a component draws in.
 #[derive(Clone, Copy)]
 pub struct Space<'a> {
     pub width: usize,
-    /// Rows of the terminal, for components that scroll inside themselves.
+    /// Rows of the terminal, for components that scroll their own content.
     pub height: usize,
     pub theme: &'a Theme,
     /// Whether the component has the focus and shows its cursor.
@@ -35,6 +35,6 @@ impl<'a> Space<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     Ignored,
-    /// Taken, and something may look different now.
+    /// The input was handled and the component may look different now.
     Taken,
 }

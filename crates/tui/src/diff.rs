@@ -1,4 +1,4 @@
-//! A change of a file as rows: line numbers, signs, and the words that differ.
+//! Renders a file change as rows: line numbers, signs, and highlighted words that differ.
 
 use omp_stdx::sanitize;
 use omp_view::{DiffKind, DiffLine};
@@ -10,11 +10,11 @@ use crate::style::{Attrs, Style};
 use crate::text::{TAB, append, clip, split};
 use crate::theme::{Theme, Token};
 
-/// Longer lines, or lines of more words, are not compared word by word.
+/// Longer lines, or lines with more words, are not compared word by word.
 const LONGEST_COMPARED: usize = 1000;
 const MOST_WORDS: usize = 160;
 
-/// Rows with the number, the sign and the text; long lines go on in the next row below their text.
+/// Returns rows with number, sign and text; long lines wrap below their text.
 pub fn draw_diff(lines: &[DiffLine], space: &Space<'_>) -> Vec<Line> {
     if lines.iter().any(|line| sanitize::hides_something(&line.text)) {
         let reveal = |line: &DiffLine| DiffLine { text: sanitize::reveal_invisible(&line.text).into_owned(), ..*line };
@@ -33,7 +33,7 @@ fn draw_shown(lines: &[DiffLine], space: &Space<'_>) -> Vec<Line> {
     rows
 }
 
-/// Byte ranges of what differs from the other side.
+/// Byte ranges that differ from the other side.
 type ChangedRanges = Vec<std::ops::Range<usize>>;
 
 fn draw_line(line: &DiffLine, changed: &ChangedRanges, digits: usize, space: &Space<'_>) -> Vec<Line> {
@@ -64,7 +64,7 @@ fn draw_line(line: &DiffLine, changed: &ChangedRanges, digits: usize, space: &Sp
     starts.zip(pieces).map(join).collect()
 }
 
-/// The text in its style, what changed in reverse, and tabs as arrows so that they can be told from spaces.
+/// Adds the text in its style, with changed parts in reverse and tabs as arrows to distinguish them from spaces.
 fn push_text(row: &mut Line, text: &str, changed: &ChangedRanges, style: Style, theme: &Theme) {
     let tab = Style { attrs: style.attrs, ..theme.fg(Token::Dim) };
     let mut column = 0;
@@ -82,7 +82,7 @@ fn push_text(row: &mut Line, text: &str, changed: &ChangedRanges, style: Style, 
     }
 }
 
-/// Compares each removed line with the added line that took its place.
+/// Compares each removed line with the added line that replaced it.
 fn emphasized(lines: &[DiffLine]) -> Vec<ChangedRanges> {
     let mut result = vec![ChangedRanges::new(); lines.len()];
     let mut at = 0;
@@ -99,7 +99,7 @@ fn emphasized(lines: &[DiffLine]) -> Vec<ChangedRanges> {
     result
 }
 
-/// The words of each line that the other one does not have; nothing when the lines have little in common.
+/// Returns the words of each line that the other lacks; nothing if the lines have little in common.
 fn compare(old: &str, new: &str) -> (ChangedRanges, ChangedRanges) {
     let nothing = (ChangedRanges::new(), ChangedRanges::new());
     if old.len().max(new.len()) > LONGEST_COMPARED || sanitize::strip_control(old) == sanitize::strip_control(new) {
@@ -123,7 +123,7 @@ fn compare(old: &str, new: &str) -> (ChangedRanges, ChangedRanges) {
     (joined(&old_words, &old_kept), joined(&new_words, &new_kept))
 }
 
-/// Which words belong to the longest common subsequence.
+/// Returns which words belong to the longest common subsequence.
 fn common(
     old: &str,
     old_words: &[std::ops::Range<usize>],
@@ -158,7 +158,7 @@ fn common(
     (old_kept, new_kept)
 }
 
-/// Neighbouring changed words as one range.
+/// Merges adjacent changed words into one range.
 fn joined(words: &[std::ops::Range<usize>], kept: &[bool]) -> ChangedRanges {
     let mut ranges = ChangedRanges::new();
     for (range, _) in words.iter().zip(kept).filter(|(_, kept)| !**kept) {

@@ -1,13 +1,13 @@
-//! What is to be seen: every row from the first ever drawn to the last, of which the terminal shows the end.
+//! A frame: every row from the first one ever drawn to the last; the terminal shows the end.
 
 use crate::line::Line;
 
-/// All rows of a frame. The renderer asks only for those it has not committed to the scrollback yet, and for a few
-/// before them, so a long transcript costs nothing.
+/// All rows of a frame. The renderer reads only rows that it has not committed to the scrollback yet and a few before them,
+/// so a long transcript costs nothing.
 pub trait Rows {
     fn len(&self) -> usize;
 
-    /// `at` is less than [`Rows::len`].
+    /// `at` must be less than [`Rows::len`].
     fn row(&self, at: usize) -> &Line;
 
     fn is_empty(&self) -> bool {
@@ -37,13 +37,13 @@ impl Rows for Vec<Line> {
 
 pub struct Frame<'a> {
     pub rows: &'a dyn Rows,
-    /// Rows before this one never change again; the others stay out of the scrollback.
+    /// Rows before this one never change again; only they may enter the scrollback.
     pub settled: usize,
-    /// Covers part of the screen; while it is there nothing enters the scrollback.
+    /// Covers part of the screen; nothing enters the scrollback while it is shown.
     pub overlay: Option<Overlay<'a>>,
 }
 
-/// Rows that lie over the window, in screen coordinates.
+/// Rows drawn over the window, in screen coordinates.
 pub struct Overlay<'a> {
     pub lines: &'a [Line],
     pub top: usize,
@@ -51,7 +51,7 @@ pub struct Overlay<'a> {
     pub width: usize,
 }
 
-/// Where the cursor is, in rows of the frame.
+/// The cursor position, in rows of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub row: usize,

@@ -1,4 +1,4 @@
-//! What comes from the person at the terminal, decoded.
+//! Decoded input of the user at the terminal.
 
 mod csi;
 mod decoder;
@@ -16,14 +16,14 @@ pub use reply::TerminalReply;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     Key(Key),
-    /// Pasted between brackets, as it came, line breaks as `\n`.
+    /// A bracketed paste, unchanged except for line breaks as `\n`.
     Paste(String),
     Mouse(Mouse),
-    /// The terminal got or lost the focus.
+    /// The terminal gained or lost the focus.
     Focus(bool),
 }
 
-/// A key that went down, or is held.
+/// A key that was pressed or repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub code: KeyCode,
@@ -81,7 +81,7 @@ impl Mods {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mouse {
     pub kind: MouseKind,
-    /// From 0, in cells of the screen.
+    /// Screen column, counted from 0.
     pub column: u16,
     pub row: u16,
     pub mods: Mods,
@@ -113,7 +113,7 @@ impl Key {
         Self::new(KeyCode::Char(char), Mods::ALT)
     }
 
-    /// The text that this key types.
+    /// Returns the character that this key types.
     pub fn typed(&self) -> Option<char> {
         let quiet = Mods::CTRL.with(Mods::ALT).with(Mods::SUPER);
         match self.code {
@@ -123,7 +123,7 @@ impl Key {
     }
 }
 
-/// As keybinding files name it: `ctrl+shift+p`, `alt+enter`, `pageUp`.
+/// Formats a key as keybinding files do: `ctrl+shift+p`, `alt+enter`, `pageUp`.
 impl fmt::Display for Key {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = [(Mods::CTRL, "ctrl"), (Mods::SHIFT, "shift"), (Mods::ALT, "alt"), (Mods::SUPER, "super")];

@@ -1,7 +1,8 @@
-//! The terminal toolkit: rows that are written once, keys that arrive whole, and the parts a screen is made of.
+//! The terminal toolkit: a renderer that writes each row once, an input decoder, and screen components.
 //!
-//! A [`Component`] draws itself as [`Line`]s of styled text. The rows of all components, one below the other, are a
-//! [`Frame`], and the renderer brings the terminal from one frame to the next. It knows no agents and no sessions.
+//! A [`Component`] draws itself as [`Line`]s of styled text. The rows of all components, one below the other, form a
+//! [`Frame`], and the renderer updates the terminal from one frame to the next. This crate knows nothing about agents or
+//! sessions.
 
 mod component;
 pub mod diff;

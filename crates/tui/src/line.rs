@@ -7,12 +7,12 @@ use omp_stdx::display_width;
 
 use crate::style::Style;
 
-/// A run of text in one style. Never holds a line break, a tab or an escape sequence.
+/// A run of text in one style. Never contains a line break, a tab or an escape sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     pub text: Cow<'static, str>,
     pub style: Style,
-    /// Where it leads when it is a link.
+    /// The target, if the span is a link.
     pub link: Option<Arc<str>>,
 }
 
@@ -26,15 +26,15 @@ impl Span {
     }
 }
 
-/// A row. What is too wide for the terminal is clipped when it is painted, so nothing ever wraps by itself.
+/// A row. Text beyond the width of the terminal is clipped when painted, so the terminal never wraps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Line {
     pub spans: Vec<Span>,
-    /// Colours the rest of the row up to the right edge.
+    /// The style of the rest of the row up to the right edge.
     pub fill: Option<Style>,
-    /// The column of the cursor when it stands in this row.
+    /// The column of the cursor, if it is in this row.
     pub cursor: Option<usize>,
-    /// Bytes of no width that stand before the text, such as a picture.
+    /// Zero-width bytes before the text, such as a picture.
     pub escape: Option<Arc<str>>,
 }
 
@@ -70,18 +70,18 @@ impl Line {
         self.escape.is_none() && self.spans.iter().all(|span| span.text.trim().is_empty())
     }
 
-    /// Whether it is a part of a picture, or of what stands for one that was there: it may change where nothing else may.
+    /// Whether the row is part of a picture or of its replacement; such rows may change where no others may.
     pub fn is_picture(&self) -> bool {
         let placeholder = |span: &Span| span.text.starts_with(crate::image::PLACEHOLDER);
         self.escape.is_some() || self.spans.iter().any(placeholder)
     }
 
-    /// Whether it looks the same, wherever the cursor is.
+    /// Whether the row looks the same, regardless of the cursor.
     pub fn looks_like(&self, other: &Line) -> bool {
         self.spans == other.spans && self.fill == other.fill && self.escape == other.escape
     }
 
-    /// Without colours, as a test or a screen reader wants it.
+    /// Returns the text without styles, for tests and screen readers.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| &*span.text).collect()
     }

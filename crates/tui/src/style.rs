@@ -1,16 +1,16 @@
-//! How text looks: colours and attributes, without the bytes that make a terminal show them.
+//! Text styles: colours and attributes, without terminal bytes.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Color {
-    /// The terminal's own.
+    /// The default colour of the terminal.
     #[default]
     Default,
-    /// One of the 256 of the palette.
+    /// One of the 256 palette colours.
     Indexed(u8),
     Rgb(u8, u8, u8),
 }
 
-/// Attributes that text may have together.
+/// A set of attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Attrs(u8);
 
@@ -66,7 +66,7 @@ impl Style {
         self.with(Attrs::ITALIC)
     }
 
-    /// This style, with what it leaves open taken from the one below it.
+    /// Returns this style, with unset parts taken from the style below it.
     pub const fn over(self, below: Style) -> Style {
         Style {
             fg: if matches!(self.fg, Color::Default) { below.fg } else { self.fg },

@@ -1,4 +1,4 @@
-//! Colours by what they mean. Components name a [`Token`]; the theme says which colour that is.
+//! Colours by meaning. Components name a [`Token`]; the theme defines its colour.
 
 mod builtin;
 mod catalog;
@@ -17,7 +17,7 @@ use crate::style::{Color, Style};
 
 macro_rules! tokens {
     ($($token:ident = $name:literal,)*) => {
-        /// What a colour is for, by the names that theme files use.
+        /// The purpose of a colour, with the names of theme files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Token { $($token,)* }
 
@@ -111,23 +111,23 @@ pub struct Theme {
     pub name: String,
     colors: Vec<Color>,
     symbols: Symbols,
-    /// Differs from every other theme, so that what was laid out in one is not shown in another.
+    /// Unique per theme, so that rows laid out in one theme are not shown in another.
     id: u64,
 }
 
 impl Theme {
-    /// `color` is asked once for every token.
+    /// Calls `color` once for every token.
     pub fn new(name: impl Into<String>, id: u64, color: impl FnMut(Token) -> Color) -> Self {
         let colors = Token::ALL.iter().copied().map(color).collect();
         Self { name: name.into(), id, colors, symbols: Symbols::default() }
     }
 
-    /// A theme whose id follows from what it looks like.
+    /// Creates a theme whose id is derived from its colours.
     pub fn of_colors(name: impl Into<String>, color: impl FnMut(Token) -> Color) -> Self {
         Self::new(name, 0, color).with_symbols(Symbols::default())
     }
 
-    /// The same colours with other symbols.
+    /// Returns the same colours with other symbols.
     pub fn with_symbols(self, symbols: Symbols) -> Self {
         let mut hasher = DefaultHasher::new();
         (&self.colors, &symbols).hash(&mut hasher);
@@ -142,7 +142,7 @@ impl Theme {
         self.symbols.get(symbol)
     }
 
-    /// Nothing but the terminal's own colours.
+    /// Uses only the terminal's default colours.
     pub fn colorless() -> Self {
         Self::new("none", 0, |_| Color::Default)
     }
@@ -155,12 +155,12 @@ impl Theme {
         self.colors.get(token as usize).copied().unwrap_or_default()
     }
 
-    /// Text in the colour of a token.
+    /// Returns a style with the token's colour as foreground.
     pub fn fg(&self, token: Token) -> Style {
         Style::PLAIN.fg(self.color(token))
     }
 
-    /// A background in the colour of a token.
+    /// Returns a style with the token's colour as background.
     pub fn bg(&self, token: Token) -> Style {
         Style::PLAIN.bg(self.color(token))
     }

@@ -1,4 +1,4 @@
-//! What may be touched: one map for the kernel's containment and for the file tools.
+//! The access rules: one map for the kernel's containment and for the file tools.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ mod promised;
 pub use names::folded_path;
 use promised::Promised;
 
-/// How far children and file tools may reach.
+/// How far child processes and file tools may reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContainMode {
-    /// Wherever the user may.
+    /// Everything that the user may access.
     Off,
     ReadOnly,
-    /// Writes in the workspace, its temp folder and named caches.
+    /// Writes only in the workspace, its temp folder and named caches.
     #[default]
     WorkspaceWrite,
 }
@@ -34,7 +34,7 @@ impl ContainMode {
     }
 }
 
-/// What of the network children reach.
+/// The network access of child processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkMode {
@@ -49,10 +49,10 @@ pub enum NetworkMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkspaceScope {
-    /// All of it. git changes files anywhere in its tree: with less, a checkout would change only some of them.
+    /// The whole repository. git changes files anywhere in its tree: with less, a checkout would change only some of them.
     #[default]
     Repository,
-    /// Only the folder that omp was started in.
+    /// Only the folder in which omp was started.
     Folder,
 }
 
@@ -62,31 +62,31 @@ pub enum Touch {
     Write,
 }
 
-/// Every path is absolute with its links followed.
+/// Every path is absolute, with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessMap {
     pub mode: ContainMode,
     pub workspace: PathBuf,
-    /// Besides the workspace: a temp folder, caches, what the user allowed.
+    /// Writable paths besides the workspace: a temp folder, caches, paths that the user allowed.
     pub writable: Vec<PathBuf>,
-    /// Read by nobody: keys, credentials, browser profiles.
+    /// Paths that must not be read: keys, credentials, browser profiles.
     pub hidden: Vec<PathBuf>,
-    /// Read although it lies in something hidden, or only a link in the workspace leads there.
+    /// Readable although inside a hidden path, or reachable only through a link in the workspace.
     pub shown: Vec<PathBuf>,
-    /// Not written although they lie where writing is allowed, also before they exist.
+    /// Not writable although inside a writable path, even before they exist.
     pub guarded: Vec<PathBuf>,
-    /// Links that lead to something guarded: not replaced, whatever is done to what they lead to.
+    /// Links to guarded paths: they must not be replaced, whatever happens to their targets.
     pub links: Vec<PathBuf>,
     pub network: NetworkMode,
-    /// Hosts that `NetworkMode::Allowlist` lets through.
+    /// Hosts that `NetworkMode::Allowlist` allows.
     pub hosts: Vec<String>,
-    /// Sockets that may be connected to although they lead out (docker, ssh-agent, D-Bus).
+    /// Sockets that may be connected to although they lead outside (docker, ssh-agent, D-Bus).
     pub sockets: Vec<PathBuf>,
     /// Services behind sockets, open or not.
     pub services: Vec<Service>,
-    /// Places of programs, packages and caches: a link in the workspace may lead there.
+    /// Folders of programs, packages and caches that a link in the workspace may lead to.
     pub familiar: Vec<PathBuf>,
-    /// Of `writable`, what was not there: a command cannot make it itself, as the folder around it stays closed.
+    /// Entries of `writable` that did not exist: a command cannot create them, because the parent folder stays closed.
     pub caches: Vec<UnusedCache>,
 }
 
@@ -94,9 +94,9 @@ pub struct AccessMap {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnusedCache {
     pub path: PathBuf,
-    /// Where this is not there either, nothing is made.
+    /// If this folder does not exist either, nothing is created.
     pub home: PathBuf,
-    /// Commands that name one of these need it.
+    /// Commands that name one of these programs need the cache.
     pub programs: &'static [&'static str],
     /// Whether the workspace is a project of such a program, so that any command may need it.
     pub is_expected: bool,
@@ -106,16 +106,16 @@ pub struct UnusedCache {
 pub const SERVICES: &[&str] =
     &["ssh-agent", "gpg-agent", "docker", "podman", "dbus", "x11", "wayland", "tmux", "git-credential-cache"];
 
-/// A program of this machine that others reach by a socket, with what they need for that.
+/// A program on this machine that others reach by a socket, with the files they need for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Service {
-    /// As settings have it: `ssh-agent`.
+    /// The name in settings: `ssh-agent`.
     pub name: &'static str,
-    /// Those that are there.
+    /// The existing sockets.
     pub sockets: Vec<PathBuf>,
-    /// Files that are there and hold no secret: known hosts, settings, public keys.
+    /// Existing files without secrets: known hosts, settings, public keys.
     pub files: Vec<PathBuf>,
-    /// Files that a client may want and that stay hidden, as they hold credentials.
+    /// Files that a client may want and that stay hidden, because they hold credentials.
     pub withheld: Vec<PathBuf>,
 }
 
@@ -125,7 +125,7 @@ impl Service {
     }
 }
 
-/// Why something may not be touched.
+/// Why an access is denied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     #[error("{} may not be read: it is hidden from the model", .0.display())]
@@ -141,7 +141,7 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// Where it really is.
+    /// Returns the real path.
     pub fn path(&self) -> &Path {
         match self {
             Denied::Hidden(path)
@@ -154,12 +154,12 @@ impl Denied {
 }
 
 impl AccessMap {
-    /// Nothing is kept from anybody.
+    /// Creates a map without restrictions.
     pub fn open(workspace: impl Into<PathBuf>) -> Self {
         Self { mode: ContainMode::Off, workspace: workspace.into(), ..Self::default() }
     }
 
-    /// `real` has its links followed.
+    /// `real` must have its links resolved.
     pub fn allows(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
         let within = |roots: &[PathBuf]| roots.iter().any(|root| names::is_allowed_by(root, real));
         match (self.mode, touch) {
@@ -177,9 +177,10 @@ impl AccessMap {
         }
     }
 
-    /// Whether the file tools may read `real` by the name `named`, which may be a link, or lead through one.
+    /// Whether the file tools may read `real` by the name `named`, which may be a link or lead through one.
     ///
-    /// A repository can hold links to anything. What it means to show is in it, or in a place of programs and caches.
+    /// A repository can contain links to anything. A link is accepted only if its target is in the repository, or in a
+    /// folder of programs and caches.
     pub fn allows_through(&self, named: &Path, real: &Path) -> Result<(), Denied> {
         let within = |roots: &[PathBuf]| roots.iter().any(|root| names::is_allowed_by(root, real));
         let is_own_name = named == real || !named.starts_with(&self.workspace);
@@ -198,17 +199,17 @@ impl AccessMap {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// Whether something of the service is kept from commands.
+    /// Whether commands cannot access some part of the service.
     pub fn is_closed(&self, service: &Service) -> bool {
         service.paths().any(|path| self.allows(Touch::Read, path).is_err())
     }
 
-    /// From now on `real` may be touched, and nothing else: what is guarded below it stays guarded.
+    /// Allows access to `real` and nothing else: guarded paths below it stay guarded.
     pub fn open_to(&mut self, touch: Touch, real: &Path) {
         if touch == Touch::Read || self.hidden.iter().any(|hidden| real.starts_with(hidden)) {
             self.shown.push(real.to_owned());
         }
-        // The whole system is never meant: whoever says yes to it has not read the question.
+        // The root is never opened for writing: a user who approves it has not read the question.
         if touch == Touch::Write && real.parent().is_some() {
             self.guarded.retain(|guard| guard != real);
             self.links.retain(|link| link != real);
@@ -216,11 +217,11 @@ impl AccessMap {
         }
     }
 
-    /// What may be written to within something guarded is not guarded.
+    /// A path that is writable inside a guarded one is not guarded.
     fn is_guarded(&self, real: &Path) -> bool {
         let guards = self.guarded.iter().filter(|guard| names::is_denied_by(guard, real));
         let Some(guard) = guards.max_by_key(|guard| guard.components().count()) else {
-            // Of a repository that nobody has named, one that was made just now.
+            // This also covers a repository that was just created and that no rule names.
             let freed = |free: &PathBuf| names::is_allowed_by(free, real) && names::decides_for_git(free);
             return names::decides_for_git(real) && !self.writable.iter().any(freed);
         };
@@ -229,9 +230,9 @@ impl AccessMap {
     }
 }
 
-/// The map of a session, which grows by what the user allows.
+/// The map of a session, extended by what the user allows.
 ///
-/// It may still be made when the session starts: whoever wants to know what it says waits for that.
+/// It may still be under construction when the session starts: readers wait for it.
 #[derive(Clone, Debug, Default)]
 pub struct Access(Arc<Promised>);
 
@@ -239,16 +240,16 @@ pub struct Access(Arc<Promised>);
 struct HeldMap {
     map: Arc<AccessMap>,
     lent: Vec<Lent>,
-    /// What may have been written by calls that have ended.
+    /// Paths that ended calls may have written, since the last query.
     returned: VecDeque<PathBuf>,
-    /// The same, whoever has asked about it.
+    /// All such paths of the session.
     ever: VecDeque<PathBuf>,
     next: u64,
 }
 
-/// Loans that have ended and that nobody has asked about; the oldest is forgotten.
+/// Limits the ended loans that were not queried; the oldest is dropped.
 const MOST_RETURNED: usize = 64;
-/// Places that were lent for writing and are remembered for the session; the oldest is forgotten.
+/// Limits the paths lent for writing that are remembered for the session; the oldest is dropped.
 const MOST_REMEMBERED: usize = 1_000;
 
 #[derive(Debug)]
@@ -259,7 +260,7 @@ struct Lent {
     path: PathBuf,
 }
 
-/// What one call may touch besides; it ends when this is dropped.
+/// Additional access for one call; dropping this ends it.
 #[derive(Debug)]
 pub struct Loan {
     access: Access,
@@ -271,7 +272,7 @@ impl Access {
         Self(Arc::new(Promised::kept(map)))
     }
 
-    /// A map of these modes that `make` makes when it is first asked for.
+    /// Creates access with these modes; `make` builds the map on first use.
     pub fn promised(
         mode: ContainMode,
         network: NetworkMode,
@@ -280,27 +281,27 @@ impl Access {
         Self(Arc::new(Promised::new(mode, network, Box::new(make))))
     }
 
-    /// Whether nobody has to wait for the map.
+    /// Whether the map is ready without waiting.
     pub fn is_made(&self) -> bool {
         self.0.get().is_some()
     }
 
-    /// Known from the start.
+    /// Returns the mode, which is known from the start.
     pub fn mode(&self) -> ContainMode {
         self.0.get().map_or_else(|| self.0.mode(), |held| read(held).map.mode)
     }
 
-    /// Known from the start.
+    /// Returns the network mode, which is known from the start.
     pub fn network(&self) -> NetworkMode {
         self.0.get().map_or_else(|| self.0.network(), |held| read(held).map.network)
     }
 
-    /// As it is now, without what is lent to calls.
+    /// Returns the current map, without loans to calls.
     pub fn map(&self) -> Arc<AccessMap> {
         self.read().map.clone()
     }
 
-    /// With what is lent to this call.
+    /// Returns the current map with the loans to this call.
     pub fn map_of(&self, call: &str) -> Arc<AccessMap> {
         let held = self.read();
         let mut map = held.map.clone();
@@ -310,18 +311,18 @@ impl Access {
         map
     }
 
-    /// The same as a map of its own, which stays as it is now. `None` where nothing is lent to the call.
+    /// Returns a separate, fixed copy of the map with the loans to this call; `None` if it has none.
     pub fn of_call(&self, call: &str) -> Option<Access> {
         let has_loans = self.read().lent.iter().any(|lent| lent.call == call);
         has_loans.then(|| Access::new(self.map_of(call).as_ref().clone()))
     }
 
-    /// Without what is lent to calls.
+    /// Checks access without loans to calls.
     pub fn check(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
         self.read().map.allows(touch, real)
     }
 
-    /// Lets one call touch `real`, whatever the map says.
+    /// Lets one call access `real`, whatever the map says.
     #[must_use]
     pub fn lend(&self, call: &str, touch: Touch, real: &Path) -> Loan {
         let mut held = self.write();
@@ -335,8 +336,8 @@ impl Access {
         Loan { access: self.clone(), id }
     }
 
-    /// As it is now, with what is lent for writing to calls that run, and what was lent to calls that have ended since this
-    /// was asked for last.
+    /// Returns the current map with the write loans to running calls, and the loans to calls that ended since the last
+    /// query.
     pub fn map_with_loans(&self) -> Arc<AccessMap> {
         let mut held = self.write();
         let mut map = held.map.clone();
@@ -348,7 +349,7 @@ impl Access {
         map
     }
 
-    /// Whether the user has allowed some call of this session to write there: what it left is the user's will.
+    /// Whether the user has allowed some call of this session to write there: what the call left is intended.
     pub fn was_lent(&self, real: &Path) -> bool {
         self.read().ever.iter().any(|path| real.starts_with(path))
     }
@@ -357,7 +358,8 @@ impl Access {
         change(Arc::make_mut(&mut self.write().map));
     }
 
-    /// The same, and a map that is still being made has it from the beginning: nobody waits for that here.
+    /// Changes the map; a map that is still under construction gets the change at once when it is built, so this does not
+    /// wait.
     pub fn change_early(&self, change: impl FnOnce(&mut AccessMap) + Send + 'static) {
         if let Some(too_late) = self.0.change_early(Box::new(change)) {
             self.change(too_late);
@@ -436,7 +438,7 @@ mod tests {
         check(WorkspaceWrite, Read, "/users/u/.ssh-keys", Ok(()));
         check(WorkspaceWrite, Write, "/w/app/.Git/HOOKS/pre-commit", Err(Denied::Guarded));
         check(WorkspaceWrite, Write, "/w/app/.git/hooks-of-mine/x", Ok(()));
-        // Where case counts, what is allowed is allowed to the letter.
+        // On a case-sensitive system, allowed paths must match exactly.
         if cfg!(target_os = "linux") {
             check(WorkspaceWrite, Write, "/w/APP/src/main.rs", Err(Denied::Outside));
         }
@@ -535,7 +537,7 @@ mod tests {
         check(&map, "/w/app/.venv/bin/python", "/usr/bin/python3", true);
         check(&map, "/w/app/notes.md", "/users/u/notes.md", false);
         check(&map, "/w/app/link", "/w/other/x", false);
-        // By its own name, or by a link that is not the repository's.
+        // By its own name, or through a link outside the repository.
         check(&map, "/users/u/notes.md", "/users/u/notes.md", true);
         check(&map, "/users/u/link", "/srv/x", true);
         map.open_to(Touch::Read, Path::new("/users/u/notes.md"));

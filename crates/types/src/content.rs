@@ -31,7 +31,7 @@ pub struct ThinkingContent {
     pub thinking_signature: Option<String>,
 }
 
-/// Thinking the provider sent encrypted; kept only to be sent back.
+/// Thinking that the provider sent encrypted; kept only to be sent back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RedactedThinking {
     pub data: String,
@@ -40,7 +40,7 @@ pub struct RedactedThinking {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageContent {
-    /// Base64, or `blob:sha256:<hex>` while it lies in a session file.
+    /// Base64, or `blob:sha256:<hex>` in a session file.
     pub data: String,
     pub mime_type: String,
 }
@@ -52,7 +52,7 @@ pub struct ToolCall {
     pub name: String,
     #[serde(default)]
     pub arguments: Map<String, Value>,
-    /// What the model sent when it was not one whole JSON object. Such a call is answered, never run.
+    /// The model's text if it was not one complete JSON object. Such a call gets a result but is never run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_arguments: Option<String>,
     /// Opaque provider data that must be sent back with the call.
@@ -60,7 +60,7 @@ pub struct ToolCall {
     pub thought_signature: Option<String>,
 }
 
-/// All text blocks, joined.
+/// Returns all text blocks, joined.
 pub fn text_of(content: &[Content]) -> String {
     content.iter().filter_map(Content::as_text).collect()
 }

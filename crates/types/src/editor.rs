@@ -1,58 +1,58 @@
-//! What an editor that runs the agent offers it: the text it has open, and its terminals.
+//! What an editor offers to the agent: its open texts and its terminals.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Nothing offered means the agent uses the disk and its own processes.
+/// If nothing is offered, the agent uses the disk and its own processes.
 #[derive(Clone, Default)]
 pub struct Editor {
     pub files: Option<Arc<dyn EditorFiles>>,
     pub terminals: Option<Arc<dyn EditorTerminals>>,
     pub addresses: Option<Arc<dyn EditorAddresses>>,
-    /// Whether its terminals are used although nothing contains what runs there.
+    /// Whether its terminals are used although commands there are not contained.
     pub uncontained: bool,
 }
 
-/// Schemes of addresses that omp answers for itself.
+/// Address schemes that omp handles itself.
 pub const OWN_SCHEMES: [&str; 8] = ["artifact", "agent", "local", "skill", "rule", "memory", "jobs", "history"];
 
-/// Addresses that the program around omp answers for, such as `notion://page`.
+/// Addresses that the host program handles, such as `notion://page`.
 pub trait EditorAddresses: Send + Sync {
-    /// Whether it has this scheme, given in lower case and without `://`.
+    /// Whether it handles this scheme, given in lower case and without `://`.
     fn has(&self, scheme: &str) -> bool;
 
     fn writable(&self, scheme: &str) -> bool;
 
-    /// Dropping the future takes the question back.
+    /// Dropping the future cancels the request.
     fn read<'a>(&'a self, url: &'a str) -> EditorFuture<'a, Result<EditorText, String>>;
 
     fn write<'a>(&'a self, url: &'a str, text: &'a str) -> EditorFuture<'a, Result<(), String>>;
 }
 
-/// What stands behind an address.
+/// The content of an address.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EditorText {
     pub text: String,
-    /// What the reader is to know besides.
+    /// Additional notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// The editor's own view of files. Calls wait for the editor, so they belong where blocking is fine.
+/// The editor's own view of files. Calls block until the editor answers.
 pub trait EditorFiles: Send + Sync {
-    /// The text with changes that were not saved yet. `None` when the editor cannot give it, and the disk counts.
+    /// Returns the text including unsaved changes; `None` if the editor cannot provide it, so that the disk is used.
     fn read(&self, path: &Path) -> Option<String>;
 
-    /// Saves a text and shows it where the file is open. `None` when the editor cannot, and the disk is written.
+    /// Saves a text and shows it if the file is open; `None` if the editor cannot, so that the disk is written.
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>>;
 }
 
 pub type EditorFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Runs commands where the user sees them.
+/// Runs commands visibly for the user.
 pub trait EditorTerminals: Send + Sync {
-    /// `call` is the id of the tool call that the terminal is shown in.
+    /// `call` is the id of the tool call that shows the terminal.
     fn start<'a>(
         &'a self,
         call: &'a str,
@@ -66,15 +66,15 @@ pub struct EditorCommand {
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
-    /// The editor keeps this much of the end of the output.
+    /// Bytes at the end of the output that the editor keeps.
     pub max_output: u64,
 }
 
-/// A command in a terminal of the editor. Dropping the last handle gives the terminal back.
+/// A command in a terminal of the editor. Dropping the last handle releases the terminal.
 pub trait EditorTerminal: Send + Sync {
     fn output(&self) -> EditorFuture<'_, Result<EditorOutput, String>>;
 
-    /// Waits for the end, however long that takes.
+    /// Waits for the end without a time limit.
     fn exit(&self) -> EditorFuture<'_, Result<EditorExit, String>>;
 
     fn kill(&self) -> EditorFuture<'_, Result<(), String>>;
@@ -85,13 +85,13 @@ pub struct EditorOutput {
     pub text: String,
     /// The beginning is missing.
     pub truncated: bool,
-    /// When it has ended.
+    /// Set once the command has ended.
     pub exit: Option<EditorExit>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EditorExit {
-    /// `None` when a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub signal: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! Every environment variable omp reads, each a documented constant, and a snapshot type to read them from.
+//! Every environment variable that omp reads, each a documented constant, and a snapshot type to read them from.
 //!
-//! Nothing below `omp` reads the process environment: the composition root takes one snapshot (process variables over
-//! the user's `.env` files) and hands it down, so tests need no global state and a repository cannot slip keys in.
+//! Nothing below `omp` reads the process environment: the composition root takes one snapshot (process variables over the
+//! user's `.env` files) and passes it down, so tests need no global state and a repository cannot inject keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ pub struct EnvVar {
 #[derive(Clone, Debug, Default)]
 pub struct Env {
     values: Arc<BTreeMap<String, String>>,
-    /// Values that no child is to see, whatever variable holds them.
+    /// Values that no child process may see, in any variable.
     kept_back: Arc<BTreeSet<String>>,
 }
 
-/// Shorter ones are no keys, and other variables may well have the same.
+/// Shorter values are not keys, and other variables may well contain them.
 const SHORTEST_KEPT_BACK: usize = 8;
 
 impl Env {
@@ -30,7 +30,7 @@ impl Env {
         self.lookup(var.name)
     }
 
-    /// For variables of which both spellings are in use: the lower-case one is the older and wins, as in curl.
+    /// For variables with both spellings: the lower-case one is older and wins, as in curl.
     pub fn get_in_either_case(&self, var: EnvVar) -> Option<&str> {
         self.lookup(&var.name.to_ascii_lowercase()).or_else(|| self.get(var))
     }
@@ -45,7 +45,7 @@ impl Env {
         self.get(var).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
     }
 
-    /// The same, with credentials that are for this process alone.
+    /// Adds credentials that only this process may see.
     #[must_use]
     pub fn keeping_back(mut self, values: impl IntoIterator<Item = String>) -> Self {
         let values = values.into_iter().filter(|value| value.len() >= SHORTEST_KEPT_BACK);
@@ -76,7 +76,7 @@ macro_rules! env_vars {
             use super::EnvVar;
             $(#[doc = $doc] pub const $name: EnvVar = EnvVar { name: stringify!($name), doc: $doc };)*
         }
-        /// All variables but the provider keys, which are in [`PROVIDER_KEYS`].
+        /// All variables except the provider keys, which are in [`PROVIDER_KEYS`].
         pub const ALL: &[EnvVar] = &[$(vars::$name),*];
     };
 }
@@ -186,7 +186,7 @@ env_vars! {
     PI_NOTIFICATIONS = "`off`, `0` or `false`: no notifications and no bell.";
 }
 
-/// What a project's `.env` may say. Everything else in it is left alone: a repository must not move homes or base URLs, bring
+/// The variables that a project's `.env` may set. All others are ignored: a repository must not move homes or base URLs, set
 /// keys, certificates, proxies or programs, or choose models that the user pays for.
 pub const PROJECT_VARS: &[EnvVar] = &[
     vars::PI_EDIT_VARIANT,
@@ -205,8 +205,8 @@ pub const PROJECT_VARS: &[EnvVar] = &[
     vars::PI_NOTIFICATIONS,
 ];
 
-/// Providers whose keys are known, so that no command gets to see them, but to which no request can work yet: they want a
-/// login or an API of their own, or have no models that omp knows.
+/// Providers whose keys are known, so that no command sees them, but which cannot be used yet: they need a login or a
+/// special API, or have no models that omp knows.
 const UNSERVED: &[&str] = &[
     "azure",
     "azure-openai-responses",
@@ -223,7 +223,7 @@ pub fn is_served(provider: &str) -> bool {
     !UNSERVED.contains(&provider)
 }
 
-/// Variables that hold a provider's key, first one set wins.
+/// Variables that hold a provider's key; the first one that is set wins.
 pub const PROVIDER_KEYS: &[(&str, &[&str])] = &[
     ("aiand", &["AIAND_API_KEY"]),
     ("aimlapi", &["AIMLAPI_API_KEY"]),

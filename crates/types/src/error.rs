@@ -1,4 +1,4 @@
-//! Why a model's answer failed, sorted by what can be done about it.
+//! Errors of a model's answer, classified by the possible reaction.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ pub struct ModelError {
     pub kind: ErrorKind,
     /// One sentence for the user, without secrets.
     pub message: String,
-    /// What the server asked us to wait.
+    /// The delay that the server requested.
     pub retry_after: Option<Duration>,
-    /// HTTP status, when there was an answer.
+    /// HTTP status, if there was an answer.
     pub status: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// No key, a wrong key, or a key without the right.
+    /// A missing or invalid key, or a key without permission.
     Auth,
     RateLimit,
     /// The server is overloaded or failing; trying later may help.
@@ -25,7 +25,7 @@ pub enum ErrorKind {
     BadRequest,
     /// The connection could not be made, broke or stalled.
     Network,
-    /// The answer was not the stream it had to be: empty, cut off, malformed.
+    /// The answer was not a valid stream: empty, truncated or malformed.
     Protocol,
     /// The provider ended the answer for safety or policy reasons.
     Refused,

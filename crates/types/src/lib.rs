@@ -1,7 +1,7 @@
-//! The nouns of a conversation: messages, content, usage, models, and the [`Llm`] trait with its event stream.
+//! The data types of a conversation: messages, content, usage, models, and the [`Llm`] trait with its event stream.
 //!
-//! What is serialized here is what session files, JSON mode and RPC carry, so field names and their order are a
-//! promise (see `docs/session-format.md`). This crate knows no HTTP, no files and no tasks.
+//! These types are serialized in session files, JSON mode and RPC, so field names and their order are stable (see
+//! `docs/session-format.md`). This crate uses no HTTP, files or tasks.
 
 mod access;
 mod content;

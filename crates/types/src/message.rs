@@ -1,4 +1,4 @@
-//! The messages of a conversation, as they stand in session files and events.
+//! The messages of a conversation, as in session files and events.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,13 +10,13 @@ use crate::error::ModelError;
 use crate::model::Api;
 use crate::usage::Usage;
 
-/// One message. Roles this program does not know are kept as they are in [`Message::Other`].
+/// One message. Unknown roles are kept unchanged in [`Message::Other`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
     User(UserMessage),
     Assistant(AssistantMessage),
     ToolResult(ToolResultMessage),
-    /// Text put into the conversation by the program rather than by a person.
+    /// Text that the program, not a person, added to the conversation.
     Custom(CustomMessage),
     Other(OtherMessage),
 }
@@ -32,7 +32,7 @@ pub struct UserMessage {
     pub timestamp: u64,
 }
 
-/// Who caused a message.
+/// The originator of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Attribution {
@@ -62,7 +62,7 @@ pub struct AssistantMessage {
     /// Milliseconds from request to the first token.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "crate::number::option::serialize")]
     pub ttft: Option<f64>,
-    /// The classified failure behind `error_message`; lives only as long as the process.
+    /// The classified failure behind `error_message`; not stored.
     #[serde(skip)]
     pub error: Option<ModelError>,
 }
@@ -89,7 +89,7 @@ pub struct ToolResultMessage {
     pub details: Option<Value>,
     #[serde(default)]
     pub is_error: bool,
-    /// Nothing in it is worth remembering; it is among the first to leave the context. Never together with an error.
+    /// The result is not worth keeping and is among the first to leave the context. Never set for an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub useless: bool,
     #[serde(default)]
@@ -110,7 +110,7 @@ pub struct CustomMessage {
     pub timestamp: u64,
 }
 
-/// A message of a role unknown here, kept to the letter.
+/// A message with an unknown role, kept verbatim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherMessage {
     pub role: String,
@@ -128,7 +128,7 @@ impl UserMessage {
 }
 
 impl AssistantMessage {
-    /// An empty answer of `model`, stamped now.
+    /// Creates an empty answer of `model` with the current time.
     pub fn empty(api: Api, provider: &str, model: &str) -> Self {
         Self {
             content: Vec::new(),
@@ -185,7 +185,7 @@ impl Message {
         }
     }
 
-    /// What it consists of; nothing for a role unknown here.
+    /// Returns the content; empty for an unknown role.
     pub fn content(&self) -> &[Content] {
         match self {
             Message::User(message) => &message.content,
@@ -245,7 +245,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// Older files hold a plain string where newer ones hold blocks. Blocks of unknown kinds are dropped.
+/// Older files contain a plain string instead of blocks. Blocks of unknown kinds are dropped.
 fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Content>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,4 +1,4 @@
-//! What is known of a model: where it is, what it takes, what it costs.
+//! The data of a model: its endpoint, capabilities and prices.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// The wire protocol a provider speaks. Names that no wire here serves are kept in [`Api::Other`].
+/// The wire protocol of a provider. Unsupported names are kept in [`Api::Other`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Api {
     AnthropicMessages,
@@ -76,7 +76,7 @@ pub struct Model {
     pub headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<ThinkingSupport>,
-    /// Quirks of the endpoint, understood by the wire that serves it.
+    /// Quirks of the endpoint, interpreted by its wire implementation.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub compat: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// `provider/id`, the name under which a model can always be picked.
+    /// Returns `provider/id`, which always selects this model.
     pub fn selector(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
@@ -93,7 +93,7 @@ impl Model {
         self.input.contains(&kind)
     }
 
-    /// The effort that is asked for at a level: the nearest that the model takes, the stronger of two equally near.
+    /// Returns the effort requested at a level: the nearest one that the model supports, the stronger of two equally near.
     /// `None` when off.
     pub fn effort(&self, level: ThinkingLevel) -> Option<&str> {
         if level == ThinkingLevel::Off {
@@ -109,8 +109,8 @@ impl Model {
         })
     }
 
-    /// The effort that takes the place of a level which the model does not take; `None` where the level is taken, or
-    /// is only turned into a number of tokens.
+    /// Returns the effort that replaces a level the model does not support; `None` if the level is supported, or is only
+    /// converted to a number of tokens.
     pub fn effort_instead_of(&self, level: ThinkingLevel) -> Option<&str> {
         let by_budget = self.thinking.as_ref().is_some_and(|thinking| thinking.mode == "budget");
         let effort = self.effort(level).filter(|_| self.reasoning && !by_budget);
@@ -118,13 +118,13 @@ impl Model {
     }
 }
 
-/// Every word a catalogue uses, weakest first.
+/// All effort names in catalogues, weakest first.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// What is assumed of a reasoning model of which the catalogue knows nothing.
+/// The default for a reasoning model without catalogue data.
 const USUAL_EFFORTS: [&str; 3] = ["low", "medium", "high"];
 
-/// A word no catalogue has used yet counts as medium.
+/// An unknown name counts as medium.
 fn strength(word: &str) -> usize {
     EFFORTS.iter().position(|known| *known == word).unwrap_or(3)
 }
@@ -150,28 +150,28 @@ pub struct Prices {
     pub cache_write: f64,
 }
 
-/// How a model is asked to think, from the catalogue.
+/// How thinking is requested from a model, from the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThinkingSupport {
-    /// `effort`, `budget`, `level`, … as the catalogue names it.
+    /// `effort`, `budget`, `level`, …, as in the catalogue.
     pub mode: String,
-    /// Levels the model takes, weakest first, in the provider's own words.
+    /// Supported levels, weakest first, in the provider's own words.
     pub efforts: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_level: Option<String>,
-    /// From our level names to the provider's words, where they differ.
+    /// Maps our level names to the provider's, where they differ.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub effort_map: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub requires_effort: bool,
-    /// Thinking budget in tokens by level, where it is not the usual one.
+    /// Thinking budget in tokens by level, where it differs from the default.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub effort_budgets: BTreeMap<String, u64>,
-    /// The model id to send instead, by level, where the provider sells each level as a model of its own.
+    /// The model id to send instead, by level, if the provider offers each level as a separate model.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub effort_routing: BTreeMap<String, String>,
-    /// The endpoint can be asked to show or hide what the model thought.
+    /// The endpoint can show or hide the model's thinking on request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub supports_display: bool,
     /// With thinking off the request must not mention thinking at all.
@@ -179,7 +179,7 @@ pub struct ThinkingSupport {
     pub suppress_when_off: bool,
 }
 
-/// How hard a model should think.
+/// How much a model should think.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {

@@ -14,7 +14,7 @@ pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::
 }
 
 pub mod option {
-    //! The same for `Option<f64>`.
+    //! Serialization of `Option<f64>`.
     use serde::Serializer;
 
     pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {

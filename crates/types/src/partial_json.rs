@@ -1,25 +1,24 @@
-//! Tool arguments while they stream in: a JSON object built up in place, delta by delta.
+//! Parses tool arguments while they stream in: builds a JSON object in place, delta by delta.
 //!
-//! Every byte is looked at once and the object under construction is never copied, so the total work is linear however
-//! finely the text is cut. What it builds is only for the screen: a call is run on what a strict parser makes of the
-//! whole text (see [`crate::MessageBuilder`]).
+//! Every byte is processed once and the object is never copied, so the total work is linear, however small the deltas are.
+//! The result is only for display: a call runs with the strictly parsed whole text (see [`crate::MessageBuilder`]).
 
 use serde_json::{Map, Value};
 
-/// Deepest nesting that is followed, as deep as the strict parser goes.
+/// Limits the nesting, as the strict parser does.
 const DEPTH_LIMIT: usize = 127;
 
-/// Where in the text we are. The values themselves lie in the caller's object.
+/// The state of the parser. The values themselves are in the caller's object.
 #[derive(Debug, Default)]
 pub struct PartialJson {
     state: ExpectedToken,
-    /// The arrays and objects that are open inside the root object, outermost first.
+    /// The open arrays and objects inside the root object, outermost first.
     open: Vec<JsonContainer>,
-    /// The key of the value that comes next.
+    /// The key of the next value.
     key: String,
     /// A number or word whose end has not arrived.
     bare: String,
-    /// The first half of a character that JSON writes as two escapes.
+    /// The first half of a surrogate pair.
     high_surrogate: Option<u16>,
     #[cfg(test)]
     steps: usize,
@@ -33,7 +32,7 @@ enum JsonContainer {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum ExpectedToken {
-    /// Before the root's brace.
+    /// Before the opening brace of the root.
     #[default]
     Start,
     KeyOrEnd,
@@ -46,7 +45,7 @@ enum ExpectedToken {
     /// A number, or one of the three words.
     Bare,
     End,
-    /// The text is no JSON object: what was built stays as it is.
+    /// The text is not a JSON object: the parsed part stays.
     Broken,
 }
 
@@ -60,13 +59,13 @@ enum StringOf {
 enum Escape {
     None,
     Backslash,
-    /// Hexadecimal digits read, and their value.
+    /// The number of hexadecimal digits read, and their value.
     Unicode(u8, u16),
 }
 
 impl PartialJson {
-    /// Reads on and updates `root`, which must be the same object every time. Strings are visible as far as they have
-    /// come, numbers and words once they are whole.
+    /// Parses more text and updates `root`, which must be the same object every time. Strings are visible as far as they
+    /// have arrived, numbers and words once they are complete.
     pub fn push(&mut self, delta: &str, root: &mut Map<String, Value>) {
         let mut rest = delta;
         while !rest.is_empty() && self.state != ExpectedToken::Broken {
@@ -75,7 +74,7 @@ impl PartialJson {
         }
     }
 
-    /// Takes at least one byte, unless it only moves to another state.
+    /// Consumes at least one byte, unless it only changes the state.
     fn step(&mut self, rest: &str, root: &mut Map<String, Value>) -> usize {
         #[cfg(test)]
         {
@@ -168,7 +167,7 @@ impl PartialJson {
         self.open.last().copied().unwrap_or(JsonContainer::Object)
     }
 
-    /// The text up to a quote, a backslash or a character that has no place in a string, and that character.
+    /// Consumes text up to a quote, a backslash or an invalid character, including that character.
     fn string(&mut self, of: StringOf, escape: Escape, rest: &str, root: &mut Map<String, Value>) -> usize {
         let byte = rest.as_bytes()[0];
         match escape {
@@ -269,7 +268,7 @@ impl PartialJson {
         let key = std::mem::take(&mut self.key);
         match self.innermost(root) {
             Some(OpenContainer::Object(object)) => {
-                // A repeated key must end up last, where everything else looks for the newest value.
+                // A repeated key must be last, where the other code expects the newest value.
                 object.swap_remove(&key);
                 object.insert(key, value);
             }
@@ -278,7 +277,7 @@ impl PartialJson {
         }
     }
 
-    /// The innermost open container: from the root always the newest value.
+    /// Returns the innermost open container by following the newest value from the root.
     fn innermost<'a>(&mut self, root: &'a mut Map<String, Value>) -> Option<OpenContainer<'a>> {
         #[cfg(test)]
         {

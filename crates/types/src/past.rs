@@ -1,25 +1,25 @@
-//! What git had at a path in the past. It tells whether what a command has put there was the user's before.
+//! Past content of a path in git, which shows whether content written by a command belonged to the user before.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The commits that could be reached from any ref when it was opened, whatever was added since.
+/// The commits reachable from any ref when it was opened, regardless of later changes.
 pub trait Past: Debug + Send + Sync {
-    /// Whether the index had the path, or something in it, when this was opened.
+    /// Whether the index contained the path, or something below it, when this was opened.
     fn tracks(&self, path: &Path) -> bool;
 
-    /// Whether some commit has this at the path, or the index had it. `false` where it was not found until then; a later
-    /// call goes on from there.
+    /// Whether a commit or the index contained this version at the path. Returns `false` if it was not found by `until`; a
+    /// later call continues from there.
     fn had(&self, path: &Path, version: PastVersion<'_>, until: Instant) -> bool;
 }
 
-/// What can be at a path. Links are never meant.
+/// A version of a path. Links are never included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastVersion<'a> {
     Nothing,
-    /// Whatever it is.
+    /// Any content.
     Anything,
     Folder,
     File {
@@ -28,5 +28,5 @@ pub enum PastVersion<'a> {
     },
 }
 
-/// Opens the past of the repository that a folder is in, for these paths. `None` where it cannot be read.
+/// Opens the past of the repository around a folder, for these paths. Returns `None` if it cannot be read.
 pub type OpenPast = fn(workspace: &Path, paths: &[PathBuf]) -> Option<Arc<dyn Past>>;

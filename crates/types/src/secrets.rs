@@ -1,4 +1,4 @@
-//! Secrets that omp knows of, and taking them out of what leaves the machine.
+//! Known secrets, and their removal from data that leaves the machine.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use crate::env::{Env, PROVIDER_KEYS};
 
-/// Shorter values are words and numbers; taking those out would spoil the text and protect nothing.
+/// Shorter values are words and numbers; removing them would damage the text and protect nothing.
 const SHORTEST: usize = 8;
-/// What stands in a secret's place.
+/// The replacement of a secret.
 const REDACTED: &str = "[redacted]";
-/// How a secret is hidden from the model, in sessions; omp-secrets makes these.
+/// The prefix of placeholders that hide a secret from the model in sessions; omp-secrets creates them.
 const PLACEHOLDER: &str = "<<$env:S";
 const PLACEHOLDER_DIGITS: usize = 9;
 const NAMED: &[&str] = &["ANTHROPIC_CUSTOM_HEADERS"];
-/// Ends of a variable's name that tell of a secret.
+/// Suffixes of variable names that indicate a secret.
 const ENDINGS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
-/// Parts of a name that do.
+/// Parts of variable names that indicate a secret.
 const WORDS: &[&str] = &[
     "KEY",
     "KEYS",
@@ -32,7 +32,7 @@ const WORDS: &[&str] = &[
     "CREDENTIALS",
     "PAT",
 ];
-/// Last parts of a name which tell that the value only leads to the secret.
+/// Last parts of a name that indicate the location of a secret, not the secret itself.
 const PLACES: &[&str] = &[
     "PATH",
     "FILE",
@@ -57,7 +57,7 @@ const PLACES: &[&str] = &[
     "SERVER",
     "ENABLED",
 ];
-/// Ends of a name that only sound like one.
+/// Suffixes that only look like those of a secret.
 const HARMLESS: &[&str] = &[
     "PUBLIC_KEY",
     "PUBKEY",
@@ -74,21 +74,21 @@ const HARMLESS: &[&str] = &[
     "MAX_TOKENS",
 ];
 
-/// Whoever knows of secrets that a list of values cannot hold: patterns, and what is learnt meanwhile.
+/// Provides secrets that a list of values cannot hold: patterns, and secrets learnt later.
 pub trait Redact: Send + Sync {
-    /// The text with another one in the place of every secret, for good.
+    /// Replaces every secret in the text irreversibly.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
 
-    /// Every text of a value, names of fields included.
+    /// Redacts every string of a value, including field names.
     fn redact_value(&self, value: &mut Value) {
         redact_texts(value, &|text| self.redact(text));
     }
 }
 
-/// The values of keys, tokens and passwords: those of an environment, and what is added.
+/// The values of keys, tokens and passwords: those of an environment, and added ones.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// Longest first, so that one that holds another is taken out whole.
+    /// Longest first, so that a value that contains another is removed completely.
     values: Vec<String>,
     others: Option<Arc<dyn Redact>>,
 }
@@ -100,10 +100,10 @@ impl Secrets {
         secrets
     }
 
-    /// One more value, if it is long enough to be a secret.
+    /// Adds a value if it is long enough to be a secret.
     pub fn add(&mut self, value: &str) {
         let value = value.trim();
-        // Local servers take any key, and people write their names there.
+        // Local servers accept any key, and people often use the server's name.
         let named_after_provider = PROVIDER_KEYS.iter().any(|(provider, _)| *provider == value);
         if value.len() < SHORTEST || named_after_provider || self.values.iter().any(|known| known == value) {
             return;
@@ -112,14 +112,14 @@ impl Secrets {
         self.values.insert(place, value.to_owned());
     }
 
-    /// With all that somebody else knows besides.
+    /// Adds the secrets of another source.
     #[must_use]
     pub fn and(mut self, others: Arc<dyn Redact>) -> Self {
         self.others = Some(others);
         self
     }
 
-    /// What stands in for a secret in a session says nothing to others, and goes the same way.
+    /// Also redacts the placeholders of a session, which mean nothing to others.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut clean = without_placeholders(text);
         if let Some(others) = &self.others
@@ -135,7 +135,7 @@ impl Secrets {
         clean
     }
 
-    /// Every text of a value, names of fields included.
+    /// Redacts every string of a value, including field names.
     pub fn redact_value(&self, value: &mut Value) {
         redact_texts(value, &|text| self.redact(text));
     }
@@ -160,7 +160,7 @@ fn redact_texts(value: &mut Value, redact: &dyn Fn(&str) -> Cow<'_, str>) {
     }
 }
 
-/// `<<$env:S123456789>>`, as a session has it in the place of a secret, becomes what stands in a secret's place elsewhere.
+/// Replaces `<<$env:S123456789>>`, a session's placeholder for a secret, by the general replacement.
 fn without_placeholders(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
     let mut rest = text;
@@ -179,14 +179,14 @@ fn without_placeholders(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean + rest)
 }
 
-/// Names only: values are not for logs.
+/// Prints names only: values must not appear in logs.
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Secrets({} values)", self.values.len())
     }
 }
 
-/// Whether the name of a variable says that its value is nobody else's business.
+/// Whether the name of a variable indicates a secret value.
 pub fn is_secret_variable(name: &str) -> bool {
     if NAMED.contains(&name) || PROVIDER_KEYS.iter().any(|(_, names)| names.contains(&name)) {
         return true;

@@ -1,12 +1,12 @@
-//! How a crate declares the settings it owns. `omp` gathers the lists; files, screens, `omp config` and the JSON Schema are
-//! made from them.
+//! Declarations of settings by the crates that own them. `omp` collects the lists; files, screens, `omp config` and the JSON
+//! Schema are derived from them.
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What values a setting takes.
+/// The type of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SettingKind {
     Bool,
@@ -17,32 +17,32 @@ pub enum SettingKind {
     },
     Text,
     List,
-    /// A list whose values are all of one kind.
+    /// A list with values of one type.
     ListOf(ListItem),
-    /// Names with values of their own, such as `modelRoles`.
+    /// Names with arbitrary values, such as `modelRoles`.
     Map,
     /// Names with one of a few words each, such as `tools.approval`.
     MapOf(&'static [&'static str]),
 }
 
-/// What stands in a list.
+/// The type of a list item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListItem {
     Text,
-    /// From the root or from the home folder: a relative one would mean another place in every folder omp is started in.
+    /// Starts at the root or the home folder: a relative path would depend on the folder in which omp is started.
     Path,
     /// One of these words, or a path as above.
     WordOrPath(&'static [&'static str]),
 }
 
-/// Whether a project's files may change a setting. A repository is not the user.
+/// Whether a project's files may change a setting, because a repository is not the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
     #[default]
     Anyone,
-    /// What the user has switched off stays off.
+    /// A setting that the user has turned off stays off.
     OffStays,
-    /// Only the user's own files and flags.
+    /// Only the user's own files and flags may change it.
     User,
 }
 
@@ -52,10 +52,10 @@ pub struct Setting {
     /// Dotted, such as `retry.maxRetries`.
     pub key: &'static str,
     pub kind: SettingKind,
-    /// As JSON; empty when there is none.
+    /// The default as JSON; empty if there is none.
     pub default: &'static str,
     pub about: &'static str,
-    /// The group it is shown in; empty where it is not offered on a screen.
+    /// The group on the settings screen; empty if it is not shown there.
     pub tab: &'static str,
     pub reach: Reach,
 }
@@ -77,32 +77,32 @@ impl Setting {
         self
     }
 
-    /// A project's files cannot switch on what the user has switched off.
+    /// A project's files cannot turn on what the user has turned off.
     pub const fn off_stays(mut self) -> Self {
         self.reach = Reach::OffStays;
         self
     }
 
-    /// Null when there is none.
+    /// Returns null if there is no default.
     pub fn default_value(&self) -> Value {
         serde_json::from_str(self.default).unwrap_or_default()
     }
 
-    /// The default of one of the declared settings, which is written nowhere else.
+    /// Returns the default of a declared setting, which is defined only there.
     pub fn default_of<T: DeserializeOwned + Default>(declared: &[Setting], key: &str) -> T {
         let setting = declared.iter().find(|setting| setting.key == key);
         debug_assert!(setting.is_some(), "{key} is not declared in this list");
         setting.and_then(|setting| serde_json::from_str(setting.default).ok()).unwrap_or_default()
     }
 
-    /// What is wrong with a value, as "what is expected".
+    /// Checks a value; the error describes the expected value.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         if self.kind.accepts(value) { Ok(()) } else { Err(self.kind.expected()) }
     }
 }
 
 impl SettingKind {
-    /// The word that is meant where a file has `off` or `on` without quotes, which YAML's older rules take for a boolean.
+    /// Returns the intended word if a file has an unquoted `off` or `on`, which older YAML rules read as a boolean.
     pub fn meant(&self, value: &Value) -> Option<Value> {
         let SettingKind::OneOf(words) = self else { return None };
         let spellings = if value.as_bool()? { ["on", "yes", "true"] } else { ["off", "no", "false"] };
@@ -125,7 +125,7 @@ impl SettingKind {
         }
     }
 
-    /// As a person is told it.
+    /// Describes the expected value for users.
     pub fn expected(&self) -> String {
         match self {
             SettingKind::Bool => "true or false".to_owned(),
@@ -139,7 +139,7 @@ impl SettingKind {
         }
     }
 
-    /// The first value of a list that does not belong there, and what is expected instead.
+    /// Returns the index of the first invalid item of a list, and the expected value.
     pub fn wrong_item(&self, list: &Value) -> Option<(usize, String)> {
         let SettingKind::ListOf(item) = self else { return None };
         let at = list.as_array()?.iter().position(|value| !item.accepts(value))?;
@@ -154,7 +154,7 @@ impl SettingKind {
         matches!(self, SettingKind::Map | SettingKind::MapOf(_))
     }
 
-    /// The kind of what stands below a name of a map.
+    /// Returns the type of a map's entries.
     pub fn entry(&self) -> Option<SettingKind> {
         match self {
             SettingKind::MapOf(words) => Some(SettingKind::OneOf(words)),

@@ -1,4 +1,4 @@
-//! A conversation that the provider has shortened itself: items that only it can read, sent again as they came.
+//! A conversation that the provider compacted itself: items that only the provider can read, sent back unchanged.
 
 use futures_core::future::BoxFuture;
 use serde_json::{Value, json};
@@ -7,24 +7,24 @@ use crate::error::ModelError;
 use crate::message::{AssistantMessage, Message};
 use crate::model::Model;
 
-/// Where a compaction keeps the items, in its `preserveData`.
+/// The key of the items in the `preserveData` of a compaction.
 pub const SHORTENED_BY_PROVIDER: &str = "openaiRemoteCompaction";
 
-/// The request on its way; dropping it cancels the request.
+/// The running request; dropping it cancels the request.
 pub type Shortening = BoxFuture<'static, Result<Shortened, ModelError>>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortened {
-    /// Stand for the whole conversation that was sent.
+    /// Replace the whole conversation that was sent.
     pub items: Vec<Value>,
-    /// The one among them that holds what the provider has made of it.
+    /// The item among them that holds the provider's compaction.
     pub item: Value,
-    /// Says nothing; tells what it has cost.
+    /// Contains no text, only the usage.
     pub answer: AssistantMessage,
 }
 
 impl Shortened {
-    /// As it is kept in the session's file. `beside` is told the model after the items.
+    /// Returns the form stored in the session file. `beside` is shown to the model after the items.
     pub fn to_preserve(&self, model: &Model, beside: &str) -> Value {
         json!({
             "provider": model.provider,
@@ -36,9 +36,9 @@ impl Shortened {
     }
 }
 
-/// The items that a message stands for, where `model` can read them, and the text beside them.
+/// Returns the items of a message if `model` can read them, and the text after them.
 ///
-/// Files of other programs name no model; then the provider decides.
+/// Files of other programs name no model; then the provider must match.
 pub fn shortened_items<'a>(message: &'a Message, model: &Model) -> Option<(&'a [Value], Option<&'a str>)> {
     let Message::Custom(custom) = message else { return None };
     let kept = custom.details.as_ref()?.get("preserveData")?.get(SHORTENED_BY_PROVIDER)?;

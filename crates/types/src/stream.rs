@@ -1,8 +1,8 @@
-//! The contract between the loop and a model: one request in, one stream of events out.
+//! The contract between the agent loop and a model: one request in, one stream of events out.
 //!
-//! A stream never fails. It ends in exactly one `Done` or `Error` event, after which [`ModelStream::message`] is the
-//! final message, whose stop reason says how it went. Dropping a stream cancels the request; the partial message can be
-//! read at any time before.
+//! A stream never fails. It ends with exactly one `Done` or `Error` event, after which [`ModelStream::message`] is the final
+//! message, whose stop reason tells the outcome. Dropping a stream cancels the request; the partial message can be read at
+//! any time before.
 
 use std::sync::Arc;
 
@@ -23,19 +23,19 @@ use crate::usage::Usage;
 pub trait Llm: Send + Sync {
     fn stream(&self, request: Request) -> Box<dyn ModelStream>;
 
-    /// The request as it stands on the wire, to find what a refusal points at. `None` where there is no wire.
+    /// Returns the request in its wire format, to find what a refusal refers to. `None` if there is no wire.
     fn written(&self, _request: &Request) -> Option<Value> {
         None
     }
 
-    /// Has the provider itself shorten the conversation of a request. `None` where it does not offer that.
+    /// Asks the provider to compact the conversation of a request. `None` if it does not support this.
     fn shorten(&self, _request: &Request) -> Option<Shortening> {
         None
     }
 }
 
 pub trait ModelStream: Stream<Item = StreamEvent> + Send + Unpin {
-    /// The answer so far; final once `Done` or `Error` has been seen.
+    /// Returns the answer so far; final after `Done` or `Error`.
     fn message(&self) -> &AssistantMessage;
 }
 
@@ -44,10 +44,10 @@ pub struct Request {
     pub model: Arc<Model>,
     pub system: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
-    /// Only user, assistant, tool-result and custom messages; every call paired with its result.
+    /// Only user, assistant, tool-result and custom messages; every call is paired with its result.
     pub messages: Vec<Arc<Message>>,
     pub thinking: ThinkingLevel,
-    /// Cap on output tokens; the model's own limit when absent.
+    /// Limits the output tokens; defaults to the model's own limit.
     pub max_tokens: Option<u64>,
     /// Groups the requests of one session for providers that route caches by key.
     pub session_id: Option<String>,
@@ -55,7 +55,7 @@ pub struct Request {
     pub terms: Terms,
 }
 
-/// How long a provider should keep the prompt prefix.
+/// How long a provider should cache the prompt prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheRetention {
     #[default]
@@ -63,7 +63,7 @@ pub enum CacheRetention {
     Long,
 }
 
-/// What the model is told of a tool.
+/// The description of a tool for the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolSpec {
     pub name: String,
@@ -92,7 +92,7 @@ pub enum StreamEvent {
     #[serde(rename = "toolcall_start")]
     ToolCallStart {
         content_index: usize,
-        /// Which tool is called, as far as it is known by now. Not told on the wire.
+        /// The name of the called tool, as far as it is known. Not serialized.
         #[serde(skip)]
         name: String,
     },
@@ -112,14 +112,13 @@ impl StreamEvent {
     }
 }
 
-/// Builds an answer block by block and queues the events that tell of it.
+/// Builds an answer block by block and queues its events.
 ///
-/// Adjacent deltas of one block that are queued together become one event, so a consumer that falls behind sees fewer,
-/// larger deltas rather than a longer queue.
+/// Adjacent queued deltas of one block are merged, so a slow consumer sees fewer, larger deltas rather than a longer queue.
 pub struct MessageBuilder {
     message: AssistantMessage,
     events: std::collections::VecDeque<StreamEvent>,
-    /// The arguments of the tool calls that are still open.
+    /// The arguments of the open tool calls.
     arguments: Vec<OpenArguments>,
     open: Vec<usize>,
     finished: bool,
@@ -145,7 +144,7 @@ impl MessageBuilder {
         self.events.pop_front()
     }
 
-    /// Whether there is something to tell that nobody has fetched yet.
+    /// Whether there are queued events.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
@@ -174,7 +173,7 @@ impl MessageBuilder {
         self.message.response_id = Some(id.into());
     }
 
-    /// Milliseconds from the request to the first token and to the end.
+    /// Sets the milliseconds from the request to the first token and to the end.
     pub fn set_timing(&mut self, ttft: Option<f64>, duration: Option<f64>) {
         self.message.ttft = ttft;
         self.message.duration = duration;
@@ -192,7 +191,7 @@ impl MessageBuilder {
         index
     }
 
-    /// Opens a call. An id that this message already holds is made unique, so that both calls get a result.
+    /// Opens a call. A duplicate id is made unique, so that both calls get a result.
     pub fn open_tool_call(&mut self, id: &str, name: &str) -> usize {
         let call = ToolCall { id: self.unique_id(id), name: name.to_owned(), ..ToolCall::default() };
         let index = self.open_block(Content::ToolCall(call));
@@ -202,7 +201,7 @@ impl MessageBuilder {
         index
     }
 
-    /// Adds a block that has no stream of its own.
+    /// Adds a block that is not streamed.
     pub fn add_redacted_thinking(&mut self, data: impl Into<String>) {
         self.message.content.push(Content::RedactedThinking(RedactedThinking { data: data.into() }));
     }
@@ -231,7 +230,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Adds argument text. What it amounts to so far is visible in the message at once.
+    /// Adds argument text. The message shows the partial arguments at once.
     pub fn push_arguments(&mut self, index: usize, delta: &str) {
         let Some(open) = self.arguments.iter_mut().find(|open| open.content_index == index) else { return };
         open.raw.push_str(delta);
@@ -247,7 +246,7 @@ impl MessageBuilder {
         }
     }
 
-    /// The argument text received so far for an open call.
+    /// Returns the argument text received so far for an open call.
     pub fn raw_arguments(&self, index: usize) -> Option<&str> {
         self.arguments.iter().find(|open| open.content_index == index).map(|open| open.raw.as_str())
     }
@@ -270,7 +269,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Ends a block. A tool call whose arguments are not one whole JSON object is marked so and will not be run.
+    /// Ends a block. A tool call whose arguments are not one complete JSON object is marked and will not run.
     pub fn close(&mut self, index: usize) {
         let Some(position) = self.open.iter().position(|open| *open == index) else { return };
         self.open.remove(position);
@@ -294,7 +293,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Ends the answer well, unless it says nothing and took no tokens: then there was no answer.
+    /// Ends the answer successfully, unless it is empty and used no tokens: then there was no answer.
     pub fn finish(&mut self, reason: StopReason) {
         if self.finished {
             return;
@@ -310,7 +309,7 @@ impl MessageBuilder {
         self.events.push_back(StreamEvent::Done { reason });
     }
 
-    /// Ends the answer badly, keeping what had arrived.
+    /// Ends the answer with an error and keeps the content so far.
     pub fn fail(&mut self, error: ModelError) {
         if self.finished {
             return;
@@ -352,7 +351,7 @@ impl MessageBuilder {
     }
 }
 
-/// One whole JSON object, or nothing at all for a call without arguments.
+/// Parses one complete JSON object; empty text is a call without arguments.
 fn parse_arguments(raw: &str) -> Option<Map<String, Value>> {
     if raw.trim().is_empty() {
         return Some(Map::new());

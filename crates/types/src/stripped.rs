@@ -1,22 +1,22 @@
-//! What was taken out of a text because nobody could have seen it: counted, and written so that it can be read.
+//! Counts and describes invisible characters and sequences that were removed from a text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// Different characters, and different sequences, that are named.
+/// Limits the distinct characters and sequences that are named.
 const MOST_NAMED: usize = 32;
-/// Characters of one sequence that are shown.
+/// Limits the shown characters of one sequence.
 const LONGEST_SEQUENCE: usize = 120;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Stripped {
-    /// Control characters, those of terminal sequences included.
+    /// Control characters, including those of terminal sequences.
     pub control: u64,
     pub invisible: u64,
-    /// The invisible ones by code point, such as `U+200B`.
+    /// Invisible characters by code point, such as `U+200B`.
     pub kinds: BTreeMap<String, u64>,
     /// Terminal sequences and lone control characters, such as `\e[31m`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -33,7 +33,7 @@ impl Stripped {
         note(&mut self.kinds, format!("U+{:04X}", u32::from(char)), 1);
     }
 
-    /// A whole sequence, or one control character; `control` is not changed by it.
+    /// Adds a whole sequence or one control character; does not change `control`.
     pub fn sequence(&mut self, text: &str) {
         note(&mut self.sequences, readable(text), 1);
     }

@@ -1,27 +1,27 @@
-//! What a conversation consists of and what it took: messages, calls, tokens and cost, in all and by model.
+//! Statistics of a conversation: messages, calls, tokens and cost, in total and by model.
 
 use std::collections::BTreeMap;
 
 use crate::message::{AssistantMessage, Message};
 use crate::usage::Usage;
 
-/// Counts while messages go by, so that no conversation needs to be held for it.
+/// Counts messages incrementally, so that the conversation need not be held in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub user_messages: usize,
     pub assistant_messages: usize,
     pub tool_calls: usize,
-    /// How often each tool was called; at most [`MOST_TOOLS`].
+    /// Calls of each tool; at most [`MOST_TOOLS`].
     pub by_tool: BTreeMap<String, usize>,
     pub tool_results: usize,
     pub failed_results: usize,
     pub total_messages: usize,
     pub usage: Usage,
-    /// In the order in which they first answered; at most [`MOST_MODELS`].
+    /// In the order of their first answers; at most [`MOST_MODELS`].
     pub models: Vec<ModelTally>,
 }
 
-/// What one model did.
+/// Statistics of one model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelTally {
     pub provider: String,
@@ -30,10 +30,10 @@ pub struct ModelTally {
     pub usage: Usage,
 }
 
-/// Models that are told apart; what more there are is in the sums only.
+/// Limits the models counted separately; further ones are only in the totals.
 pub const MOST_MODELS: usize = 64;
 
-/// Tools that are told apart: a model may call what does not exist by any name.
+/// Limits the tools counted separately, because a model may call arbitrary names.
 pub const MOST_TOOLS: usize = 256;
 
 impl ModelTally {
@@ -62,7 +62,7 @@ impl Tally {
         }
     }
 
-    /// Messages of the program and of roles unknown here.
+    /// Returns the number of messages of the program and of unknown roles.
     pub fn other_messages(&self) -> usize {
         self.total_messages - self.user_messages - self.assistant_messages - self.tool_results
     }
@@ -80,7 +80,7 @@ impl Tally {
         self.add_beside(answer);
     }
 
-    /// What an answer took that is no part of the conversation. It is no message either.
+    /// Adds the usage of an answer that is not part of the conversation, without counting a message.
     pub fn add_beside(&mut self, answer: &AssistantMessage) {
         self.usage += answer.usage;
         let known = self.models.iter().position(|by| by.provider == answer.provider && by.model == answer.model);

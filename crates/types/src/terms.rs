@@ -1,18 +1,18 @@
-//! What is asked for along with an answer: that a certain tool is called, and how soon it is worked on.
+//! Options of a request: a tool that must be called, and the service tier.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Most requests ask for nothing of it.
+/// Most requests set none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// The tool that the answer has to call, one of the request's own.
+    /// The tool that the answer must call, one of the request's own.
     pub tool: Option<Arc<str>>,
-    /// Sent where the provider knows tiers.
+    /// Sent if the provider supports tiers.
     pub tier: Option<ServiceTier>,
 }
 
-/// How soon, and for how much, a request is worked on.
+/// The priority and price class of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceTier {
     Auto,

@@ -1,9 +1,9 @@
-//! How many tokens a text will cost, before a provider has counted it: an estimate that needs no vocabulary.
+//! Estimates the tokens of a text before a provider has counted them, without a vocabulary.
 //!
-//! Tokenizers cut a text into words, numbers, marks and white space before they look anything up. The same cuts are made
-//! here, and each piece is given what pieces of its kind and length cost on average. The tests hold it against o200k:
-//! within 12% on prose, code, JSON, listings, compiler output, Chinese, Japanese, Korean, Russian and German. Other
-//! vocabularies differ by more than that, which is why a session corrects it by what its provider counts.
+//! Tokenizers split a text into words, numbers, punctuation and whitespace before looking anything up. This estimate splits
+//! it in the same way and gives each piece the average cost of its kind and length. The tests compare it with o200k: within
+//! 12% on prose, code, JSON, listings, compiler output, Chinese, Japanese, Korean, Russian and German. Other vocabularies
+//! differ more, so a session corrects the estimate by its provider's counts.
 
 #[cfg(test)]
 mod tests;
@@ -11,14 +11,14 @@ mod tests;
 use crate::content::Content;
 use crate::message::Message;
 
-/// What a picture is taken to cost.
+/// The assumed cost of an image.
 const IMAGE: u64 = 1_200;
-/// Roles, ids and separators around a message.
+/// Tokens for the role, ids and separators of a message.
 const FRAME: u64 = 4;
-/// Costs of pieces are summed in these parts of a token.
+/// Costs of pieces are summed in this fraction of a token.
 const PARTS: u64 = 16;
 
-/// About how many tokens a text is. One pass, no allocation.
+/// Estimates the tokens of a text. One pass, no allocation.
 pub fn estimate_tokens(text: &str) -> u64 {
     let mut counter = PieceCounter::default();
     for char in text.chars() {
@@ -27,7 +27,7 @@ pub fn estimate_tokens(text: &str) -> u64 {
     counter.finish()
 }
 
-/// What a message will cost when it is sent. Thinking counts: providers that want it back bill it.
+/// Estimates the cost of a message when sent. Thinking counts: providers that want it back bill it.
 pub fn estimate_message_tokens(message: &Message) -> u64 {
     FRAME + message.content().iter().map(of_block).sum::<u64>()
 }
@@ -44,43 +44,43 @@ fn of_block(block: &Content) -> u64 {
     }
 }
 
-/// What a piece of text is made of.
+/// The class of the characters of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CharacterClass {
     #[default]
     Nothing,
-    /// Letters of one case, or a capital and small ones.
+    /// Letters of one case, or a capital followed by lower-case letters.
     Small,
     Capitals,
     Digits,
     Blank,
     Break,
     Mark,
-    /// Letters of an alphabet that vocabularies know less of than Latin.
+    /// Letters of an alphabet that vocabularies cover less than Latin.
     Alphabet,
-    /// One character is a word or a syllable.
+    /// Each character is a word or a syllable.
     Ideograph,
     Kana,
     Hangul,
-    /// Pictures, lines, and what else has no letters.
+    /// Emoji, line drawing and other characters that are not letters.
     Sign,
 }
 
-/// Sums the costs of pieces while characters go by.
+/// Sums the costs of pieces character by character.
 #[derive(Default)]
 struct PieceCounter {
     kind: CharacterClass,
     length: u64,
-    /// What the piece before this one was.
+    /// The class of the previous piece.
     before: CharacterClass,
-    /// In parts of a token.
+    /// In fractions of a token.
     cost: u64,
 }
 
 impl PieceCounter {
     fn take(&mut self, char: char) {
         let kind = kind_of(char);
-        // A capital begins a word, and a small letter goes on with it.
+        // A capital begins a word, and a lower-case letter continues it.
         if kind == CharacterClass::Small && self.kind == CharacterClass::Capitals {
             if self.length > 1 {
                 self.length -= 1;
@@ -112,7 +112,7 @@ impl PieceCounter {
             CharacterClass::Digits => {
                 length.div_ceil(3) * PARTS + if after == CharacterClass::Blank { PARTS } else { 0 }
             }
-            // A single blank belongs to the word after it, and a single mark often does.
+            // A single space belongs to the following word, and a single punctuation mark often does.
             CharacterClass::Blank if length == 1 => 0,
             CharacterClass::Blank => PARTS,
             CharacterClass::Break if after == CharacterClass::Mark => 2,

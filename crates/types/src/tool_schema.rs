@@ -1,8 +1,8 @@
-//! Tool parameters in the form that every provider takes.
+//! Converts tool parameters to a form that every provider accepts.
 //!
-//! Providers refuse a whole request for one schema they dislike: OpenAI, Anthropic and Gemini want an object at the top
-//! without `oneOf`, `anyOf`, `allOf`, `enum` or `not` beside it, OpenAI and Gemini want `items` for every array, and
-//! Anthropic checks against draft 2020-12. What can be said in another way is rewritten here; what cannot is a
+//! Providers refuse a whole request for one invalid schema: OpenAI, Anthropic and Gemini require an object at the top
+//! without `oneOf`, `anyOf`, `allOf`, `enum` or `not` beside it, OpenAI and Gemini require `items` for every array, and
+//! Anthropic checks against draft 2020-12. Schemas are rewritten here if possible; otherwise the result is a
 //! [`ToolSchemaProblem`], so that a tool is refused when it is registered and not with every later request. Arguments are
 //! still checked against the tool's own schema.
 
@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-/// Deepest schema that is followed.
+/// Limits the nesting of a schema.
 const MAX_DEPTH: usize = 48;
 
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
@@ -51,7 +51,7 @@ impl fmt::Display for ToolSchemaProblem {
 
 impl std::error::Error for ToolSchemaProblem {}
 
-/// The schema of a tool's parameters as every provider takes it. One that is fine already comes back unchanged.
+/// Returns the parameters in a form that every provider accepts. A valid schema is returned unchanged.
 pub fn portable_parameters(schema: &Value) -> Result<Value, ToolSchemaProblem> {
     let place = SchemaPath::root();
     let Some(root) = schema.as_object() else {
@@ -72,7 +72,7 @@ struct SchemaWalk<'a> {
 impl SchemaWalk<'_> {
     fn schema(&self, schema: &mut Value, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
         match schema {
-            // Some providers know schemas only as objects.
+            // Some providers support schemas only as objects.
             Value::Bool(true) => *schema = json!({}),
             Value::Bool(false) => *schema = json!({"not": {}}),
             Value::Object(node) => self.object(node, place)?,
@@ -90,7 +90,7 @@ impl SchemaWalk<'_> {
         self.check_reference(node, place)?;
         modernize(node);
         for key in ONE {
-            // `additionalProperties: false` is taken by all of them.
+            // All providers accept `additionalProperties: false`.
             if let Some(child) = node.get_mut(key).filter(|child| !child.is_boolean()) {
                 self.schema(child, &place.below(key))?;
             }
@@ -111,7 +111,7 @@ impl SchemaWalk<'_> {
             let Some(map) = children.as_object_mut() else {
                 return Err(place.problem("an object of schemas is needed here"));
             };
-            // What no value fits may as well not be offered.
+            // A property that no value fits is removed.
             map.retain(|_, child| key != "properties" || *child != Value::Bool(false));
             for (name, child) in map {
                 if key == "properties" {
@@ -134,7 +134,7 @@ impl SchemaWalk<'_> {
     }
 }
 
-/// The schema that a local reference names.
+/// Returns the schema that a local reference names.
 fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Map<String, Value>> {
     let pointer = reference.strip_prefix('#')?;
     root.pointer(pointer)?.as_object()
@@ -167,7 +167,7 @@ fn check_lists(node: &Map<String, Value>, place: &SchemaPath<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Anthropic takes no other names.
+/// Anthropic accepts no other names.
 fn check_name(name: &str, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProblem> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     if (1..=64).contains(&name.len()) && name.bytes().all(fits) {
@@ -177,7 +177,7 @@ fn check_name(name: &str, place: &SchemaPath<'_>) -> Result<(), ToolSchemaProble
     Err(place.below(name).problem(problem))
 }
 
-/// What older drafts say in a way that draft 2020-12 does not know.
+/// Converts constructs of older drafts that draft 2020-12 does not support.
 fn modernize(node: &mut Map<String, Value>) {
     if node.get("items").is_some_and(Value::is_array)
         && let Some(tuple) = node.shift_remove("items")
@@ -200,13 +200,13 @@ fn modernize(node: &mut Map<String, Value>) {
             _ => {}
         }
     }
-    // Draft 3 and OpenAPI mark a single parameter as required; the list of its object counts.
+    // Draft 3 and OpenAPI mark a single parameter as required; only the list of its object is used.
     if node.get("required").is_some_and(Value::is_boolean) {
         node.shift_remove("required");
     }
 }
 
-/// Every array says what its items are.
+/// Adds missing `items` to arrays.
 fn complete(node: &mut Map<String, Value>) {
     let is_array = match node.get("type") {
         Some(Value::Array(names)) => names.iter().any(|name| name == "array"),
@@ -218,7 +218,7 @@ fn complete(node: &mut Map<String, Value>) {
     }
 }
 
-/// The way from the root to a schema, told only when something is wrong there.
+/// The path from the root to a schema, formatted only for errors.
 #[derive(Clone, Copy)]
 struct SchemaPath<'a> {
     parent: Option<&'a SchemaPath<'a>>,

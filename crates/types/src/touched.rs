@@ -1,4 +1,4 @@
-//! Which files a call is about, as its arguments name them: known to the tool, used where conversations are shortened.
+//! The files of a call, as named in its arguments: determined by the tool, used by compaction.
 
 use crate::ToolCall;
 
@@ -18,7 +18,7 @@ impl TouchedFiles {
     }
 }
 
-/// Answers for the calls of any session, also for tools that are off in this one.
+/// Handles calls of any session, including tools that are off in this one.
 #[derive(Clone, Copy)]
 pub struct TouchedBy(pub fn(&ToolCall) -> TouchedFiles);
 

@@ -1,14 +1,14 @@
-//! The conversation as it is sent to a model: every tool call directly followed by exactly one result.
+//! The conversation as sent to a model: every tool call is directly followed by exactly one result.
 //!
-//! An answer enters only together with its results, so an unpaired call cannot be represented. What a file holds may
-//! be anything; [`Transcript::repair`] turns it into a transcript and never fails.
+//! An answer is added only together with its results, so an unpaired call cannot be represented. A file may contain
+//! anything; [`Transcript::repair`] converts it to a transcript and never fails.
 
 use std::sync::Arc;
 
 use crate::content::Content;
 use crate::message::{AssistantMessage, Message, StopReason, ToolResultMessage};
 
-/// The result given to a call that never got one.
+/// The result for a call without a recorded one.
 const NO_RESULT: &str = "No result was recorded for this call: the run ended before it finished.";
 
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Transcript {
         self.messages.is_empty()
     }
 
-    /// Adds anything that is neither an answer nor a result.
+    /// Adds a message that is neither an answer nor a result.
     pub fn push_input(&mut self, message: Arc<Message>) {
         match &*message {
             Message::Assistant(answer) => self.push_reply(answer.clone(), Vec::new()),
@@ -42,8 +42,8 @@ impl Transcript {
         }
     }
 
-    /// Adds an answer with its results, in call order. A call without a result gets one that says so; a result without
-    /// a call is left out.
+    /// Adds an answer with its results, in call order. A call without a result gets one that says so; a result without a
+    /// call is dropped.
     pub fn push_reply(&mut self, answer: AssistantMessage, mut results: Vec<ToolResultMessage>) {
         let paired: Vec<_> = answer
             .tool_calls()
@@ -56,7 +56,7 @@ impl Transcript {
         self.messages.extend(paired.into_iter().map(|result| Arc::new(Message::ToolResult(result))));
     }
 
-    /// Takes back the last answer if it failed, so that the turn can be tried again.
+    /// Removes the last answer if it failed, so that the turn can be retried.
     pub fn pop_failed_reply(&mut self) {
         let Some(last) = self.messages.iter().rposition(|message| message.as_assistant().is_some()) else { return };
         let failed = self.messages[last].as_assistant().is_some_and(AssistantMessage::failed);
@@ -66,8 +66,8 @@ impl Transcript {
         }
     }
 
-    /// Takes back everything behind the turn with the last result that `is_mark` knows; that turn stays whole. `false`
-    /// when there is none.
+    /// Removes everything after the turn with the last result that `is_mark` accepts; that turn stays complete. Returns
+    /// `false` if there is none.
     pub fn rewind_to(&mut self, is_mark: impl Fn(&ToolResultMessage) -> bool) -> bool {
         let is_mark = |message: &Arc<Message>| matches!(&**message, Message::ToolResult(result) if is_mark(result));
         let Some(mark) = self.messages.iter().rposition(is_mark) else { return false };
@@ -77,8 +77,8 @@ impl Transcript {
         true
     }
 
-    /// The same conversation with some messages saying something else; what stays is shared, not copied. `new_content`
-    /// is asked for every message by its position. An answer keeps its calls: content with other ones is not taken.
+    /// Returns the conversation with some contents replaced; unchanged messages are shared, not copied. `new_content` is
+    /// called for every message with its position. An answer keeps its calls: content with other calls is ignored.
     #[must_use]
     pub fn with_contents(&self, mut new_content: impl FnMut(usize, &Message) -> Option<Vec<Content>>) -> Self {
         let changed = self.messages.iter().enumerate().map(|(position, message)| {
@@ -97,8 +97,8 @@ impl Transcript {
         Self { messages: changed.collect() }
     }
 
-    /// Makes a valid transcript of whatever was loaded: failed answers lose their calls, strays are dropped, late
-    /// results are moved to their call.
+    /// Builds a valid transcript from any messages: failed answers lose their calls, stray results are dropped, late results
+    /// are moved to their call.
     pub fn repair(messages: impl IntoIterator<Item = Message>) -> Self {
         let mut transcript = Self::new();
         let mut pending: Option<(AssistantMessage, Vec<ToolResultMessage>)> = None;
@@ -131,7 +131,7 @@ impl Transcript {
         }
     }
 
-    /// The messages worth sending: failed answers are reduced to their text, empty ones are left out.
+    /// Returns the messages to send: failed answers are reduced to their text, empty ones are omitted.
     pub fn for_model(&self) -> Vec<Arc<Message>> {
         let mut sent = Vec::with_capacity(self.messages.len());
         let mut skip_results = false;
@@ -164,8 +164,8 @@ fn same_calls(one: &[Content], other: &[Content]) -> bool {
     ids(one) == ids(other)
 }
 
-/// An answer that ended badly keeps only its text: half-made calls must not be replayed and thinking without its
-/// signature is refused. `None` when nothing is left.
+/// Reduces a failed answer to its text: incomplete calls must not be replayed, and thinking without its signature is
+/// refused. Returns `None` if nothing is left.
 fn without_failed_calls(mut answer: AssistantMessage) -> Option<AssistantMessage> {
     if !answer.failed() {
         return Some(answer);

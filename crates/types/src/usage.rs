@@ -1,4 +1,4 @@
-//! Tokens used by one answer, and what they cost.
+//! Tokens used by one answer, and their cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::model::Prices;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Prompt tokens that were neither read from nor written to a cache.
+    /// Prompt tokens neither read from nor written to a cache.
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -49,14 +49,14 @@ impl Usage {
         self
     }
 
-    /// Tokens of the prompt, wherever they were read from.
+    /// Returns all prompt tokens, cached or not.
     pub fn prompt_tokens(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 }
 
 impl std::ops::AddAssign for Usage {
-    /// Counts of a damaged file may be anything, so sums stop at the largest number.
+    /// Saturating, because the counts of a damaged file may be arbitrary.
     fn add_assign(&mut self, other: Self) {
         for (sum, more) in [
             (&mut self.input, other.input),

@@ -1,48 +1,49 @@
-//! What is shown, not how: a small tree of semantic blocks that every front end draws in its own way.
+//! The content of a card, independent of its appearance: a small tree of semantic blocks that every front end draws in its
+//! own way.
 //!
-//! A view is a pure function of what was saved, so a live, a resumed and an exported session look the same. Nothing
-//! here knows terminals, colours or widths.
+//! A view is a pure function of stored data, so a live, a resumed and an exported session look the same. Nothing here
+//! depends on terminals, colours or widths.
 
-/// How one tool call (or another card) looks.
+/// The content of a card, usually of one tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// What it is about, in a few words: `read src/main.rs`.
+    /// A short title: `read src/main.rs`.
     pub title: String,
-    /// Smaller facts next to the title: a line range, a count, a duration.
+    /// Details next to the title: a line range, a count, a duration.
     pub notes: Vec<String>,
     pub status: Status,
     pub blocks: Vec<Block>,
     /// Whether the text of the result is shown below the blocks. Without blocks it always is.
     pub with_output: bool,
-    /// Which rows stay where not all can be shown.
+    /// Which rows are kept if not all can be shown.
     pub keep: Keep,
-    /// Where the part of the result's text begins that only the model needs.
+    /// Marks the start of the result's text that only the model needs.
     pub model_only_from: Option<&'static str>,
     pub kind: CallKind,
-    /// What the call works on, in the words of the title but without the verb.
+    /// The object of the call, as in the title but without the verb.
     pub subject: Option<String>,
-    /// Files that it works on, as they were typed or in full. Patterns and addresses are none.
+    /// Files of the call, as typed or as full paths. Excludes patterns and addresses.
     pub files: Vec<ViewFile>,
-    /// The command line that it runs.
+    /// The command line that the call runs.
     pub command: Option<String>,
     /// The file whose whole new content is the text of the code block.
     pub whole_file: Option<String>,
 }
 
-/// What sort of thing a call does.
+/// The kind of action of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallKind {
     Read,
     Edit,
     Search,
     Execute,
-    /// Nothing outside of the conversation.
+    /// Has no effect outside the conversation.
     Think,
     #[default]
     Other,
 }
 
-/// Which rows of something long stay.
+/// Which rows of a long text are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     #[default]
@@ -50,7 +51,7 @@ pub enum Keep {
     Tail,
 }
 
-/// A file that a call works on.
+/// A file of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewFile {
     pub path: String,
@@ -79,19 +80,19 @@ pub enum Status {
 pub enum Block {
     /// Prose, wrapped by the front end.
     Text(String),
-    /// Source text, kept line by line.
+    /// Source text, shown line by line.
     Code {
         /// File extension or language name, for highlighting.
         language: Option<String>,
         text: String,
-        /// Number of the first line, when the lines are numbered.
+        /// Number of the first line, if the lines are numbered.
         first_line: Option<usize>,
     },
     Diff(Diff),
-    /// A list of which only a part may be shown.
+    /// A list that may be shown only in part.
     Lines {
         lines: Vec<String>,
-        /// How many more there are.
+        /// The number of omitted entries.
         hidden: usize,
     },
     Table {
@@ -100,7 +101,7 @@ pub enum Block {
     },
     Image {
         mime_type: String,
-        /// Base64.
+        /// Encoded as base64.
         data: String,
     },
     Progress {
@@ -113,9 +114,9 @@ pub enum Block {
 /// The changes of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// As it was typed or in full.
+    /// The path, as typed or in full.
     pub path: Option<String>,
-    /// Whether the path stands above the lines: there are several files.
+    /// Whether the path is shown above the lines, because there are several files.
     pub is_named: bool,
     pub lines: Vec<DiffLine>,
 }
@@ -133,12 +134,12 @@ impl Diff {
         Self { is_named, ..self }
     }
 
-    /// What stands above the lines.
+    /// Returns the heading above the lines.
     pub fn heading(&self) -> Option<&str> {
         self.path.as_deref().filter(|_| self.is_named)
     }
 
-    /// The line of the first change.
+    /// Returns the line of the first change.
     pub fn first_change(&self) -> Option<usize> {
         let changed = self.lines.iter().find(|line| matches!(line.kind, DiffKind::Added | DiffKind::Removed));
         changed.map(|line| line.line)
@@ -158,7 +159,7 @@ pub enum DiffKind {
     Added,
     Removed,
     Kept,
-    /// Lines left out between two hunks.
+    /// Lines omitted between two hunks.
     Gap,
 }
 
@@ -172,7 +173,7 @@ impl View {
         self
     }
 
-    /// Whether front ends show the text of the result besides.
+    /// Whether front ends show the text of the result as well.
     pub fn shows_output(&self) -> bool {
         self.blocks.is_empty() || self.with_output
     }
@@ -182,7 +183,7 @@ impl View {
         self
     }
 
-    /// Files that the call works on, each once.
+    /// Sets the files of the call, without duplicates.
     pub fn files(mut self, files: impl IntoIterator<Item = ViewFile>) -> Self {
         for file in files {
             if !self.files.iter().any(|known| known.path == file.path) {

@@ -1,4 +1,4 @@
-//! An item's file, read anew when it is used: what was found at the start may have been changed since.
+//! Reads the file of an item again when it is used, because it may have changed since discovery.
 
 use std::path::Path;
 
@@ -8,19 +8,19 @@ use super::catalogue::Source;
 use super::files::{Files, Limit};
 use super::repository_root;
 
-/// A command or a skill is text that somebody wrote.
+/// Limits the size of a command or skill, which is text written by a person.
 const MAX_BYTES: usize = 256 << 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Again {
-    /// The front matter, names in camel case.
+    /// The front matter, with names in camel case.
     pub fields: Map<String, Value>,
-    /// Without the front matter.
+    /// The text without the front matter.
     pub body: String,
 }
 
-/// Reads the Markdown file of an item as discovery does: a project's file must still lie in the project. A problem is a
-/// sentence for the user.
+/// Reads the Markdown file of an item like discovery does: a project's file must still be inside the project. Errors are
+/// sentences for the user.
 pub fn read_again(source: &Source, cwd: &Path) -> Result<Again, String> {
     let mut files = Files::new(&repository_root(cwd));
     let Some(content) = files.read(&source.path, source.level, Limit::Whole(MAX_BYTES)) else {

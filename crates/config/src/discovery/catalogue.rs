@@ -1,7 +1,7 @@
-//! What a user and a repository bring along, whichever program's folders it lies in: one list for each kind of thing.
+//! The items that a user and a repository provide in the folders of any program: one list per kind.
 //!
-//! These are descriptions only. Nothing here runs, connects or is followed; whoever uses an item asks its [`Source`]
-//! whose word it is.
+//! These are descriptions only. Nothing here is run, connected or obeyed; code that uses an item checks its [`Source`] for
+//! its owner.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{ContextFile, Level};
 
-/// Whose folders an item lies in. Declared strongest first; the same name found twice is the stronger one's.
+/// The program that an item belongs to. Declared strongest first; if a name is found twice, the stronger provider wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Provider {
     /// `.omp`
@@ -17,7 +17,7 @@ pub enum Provider {
     /// `skills.customDirectories`
     Custom,
     Claude,
-    /// What was installed from a marketplace, below `~/.claude/plugins`.
+    /// Plugins installed from a marketplace, below `~/.claude/plugins`.
     ClaudePlugins,
     /// `.agents` and `AGENTS.md`
     Agents,
@@ -31,12 +31,12 @@ pub enum Provider {
     VsCode,
     /// `mcp.json`, `.mcp.json`
     McpJson,
-    /// Comes with omp.
+    /// Built into omp.
     Builtin,
 }
 
 impl Provider {
-    /// As `disabledProviders` and `omp config sources` name it.
+    /// The name used by `disabledProviders` and `omp config sources`.
     pub fn id(self) -> &'static str {
         match self {
             Provider::Native => "native",
@@ -58,7 +58,7 @@ impl Provider {
     }
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
     ContextFile,
@@ -80,7 +80,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// As a person is told it.
+    /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             Kind::ContextFile => "context file",
@@ -100,7 +100,7 @@ impl Kind {
         }
     }
 
-    /// As `disabledExtensions` names it.
+    /// The name used by `disabledExtensions`.
     pub fn id(self) -> &'static str {
         match self {
             Kind::Command => "slash-command",
@@ -112,7 +112,7 @@ impl Kind {
     }
 }
 
-/// Where an item comes from.
+/// The origin of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub provider: Provider,
@@ -120,44 +120,44 @@ pub struct Source {
     pub path: PathBuf,
 }
 
-/// Everything that was found. Each list is in the order in which it counts.
+/// All items that were found. Each list is sorted by precedence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalogue {
     /// The user's first, then from the repository root down to the working folder.
     pub context_files: Vec<ContextFile>,
-    /// The files whose text context files have taken in (`@path`).
+    /// Files that context files imported (`@path`).
     pub imports: Vec<Import>,
-    /// `SYSTEM.md` and `APPEND_SYSTEM.md`, the one that counts.
+    /// The effective `SYSTEM.md` and `APPEND_SYSTEM.md`.
     pub system: Option<TextFile>,
     pub append_system: Option<TextFile>,
-    /// `TITLE_SYSTEM.md`: how a session's title is made.
+    /// `TITLE_SYSTEM.md`: the prompt for session titles.
     pub title_system: Option<TextFile>,
     pub rules: Vec<Rule>,
-    /// Rules of the user's that lost their name to one of the project.
+    /// The user's rules whose name was taken by a project rule.
     pub displaced_rules: Vec<Rule>,
     pub skills: Vec<Skill>,
     pub commands: Vec<FileCommand>,
     pub prompts: Vec<FileCommand>,
-    /// Text for the prompt, as `.github/instructions/*.instructions.md` hold it, with the files it is for.
+    /// Text for the prompt from `.github/instructions/*.instructions.md`, with the files it applies to.
     pub instructions: Vec<Rule>,
     pub agents: Vec<AgentFile>,
     pub hooks: Vec<Declared>,
     pub tools: Vec<TextFile>,
-    /// Code for the extension system. Listed only.
+    /// Code for the extension system, which is only listed.
     pub extension_modules: Vec<Declared>,
     /// Project settings of any program, to be merged in this order.
     pub settings: Vec<Declared>,
     pub ssh_hosts: Vec<Declared>,
     pub mcp_servers: Vec<Declared>,
-    /// What lost against an item of the same name.
+    /// Items that lost to an item of the same name.
     pub shadowed: Vec<Shadowed>,
-    /// What the user's settings leave out; `by` is the item itself.
+    /// Items disabled by the user's settings; `by` is the item itself.
     pub switched_off: Vec<Shadowed>,
-    /// What could not be read or was left out, in sentences for the user.
+    /// Files that could not be read or were skipped, as sentences for the user.
     pub warnings: Vec<String>,
 }
 
-/// A file that stands in a context file.
+/// A file imported by a context file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     pub path: PathBuf,
@@ -173,18 +173,18 @@ pub struct TextFile {
     pub source: Source,
 }
 
-/// A rule file, its front matter taken apart.
+/// A parsed rule file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub name: String,
-    /// Without the front matter.
+    /// The text without the front matter.
     pub content: String,
     pub description: Option<String>,
     pub globs: Vec<String>,
     pub always_apply: bool,
     /// Regular expressions that watch the model's stream (`condition`, formerly `ttsr_trigger`).
     pub condition: Vec<String>,
-    /// Structural patterns that watch what it writes.
+    /// Structural patterns that are matched against the model's output.
     pub ast_condition: Vec<String>,
     /// Which streams are watched, such as `text` or `tool:edit(*.rs)`; empty means the default.
     pub scope: Vec<String>,
@@ -192,7 +192,7 @@ pub struct Rule {
     pub source: Source,
 }
 
-/// A folder with a `SKILL.md`. Its body is read when somebody asks for it.
+/// A folder with a `SKILL.md`. Its body is read on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
     pub name: String,
@@ -204,10 +204,10 @@ pub struct Skill {
     pub source: Source,
 }
 
-/// A command or a prompt template in a file of its own.
+/// A command or a prompt template in its own file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileCommand {
-    /// As it is typed, without the slash; folders join with `:`.
+    /// The typed name without the slash; folders are joined with `:`.
     pub name: String,
     pub description: Option<String>,
     pub argument_hint: Option<String>,
@@ -227,7 +227,7 @@ pub struct AgentFile {
     pub source: Source,
 }
 
-/// A named piece of somebody's configuration, as it was written.
+/// A named part of a configuration file, as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declared {
     pub name: String,

@@ -1,6 +1,6 @@
-//! What the user does not want to be found: single items, whole programs, a program's skills or commands.
+//! What the user disables in discovery: single items, whole programs, a program's skills or commands.
 //!
-//! A repository may switch more off, never anything back on.
+//! A repository may disable more, but never enable anything.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::Level;
 use super::catalogue::Provider;
 use crate::Settings;
 
-/// The settings discovery reads. `disabledProviders` is declared where models are chosen.
+/// The settings of discovery. `disabledProviders` is declared with model selection.
 pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "Context",
@@ -47,14 +47,14 @@ const fn list(key: &'static str, about: &'static str) -> Setting {
 
 const MAX_COPILOT_FOLDERS: usize = 32;
 
-/// The settings that touch discovery, read once.
+/// The settings that affect discovery, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
     items_off: HashSet<String>,
-    /// The same by the project.
+    /// Items disabled by the project.
     items_off_by_project: HashSet<String>,
     providers_off: HashSet<String>,
-    /// Of these, those that the user has switched off, whatever the project says.
+    /// The providers that the user disabled, whatever the project says.
     providers_off_by_user: HashSet<String>,
     /// Keys of switches that are off.
     switched_off: HashSet<&'static str>,
@@ -92,7 +92,7 @@ impl Choices {
         }
     }
 
-    /// Where the user's environment has moved another program's folders to.
+    /// Applies environment variables that move other programs' folders.
     pub fn with_environment(mut self, env: &Env, home: &Path) -> Self {
         let place = |text: &str| match text.trim().strip_prefix("~/") {
             Some(below) => home.join(below),
@@ -110,12 +110,12 @@ impl Choices {
         !self.providers_off.contains(provider.id())
     }
 
-    /// What the project alone has switched off still guards the user: its hooks of the user are found.
+    /// Whether the user's hooks of this provider are found: a provider that only the project disabled still guards the user.
     pub(crate) fn wants_guards(&self, provider: Provider) -> bool {
         !self.providers_off_by_user.contains(provider.id())
     }
 
-    /// `is_guard`: something of the user's that watches or instructs the model, which no project switches off.
+    /// `is_guard` marks an item of the user that watches or instructs the model; a project cannot disable it.
     pub(crate) fn is_off(&self, id: &str, is_guard: bool) -> bool {
         self.items_off.contains(id) || (!is_guard && self.items_off_by_project.contains(id))
     }
@@ -155,7 +155,7 @@ impl Choices {
     }
 }
 
-/// `*` stands for any letters, `?` for one. Goes back at most to the last star, so it cannot blow up.
+/// `*` matches any characters, `?` matches one. Backtracks at most to the last star, so the time is bounded.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut read) = (0, 0);

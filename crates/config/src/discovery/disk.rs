@@ -1,8 +1,8 @@
-//! What discovery knows of the disk: every question is asked once, and where the disk is slow, many at once.
+//! The disk as discovery sees it: every query runs once, and many run in parallel if the disk is slow.
 //!
-//! A look that takes long is begun anew: it goes on without answers, which only shows what it wants to know. All of that is
-//! then asked at once, and the look repeated with the answers, until it has asked for nothing new. So what is found is the
-//! same however slow the disk, and nothing is left out for want of time.
+//! If a discovery takes long it is restarted: it continues without answers, which only shows what it wants to query. All
+//! these queries then run in parallel, and the discovery is repeated with the answers until it asks nothing new. The result
+//! is therefore the same on a slow disk, and nothing is skipped for lack of time.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -18,36 +18,36 @@ use omp_stdx::at_once;
 use super::Places;
 use super::files::{Content, Limit, remembered};
 
-/// More entries than this in one folder are left alone.
+/// Further entries of a folder are ignored.
 pub(super) const MAX_ENTRIES: usize = 5_000;
-/// How long questions are asked one after the other. All that there are take a local disk a few milliseconds.
+/// Time during which queries run one after the other. On a local disk all of them take a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(15);
-/// Times that a look is repeated, one for each step from a folder to what is in it. After that it goes on as on a quick disk.
+/// Limits the repetitions, one for each step from a folder to its content. After that, queries run one after the other.
 const MAX_ROUNDS: usize = 32;
 
 pub(crate) struct Disk {
     known: RefCell<HashMap<Question, Answer>>,
-    /// What was asked for and not answered.
+    /// Queries without an answer.
     open: RefCell<HashSet<Question>>,
     spent: Cell<Duration>,
-    /// Beyond it, questions stay open.
+    /// After this time queries stay open.
     patience: Duration,
-    /// The user's folders: asked what is in them, and not for one name after the other.
+    /// The user's folders: listed once instead of queried name by name.
     listed: Vec<PathBuf>,
-    /// The project's, which may hold any number of files: asked for names only.
+    /// The project's folders, which may hold any number of files: queried by name only.
     unlisted: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Question {
-    // By the bytes of the path: to hash a path part by part costs more than to look at a small folder.
+    // Keyed by the bytes of the path: hashing a path by component costs more than listing a small folder.
     Look(OsString),
     List(OsString),
     Real(OsString),
     Read(OsString, Limit, Version),
 }
 
-/// A file that has the same as before holds the same.
+/// A file with the same version has the same content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Version {
     pub size: u64,
@@ -62,11 +62,11 @@ enum Answer {
     Read(Result<Arc<Content>, String>),
 }
 
-/// What there is under a name.
+/// The result of querying a name.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub is_link: bool,
-    /// What a link leads to.
+    /// The target, if the name is a link.
     pub found: Result<Found, Failed>,
 }
 
@@ -79,26 +79,26 @@ pub(super) enum Found {
 
 #[derive(Clone, Debug)]
 pub(super) struct Failed {
-    /// There is no such thing, which is nothing to tell of.
+    /// The path does not exist, which is not reported.
     pub is_absent: bool,
     pub text: Arc<str>,
 }
 
 pub(super) type Listing = Result<Arc<Listed>, Failed>;
 
-/// What is in a folder, in the order it comes in.
+/// The content of a folder, unsorted.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub entries: Vec<(OsString, Named)>,
-    /// There are more.
+    /// There are more entries.
     pub is_cut: bool,
 }
 
-/// What is known of a name without asking for it.
+/// What a folder listing tells about a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Missing,
-    /// And no link.
+    /// A folder, not a link.
     Folder,
 }
 
@@ -108,12 +108,12 @@ pub(super) enum Named {
     Folder,
     Link,
     Other,
-    /// Not told with the name.
+    /// The listing does not tell the type.
     Unknown,
 }
 
 impl Disk {
-    /// One that is asked one thing after the other.
+    /// Creates a disk that runs queries one after the other.
     pub fn plain() -> Self {
         Self::new(Duration::MAX)
     }
@@ -123,7 +123,7 @@ impl Disk {
         Self { known, open, spent, patience, listed: Vec::new(), unlisted: Vec::new() }
     }
 
-    /// What `look` finds with answers to all that it asks.
+    /// Runs `look` until all of its queries are answered, and returns its result.
     pub fn explored<T>(places: &Places<'_>, root: &Path, look: impl Fn(Self) -> (T, Self)) -> T {
         Self::explored_within(PATIENCE, places, root, look)
     }
@@ -192,7 +192,7 @@ impl Disk {
         }
     }
 
-    /// What a plain file holds.
+    /// Reads a regular file.
     pub fn read(&self, path: &Path, limit: Limit, version: Version) -> Result<Arc<Content>, String> {
         match self.ask(Question::Read(path.into(), limit, version)) {
             Some(Answer::Read(content)) => content,
@@ -200,13 +200,13 @@ impl Disk {
         }
     }
 
-    /// What the folder around it says of a name; `None` where it has to be asked for.
+    /// Returns what the listing of the parent folder tells about a name; `None` if the name must be queried.
     ///
-    /// A folder that is missing is not asked for anything, and one that is there for all its names at once.
+    /// Nothing is queried in a missing folder, and an existing folder is listed once for all names.
     fn told_by_folder(&self, path: &Path) -> Option<Told> {
         let (folder, name) = (path.parent()?, path.file_name()?);
         let is_near = |near: &PathBuf| folder.starts_with(near);
-        // Elsewhere names may be written in another way than they are asked for.
+        // On other systems names may be stored in another form than they are queried.
         let is_told = cfg!(target_os = "linux")
             && !self.unlisted.iter().any(|unlisted| unlisted == folder)
             && self.listed.iter().chain(&self.unlisted).any(is_near);
@@ -219,7 +219,7 @@ impl Disk {
         }
     }
 
-    /// `None` where it stays open.
+    /// Returns `None` if the query stays open.
     fn ask(&self, question: Question) -> Option<Answer> {
         if let Some(answer) = self.known.borrow().get(&question) {
             return Some(answer.clone());
@@ -258,7 +258,7 @@ impl Listed {
         if let Some((_, named)) = self.entries.iter().find(|(entry, _)| entry == name) {
             return (*named == Named::Folder).then_some(Told::Folder);
         }
-        // Some file systems do not tell them apart.
+        // Some file systems ignore case.
         let is_similar = self.entries.iter().any(|(entry, _)| entry.eq_ignore_ascii_case(name));
         (!self.is_cut && !is_similar).then_some(Told::Missing)
     }
@@ -336,7 +336,7 @@ mod tests {
             self.0.path().canonicalize().unwrap().join(name)
         }
 
-        /// Looks for names below the home and the project, and tells what was found and which questions it took.
+        /// Queries names below the home and the project; returns which exist and the number of queries.
         fn asked(&self, patience: Duration, names: &[&str]) -> (Vec<bool>, usize) {
             let (home, agent, cwd) = (self.at("home"), self.at("home/.omp/agent"), self.at("project"));
             let places = Places { home: &home, agent: &agent, cwd: &cwd };
@@ -365,7 +365,7 @@ mod tests {
             let (found, questions) = tree.asked(patience, &names);
             assert_eq!(found, [true, false, false, false, false, false, true, false]);
             if cfg!(target_os = "linux") {
-                // The home, its one folder, the file in that, and two names of the project.
+                // The home, its only folder, the file in it, and two names of the project.
                 assert_eq!(questions, 5, "{patience:?}");
             }
         }

@@ -1,6 +1,6 @@
-//! How discovery touches the disk: folders are listed once, files are read with a cap and remembered between two looks.
+//! File access of discovery: lists folders once, reads files with a size limit and caches them between runs.
 //!
-//! A repository is not trusted: what its folders link to outside of it is not read, and a pipe is never opened.
+//! A repository is not trusted: links out of it are not followed, and a pipe is never opened.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -18,12 +18,12 @@ const MAX_WARNINGS: usize = 50;
 const MAX_CACHED_FILES: usize = 4_096;
 const MAX_CACHED_BYTES: usize = 16 << 20;
 
-/// How much of a file is wanted.
+/// How much of a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Limit {
-    /// A longer file is refused.
+    /// A longer file is rejected.
     Whole(usize),
-    /// A longer file is cut.
+    /// A longer file is truncated.
     Cut(usize),
 }
 
@@ -34,12 +34,12 @@ impl Limit {
     }
 }
 
-/// What was read of a file.
+/// The content of a file.
 pub(crate) struct Content {
     pub text: String,
-    /// How many bytes of the file it leaves out.
+    /// The number of omitted bytes.
     pub cut: u64,
-    /// Some of it was no UTF-8 and stands there as `\u{fffd}`.
+    /// Some of it was invalid UTF-8 and was replaced by `\u{fffd}`.
     garbled: bool,
     document: OnceLock<Document>,
 }
@@ -66,11 +66,11 @@ pub(crate) struct Entry {
 /// The disk during one discovery.
 pub(crate) struct Files {
     pub disk: Disk,
-    /// What a project may not lead out of.
+    /// The resolved folder that project links must not leave.
     boundary: Option<PathBuf>,
-    /// The same as it was given.
+    /// The same folder as it was given.
     root: PathBuf,
-    // By the bytes of the path: to hash a path part by part costs more than to look at a small folder.
+    // Keyed by the bytes of the path: hashing a path by component costs more than listing a small folder.
     listings: HashMap<OsString, Rc<[Entry]>>,
     inside: HashMap<OsString, bool>,
     warnings: Vec<String>,
@@ -92,7 +92,7 @@ impl Files {
         }
     }
 
-    /// What lies in a folder, by name, without what is hidden. Empty when there is no such folder.
+    /// Lists a folder sorted by name, without hidden entries. Empty if the folder does not exist.
     pub fn list(&mut self, folder: &Path, level: Level) -> Rc<[Entry]> {
         if let Some(known) = self.listings.get(folder.as_os_str()) {
             return known.clone();
@@ -102,7 +102,7 @@ impl Files {
         entries
     }
 
-    /// Reads a file that holds text; `None` when there is none or it may not be read, which is told.
+    /// Reads a text file; returns `None` if it does not exist or may not be read, and warns in the latter case.
     pub fn read(&mut self, path: &Path, level: Level, limit: Limit) -> Option<Arc<Content>> {
         match self.try_read(path, level, limit) {
             Ok(content) => {
@@ -118,14 +118,14 @@ impl Files {
         }
     }
 
-    /// Says what the user should know; the first ones, when there are many.
+    /// Adds a warning for the user; further ones are dropped if there are many.
     pub fn warn(&mut self, sentence: String) {
         match self.warnings.len() {
             MAX_WARNINGS => {
                 self.warnings.push("more was left out: `omp config sources` shows what was found".to_owned())
             }
             count if count > MAX_WARNINGS => {}
-            // A file may be looked at under two names.
+            // A file may be read under two names.
             _ if self.warnings.contains(&sentence) => {}
             _ => self.warnings.push(sentence),
         }
@@ -135,7 +135,7 @@ impl Files {
         self.warnings.len()
     }
 
-    /// Takes back what was said since there were so many.
+    /// Removes the warnings after the first `since`.
     pub fn forget_warnings(&mut self, since: usize) {
         self.warnings.truncate(since);
     }
@@ -183,7 +183,7 @@ impl Files {
         entries
     }
 
-    /// A link counts as what it leads to, unless it leads out of the project.
+    /// A link counts as its target, unless it leads out of the project.
     fn kind(&mut self, path: &Path, named: Named, level: Level) -> Option<(EntryKind, bool)> {
         let (found, is_link) = match named {
             Named::File => return Some((EntryKind::File, false)),
@@ -213,7 +213,7 @@ impl Files {
         }
     }
 
-    /// Like [`Files::read`], but whoever asks tells what is wrong.
+    /// Like [`Files::read`], but leaves the warning to the caller.
     pub fn try_read(&mut self, path: &Path, level: Level, limit: Limit) -> Result<Option<Arc<Content>>, String> {
         let look = self.disk.look(path);
         let found = match look.found {
@@ -240,7 +240,7 @@ impl Files {
         }
         let inside = match folder.parent() {
             _ if folder == self.root => self.boundary.is_some(),
-            // A plain folder lies where the one above lies, which is known: no need to follow the whole path.
+            // A plain folder is inside its parent, whose location is known, so the whole path need not be resolved.
             Some(above) if folder.starts_with(&self.root) && self.is_plain_folder(folder) => {
                 self.folder_is_inside(above)
             }
@@ -278,7 +278,7 @@ struct Known {
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
-/// The file as it was read before, when it has not changed since.
+/// Returns the cached file if it has not changed.
 pub(super) fn remembered(path: &Path, version: Version, limit: Limit) -> Result<Arc<Content>, String> {
     let key = (path.as_os_str().to_owned(), limit);
     let Version { size, modified } = version;
@@ -289,7 +289,7 @@ pub(super) fn remembered(path: &Path, version: Version, limit: Limit) -> Result<
         return Ok(known.content.clone());
     }
     let content = Arc::new(read_capped(path, size, limit)?);
-    // A file written a moment ago may be written again within the same tick of the clock.
+    // A file written a moment ago may be written again within the same clock tick.
     let settled = |modified: &SystemTime| modified.elapsed().is_ok_and(|age| age > Duration::from_secs(1));
     if let Some(modified) = modified.filter(settled) {
         remember(key, Known { modified, size, content: content.clone() });
@@ -325,7 +325,7 @@ fn read_capped(path: &Path, size: u64, limit: Limit) -> Result<Content, String> 
     Ok(Content { text, cut, garbled, document: OnceLock::new() })
 }
 
-/// The text, and whether some of it was lost. A letter that the cut went through is not.
+/// Returns the text and whether some of it was invalid. A character split by the truncation does not count.
 fn decoded(bytes: Vec<u8>, is_cut: bool) -> (String, bool) {
     let error = match String::from_utf8(bytes) {
         Ok(text) => return (text, false),

@@ -1,6 +1,6 @@
-//! What a provider works with: its places, and one method for each kind of thing that may lie there.
+//! The interface for providers: the places to search, and one method per kind of item.
 //!
-//! Providers are asked strongest first, so the first item of a name stays and every later one is shadowed by it.
+//! Providers run strongest first, so the first item of a name stays and shadows all later ones.
 
 mod declared;
 mod extension_modules;
@@ -15,21 +15,21 @@ use super::files::{Content, EntryKind, Files, Limit};
 use super::imports::Importer;
 use super::{ContextFile, Kind, Level, Places, items};
 
-/// A context file is sent with every request; what is longer is cut, and says so.
+/// Limits a context file, because it is sent with every request; a longer one is truncated and says so.
 const MAX_CONTEXT_BYTES: usize = 32 << 10;
-/// A rule, a command or a prompt is text somebody wrote.
+/// Limits a rule, command or prompt, which is text written by a person.
 const MAX_TEXT_BYTES: usize = 256 << 10;
-/// Where a skill's front matter must end.
+/// The front matter of a skill must end within this size.
 const MAX_SKILL_HEAD_BYTES: usize = 16 << 10;
 const MAX_ITEMS: usize = 1_000;
 const MAX_DEPTH: usize = 4;
-/// Folders looked into below one, however they nest.
+/// Limits the folders scanned below one folder, however deep.
 const MAX_FOLDERS: usize = 1_000;
-/// Folders that hold other people's files.
+/// Folders with third-party files.
 pub(crate) const FOREIGN_FOLDERS: &[&str] =
     &["node_modules", "vendor", "bower_components", "target", "dist", "site-packages", "__pycache__"];
 
-/// A folder that may hold something, and whose it is.
+/// A folder that may contain items, and its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Folder {
     pub path: PathBuf,
@@ -48,12 +48,12 @@ pub(crate) struct Finder<'a> {
     pub project: Vec<PathBuf>,
     pub choices: &'a Choices,
     provider: Provider,
-    /// Whether only hooks and rules of the user's are wanted of it.
+    /// Whether only the user's hooks and rules of the provider are wanted.
     only_guards: bool,
     files: Files,
     catalogue: Catalogue,
     seen: HashMap<(Kind, String), Source>,
-    /// A repository with many items leaves the user's room.
+    /// Counts items per level, so that a repository with many items leaves room for the user's.
     counts: HashMap<(Kind, Level), usize>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Finder<'a> {
         let project = places.cwd.ancestors().take_while(|folder| folder.starts_with(root));
         Self {
             places,
-            // Without a slash at the end, which would make two of one folder.
+            // Without a trailing slash, which would make one folder look like two.
             project: project.map(|folder| folder.components().collect()).collect(),
             choices,
             provider: Provider::Native,
@@ -74,12 +74,12 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Whose items are found from now on.
+    /// Sets the provider of the following items.
     pub fn turn_to(&mut self, provider: Provider) {
         self.provider = provider;
     }
 
-    /// Of a provider that the project does not want, what guards the user stays.
+    /// For a provider that the project disables, only items that guard the user are kept.
     pub fn only_guards(&mut self, only: bool) {
         self.only_guards = only;
     }
@@ -100,9 +100,10 @@ impl<'a> Finder<'a> {
         Folder { path: self.places.home.join(below_home), level: Level::User }
     }
 
-    /// The folders of that name there are in the project, nearest first. The home folder's is the user's.
+    /// Returns the existing folders of that name in the project, nearest first. The one in the home folder belongs to the
+    /// user.
     ///
-    /// Most programs have none: one question here saves a dozen at every level.
+    /// Most programs have none: one query here saves a dozen at every level.
     pub fn in_project(&self, name: &str) -> Vec<Folder> {
         let folders = self.project.iter().filter(|folder| *folder != self.places.home);
         let folders = folders.map(|folder| Folder { path: folder.join(name), level: Level::Project });
@@ -117,20 +118,20 @@ impl<'a> Finder<'a> {
         self.files.warn(sentence);
     }
 
-    /// Looks without a word about what is broken, because somebody else tells it.
+    /// Runs `look` without warnings, because another component reports the problems.
     pub fn quietly(&mut self, look: impl FnOnce(&mut Self)) {
         let before = self.files.warning_count();
         look(self);
         self.files.forget_warnings(before);
     }
 
-    /// One for the user, and one for each folder of the project: `scope`.
+    /// Adds one context file for the user, and one for each project folder: `scope`.
     pub fn context_file(&mut self, path: PathBuf, level: Level, scope: &Path) {
         let key = if level == Level::User { "user".to_owned() } else { scope.display().to_string() };
         self.context_file_for(key, path, level);
     }
 
-    /// One for each key.
+    /// Adds one context file per key.
     pub fn context_file_for(&mut self, key: String, path: PathBuf, level: Level) {
         let Some(content) = self.files.read(&path, level, Limit::Cut(MAX_CONTEXT_BYTES)) else { return };
         if content.text.trim().is_empty() {
@@ -177,14 +178,14 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Every file with one of the endings in a folder.
+    /// Adds every file in a folder with one of the extensions.
     pub fn rules(&mut self, folder: &Folder, endings: &[&str]) {
         for (name, path) in self.named_files(folder, endings) {
             self.rule(&path, folder.level, name);
         }
     }
 
-    /// One file as a rule under a given name.
+    /// Adds one file as a rule with a given name.
     pub fn rule(&mut self, path: &Path, level: Level, name: String) {
         if let Some(mut rule) = self.read_rule(path, level, name) {
             rule.always_apply |= self.provider == Provider::Native && path.ends_with("RULES.md");
@@ -209,14 +210,14 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// `<folder>/<name>/SKILL.md`.
+    /// Adds `<folder>/<name>/SKILL.md`.
     pub fn skills(&mut self, folder: &Folder, needs_description: bool) {
         if self.choices.wants_skills(self.provider, folder.level) {
             self.every_skill(folder, needs_description);
         }
     }
 
-    /// The same, wherever skills come from that no switch is for.
+    /// Adds skills from sources without a switch of their own.
     pub fn every_skill(&mut self, folder: &Folder, needs_description: bool) {
         for entry in self.files.list(&folder.path, folder.level).iter() {
             if entry.kind == EntryKind::Folder && !FOREIGN_FOLDERS.contains(&entry.name.as_str()) {
@@ -225,7 +226,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The same where the folder may be a skill itself.
+    /// Adds skills; the folder may be a skill itself.
     pub fn skills_in_or_at(&mut self, folder: &Folder) {
         if self.choices.wants_skills(self.provider, folder.level) {
             self.skill(folder, false);
@@ -247,13 +248,13 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Commands, by the name of their file or by the `name` they give themselves.
+    /// Adds commands, named by their file or by their `name` field.
     pub fn commands(&mut self, folder: &Folder, deep: bool) {
         if !self.choices.wants_commands(self.provider, folder.level) {
             return;
         }
         let found = if deep { self.deep_files(folder, &[".md"]) } else { self.named_files(folder, &[".md"]) };
-        // `git/commit.md` is `/git:commit`, and `/commit` as long as nobody else is.
+        // `git/commit.md` is `/git:commit`, and also `/commit` if that name is unique.
         let bases = found.iter().filter_map(|(name, path)| Some((name.rsplit_once(':')?.1.to_owned(), path.clone())));
         let bases: Vec<_> = bases.collect();
         for (name, path) in found.into_iter().chain(bases) {
@@ -263,7 +264,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A folder with commands or the file of one, all under a name in front.
+    /// Adds a folder of commands or a single command file, with a common name prefix.
     pub fn prefixed_commands(&mut self, place: &Folder, prefix: &str) {
         let found = match place.path.file_stem().and_then(|stem| stem.to_str()) {
             Some(stem) if self.disk().is_file(&place.path) => vec![(stem.to_owned(), place.path.clone())],
@@ -306,7 +307,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A text file as it is, told when it cannot be read.
+    /// Reads a text file unchanged and warns if it cannot be read.
     pub fn text(&mut self, path: &Path, level: Level) -> Option<std::sync::Arc<Content>> {
         self.files.read(path, level, Limit::Whole(MAX_TEXT_BYTES))
     }
@@ -315,7 +316,7 @@ impl<'a> Finder<'a> {
         Source { provider: self.provider, level, path }
     }
 
-    /// The plain files with one of the endings, with their names without it.
+    /// Returns the regular files with one of the extensions, with their names without it.
     pub fn named_files(&mut self, folder: &Folder, endings: &[&str]) -> Vec<(String, PathBuf)> {
         let entries = self.files.list(&folder.path, folder.level);
         let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
@@ -326,12 +327,12 @@ impl<'a> Finder<'a> {
         named.collect()
     }
 
-    /// The same with everything below; folders join with `:`.
+    /// Like [`Self::named_files`], including subfolders; folders are joined with `:`.
     pub fn deep_files(&mut self, folder: &Folder, endings: &[&str]) -> Vec<(String, PathBuf)> {
         let mut found = self.named_files(folder, endings);
         let mut waiting = vec![(String::new(), folder.clone(), 1)];
         let mut seen = 0;
-        // A link back to where one comes from must not be gone round in.
+        // A link to a parent folder must not cause a loop.
         let mut linked: Vec<PathBuf> = self.disk().real(&folder.path).into_iter().collect();
         while let Some((above, folder, depth)) = waiting.pop() {
             let entries = self.files.list(&folder.path, folder.level);
@@ -389,7 +390,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Whether a rule of the user's is shadowed by one of the project, and by none of the user's own.
+    /// Whether a project rule shadows a user's rule that no other rule of the user shadows.
     fn is_displaced(&self, rule: &super::Rule) -> bool {
         let by_project =
             |by: &Source| by.level == Level::Project && rule.source.level == Level::User && by.path != rule.source.path;
@@ -398,7 +399,7 @@ impl<'a> Finder<'a> {
         !off && self.seen.get(&(Kind::Rule, rule.name.clone())).is_some_and(by_project) && !known()
     }
 
-    /// Whether an item counts: it is not switched off, no stronger one has its name, and there is room.
+    /// Whether an item counts: it is enabled, no stronger item has its name, and the limit is not reached.
     fn admit(&mut self, kind: Kind, key: String, source: &Source) -> bool {
         let lost = |by: Source| Shadowed { kind: kind.name(), name: key.clone(), by, source: source.clone() };
         let file = source.path.file_name().unwrap_or_default().to_string_lossy();
@@ -439,7 +440,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Whether a link leads neither to a folder seen before nor to one that holds such a folder.
+/// Whether a link leads neither to a known folder nor to a parent of one.
 fn is_new(seen: &mut Vec<PathBuf>, real: Option<PathBuf>) -> bool {
     let Some(real) = real else { return false };
     if seen.iter().any(|known| known.starts_with(&real)) {
@@ -449,7 +450,7 @@ fn is_new(seen: &mut Vec<PathBuf>, real: Option<PathBuf>) -> bool {
     true
 }
 
-/// The text for the prompt; where it was cut, it says where the rest is.
+/// Returns the text for the prompt; a truncated text names the file with the rest.
 pub(crate) fn shown(path: &Path, content: &Content) -> String {
     if content.cut == 0 {
         return content.text.clone();

@@ -1,24 +1,24 @@
-//! The YAML block that opens many Markdown files, taken apart forgivingly: files of other programs are often not YAML.
+//! Parses the YAML block at the start of Markdown files leniently: files of other programs often contain invalid YAML.
 //!
-//! Cursor writes `globs: *.ts`, which YAML reads as an alias; people write `description: Use: this`. Where the block is no
-//! YAML it is read line by line, so that one bad value does not cost the others.
+//! Cursor writes `globs: *.ts`, which YAML reads as an alias; people write `description: Use: this`. A block that is not
+//! valid YAML is parsed line by line, so that one bad value does not lose the others.
 
 mod plain;
 
 use serde_json::{Map, Value};
 
-/// A file in its two parts.
+/// A parsed file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Document {
-    /// Keys in camel case, whichever way they were written.
+    /// Keys in camel case, however they were written.
     pub fields: Map<String, Value>,
-    /// Without the front matter; all of it where there is none.
+    /// The text without the front matter, or the whole text if there is none.
     pub body: String,
-    /// Lines of the block that could not be understood.
+    /// Lines of the block that could not be parsed.
     pub lost_lines: usize,
 }
 
-/// Takes a file apart. Never fails: what is no front matter is text.
+/// Parses a file. Never fails: anything that is not front matter is text.
 pub(crate) fn parse(text: &str) -> Document {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let Some((block, body)) = split(without_leading_comments(&text)) else {
@@ -41,17 +41,17 @@ pub(crate) fn parse(text: &str) -> Document {
 }
 
 impl Document {
-    /// There are few of them: to compare is quicker than to hash.
+    /// There are few fields, so comparing is faster than hashing.
     fn field(&self, key: &str) -> Option<&Value> {
         self.fields.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// A text, trimmed, when there is one.
+    /// Returns a trimmed text field.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.field(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Only a real `true` or the word.
+    /// Accepts only `true` or the text "true".
     pub fn is_true(&self, key: &str) -> bool {
         match self.field(key) {
             Some(Value::Bool(value)) => *value,
@@ -60,7 +60,7 @@ impl Document {
         }
     }
 
-    /// A text or a list of texts; anything else in the list is left out.
+    /// Returns a text or a list of texts; other list items are dropped.
     pub fn texts(&self, key: &str) -> Vec<String> {
         let texts: Vec<&str> = match self.field(key) {
             Some(Value::String(text)) => vec![text],
@@ -77,7 +77,7 @@ impl Document {
     }
 }
 
-/// The block between the two `---` lines and what follows.
+/// Splits off the block between the two `---` lines.
 fn split(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("---")?;
     let end = rest.find("\n---")?;
@@ -86,7 +86,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
     Some((block, rest.get(end + 4..)?))
 }
 
-/// A licence note in front must not hide the front matter.
+/// Skips comments such as a licence note before the front matter.
 fn without_leading_comments(text: &str) -> &str {
     let mut rest = text;
     while let Some(comment) = rest.trim_start().strip_prefix("<!--") {
@@ -96,7 +96,7 @@ fn without_leading_comments(text: &str) -> &str {
     if rest.starts_with("---") { rest } else { text }
 }
 
-/// `key: value` lines and the `- item` lines below a key without a value; each value is read on its own.
+/// Parses `key: value` lines and the `- item` lines below a key without a value; each value is parsed separately.
 fn line_by_line(block: &str) -> (Map<String, Value>, usize) {
     let mut fields = Map::new();
     let mut lost = 0;
@@ -140,7 +140,7 @@ fn in_camel_case(fields: Map<String, Value>) -> Map<String, Value> {
     fields.into_iter().map(|(key, value)| (camel_case(&key), value)).collect()
 }
 
-/// `argument-hint` becomes `argumentHint`; names with underscores stay.
+/// Converts `argument-hint` to `argumentHint`; names with underscores stay.
 fn camel_case(key: &str) -> String {
     let mut words = key.split('-');
     let mut name = words.next().unwrap_or_default().to_owned();

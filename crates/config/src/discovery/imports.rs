@@ -1,7 +1,7 @@
-//! `@path` in a context file stands for the file it names, as in Claude Code and Gemini CLI.
+//! Replaces `@path` in a context file by the named file, like Claude Code and Gemini CLI.
 //!
-//! A repository's files import from the repository only, the user's from the home folder. What was not imported is said
-//! where it was asked for, so that neither the model nor the user has to guess.
+//! A repository's files may import only from the repository, the user's only from the home folder. A refused import is noted
+//! in the text, so that neither the model nor the user has to guess.
 
 mod mentions;
 
@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 use super::Level;
 use super::files::{Files, Limit};
 
-/// A file imports a file that imports a file …
+/// Limits nested imports.
 const MAX_DEPTH: usize = 5;
-/// Mentions looked at, whatever becomes of them; the others stay text.
+/// Limits the processed mentions, successful or not; the others stay text.
 const MAX_MENTIONS: usize = 100;
 
-/// A context file with everything it imports.
+/// A context file with all its imports.
 pub(crate) struct Expanded {
     pub text: String,
     pub imported: Vec<PathBuf>,
-    /// What was asked for and not given, in sentences for the user.
+    /// Refused imports, as sentences for the user.
     pub problems: Vec<String>,
 }
 
-/// Whose file imports, and how much there may be of it.
+/// The owner of the importing file, and the size limit.
 pub(crate) struct Importer<'a> {
     pub files: &'a mut Files,
     pub level: Level,
@@ -33,7 +33,7 @@ pub(crate) struct Importer<'a> {
 }
 
 impl Importer<'_> {
-    /// The text with its imports; `None` when it mentions none.
+    /// Returns the text with its imports; `None` if it mentions none.
     pub fn expand(self, file: &Path, text: &str) -> Option<Expanded> {
         if !text.contains('@') {
             return None;
@@ -52,7 +52,7 @@ impl Importer<'_> {
 struct Walk<'a, 'f> {
     importer: Importer<'a>,
     file: &'f Path,
-    /// Where the user's own files may import from.
+    /// Folders that the user's own files may import from.
     roots: Vec<PathBuf>,
     seen: Vec<PathBuf>,
     most: usize,
@@ -63,7 +63,7 @@ struct Walk<'a, 'f> {
 enum Import {
     Text(String),
     Refused(String),
-    /// A name or a package: no file was meant.
+    /// A name or a package, not a path.
     NoPath,
 }
 
@@ -80,7 +80,7 @@ impl Walk<'_, '_> {
         out
     }
 
-    /// A line of its own gives way to what it imports; a sentence stays, and the imports follow it.
+    /// A line that consists of a mention is replaced by the imported file; a sentence stays, and the imports follow it.
     fn line(&mut self, line: &mentions::Line<'_>, base: &Path, depth: usize, out: &mut String) {
         let (mut sentence, mut blocks, mut from) = (String::new(), String::new(), 0);
         for mention in &line.mentions {
@@ -129,7 +129,7 @@ impl Walk<'_, '_> {
         Import::Refused(why)
     }
 
-    /// The file that is meant, when it may be imported.
+    /// Returns the named file if it may be imported.
     fn find(&self, name: &str, base: &Path, depth: usize) -> Result<Option<PathBuf>, String> {
         let project = self.importer.level == Level::Project;
         let path = match name.strip_prefix("~/") {
@@ -156,7 +156,7 @@ impl Walk<'_, '_> {
         Ok(Some(path))
     }
 
-    /// As much of it as there is room for.
+    /// Reads as much of the file as the limit allows.
     fn read(&mut self, path: &Path) -> Result<String, String> {
         let room = self.importer.room;
         if room == 0 {
@@ -180,13 +180,13 @@ impl Walk<'_, '_> {
     }
 }
 
-/// What users keep secrets in is not sent anywhere because a repository says so.
+/// Files that may contain secrets are not imported at a repository's request.
 fn may_hold_secrets(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with(".env") || path.components().any(|part| part.as_os_str() == ".git")
 }
 
-/// Not `@types/node` nor `@alice`, which are names far more often than files that are missing.
+/// Excludes `@types/node` and `@alice`, which are usually names and not missing files.
 fn is_plainly_a_path(name: &str) -> bool {
     ["./", "../", "~/", "/"].iter().any(|start| name.starts_with(start)) || name.ends_with(".md")
 }

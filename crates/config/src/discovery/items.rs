@@ -1,5 +1,5 @@
-//! From the text of a file to a rule, a skill, a command or an agent. The same for every program: they differ in where
-//! their files lie, hardly in what is written in them.
+//! Converts the text of a file to a rule, a skill, a command or an agent. Shared by all programs: they differ in the
+//! locations of files, hardly in their content.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::front_matter::Document;
 
 const MAX_NAME_CHARS: usize = 128;
 
-/// A rule under the name of its file.
+/// Builds a rule named by its file.
 pub(crate) fn rule(name: String, document: &Document, source: Source) -> Rule {
     let (condition, scope) = condition_and_scope(document);
     Rule {
@@ -27,7 +27,7 @@ pub(crate) fn rule(name: String, document: &Document, source: Source) -> Rule {
     }
 }
 
-/// The files a Copilot instruction is for (`applyTo`), as the rule it amounts to.
+/// Converts a Copilot instruction with its files (`applyTo`) to an equivalent rule.
 pub(crate) fn instruction(name: String, document: &Document, source: Source) -> Rule {
     let mut rule = rule(name, document, source);
     let files: Vec<String> = document.texts("applyTo").iter().flat_map(|globs| split_list(globs)).collect();
@@ -39,7 +39,7 @@ pub(crate) fn instruction(name: String, document: &Document, source: Source) -> 
     rule
 }
 
-/// `None` when the file says that it is switched off.
+/// Returns `None` if the file disables itself.
 pub(crate) fn skill(folder: &Path, document: &Document, source: Source) -> Option<Skill> {
     if document.fields.get("enabled") == Some(&Value::Bool(false)) {
         return None;
@@ -65,7 +65,7 @@ pub(crate) fn command(name: String, document: &Document, source: Source) -> File
     }
 }
 
-/// `None` without a name and a description, which every program asks for.
+/// Returns `None` without a name and a description, which every program requires.
 pub(crate) fn agent(document: &Document, source: Source) -> Option<AgentFile> {
     let name = document.text("name").filter(|name| is_name(name))?.to_owned();
     let description = document.text("description")?.to_owned();
@@ -75,14 +75,14 @@ pub(crate) fn agent(document: &Document, source: Source) -> Option<AgentFile> {
     Some(AgentFile { name, description, prompt: document.body.clone(), options: Value::Object(options), source })
 }
 
-/// Whether a name can be shown, typed and put into a URL.
+/// Whether a name can be shown, typed and used in a URL.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.trim().is_empty()
         && name.chars().count() <= MAX_NAME_CHARS
         && !name.chars().any(|c| c.is_control() || c == '/' || c == '\\')
 }
 
-/// `[pr-number]` is a list to YAML and a hint to everybody else.
+/// YAML reads `[pr-number]` as a list, but it is meant as a hint.
 fn argument_hint(document: &Document) -> Option<String> {
     match document.fields.get("argumentHint")? {
         Value::Array(values) => {
@@ -93,7 +93,7 @@ fn argument_hint(document: &Document) -> Option<String> {
     }
 }
 
-/// A condition that is plainly a file glob (`*.rs`) means "whatever is written into such files".
+/// A condition that is clearly a file glob (`*.rs`) means "anything written to such files".
 fn condition_and_scope(document: &Document) -> (Vec<String>, Vec<String>) {
     let written = ["condition", "ttsr_trigger", "ttsrTrigger"].map(|key| document.texts(key));
     let written = written.into_iter().find(|found| !found.is_empty()).unwrap_or_default();
@@ -123,7 +123,7 @@ fn is_file_glob(token: &str) -> bool {
     !regex_only && wild && (token.contains('/') || extension)
 }
 
-/// At the commas that stand outside of brackets and quotes.
+/// Splits at commas outside brackets and quotes.
 pub(crate) fn split_list(text: &str) -> Vec<String> {
     if !text.contains(',') {
         return [text.trim()].into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();

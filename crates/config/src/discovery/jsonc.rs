@@ -1,4 +1,4 @@
-//! JSON as editors write it: comments and a comma too many are let through.
+//! JSON as editors write it: comments and trailing commas are accepted.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads JSON, or says where it is broken.
+/// Parses JSON, or reports the position of the error.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&plain(text))).map_err(|error| error.to_string())
 }
 
-/// Reads an object but keeps only what lies at these places, each a list of keys: quick where the rest is long.
+/// Parses an object but keeps only the values at these paths, which is fast if the rest is long.
 pub(crate) fn parse_parts(text: &str, parts: &[&[&str]]) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
     let told = |error: serde_json::Error| error.to_string();
@@ -31,7 +31,7 @@ impl<'de> DeserializeSeed<'de> for Parts<'_> {
     }
 }
 
-/// What is no object has no parts.
+/// A value that is not an object has no parts.
 impl<'de> Visitor<'de> for Parts<'_> {
     type Value = Value;
 
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for Parts<'_> {
     }
 }
 
-/// The same text with spaces where comments and trailing commas were, so that positions stay.
+/// Replaces comments and trailing commas by spaces, so that positions stay valid.
 fn plain(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;

@@ -1,7 +1,7 @@
-//! Discovery of what a user and a repository tell the agent, whichever program it was written for.
+//! Discovers the instructions of a user and a repository for the agent, in the formats of many programs.
 //!
-//! A provider knows one program's places. All are asked, strongest first; what a stronger one has found already is
-//! shadowed. Everything is read once, with caps, and remembered for the next look.
+//! A provider knows the locations of one program. All providers run, strongest first; items of a weaker one with the same
+//! name are shadowed. Every file is read once, with a size limit, and cached for the next run.
 
 mod again;
 mod catalogue;
@@ -31,14 +31,14 @@ use disk::Disk;
 use finder::{Finder, Folder};
 pub use nested::nested_context_files;
 
-/// Whose words these are.
+/// The owner of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     User,
     Project,
 }
 
-/// Instructions that belong into the prompt.
+/// Instructions that are part of the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextFile {
     pub path: PathBuf,
@@ -46,37 +46,37 @@ pub struct ContextFile {
     pub text: String,
 }
 
-/// Where discovery looks.
+/// The folders that discovery searches.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
     pub home: &'a Path,
-    /// `~/.omp/agent`, or wherever it was moved to.
+    /// `~/.omp/agent`, or its configured location.
     pub agent: &'a Path,
     pub cwd: &'a Path,
 }
 
-/// The rule that a file makes, whatever folder it lies in.
+/// Builds a rule from a file in any folder.
 pub fn rule_in(path: &Path, text: &str) -> Rule {
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let source = ItemSource { provider: Provider::Native, level: Level::User, path: path.to_owned() };
     items::rule(name, &front_matter::parse(text), source)
 }
 
-/// Finds everything there is.
+/// Finds all items.
 pub fn discover(places: &Places<'_>) -> Catalogue {
     discover_chosen(places, &Choices::default())
 }
 
-/// Finds everything the user's settings do not leave out.
+/// Finds all items that the user's settings do not disable.
 pub fn discover_chosen(places: &Places<'_>, choices: &Choices) -> Catalogue {
     let root = repository_root(places.cwd);
     Disk::explored(places, &root, |disk| look(disk, places, choices, &root))
 }
 
-/// On a disk that may leave questions open: then it is not all that there is.
+/// The result is incomplete if the disk left queries open.
 fn look(disk: Disk, places: &Places<'_>, choices: &Choices, root: &Path) -> (Catalogue, Disk) {
     let mut find = Finder::new(disk, places, choices, root);
-    // The user has named these folders: they win over those that every program has.
+    // The user named these folders, so they win over the default ones.
     find.turn_to(Provider::Custom);
     for folder in choices.skill_folders.iter().filter(|_| choices.wants_any_skills()) {
         find.every_skill(&Folder { path: folder.clone(), level: Level::User }, true);
@@ -91,7 +91,7 @@ fn look(disk: Disk, places: &Places<'_>, choices: &Choices, root: &Path) -> (Cat
     find.finish()
 }
 
-/// The nearest folder above with a `.git`, or the folder itself.
+/// Returns the nearest folder above with a `.git`, or the folder itself.
 pub fn repository_root(cwd: &Path) -> PathBuf {
     cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd).to_owned()
 }

@@ -1,7 +1,7 @@
-//! Context files below the working folder, which count once something there is touched.
+//! Context files below the working folder, which apply once a file there is used.
 //!
-//! Other people's code brings such files too: what lies in `node_modules`, in a hidden folder or where git looks away
-//! is not the project's word.
+//! Third-party code contains such files too: those in `node_modules`, in hidden folders or in ignored folders do not speak
+//! for the project.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use super::{ContextFile, Level, repository_root};
 const MAX_BYTES: usize = 16 << 10;
 const MAX_DEPTH: usize = 32;
 
-/// The context files of the folders between the working folder and a file or folder in it, outermost first.
+/// Returns the context files of the folders between the working folder and a file or folder in it, outermost first.
 pub fn nested_context_files(cwd: &Path, touched: &Path) -> Vec<ContextFile> {
     let Ok(below) = touched.strip_prefix(cwd) else { return Vec::new() };
     let root = repository_root(cwd);
@@ -49,14 +49,14 @@ fn context_file(files: &mut Files, folder: &Path) -> Option<ContextFile> {
         if text.trim().is_empty() {
             return None;
         }
-        // The home folder is for the user's own files; a project's import nothing from there.
+        // Only the user's own files may import from the home folder, not a project's.
         let importer = Importer { files: &mut *files, level: Level::Project, home: folder, room: MAX_BYTES };
         let text = importer.expand(&path, &text).map_or(text, |expanded| expanded.text);
         Some(ContextFile { path, level: Level::Project, text })
     })
 }
 
-/// By the ignore files between the repository's root and the file; the nearest has the last word.
+/// Checks the ignore files between the repository root and the file; the nearest one wins.
 fn is_ignored(root: &Path, path: &Path) -> bool {
     let folders: Vec<PathBuf> =
         path.ancestors().skip(1).take_while(|at| at.starts_with(root)).map(Path::to_owned).collect();

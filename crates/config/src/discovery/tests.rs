@@ -1,4 +1,4 @@
-//! What is found where, what wins, and what a repository cannot make discovery do.
+//! Tests what is found where, what wins, and what a repository cannot cause.
 
 #[cfg(unix)]
 mod hostile;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::*;
 use crate::Settings;
 
-/// The same on one that is asked one thing after the other, on a quick one and on one that is too slow for that.
+/// Runs discovery on a disk with sequential queries, on a fast one and on a slow one, and compares the results.
 fn found_on_any_disk(places: &Places<'_>, choices: &Choices) -> Catalogue {
     let root = repository_root(places.cwd);
     let look = |disk| look(disk, places, choices, &root);
@@ -73,14 +73,14 @@ impl Tree {
         found_on_any_disk(&places, &Choices::read(&Settings::default(), &home).with_environment(&env, &home))
     }
 
-    /// A path as the tree names it.
+    /// Returns a path in the notation of the tree.
     fn named(&self, path: &Path) -> String {
         let root = self.dir.path().canonicalize().unwrap();
         let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
         path.replace("home/repo/app", "cwd").replace("home/repo", "repo").replace("home/", "~/")
     }
 
-    /// Every item as `kind name <- place`.
+    /// Formats every item as `kind name <- place`.
     fn items(&self, found: &Catalogue) -> Vec<String> {
         let mut lines = Vec::new();
         let mut add = |kind: &str, name: &str, source: &ItemSource| {
@@ -107,7 +107,7 @@ impl Tree {
     }
 }
 
-/// Which items these files amount to; `~`, `repo` and `cwd` as in [`Tree`].
+/// Checks which items these files produce; `~`, `repo` and `cwd` as in [`Tree`].
 #[track_caller]
 fn check(files: &[(&str, &str)], items: &[&str]) {
     let tree = Tree::new(files);

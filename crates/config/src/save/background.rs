@@ -1,4 +1,4 @@
-//! Saving without waiting for the disk: a thread of its own writes, and whoever leaves waits for it.
+//! Saves without blocking on the disk: a separate thread writes, and dropping the saver waits for it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::{SaveError, can_save, save_setting};
 
-/// Errors beyond this are not kept; they all say the same then.
+/// Limits the stored errors, because further ones are alike.
 const MOST_ERRORS: usize = 16;
 
-/// Saves settings one after the other. Dropped, it has saved everything.
+/// Saves settings one after the other. Dropping this waits until everything is saved.
 #[derive(Debug)]
 pub struct Saver {
     path: PathBuf,
@@ -27,7 +27,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Work {
-    /// Each key once, so there are never more than there are settings.
+    /// Each key at most once, so the length is bounded by the number of settings.
     waiting: Vec<(String, Value)>,
     writing: bool,
     ended: bool,
@@ -39,7 +39,7 @@ impl Saver {
         Self { path, shared: Arc::default(), worker: Mutex::new(None) }
     }
 
-    /// Has a setting saved soon; null takes it out. What can be told to fail beforehand is an error at once.
+    /// Queues a setting to be saved; null removes it. Failures that can be detected in advance are returned at once.
     pub fn save(&self, key: &str, value: &Value) -> Result<(), SaveError> {
         can_save(&self.path, key, value)?;
         let mut work = self.shared.lock();
@@ -51,7 +51,7 @@ impl Saver {
         Ok(())
     }
 
-    /// Waits until everything is written, and tells what could not be.
+    /// Waits until everything is written and returns the errors.
     pub fn flush(&self) -> Vec<SaveError> {
         let is_busy = |work: &mut Work| !work.waiting.is_empty() || work.writing;
         let idle = self.shared.changed.wait_while(self.shared.lock(), is_busy);
@@ -67,7 +67,7 @@ impl Saver {
         let spawned = std::thread::Builder::new().name("settings".to_owned()).spawn(move || shared.write_all(&path));
         match spawned {
             Ok(handle) => *worker = Some(handle),
-            // Without a thread it is written here and now.
+            // Without a thread the settings are written synchronously.
             Err(_) => self.shared.write_waiting(&self.path),
         }
     }
@@ -79,7 +79,7 @@ impl Drop for Saver {
         self.shared.changed.notify_all();
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(worker) = worker {
-            // A writer that panicked has said so itself.
+            // The panic hook has already reported a panic of the writer.
             let _ = worker.join();
         }
     }

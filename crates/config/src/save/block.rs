@@ -1,4 +1,4 @@
-//! Changing one entry of block mappings, line by line.
+//! Changes one entry of block mappings, line by line.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use serde_json::{Map, Value};
 
 use super::scalar::{key_of, value_and_comment, written, written_key};
 
-/// Why the text cannot be changed.
+/// The reason why the text cannot be changed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The whole file is `{…}`.
     Flow,
-    /// An entry on the way has an anchor, an alias or a tag.
+    /// An entry on the path has an anchor, an alias or a tag.
     Special(String),
-    /// An entry on the way holds something that has no keys.
+    /// An entry on the path contains something without keys.
     NoSettings(String),
 }
 
-/// The text with the value at the path, whether there was one or not.
+/// Returns the text with the value at the path, new or replaced.
 pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Refusal> {
     let mut page = Page::new(text)?;
     let mut group = page.whole();
@@ -50,7 +50,7 @@ pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Refusal> 
     Ok(page.text())
 }
 
-/// The text without the entry at the path. A group that held nothing else becomes `{}`, so that its comments stay.
+/// Returns the text without the entry at the path. A group without other entries becomes `{}`, so that its comments stay.
 pub fn remove(text: &str, path: &[&str]) -> Result<String, Refusal> {
     let mut page = Page::new(text)?;
     let mut group = page.whole();
@@ -81,7 +81,7 @@ pub fn remove(text: &str, path: &[&str]) -> Result<String, Refusal> {
     Ok(page.text())
 }
 
-/// The text with another item at the end of the block list at the path. `None` where there is no such list.
+/// Returns the text with another item at the end of the block list at the path, or `None` if there is no such list.
 pub fn push_item(text: &str, path: &[&str], item: &str) -> Result<Option<String>, Refusal> {
     let mut page = Page::new(text)?;
     let Some(entry) = page.list(path)? else { return Ok(None) };
@@ -102,7 +102,7 @@ pub fn push_item(text: &str, path: &[&str], item: &str) -> Result<Option<String>
     Ok(Some(page.text()))
 }
 
-/// The text without the items of the block list at the path that are this one. `None` where there is no such list.
+/// Returns the text without this item of the block list at the path, or `None` if there is no such list.
 pub fn remove_item(text: &str, path: &[&str], item: &str) -> Result<Option<String>, Refusal> {
     let mut page = Page::new(text)?;
     let Some(entry) = page.list(path)? else { return Ok(None) };
@@ -142,34 +142,34 @@ struct Page {
     line_break: &'static str,
 }
 
-/// A mapping: where its lines are and how far they are indented.
+/// A mapping: its line range and indentation.
 #[derive(Clone, Debug)]
 struct Group {
     lines: Range<usize>,
     indent: String,
-    /// Spaces that a level adds in this file.
+    /// Spaces per level in this file.
     step: usize,
 }
 
 impl Group {
-    /// An empty one behind a line.
+    /// An empty mapping after a line.
     fn below(line: usize, step: usize) -> Self {
         Self { lines: line + 1..line + 1, indent: String::new(), step }
     }
 }
 
-/// A key with all that belongs to it.
+/// A key with everything that belongs to it.
 #[derive(Clone, Debug)]
 struct Entry {
     name: String,
     line: usize,
-    /// Behind the last line of its value.
+    /// The line after the last line of its value.
     end: usize,
-    /// Where behind the colon the value begins.
+    /// The offset of the value after the colon.
     value_at: usize,
 }
 
-/// What an entry on the way holds.
+/// The content of an entry on the path.
 enum Inside {
     Group(Group),
     Nothing,
@@ -201,7 +201,7 @@ impl Page {
         &line[..line.len() - line.trim_start_matches(' ').len()]
     }
 
-    /// Neither blank nor a comment nor the mark between documents.
+    /// Whether the line is neither blank, a comment nor a document marker.
     fn has_content(&self, at: usize) -> bool {
         let line = self.bare(at);
         let trimmed = line.trim();
@@ -238,8 +238,8 @@ impl Page {
         entries
     }
 
-    /// Behind the last line that belongs to a key: those that are deeper, items of a list right below it, brackets that
-    /// close.
+    /// Returns the line after the last one that belongs to a key: deeper lines, list items directly below it, closing
+    /// brackets.
     fn end_of(&self, line: usize, value_at: usize, group: &Group) -> usize {
         let (value, _) = value_and_comment(self.lines[line][value_at..].trim_end_matches(['\n', '\r']));
         let literal = value.starts_with(['|', '>']);
@@ -263,12 +263,12 @@ impl Page {
         self.entries(group).into_iter().find(|entry| entry.name == name)
     }
 
-    /// The value on the line of the key, and the comment behind it.
+    /// Returns the value on the line of the key, and the comment after it.
     fn value(&self, entry: &Entry) -> (&str, &str) {
         value_and_comment(self.lines[entry.line][entry.value_at..].trim_end_matches(['\n', '\r']))
     }
 
-    /// The entry at the path, where it holds a block list or an empty one.
+    /// Returns the entry at the path if it contains a block list or an empty one.
     fn list(&self, path: &[&str]) -> Result<Option<Entry>, Refusal> {
         let mut group = self.whole();
         for (depth, name) in path.iter().enumerate() {
@@ -314,7 +314,7 @@ impl Page {
         }
     }
 
-    /// `{…}`, perhaps over several lines.
+    /// Handles `{…}`, possibly over several lines.
     fn flow(&self, entry: &Entry) -> Result<Inside, Refusal> {
         let mut text = self.value(entry).0.to_owned();
         for at in entry.line + 1..entry.end {
@@ -327,7 +327,7 @@ impl Page {
         serde_saphyr::from_str(&text).map(Inside::Flow).map_err(|_| special())
     }
 
-    /// Another value for a key. Whatever stood below the key was its value and goes.
+    /// Replaces the value of a key, including the lines below the key.
     fn replace(&mut self, entry: &Entry, value: &str) -> Result<(), Refusal> {
         match self.value(entry).0.starts_with(['&', '*', '!']) {
             true => Err(Refusal::Special(entry.name.clone())),
@@ -353,7 +353,7 @@ impl Page {
         }
     }
 
-    /// A new entry behind the last one of a group.
+    /// Adds an entry after the last one of a group.
     fn add(&mut self, group: &Group, path: &[&str], value: &Value) {
         let last = self.entries(group).last().map(|entry| entry.end);
         let at = last.unwrap_or(group.lines.end).min(self.lines.len());

@@ -1,4 +1,4 @@
-//! Changing one item of a list, so that the others keep their lines and comments.
+//! Changes one item of a list; the others keep their lines and comments.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ pub enum ListChange<'a> {
     Remove(&'a str),
 }
 
-/// The text with the list changed, checked by reading it.
+/// Returns the text with the changed list, verified by parsing it.
 pub(super) fn changed(text: &str, key: &str, change: ListChange<'_>) -> Result<String, Problem> {
     let old = parse(text).map_err(|problem| (problem, FIX_THE_FILE))?;
     let path: Vec<&str> = if old.get(key).is_some() { vec![key] } else { key.split('.').collect() };

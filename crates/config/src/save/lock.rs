@@ -1,17 +1,17 @@
-//! One writer at a time: what omp processes agree on while they change a file of settings.
+//! A lock between omp processes that change a settings file.
 //!
-//! The folder is locked, so that no file is left lying around. Where that cannot be done the comparison before the write
-//! still catches most of what another process does.
+//! The folder is locked, so that no lock file is left behind. If locking fails, the comparison before the write still
+//! detects most concurrent changes.
 
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Nobody holds it for longer than a write takes.
+/// Longer than any process holds the lock, which is the time of a write.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Held until it is dropped.
+/// The lock is held until the file is dropped.
 pub fn take(file: &Path) -> Option<File> {
     let folder = File::open(file.parent()?).ok()?;
     let begun = Instant::now();

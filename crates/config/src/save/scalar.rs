@@ -1,11 +1,11 @@
-//! Keys and values as YAML writes them on one line.
+//! Keys and values on one line of YAML.
 
 use serde_json::Value;
 
-/// Words that YAML, of whatever version, takes for something other than text.
+/// Words that some version of YAML does not read as text.
 const NO_TEXT: &[&str] = &["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
 
-/// A value on one line: plain where that is safe, otherwise as JSON, which is YAML too.
+/// Formats a value on one line: plain if that is safe, otherwise as JSON, which is valid YAML.
 pub fn written(value: &Value) -> String {
     match value {
         Value::String(text) if is_plain(text) => text.clone(),
@@ -17,7 +17,7 @@ pub fn written_key(key: &str) -> String {
     if is_plain(key) { key.to_owned() } else { Value::String(key.to_owned()).to_string() }
 }
 
-/// Letters first, and nothing that could end the text or begin something else.
+/// Starts with a letter and contains nothing that could end the text or begin another construct.
 fn is_plain(text: &str) -> bool {
     let safe = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.' | '/' | ':');
     text.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -26,7 +26,7 @@ fn is_plain(text: &str) -> bool {
         && !NO_TEXT.contains(&text.to_ascii_lowercase().as_str())
 }
 
-/// The key of a line, and where behind it the value begins. `None` when the line has no key.
+/// Returns the key of a line and the offset of its value; `None` if the line has no key.
 pub fn key_of(line: &str) -> Option<(String, usize)> {
     let (key, end) = match line.chars().next()? {
         '"' => {
@@ -53,7 +53,7 @@ fn ends_key(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with([' ', '\t'])
 }
 
-/// Where a quoted text ends.
+/// Returns the end of a quoted text.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut chars = text.char_indices().peekable();
     while let Some((at, char)) = chars.next() {
@@ -67,7 +67,7 @@ fn closing(text: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// What stands behind a colon, without the spaces around it, and the comment with the spaces before it.
+/// Splits the text after a colon into the trimmed value and the comment with its leading spaces.
 pub fn value_and_comment(rest: &str) -> (&str, &str) {
     let mut at = 0;
     let mut after_space = true;
@@ -78,7 +78,7 @@ pub fn value_and_comment(rest: &str) -> (&str, &str) {
                 let value = rest[..at].trim_end();
                 return (value.trim_start(), &rest[value.len()..]);
             }
-            // A quote opens a text only where a value may begin.
+            // A quote opens a text only at the start of a value.
             '"' | '\'' if quoted_allowed => match closing(&rest[at + 1..], char) {
                 Some(end) => at += 1 + end,
                 None => return (rest.trim(), ""),

@@ -1,4 +1,4 @@
-//! One setting changes and nothing else does.
+//! Tests that one setting changes and nothing else does.
 
 use std::fs;
 
@@ -166,7 +166,7 @@ fn group() -> impl Strategy<Value = Value> {
     prop::collection::btree_map("[a-d]{1,2}", inner, 0..5).prop_map(|map| Value::Object(map.into_iter().collect()))
 }
 
-/// The settings as somebody might have typed them: `style` decides about comments, blank lines, quotes and braces.
+/// Formats settings as a person might type them: `style` selects comments, blank lines, quotes and braces.
 fn typed(value: &Value, indent: usize, style: &mut impl Iterator<Item = u8>, text: &mut String) {
     let Value::Object(fields) = value else { return };
     for (name, value) in fields {
@@ -194,7 +194,7 @@ fn typed(value: &Value, indent: usize, style: &mut impl Iterator<Item = u8>, tex
     }
 }
 
-/// What somebody else has in the file: names that are not ours, anchors, what only looks like a comment.
+/// Content of other programs in the file: unknown names, anchors, text that looks like a comment.
 const FOREIGN: &str = "\
     # their own\n\
     xbase: &base   # shared\n    deep: [1, 'two']\n    more: {k: v}  # flow\n\
@@ -203,7 +203,7 @@ const FOREIGN: &str = "\
     # of the text\n\
     xtext: |\n  # text\n\n  a: 1\n";
 
-/// Whether all of `some` are in `all`, in their order.
+/// Whether all lines of `some` are in `all`, in order.
 fn in_order<'a>(some: impl Iterator<Item = &'a str>, all: &'a str) -> bool {
     let mut all = all.lines();
     some.into_iter().all(|line| all.any(|other| other == line))
@@ -230,14 +230,14 @@ proptest! {
         let mut text = begun.clone();
         let mut says = parse(&text).unwrap();
         for (path, value) in &steps {
-            // A group that is replaced takes its comments with it.
+            // A replaced group loses its comments.
             if says.pointer(&format!("/{}", path.join("/"))).is_some_and(Value::is_object) {
                 continue;
             }
             let Ok(new) = changed(&text, &path.join("."), value) else { continue };
             let parts: Vec<&str> = path.iter().map(String::as_str).collect();
             says = expected(says, &parts, value);
-            // As text, so that the order counts.
+            // Compared as text, so that the order counts.
             prop_assert_eq!(parse(&new).unwrap().to_string(), says.to_string(), "{}\n{}", text, new);
             prop_assert!(new.contains(FOREIGN), "{}\n{}", text, new);
             prop_assert!(in_order(begun.lines().filter(is_comment), &new), "{}\n{}", text, new);
@@ -260,7 +260,7 @@ proptest! {
             Ok(new) => {
                 let wanted = expected(settings.clone(), &parts, &value);
                 prop_assert_eq!(parse(&new).unwrap(), wanted, "{}\n{}", text, new);
-                // At most the line of the setting goes, and that of a group which is empty without it changes.
+                // At most the line of the setting is removed, and the line of a group that became empty changes.
                 let mut left: Vec<&str> = new.lines().collect();
                 let is_gone = |line: &&str| match left.iter().position(|other| other == line) {
                     Some(at) => {

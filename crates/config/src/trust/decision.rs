@@ -1,4 +1,4 @@
-//! What may run in a session: cheap to hold, asked right before anything of a project starts.
+//! Decides what may run in a session: cheap to hold, checked right before anything of a project starts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use crate::discovery::Level;
 pub enum TrustState {
     Untrusted,
     Trusted,
-    /// Trusted, but for these: they are new or not what they were.
+    /// Trusted, except for these items, which are new or have changed.
     Changed(Vec<Item>),
 }
 
-/// What `--trust` covers: what a folder would have run when omp began.
+/// What `--trust` covers: the items of a folder when omp started.
 #[derive(Clone, Debug)]
 pub struct RunPins {
     root: PathBuf,
@@ -25,7 +25,7 @@ pub struct RunPins {
 }
 
 impl RunPins {
-    /// `None` where there is no such folder.
+    /// Returns `None` if the folder does not exist.
     pub fn of(root: &Path, items: &[Item]) -> Option<Self> {
         Some(Self { root: root.to_owned(), identity: identity(root)?, pins: pins(items) })
     }
@@ -35,7 +35,7 @@ impl RunPins {
     }
 }
 
-/// The verdict on one folder.
+/// The decision about one folder.
 #[derive(Clone, Debug)]
 pub struct TrustDecision {
     root: PathBuf,
@@ -46,7 +46,7 @@ pub struct TrustDecision {
 }
 
 impl TrustDecision {
-    /// `for_run` counts for its own folder only.
+    /// `for_run` applies to its own folder only.
     pub fn of(trust: &Trust, root: &Path, items: Vec<Item>, for_run: Option<&RunPins>) -> Self {
         let for_run = for_run.filter(|pins| pins.fits(root));
         let stored = trust.pins(root);
@@ -66,7 +66,7 @@ impl TrustDecision {
         decision
     }
 
-    /// The folder it is about: the root of the repository, or the working folder.
+    /// Returns the folder: the root of the repository, or the working folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -75,28 +75,28 @@ impl TrustDecision {
         &self.state
     }
 
-    /// Whether it is for this run only (`--trust`).
+    /// Whether the trust is for this run only (`--trust`).
     pub fn is_for_run(&self) -> bool {
         self.for_run
     }
 
-    /// Everything of the project that would run.
+    /// Returns all items of the project that would run.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// Whether this may run: it is the user's own, or it is what the user has trusted, letter for letter.
+    /// Whether the item may run: it belongs to the user, or it is exactly what the user has trusted.
     pub fn may_run(&self, item: &Item) -> bool {
         item.level == Level::User
             || item.hash().is_some_and(|hash| self.pins.get(item.id()).is_some_and(|pin| pin == hash))
     }
 
-    /// What was there when the folder was trusted, and is another thing now.
+    /// Whether the item existed when the folder was trusted and has changed since.
     pub fn is_changed(&self, item: &Item) -> bool {
         !self.may_run(item) && self.pins.contains_key(item.id())
     }
 
-    /// The items that do not run.
+    /// Returns the items that do not run.
     pub fn left_out(&self) -> Vec<Item> {
         self.items.iter().filter(|item| !self.may_run(item)).cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! Which folder this is: where it really lies, and what the disk knows it by.
+//! The identity of a folder: its real path and its file system identity.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -6,17 +6,17 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
-/// What makes a folder itself, beside its path. A folder in its place has another one.
+/// The identity of a folder besides its path. A replacement folder has another identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     device: u64,
     inode: u64,
-    /// Nanoseconds, where the file system keeps them: numbers of files that are gone are given again.
+    /// Creation time in nanoseconds, if the file system stores it, because inode numbers are reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     born: Option<u64>,
 }
 
-/// `None` for what is no folder. A link is not followed: its target has a name of its own.
+/// Returns `None` if the path is not a folder. A link is not followed: its target has its own name.
 pub(crate) fn identity(folder: &Path) -> Option<Identity> {
     let found = std::fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?;
     let (device, inode) = numbers(&found);
@@ -30,7 +30,7 @@ fn numbers(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// The time of its making has to do.
+/// Without inode numbers only the creation time is used.
 #[cfg(not(unix))]
 fn numbers(_found: &Metadata) -> (u64, u64) {
     (0, 0)

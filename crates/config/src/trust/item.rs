@@ -1,4 +1,4 @@
-//! One thing of a folder that would run, with a fingerprint of what that is now.
+//! One item of a folder that would run, with a fingerprint of its current content.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,29 +9,29 @@ use super::item_files::Fingerprint;
 use crate::discovery::{Catalogue, Declared, FileCommand, ItemSource, Level};
 use crate::hook_line::hook_line;
 
-/// Lines of one item that are shown.
+/// Limits the lines shown of one item.
 const MOST_LINES: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKind {
     Hook,
-    /// A module, or a hook of a type that is not run.
+    /// A module, or a hook of an unsupported type.
     UnsupportedHook,
     McpServer,
-    /// A command in a file with `` !`line` ``.
+    /// A command file with `` !`line` ``.
     Command,
     Tool,
     Extension,
-    /// A language server, a formatter, an interpreter that lies in the folder.
+    /// A language server, a formatter or an interpreter in the folder.
     Program,
-    /// A list of texts that the model is not to see.
+    /// A list of texts that the model must not see.
     Secrets,
-    /// One that takes the place of a rule of the user's, or of omp's own.
+    /// A rule that replaces a rule of the user or of omp.
     Rule,
 }
 
 impl ItemKind {
-    /// As a person is told it.
+    /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             ItemKind::Hook => "hook",
@@ -46,7 +46,7 @@ impl ItemKind {
         }
     }
 
-    /// Whether anything in omp runs or uses it. What is only listed needs nobody's trust.
+    /// Whether omp runs or uses it. An item that is only listed needs no trust.
     pub fn is_used(self) -> bool {
         match self {
             ItemKind::Hook | ItemKind::Command | ItemKind::Program | ItemKind::Secrets | ItemKind::Rule => true,
@@ -55,27 +55,27 @@ impl ItemKind {
     }
 }
 
-/// Made anew right before it is used, so that what was changed meanwhile is another item.
+/// Created again right before its use, so that a changed item is a different one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub kind: ItemKind,
     pub name: String,
-    /// The file that says so.
+    /// The file that declares it.
     pub path: PathBuf,
     pub level: Level,
-    /// What would run, as it was written.
+    /// What would run, as written.
     pub runs: Vec<String>,
     id: String,
-    /// `None` for what is too large to be looked at, which is never trusted.
+    /// `None` for an item that is too large to hash, which is never trusted.
     hash: Option<String>,
 }
 
 impl Item {
-    /// A line of a hook, as Claude Code declares them. `root` is the folder that is trusted or not.
+    /// Creates the item of a hook command in the format of Claude Code. `root` is the folder in question.
     pub fn hook(source: &ItemSource, event: &str, matcher: &str, command: &str, root: &Path) -> Self {
         let name = format!("{event} {matcher}").trim_end().to_owned();
         let print = Fingerprint::new("hook", source, root).text(event).text(matcher).text(command).named_in(command);
-        // What is declared twice runs twice, so the line itself tells one hook of an event from another.
+        // A hook declared twice runs twice, so the command line is part of the id.
         let id = format!("{event}/{matcher}/{command}");
         Self::made(ItemKind::Hook, (name, &id), source, vec![command.to_owned()], print)
     }
@@ -86,25 +86,25 @@ impl Item {
         Self::made(ItemKind::McpServer, parts, &server.source, server_lines(&server.value), print)
     }
 
-    /// `None` where the template runs nothing.
+    /// Returns `None` if the template runs nothing.
     pub fn command(command: &FileCommand, root: &Path) -> Option<Self> {
         let runs = run_lines(&command.template);
         let start = Fingerprint::new("command", &command.source, root);
         let print = runs.iter().fold(start, |print, line| print.text(line).named_in(line));
-        // One file may go by two names.
+        // One file may have two names.
         let parts = (format!("/{}", command.name), "");
         (!runs.is_empty()).then(|| Self::made(ItemKind::Command, parts, &command.source, runs, print))
     }
 
-    /// A file that is run or loaded as a whole, with what lies around it in a folder of its own.
+    /// Creates the item of a file that is run or loaded as a whole, including the other files in its own folder.
     pub fn file(kind: ItemKind, name: &str, source: &ItemSource, root: &Path) -> Self {
         let print = Fingerprint::new(kind.name(), source, root).text(name).file_or_folder(&source.path);
         let runs = vec![below(&source.path, root).display().to_string()];
         Self::made(kind, (name.to_owned(), name), source, runs, print)
     }
 
-    /// What changes without running anything: a list of secrets, a rule in the place of the user's. The file is not
-    /// quoted; `does` says what it amounts to.
+    /// Creates the item of something that takes effect without running: a list of secrets, a rule that replaces the user's.
+    /// The file is not quoted; `does` describes the effect.
     pub fn of_effect(kind: ItemKind, name: &str, source: &ItemSource, root: &Path, does: Vec<String>) -> Self {
         Self { runs: does, ..Self::file(kind, name, source, root) }
     }
@@ -121,7 +121,7 @@ impl Item {
         Self { kind, name, path: source.path.clone(), level: source.level, runs, id, hash }
     }
 
-    /// What it is known by as long as it stands at the same place.
+    /// The id of the item, which is stable as long as it stays at the same path.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -130,13 +130,13 @@ impl Item {
         self.hash.as_deref()
     }
 
-    /// Whether it was too large to be looked at.
+    /// Whether it was too large to hash.
     pub fn is_too_large(&self) -> bool {
         self.hash.is_none()
     }
 }
 
-/// Everything that the project brings along and that would run. What is the user's is not the folder's.
+/// Returns all items of the project that would run. The user's items do not belong to the folder.
 pub fn items_of(catalogue: &Catalogue, root: &Path) -> Vec<Item> {
     let of_project = |source: &ItemSource| source.level == Level::Project;
     let mut items = Vec::new();
@@ -158,7 +158,7 @@ pub fn items_of(catalogue: &Catalogue, root: &Path) -> Vec<Item> {
     items
 }
 
-/// The lines that a template would have run: each `` !`line` `` outside of fenced code. What this misses is not run.
+/// Returns the lines that a template would run: each `` !`line` `` outside fenced code. A line missed here is not run.
 pub fn run_lines(template: &str) -> Vec<String> {
     let mut in_fence = false;
     let mut found = Vec::new();
@@ -179,8 +179,8 @@ pub fn run_lines(template: &str) -> Vec<String> {
     found
 }
 
-/// The commands of one entry of an event, or a file that is run as a whole. Whatever else stands where a command would is
-/// taken as one, so that it is seen.
+/// Returns the commands of one entry of an event, or a file that is run as a whole. Anything else in place of a command
+/// counts as one, so that it is shown.
 fn hook_items(hook: &Declared, root: &Path) -> Vec<Item> {
     let text = |key: &str| hook.value.get(key).and_then(Value::as_str);
     let Some(event) = text("event") else {
@@ -199,7 +199,7 @@ fn hook_items(hook: &Declared, root: &Path) -> Vec<Item> {
     commands.map(made).collect()
 }
 
-/// The command with its arguments and variables, or the address with its headers.
+/// Returns the command with its arguments and variables, or the address with its headers.
 fn server_lines(server: &Value) -> Vec<String> {
     let text = |key: &str| server.get(key).and_then(Value::as_str);
     let mut lines = Vec::new();

@@ -1,7 +1,7 @@
-//! The fingerprint of an item: its words, and the content of every file of the folder that they name.
+//! The fingerprint of an item: its text, and the content of every file in the folder that the text names.
 //!
-//! A hook that says `./check.sh` runs what stands in that file, so a change of the file is a change of the hook. What
-//! such a file loads in its turn is not followed.
+//! A hook `./check.sh` runs the content of that file, so a change of the file is a change of the hook. Files that such a
+//! file loads itself are not followed.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -13,16 +13,16 @@ use sha2::{Digest, Sha256};
 
 use crate::discovery::ItemSource;
 
-/// Bytes of all the files of one item.
+/// Limits the bytes of all files of one item.
 const MOST_BYTES: u64 = 32 << 20;
-/// Files below the folder of one module.
+/// Limits the files below the folder of one module.
 const MOST_FILES: usize = 5_000;
-/// Words of one item that are looked at as names of files.
+/// Limits the words of one item that are checked as file names.
 const MOST_WORDS: usize = 512;
 const LONGEST_PATH: usize = 4_096;
-/// Folders that one line names; what names more is not looked at.
+/// Limits the folders that one line names; a line with more is not fingerprinted.
 const MOST_BASES: usize = 64;
-/// Programs that run the files they are given, whatever these are called.
+/// Programs that run the files passed to them, whatever their names.
 const INTERPRETERS: &[&str] = &[
     "sh",
     "bash",
@@ -68,7 +68,7 @@ const CODE_ENDINGS: &[&str] = &[
 pub(super) struct Fingerprint {
     hash: Sha256,
     root: PathBuf,
-    /// Where relative names may start.
+    /// Folders that relative names are resolved against.
     bases: Vec<PathBuf>,
     files: BTreeSet<PathBuf>,
     words: usize,
@@ -78,7 +78,7 @@ pub(super) struct Fingerprint {
 impl Fingerprint {
     pub fn new(kind: &str, source: &ItemSource, root: &Path) -> Self {
         let mut bases = vec![root.to_owned()];
-        // A file of `.omp` or `.claude` may mean its own folder or the one above.
+        // A file in `.omp` or `.claude` may refer to its own folder or the one above.
         bases.extend(source.path.ancestors().skip(1).take(2).map(Path::to_owned));
         let print = Self {
             hash: Sha256::new(),
@@ -91,14 +91,14 @@ impl Fingerprint {
         print.text(kind)
     }
 
-    /// With its length, so that no two texts run together.
+    /// Adds a text with its length, so that adjacent texts cannot be confused.
     pub fn text(mut self, text: &str) -> Self {
         self.hash.update((text.len() as u64).to_le_bytes());
         self.hash.update(text.as_bytes());
         self
     }
 
-    /// Whatever a declaration says, and the files that any text in it names.
+    /// Adds a declaration, and the files that any text in it names.
     pub fn value(self, value: &Value) -> Self {
         let mut print = self.text(&value.to_string());
         let mut waiting = vec![value];
@@ -113,7 +113,7 @@ impl Fingerprint {
         print
     }
 
-    /// The files that a command line names and that are code: what it merely reads or writes may change.
+    /// Adds the code files that a command line names: files that it merely reads or writes may change.
     pub fn named_in(self, line: &str) -> Self {
         let runs_files = |word: &str| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word));
         let any = line.split(|c: char| c.is_whitespace() || ";|&()`".contains(c)).any(runs_files);
@@ -145,7 +145,7 @@ impl Fingerprint {
         self
     }
 
-    /// Where relative names may start once `cd tools`, `make -C tools` or the like has been said.
+    /// Returns the base folders after `cd tools`, `make -C tools` or similar words.
     fn with_folders(&self, words: &[&str]) -> Vec<PathBuf> {
         let mut bases = self.bases.clone();
         let mut next = 0;
@@ -161,11 +161,11 @@ impl Fingerprint {
         bases
     }
 
-    /// A file as it is; with all that lies around it where its folder holds nothing else.
+    /// Adds a file, and everything around it if its folder contains nothing else.
     pub fn file_or_folder(mut self, path: &Path) -> Self {
         self.files.extend(inside(&self.root, path));
         let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
-        // A module whose entry has another name lies in `extensions/<name>/…`.
+        // A module whose entry file has another name is in `extensions/<name>/…`.
         let below = |folder: &Path| folder.parent().is_some_and(|above| above.ends_with("extensions"));
         let folder = folder.or_else(|| path.ancestors().skip(1).find(|folder| below(folder)));
         if let Some(folder) = folder {
@@ -185,7 +185,7 @@ impl Fingerprint {
                 }
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
-                    // A link is followed to a file only, so there is no going round.
+                    // Only links to files are followed, so there is no loop.
                     Ok(_) => self.files.extend(inside(&self.root, &entry.path())),
                     Err(_) => {}
                 }
@@ -193,7 +193,7 @@ impl Fingerprint {
         }
     }
 
-    /// The folder, and the hash; none for what is too large or cannot be read.
+    /// Returns the folder and the hash; no hash if the item is too large or cannot be read.
     pub fn finish(mut self) -> (PathBuf, Option<String>) {
         let mut room = MOST_BYTES;
         for file in std::mem::take(&mut self.files) {
@@ -220,7 +220,7 @@ fn with_root(line: &str, root: &str) -> String {
     variables.iter().fold(line.to_owned(), |line, variable| line.replace(variable, root))
 }
 
-/// Names with blanks in them: what stands in quotes, with what is written to it, and what has its blanks escaped.
+/// Returns names with spaces: quoted text with adjacent text, and names with escaped spaces.
 fn quoted(line: &str, root: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let mut letters = line.chars();
@@ -240,7 +240,7 @@ fn quoted(line: &str, root: &str) -> Vec<String> {
     words.iter().map(|word| with_root(word, root)).collect()
 }
 
-/// A script by its name or its first line, or a program.
+/// Whether the file is a script, by its name or first line, or a program.
 fn is_code(file: &Path) -> bool {
     let named =
         file.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| CODE_ENDINGS.contains(&ending));
@@ -263,7 +263,7 @@ fn is_runnable(_file: &Path) -> bool {
     false
 }
 
-/// The real path of a plain file that lies in the folder, wherever its name leads.
+/// Returns the real path of a regular file if it is inside the folder.
 fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     if path.as_os_str().len() > LONGEST_PATH {
         return None;

@@ -1,8 +1,8 @@
-//! What the user trusts: which folders, and what of them may run.
+//! What the user trusts: folders, and which of their items may run.
 //!
-//! A folder is trusted by its real path and its identity on disk, and with it exactly what it would have run at that time:
-//! a command that was changed or added since asks again. Trust is never inherited: neither by folders below or beside it,
-//! nor by a copy, a worktree or a submodule, nor by whatever takes its place.
+//! A folder is trusted by its real path and its identity on disk, together with exactly the items it would have run at that
+//! time: a changed or added command asks again. Trust is never inherited: neither by folders below or beside it, nor by a
+//! copy, a worktree, a submodule or a replacement folder.
 
 mod decision;
 mod folder;

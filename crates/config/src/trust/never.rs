@@ -1,4 +1,4 @@
-//! What a project says and nobody follows, trusted or not: it is told, so that it is not missed.
+//! Project settings that are never applied, trusted or not: they are reported, so that the user does not miss them.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::discovery::{Catalogue, Level};
 
-/// Names in the settings of any program that start something, send it elsewhere or loosen a rule.
+/// Setting names of any program that start a process, redirect data or loosen a rule.
 const NAMES: &[&str] = &[
     "env",
     "apiKeyHelper",
@@ -56,7 +56,7 @@ const LONGEST: usize = 300;
 pub struct NeverTaken {
     pub path: PathBuf,
     pub name: String,
-    /// As it was written, shortened.
+    /// The value as written, shortened.
     pub value: String,
 }
 

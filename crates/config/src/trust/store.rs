@@ -1,7 +1,7 @@
-//! `trust.json` in the agent folder: which folders are trusted, and what of them.
+//! `trust.json` in the agent folder: the trusted folders and their items.
 //!
-//! A file that cannot be read, or that others may write, trusts nothing. Whoever changes it reads it again first, so
-//! nobody loses what another omp has written.
+//! A file that cannot be read, or that others may write, trusts nothing. Every change reads the file again first, so that
+//! changes of another omp process are not lost.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -18,7 +18,7 @@ use crate::save::lock;
 const FILE: &str = "trust.json";
 const VERSION: u32 = 1;
 const MOST_FOLDERS: usize = 10_000;
-/// Of one folder.
+/// Limits the items of one folder.
 const MOST_PINS: usize = 5_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -37,14 +37,14 @@ pub struct Trust {
     warning: Option<String>,
 }
 
-/// A folder as `omp trust list` tells of it.
+/// A folder as listed by `omp trust list`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedFolder {
     pub path: PathBuf,
     /// Seconds since 1970.
     pub since: u64,
     pub items: usize,
-    /// Whether the folder that was trusted is still the one that lies there.
+    /// Whether the trusted folder still exists at its path.
     pub is_there: bool,
 }
 
@@ -59,7 +59,7 @@ struct Record {
     #[serde(flatten)]
     identity: Identity,
     since: u64,
-    /// What each item was, by its id.
+    /// Hash of each item, by its id.
     items: BTreeMap<String, String>,
 }
 
@@ -78,12 +78,12 @@ impl Trust {
         }
     }
 
-    /// What is wrong with the file.
+    /// Returns the problem of the file, if any.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// Where a file that cannot be used is kept when a folder is trusted anew.
+    /// Returns the path to which an unusable file is renamed when a folder is trusted again.
     pub fn set_aside(&self) -> PathBuf {
         self.file.with_extension("json.damaged")
     }
@@ -98,13 +98,13 @@ impl Trust {
         self.folders.iter().map(told).collect()
     }
 
-    /// What is trusted of a folder, by its real path.
+    /// Returns the trusted items of a folder, by its real path.
     pub(super) fn pins(&self, root: &Path) -> Option<&BTreeMap<String, String>> {
         let record = self.folders.get(root.to_str()?)?;
         (identity(root) == Some(record.identity)).then_some(&record.items)
     }
 
-    /// Trusts a folder, by its real path, with these items as they are.
+    /// Trusts a folder, by its real path, with the current state of these items.
     pub fn add(&mut self, root: &Path, items: &[Item]) -> Result<(), TrustError> {
         let failed = |why: &str, hint| TrustError {
             what: format!("{} cannot be trusted", root.display()),
@@ -115,7 +115,7 @@ impl Trust {
         let identity = identity(root).ok_or_else(|| failed("it is not a folder", "name one that exists"))?;
         let mut new = pins(items);
         self.change(move |folders| {
-            // What was trusted from another place in the same folder stays.
+            // Items trusted from another working folder in the same folder stay.
             let known = folders.get(path).filter(|record| record.identity == identity);
             for (id, hash) in known.map(|record| record.items.clone()).unwrap_or_default() {
                 if new.len() < MOST_PINS {
@@ -128,13 +128,13 @@ impl Trust {
         .map(drop)
     }
 
-    /// `false` when it was not trusted.
+    /// Returns `false` if the folder was not trusted.
     pub fn remove(&mut self, root: &Path) -> Result<bool, TrustError> {
         let path = root.to_string_lossy().into_owned();
         self.change(move |folders| folders.remove(&path).is_some())
     }
 
-    /// Reads the file again, changes it, and writes it when there was a change.
+    /// Reads the file again, changes it, and writes it if anything changed.
     fn change(&mut self, change: impl FnOnce(&mut BTreeMap<String, Record>) -> bool) -> Result<bool, TrustError> {
         let hint = "see whether the folder is there and may be written to";
         let what = format!("{} cannot be changed", self.file.display());
@@ -145,7 +145,7 @@ impl Trust {
         let _alone = lock::take(&self.file);
         let mut folders = match read(&self.file) {
             Ok(folders) => folders,
-            // Kept, for whoever wants to know what became of it.
+            // The unusable file is kept for inspection.
             Err(_) => {
                 std::fs::rename(&self.file, self.set_aside()).map_err(io_failed)?;
                 BTreeMap::new()
@@ -179,7 +179,7 @@ fn read(file: &Path) -> Result<BTreeMap<String, Record>, String> {
     }
 }
 
-/// Beside the file first, then in its place. Readable by the user alone.
+/// Writes a temporary file and renames it. Readable only by the user.
 fn write(file: &Path, page: &Page) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
@@ -194,7 +194,7 @@ fn write(file: &Path, page: &Page) -> io::Result<()> {
 fn others_may_write(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let ours = nix::unistd::geteuid().as_raw();
-    // Whoever owns it may write it, or let others do so, at any time.
+    // The owner can write the file, or let others write it, at any time.
     let is_foreign = |owner: u32| owner != ours && owner != 0;
     std::fs::metadata(file).is_ok_and(|found| found.mode() & 0o022 != 0 || is_foreign(found.uid()))
 }

@@ -1,4 +1,4 @@
-//! Which folder is trusted, for what, and what undoes it.
+//! Tests which folder is trusted, for what, and what revokes it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::{Catalogue, Places, discover, repository_root};
 
-/// A home, and a repository with one thing of each kind.
+/// A home, and a repository with one item of each kind.
 struct World {
     folder: tempfile::TempDir,
 }
@@ -55,7 +55,7 @@ impl World {
         discover(&Places { home: &self.path("home"), agent: &self.agent(), cwd })
     }
 
-    /// As a session in that folder would have it.
+    /// Returns the decision of a session in that folder.
     fn decision(&self, name: &str) -> TrustDecision {
         let cwd = self.path(name).canonicalize().unwrap();
         let root = repository_root(&cwd);
@@ -68,7 +68,7 @@ impl World {
         Trust::load(&self.agent()).add(decision.root(), decision.items()).unwrap();
     }
 
-    /// Names of what asks again; `None` when nothing is trusted.
+    /// Returns the names of the items that ask again; `None` if nothing is trusted.
     fn asks(&self, name: &str) -> Option<Vec<String>> {
         let decision = self.decision(name);
         let allowed = decision.items().iter().filter(|item| decision.may_run(item)).count();
@@ -113,17 +113,17 @@ fn trust_is_for_one_folder_and_nothing_around_it() {
     assert_eq!(world.asks("repo"), None);
     world.trust("repo");
     assert_eq!(world.asks("repo"), Some(Vec::new()));
-    // A folder below that is no repository is the same project, with nothing more in it.
+    // A subfolder that is no repository belongs to the same project and adds no items.
     fs::create_dir_all(world.path("repo/src/deep")).unwrap();
     assert_eq!(world.asks("repo/src/deep"), Some(Vec::new()));
-    // A submodule or a clone inside, a folder beside it with its name in front, the folder above.
+    // A submodule or clone inside, a sibling folder with the same prefix, the parent folder.
     for other in ["repo/vendor/sub", "repo-evil", "other"] {
         world.repository(other);
         assert_eq!(world.asks(other), None, "{other}");
     }
     world.write(".mcp.json", &json!({"mcpServers": {"up": {"command": "x"}}}).to_string());
     assert_eq!(world.asks("."), None);
-    // A worktree has a file where the repository has a folder.
+    // A worktree has a `.git` file instead of a folder.
     world.repository("tree");
     fs::remove_dir_all(world.path("tree/.git")).unwrap();
     world.write("tree/.git", &format!("gitdir: {}", world.path("repo/.git/worktrees/tree").display()));
@@ -168,7 +168,7 @@ fn a_link_is_trusted_for_what_it_leads_to_now() {
     fs::remove_file(world.path("link")).unwrap();
     std::os::unix::fs::symlink(world.path("evil"), world.path("link")).unwrap();
     assert_eq!(world.asks("link"), None);
-    // A link in the place of the trusted folder.
+    // A link in place of the trusted folder.
     fs::rename(world.path("repo"), world.path("gone")).unwrap();
     std::os::unix::fs::symlink(world.path("evil"), world.path("repo")).unwrap();
     assert_eq!(world.asks("repo"), None);
@@ -304,7 +304,7 @@ fn the_file_is_the_users_alone() {
     assert_eq!(world.asks("repo"), None, "anybody could have written it");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(world.asks("repo"), Some(Vec::new()));
-    // Only root can give a file away.
+    // Only root can change the owner of a file.
     if nix::unistd::geteuid().is_root() {
         std::os::unix::fs::chown(&file, Some(65534), None).unwrap();
         assert_eq!(world.asks("repo"), None, "its owner could have written it");

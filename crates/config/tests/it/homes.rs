@@ -1,4 +1,4 @@
-//! Folders as omp, Claude Code, Codex, Gemini CLI and Cursor write them: real formats, odd values, made up content.
+//! Tests folders as omp, Claude Code, Codex, Gemini CLI and Cursor write them: real formats, odd values, invented content.
 //! All of it loads without a complaint.
 
 use std::fs;

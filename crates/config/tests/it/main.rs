@@ -1,4 +1,4 @@
-//! Discovery in homes as other programs leave them.
+//! Tests discovery in homes of other programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod homes;

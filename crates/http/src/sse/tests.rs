@@ -1,4 +1,4 @@
-//! What comes out of which bytes, and that cuts do not matter.
+//! Tests decoding, and that splits do not matter.
 
 use super::*;
 use proptest::prelude::*;

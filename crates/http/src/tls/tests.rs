@@ -1,4 +1,4 @@
-//! Where certificates come from, and what is said when they cannot be used.
+//! Tests the sources of certificates, and the errors if they cannot be used.
 
 use super::*;
 

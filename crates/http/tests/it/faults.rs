@@ -1,4 +1,4 @@
-//! Servers that stall, break or lie, and what is said about them.
+//! Tests servers that stall, break or lie, and the resulting errors.
 
 use std::io::Write;
 use std::time::Duration;
@@ -54,7 +54,7 @@ async fn each_phase_has_its_own_timeout() {
         "sent nothing",
     );
 
-    // Only the phase that is meant is short of time: a busy machine needs more for those before it.
+    // Only the tested phase has a short limit, because a busy machine needs more time for the earlier ones.
     let later = client(&[]).with_patience(Patience::new(Some(MINUTE), limit));
     let stalled = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
     assert_error(exchange(&later, &stalled.url("/")).await, HttpErrorKind::Timeout(TimeoutPhase::Idle), "fell silent");

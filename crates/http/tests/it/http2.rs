@@ -1,4 +1,4 @@
-//! HTTP/2, agreed on in the TLS handshake: streamed, shared by requests, broken off by either side.
+//! Tests HTTP/2, negotiated in the TLS handshake: streamed, shared by requests, aborted by either side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ struct Http2 {
 }
 
 struct Asked {
-    /// What the handshake agreed on.
+    /// The protocol that the handshake negotiated.
     protocol: Option<Vec<u8>>,
     request: Request<RecvStream>,
     respond: SendResponse<Bytes>,
@@ -49,7 +49,7 @@ impl Http2 {
         Self { url, connections, asked }
     }
 
-    /// Sends a request and starts the answer to it.
+    /// Sends a request and starts its answer.
     async fn exchange(&mut self, client: &Client, body: &str) -> (BodyStream, SendStream<Bytes>) {
         let sending = client.post_stream(&self.url, &[], body.as_bytes().to_vec());
         let answering = async {
@@ -97,7 +97,7 @@ fn send(answer: &mut SendStream<Bytes>, piece: &'static str, last: bool) {
     answer.send_data(Bytes::from_static(piece.as_bytes()), last).unwrap();
 }
 
-/// The events that the next chunk completes, or nothing at the end of the body.
+/// Returns the events that the next chunk completes; none at the end of the body.
 async fn next_events(body: &mut BodyStream, decoder: &mut SseDecoder) -> Option<Vec<String>> {
     let chunk = body.next().await?.unwrap();
     let mut events = Vec::new();
@@ -105,7 +105,7 @@ async fn next_events(body: &mut BodyStream, decoder: &mut SseDecoder) -> Option<
     Some(events)
 }
 
-/// Every piece is sent only after the one before it was read: an answer that is held back would never end.
+/// Every piece is sent only after the previous one was read: a buffered answer would never end.
 #[tokio::test]
 async fn events_arrive_one_by_one() {
     let mut server = Http2::start().await;

@@ -1,4 +1,4 @@
-//! The client against servers on the loopback that answer, stall and break as told.
+//! Tests the client with loopback servers that answer, stall and break as scripted.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -1,4 +1,4 @@
-//! Requests through an HTTP proxy that does its work: tunnels to one server, and passwords.
+//! Tests requests through a working HTTP proxy: tunnels to one server, and passwords.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What is sent, and to whom.
+//! Tests what is sent, and to whom.
 
 use std::time::Duration;
 

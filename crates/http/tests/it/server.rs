@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What one connection gets.
+/// The answer for one connection.
 #[derive(Clone)]
 pub enum Reply {
-    /// These bytes, then the connection is closed.
+    /// Sends these bytes, then closes the connection.
     Bytes(Vec<u8>),
-    /// These bytes, then silence.
+    /// Sends these bytes, then nothing.
     Stall(Vec<u8>),
-    /// These bytes, then a reset.
+    /// Sends these bytes, then resets the connection.
     Reset(Vec<u8>),
 }
 
@@ -23,7 +23,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers the connections one after the other; the last reply is repeated.
+    /// Answers connections in order; the last reply is repeated.
     pub async fn start(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

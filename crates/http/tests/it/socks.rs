@@ -1,4 +1,4 @@
-//! Requests through a SOCKS5 proxy that reaches one server, whatever name it is asked for.
+//! Tests requests through a SOCKS5 proxy that connects to one server for any name.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::server::{Reply, Server, ok};
 use crate::tls;
 
-/// RFC 1928, and RFC 1929 for the password.
+/// Implements RFC 1928, and RFC 1929 for the password.
 struct Socks {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
@@ -32,7 +32,7 @@ impl Socks {
         Self { address, seen }
     }
 
-    /// `user:password` where one was asked for, and what kind of address was asked for.
+    /// Returns `user:password` if it was requested, and the requested address type.
     fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
@@ -67,7 +67,7 @@ async fn relay(
     Ok(())
 }
 
-/// Bytes that follow their number.
+/// Reads bytes with a length prefix.
 async fn counted(stream: &mut TcpStream) -> io::Result<String> {
     let mut bytes = vec![0; stream.read_u8().await?.into()];
     stream.read_exact(&mut bytes).await?;

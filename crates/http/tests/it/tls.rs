@@ -1,4 +1,4 @@
-//! Certificates of one's own, on both sides.
+//! Tests custom certificates on both sides.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -17,7 +17,7 @@ pub const CA: &str = include_str!("certs/ca.pem");
 const CLIENT_CERT: &str = include_str!("certs/client.pem");
 const CLIENT_KEY: &str = include_str!("certs/client.key");
 
-/// Serves one request over TLS; with `ask` only to those who show a certificate of the CA.
+/// Serves one request over TLS; with `ask` only to clients with a certificate of the CA.
 pub fn serve(ask: bool) -> SocketAddr {
     let config = Arc::new(server_config(ask));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -35,7 +35,7 @@ pub fn serve(ask: bool) -> SocketAddr {
     address
 }
 
-/// The server of `certs/`, known as `localhost` and `127.0.0.1`.
+/// The server certificate of `certs/`, valid for `localhost` and `127.0.0.1`.
 pub fn server_config(ask: bool) -> ServerConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = vec![CertificateDer::from_pem_slice(include_bytes!("certs/server.pem")).unwrap()];
@@ -58,7 +58,7 @@ async fn get(server: SocketAddr, pairs: &[(&str, &str)]) -> Result<String, HttpE
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// The ways to give a certificate: the text itself, its line ends written out, and a file that holds it.
+/// Returns the ways to give a certificate: as text, with escaped line ends, and as a file.
 fn spellings(pem: &str, folder: &Path, name: &str) -> [String; 3] {
     let file = folder.join(name);
     std::fs::write(&file, pem).unwrap();

@@ -1,11 +1,11 @@
-//! Lets events of a scripted model through one by one, so that a test can act between two of them without sleeping.
+//! Releases the events of a scripted model one by one, so that a test can act between them without sleeping.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::sync::Notify;
 
-/// Shared by the test, which opens it, and the streams, which wait at it. Closed at first.
+/// Shared by the test, which opens it, and the streams, which wait for it. Initially closed.
 #[derive(Clone, Default)]
 pub struct Gate {
     inner: Arc<GateInner>,
@@ -19,12 +19,12 @@ struct GateInner {
 
 #[derive(Default)]
 struct GateQueue {
-    /// Events that may still pass.
+    /// The number of events that may still pass.
     passes: usize,
     open: bool,
-    /// Streams that wait, by their number.
+    /// Waiting streams, by their id.
     waiting: Vec<(usize, Waker)>,
-    /// Number for the next stream.
+    /// The id of the next stream.
     next: usize,
 }
 
@@ -33,27 +33,27 @@ impl Gate {
         Self::default()
     }
 
-    /// Lets so many more events through.
+    /// Lets `count` more events pass.
     pub fn pass(&self, count: usize) {
         self.change(|state| state.passes += count);
     }
 
-    /// Lets everything through from now on.
+    /// Lets all events pass from now on.
     pub fn open(&self) {
         self.change(|state| state.open = true);
     }
 
-    /// Lets nothing more through, after it was open.
+    /// Stops all further events.
     pub fn close(&self) {
         self.change(|state| state.open = false);
     }
 
-    /// Waits until every pass is used up and a stream waits for one more.
+    /// Waits until every pass is used and a stream waits for another one.
     pub async fn blocked(&self) {
         loop {
             let changed = self.inner.changed.notified();
             tokio::pin!(changed);
-            // Registered before the look, so that a change in between is not missed.
+            // Registered before the check, so that no change in between is missed.
             changed.as_mut().enable();
             if self.lock().is_blocked() {
                 return;
@@ -68,7 +68,7 @@ impl Gate {
         state.next
     }
 
-    /// A stream asks to let its next event through.
+    /// Called by a stream before its next event.
     pub(super) fn poll_pass(&self, stream: usize, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         state.waiting.retain(|(number, _)| *number != stream);

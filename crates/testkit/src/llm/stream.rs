@@ -17,7 +17,7 @@ use crate::script::{Stop, Turn};
 pub struct ScriptedStream {
     builder: MessageBuilder,
     moves: VecDeque<Move>,
-    /// Block that deltas go to.
+    /// The block that receives deltas.
     block: usize,
     gate: Option<(Gate, usize)>,
     delay: Duration,
@@ -25,7 +25,7 @@ pub struct ScriptedStream {
     ended: bool,
 }
 
-/// What the model does next.
+/// The next action of the model.
 enum Move {
     OpenThinking,
     Thinking(String),
@@ -82,7 +82,7 @@ impl ScriptedStream {
         }
     }
 
-    /// One event at a time, so that the message never runs ahead of the events by more than the one that tells of it.
+    /// Returns one event at a time, so that the message is never ahead of the reported events by more than one.
     fn next_event(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(event) = self.builder.next_event() {

@@ -1,4 +1,4 @@
-//! The scripted model through the trait that the loop uses.
+//! Tests the scripted model through the trait that the agent loop uses.
 
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
-//! JSON taken apart without losing a byte of it, which a parser that builds values would.
+//! Splits JSON without losing a byte, unlike a parser that builds values.
 
-/// A member of an object, its value as it is written.
+/// A member of an object, with its value as written.
 #[derive(Debug, PartialEq)]
 pub struct JsonMember<'a> {
     pub name: String,
     pub value: &'a [u8],
 }
 
-/// The members of the outermost object, in their order.
+/// Returns the members of the top-level object in order.
 pub fn members(body: &[u8]) -> Result<Vec<JsonMember<'_>>, String> {
     let mut scan = JsonScan { bytes: body, at: 0 };
     let mut found = Vec::new();
@@ -24,7 +24,7 @@ pub fn members(body: &[u8]) -> Result<Vec<JsonMember<'_>>, String> {
     Ok(found)
 }
 
-/// The body without any `cache_control` member, and without the comma that came with it.
+/// Returns the body without `cache_control` members and their commas.
 pub fn without_cache_markers(body: &[u8]) -> Result<Vec<u8>, String> {
     let mut scan = JsonScan { bytes: body, at: 0 };
     let mut kept = Vec::with_capacity(body.len());
@@ -48,7 +48,7 @@ pub fn without_cache_markers(body: &[u8]) -> Result<Vec<u8>, String> {
 
 const MARKER: &[u8] = b"\"cache_control\"";
 
-/// The comma before a removed member goes with it, or the one after when it was the first.
+/// Removes the comma before a removed member, or the one after it if it was the first.
 fn drop_comma(scan: &mut JsonScan<'_>, kept: &mut Vec<u8>) {
     while kept.last().is_some_and(u8::is_ascii_whitespace) {
         kept.pop();
@@ -66,7 +66,7 @@ struct JsonScan<'a> {
 }
 
 impl<'a> JsonScan<'a> {
-    /// The next byte that is not white space, without passing it.
+    /// Returns the next byte that is not whitespace, without consuming it.
     fn peek(&mut self) -> Result<u8, String> {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
@@ -82,7 +82,7 @@ impl<'a> JsonScan<'a> {
         Ok(())
     }
 
-    /// A string with its quotes.
+    /// Returns a string with its quotes.
     fn string(&mut self) -> Result<&'a [u8], String> {
         self.expect(b'"')?;
         let start = self.at - 1;
@@ -95,7 +95,7 @@ impl<'a> JsonScan<'a> {
         Err("the body ends inside a string".to_owned())
     }
 
-    /// A value of any kind. Brackets are counted, not checked: the server that recorded the body has parsed it.
+    /// Returns a value of any kind. Brackets are counted, not checked: the server that recorded the body has parsed it.
     fn value(&mut self) -> Result<&'a [u8], String> {
         self.peek()?;
         let start = self.at;

@@ -1,10 +1,10 @@
-//! What the check lets pass and what it catches.
+//! Tests what the check accepts and what it rejects.
 
 use super::*;
 
 const ALL_KEPT: &str = "";
 
-/// Compares two Anthropic bodies; `expect` is part of the complaint, or empty for none.
+/// Compares two Anthropic bodies; `expect` is part of the error, or empty for none.
 fn check(earlier: &str, later: &str, expect: &str) {
     check_wire(Wire::Anthropic, earlier, later, expect);
 }

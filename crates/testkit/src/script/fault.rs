@@ -1,18 +1,18 @@
-//! What goes wrong with an answer, and how its bytes are laid out when nothing does.
+//! Faults of an answer, and the byte layout of an answer without faults.
 //!
-//! The two are apart on purpose: a client must cope with any [`Framing`] and still get the whole answer, while a
-//! [`Fault`] must end in a retry or a clear error.
+//! The two are separate on purpose: a client must handle any [`Framing`] and still get the whole answer, while a [`Fault`]
+//! must end in a retry or a clear error.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// A fault, and for how long it lasts.
+/// A fault and its duration.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// Only the first so many attempts at the turn; every one when absent.
+    /// Affects only the first `times` attempts at the turn; all attempts if absent.
     #[serde(default)]
     pub times: Option<u32>,
     /// Which turn comes next in [`super::Select::Sequence`]; see [`FaultKind::spoils_answer`] for the default.
@@ -31,40 +31,40 @@ pub enum After {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FaultKind {
-    /// Silence. Without `ms` it lasts until the client hangs up.
+    /// Sends nothing. Without `ms` until the client hangs up.
     Stall {
         at: Moment,
         #[serde(default)]
         ms: Option<u64>,
     },
-    /// Signs of life every `ms` milliseconds, and nothing else until the client hangs up: pings where the API has them,
-    /// comments elsewhere. Not within an event.
+    /// Sends only keep-alives every `ms` milliseconds until the client hangs up: pings if the API has them, else comments.
+    /// Not within an event.
     KeepAlive { at: Moment, ms: u64 },
-    /// The connection is torn down with a TCP RST.
+    /// Resets the connection with a TCP RST.
     Reset { at: Moment },
-    /// The connection is closed in good order, but too early.
+    /// Closes the connection properly, but too early.
     Close { at: Moment },
-    /// An error status instead of an answer.
+    /// Sends an error status instead of an answer.
     Status(FaultStatus),
-    /// Status 400 in the words each provider uses when the prompt is too long.
+    /// Sends status 400 in each provider's wording for a prompt that is too long.
     ContextOverflow,
-    /// An error reported inside a stream that began well, as each provider reports the given status there.
+    /// Reports an error inside a stream that began well, in each provider's form for the given status.
     ErrorEvent { code: u16 },
-    /// One event in the middle has its JSON cut off.
+    /// Truncates the JSON of one event in the middle.
     MalformedEvent,
-    /// Status 200 with a web page, as a captive portal gives.
+    /// Sends status 200 with a web page, like a captive portal.
     Html,
-    /// Status 200, the right content type and no event at all.
+    /// Sends status 200 with the right content type and no event.
     EmptyStream,
-    /// Everything after the content is missing: no stop reason, no usage, no last event.
+    /// Omits everything after the content: stop reason, usage and last event.
     NoTerminal,
-    /// Only the very last event is missing.
+    /// Omits only the last event.
     NoLastEvent,
-    /// The text ends with one more chunk of so many megabytes, in a single line.
+    /// Ends the text with one more chunk of this many megabytes, in a single line.
     HugeLine { megabytes: u32 },
-    /// The arguments of the last call stop half way, though the stream itself is well-formed.
+    /// Truncates the arguments of the last call, though the stream itself is well-formed.
     TruncatedArguments,
-    /// One JSON document instead of a stream, as some gateways answer. The answer is whole.
+    /// Sends one complete JSON document instead of a stream, like some gateways.
     WholeJson,
 }
 

@@ -1,4 +1,4 @@
-//! What the fake model says: a list of turns, written in Rust or in a YAML file.
+//! The script of the fake model: a list of turns, written in Rust or in a YAML file.
 
 mod fault;
 #[cfg(test)]
@@ -27,36 +27,36 @@ pub struct Script {
     /// Answers requests that offer no tools (titles, summaries) without using up a turn.
     #[serde(default)]
     pub aux: Option<String>,
-    /// The JSON that `POST /responses/compact` is answered with; without it there is no such thing.
+    /// The JSON answer to `POST /responses/compact`; without it the endpoint does not exist.
     #[serde(default)]
     pub compact: Option<serde_json::Value>,
-    /// Ids that the model listings show.
+    /// Model ids in the listings.
     #[serde(default = "default_models")]
     pub models: Vec<String>,
-    /// Plays a local server, which asks for no key.
+    /// Acts as a local server that requires no key.
     #[serde(default)]
     pub keyless: bool,
-    /// How the bytes are laid out, for turns that do not say.
+    /// The byte layout for turns without their own.
     #[serde(default)]
     pub framing: Framing,
 }
 
-/// Which turn a request gets.
+/// How the turn for a request is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Select {
-    /// The next one not yet used up, whoever asks.
+    /// The next unused turn, for any client.
     #[default]
     Sequence,
-    /// The one after as many assistant messages as the request holds, so that any number of sessions can share a server.
+    /// The turn after as many assistant messages as the request contains, so that any number of sessions can share a server.
     AssistantCount,
 }
 
-/// What a request gets once the script is used up.
+/// The answer once the script is used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PastEnd {
-    /// Status 400, which no client retries: a test that asks too often must notice.
+    /// Status 400, which no client retries, so that a test with too many requests fails.
     #[default]
     Error,
     RepeatLast,
@@ -67,7 +67,7 @@ impl Script {
         Self { turns: turns.into_iter().collect(), models: default_models(), ..Self::default() }
     }
 
-    /// One turn for each number from 0.
+    /// Creates one turn for each number from 0.
     pub fn generate(count: usize, turn: impl FnMut(usize) -> Turn) -> Self {
         Self::new((0..count).map(turn))
     }
@@ -107,7 +107,7 @@ impl Script {
         self
     }
 
-    /// Reads a script, expands its repeats and checks it. `name` is how errors call the text.
+    /// Parses a script, expands its repeats and checks it. `name` names the text in errors.
     pub fn parse(name: &str, yaml: &str) -> Result<Self, ScriptError> {
         let script: Script = serde_saphyr::from_str(yaml).map_err(|error| ScriptError {
             name: name.to_owned(),
@@ -124,7 +124,7 @@ impl Script {
         script.checked(name)
     }
 
-    /// Expands repeats and refuses values that cannot be played. A script made in Rust may have no turns.
+    /// Expands repeats and rejects values that cannot be played. A script built in Rust may have no turns.
     pub(crate) fn checked(self, name: &str) -> Result<Self, ScriptError> {
         validate::expand(name, self)
     }
@@ -152,7 +152,7 @@ impl From<Turn> for Script {
     }
 }
 
-/// A script that cannot be used: which one, what is wrong and where, and what to do.
+/// An invalid script: its name, the problem with its position, and the solution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     pub name: String,

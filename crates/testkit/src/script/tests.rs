@@ -1,4 +1,4 @@
-//! Scripts as they are written in files, good and bad.
+//! Tests valid and invalid script files.
 
 use serde_json::json;
 
@@ -125,7 +125,7 @@ fn arguments_are_streamed_in_pieces_that_make_up_the_whole() {
     assert_eq!(pieces.concat(), arguments.to_string());
 }
 
-/// The error must hold every part, and a hint.
+/// The error must contain every part, and a hint.
 fn check_error(yaml: &str, parts: &[&str]) {
     let error = Script::parse("test.yml", yaml).unwrap_err().to_string();
     for part in parts.iter().chain(&["cannot use script `test.yml`", "\nhint: "]) {

@@ -1,4 +1,4 @@
-//! Text of an answer: one piece, given pieces, or as many generated ones as asked for.
+//! Text of an answer: one piece, given pieces, or a number of generated ones.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,12 +15,12 @@ pub enum Text {
     Generated(Generated),
 }
 
-/// Word-sized chunks, the same ones every time.
+/// Word-sized chunks, always the same ones.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generated {
     pub tokens: usize,
-    /// A last chunk to look for.
+    /// A last chunk that tests can look for.
     #[serde(default)]
     pub end: Option<String>,
 }
@@ -38,7 +38,7 @@ impl Text {
         }
     }
 
-    /// Puts `number` in place of every `{i}`.
+    /// Replaces every `{i}` by `number`.
     pub(super) fn numbered(&mut self, number: usize) {
         let number = number.to_string();
         match self {
@@ -86,7 +86,7 @@ impl<const N: usize> From<[&str; N]> for Text {
     }
 }
 
-/// By hand rather than `untagged`, which would lose the place of an error in the file.
+/// Written by hand, because `untagged` would lose the position of an error in the file.
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor)

@@ -18,7 +18,7 @@ pub struct Turn {
     pub calls: Vec<Call>,
     #[serde(default)]
     pub usage: Option<TokenCounts>,
-    /// `tool_use` when there are calls and `stop` otherwise, unless given.
+    /// Defaults to `tool_use` if there are calls and to `stop` otherwise.
     #[serde(default)]
     pub stop: Option<Stop>,
     /// Pause after each event.
@@ -28,7 +28,7 @@ pub struct Turn {
     pub framing: Option<Framing>,
     #[serde(default)]
     pub fault: Option<Fault>,
-    /// In a file: so many turns like this one, `{i}` in its strings being the number of the turn in the script.
+    /// In a file: repeats this turn; `{i}` in its strings is replaced by the number of the turn in the script.
     #[serde(default)]
     pub repeat: Option<usize>,
 }
@@ -37,7 +37,7 @@ pub struct Turn {
 #[serde(deny_unknown_fields)]
 pub struct Thinking {
     pub text: Text,
-    /// What the provider signs its thinking with; one is made up when absent.
+    /// The provider's signature of the thinking; generated if absent.
     #[serde(default)]
     pub signature: Option<String>,
 }
@@ -47,14 +47,14 @@ pub struct Thinking {
 pub struct Call {
     pub name: String,
     pub arguments: ScriptedArguments,
-    /// Made from the number of the turn and of the call when absent. Two calls may share one.
+    /// Derived from the numbers of the turn and the call if absent. Two calls may share an id.
     pub id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptedArguments {
     Object(Map<String, Value>),
-    /// Streamed piece by piece as they stand, valid or not.
+    /// Streamed piece by piece unchanged, valid or not.
     Raw(Vec<String>),
 }
 
@@ -77,7 +77,7 @@ pub enum Stop {
     Length,
     ToolUse,
     Refusal,
-    /// The provider's own word, as in `raw:pause_turn`.
+    /// The provider's own value, as in `raw:pause_turn`.
     Raw(String),
 }
 
@@ -129,18 +129,18 @@ impl Turn {
         self
     }
 
-    /// How the answer ends, whether said or implied.
+    /// Returns the stop reason, given or implied.
     pub fn stop_word(&self) -> Stop {
         let implied = if self.calls.is_empty() { Stop::Stop } else { Stop::ToolUse };
         self.stop.clone().unwrap_or(implied)
     }
 
-    /// The fault that the given attempt (from 0) at this turn meets.
+    /// Returns the fault of the given attempt (from 0) at this turn.
     pub fn fault_for(&self, attempt: u32) -> Option<&Fault> {
         self.fault.as_ref().filter(|fault| fault.times.is_none_or(|times| attempt < times))
     }
 
-    /// The content as a fault that works on content leaves it.
+    /// Returns the content after applying a fault that affects content.
     pub(crate) fn under(&self, fault: Option<&FaultKind>) -> Turn {
         let mut turn = self.clone();
         if fault == Some(&FaultKind::TruncatedArguments)
@@ -171,7 +171,7 @@ impl Call {
         self
     }
 
-    /// The argument text in the pieces in which it is streamed.
+    /// Returns the argument text in its streamed pieces.
     pub fn pieces(&self) -> Vec<String> {
         match &self.arguments {
             ScriptedArguments::Raw(pieces) => pieces.clone(),
@@ -209,7 +209,7 @@ fn number_strings(value: &mut Value, number: &str) {
     }
 }
 
-/// A call as it is written in a file.
+/// A call in the format of a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallKeys {

@@ -1,4 +1,4 @@
-//! Turns what a file says into turns that can be played, refusing what cannot.
+//! Converts the content of a file to playable turns and rejects invalid values.
 
 use super::{FaultKind, Framing, Script, ScriptError, Split, Text, Turn};
 
@@ -37,7 +37,7 @@ fn repeat(turns: &mut Vec<Turn>, mut turn: Turn) {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// A problem and its solution.
 type ScriptProblem = (String, &'static str);
 
 fn check(turn: &Turn) -> Result<(), ScriptProblem> {

@@ -1,7 +1,7 @@
-//! Keeps requests for `sdk/validate.py`, which checks all of a test run in one go.
+//! Stores requests for `sdk/validate.py`, which checks a whole test run at once.
 //!
-//! `scripts/test` names a folder in `OMP_TEST_REQUESTS`; without it nothing is kept. Each server writes a file of its own,
-//! a request a line.
+//! `scripts/test` sets a folder in `OMP_TEST_REQUESTS`; without it nothing is stored. Each server writes its own file, one
+//! request per line.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use crate::wire::Wire;
 
 const FOLDER: &str = "OMP_TEST_REQUESTS";
 
-/// Larger bodies, and more bytes of one server, are only counted.
+/// Larger bodies, and further bytes of one server, are only counted.
 const MAX_BODY: usize = 4 << 20;
 const MAX_BYTES: usize = 64 << 20;
 
@@ -33,7 +33,7 @@ impl CaptureFile {
         Self { file, bytes: 0 }
     }
 
-    /// Only what omp itself sends: the kit's own tests send less than a vendor wants.
+    /// Stores only requests of omp itself: the tests of this crate send less than a vendor requires.
     pub fn keep(&mut self, wire: Wire, request: &ReceivedRequest) {
         let Some(file) = &mut self.file else { return };
         let is_omp = request.header("user-agent").is_some_and(|agent| agent.starts_with("omp/"));
@@ -44,7 +44,7 @@ impl CaptureFile {
         let fits = request.body.len() <= MAX_BODY && self.bytes <= MAX_BYTES;
         let head = json!({"wire": wire.api().as_str(), "path": request.path, "headers": request.headers});
         let body = std::str::from_utf8(&request.body).ok().filter(|_| fits).unwrap_or("null");
-        // The test itself does not hang on it.
+        // A failed write must not fail the test.
         let _ = writeln!(file, "{{\"head\":{head},\"body\":{body}}}");
     }
 }

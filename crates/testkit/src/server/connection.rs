@@ -1,4 +1,4 @@
-//! One client connection: request in, answer out, until somebody closes it.
+//! One client connection: reads requests and sends answers until one side closes it.
 
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -20,7 +20,7 @@ use crate::strict::{self, ServiceRefusal};
 use crate::wire::{self, Wire, WireContext};
 
 pub async fn serve(mut socket: TcpStream, shared: Arc<SharedServer>, number: usize) {
-    // Each write must be its own segment for split frames to mean something; loopback sockets do not refuse this.
+    // Split frames require that each write is its own segment; loopback sockets do not refuse this.
     let _ = socket.set_nodelay(true);
     shared.counts.send_modify(|counts| counts.connections += 1);
     let mut incoming = BytesMut::new();
@@ -43,7 +43,7 @@ pub async fn serve(mut socket: TcpStream, shared: Arc<SharedServer>, number: usi
     }
 }
 
-/// Tells a client that does not speak HTTP/1.1 so, if it still listens.
+/// Sends an error to a client that does not speak HTTP/1.1, if it still reads.
 async fn refuse(socket: &mut TcpStream, error: &io::Error) {
     let body = format!("{error}\n");
     let head = format!("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
@@ -53,7 +53,7 @@ async fn refuse(socket: &mut TcpStream, error: &io::Error) {
 struct PlannedAnswer {
     steps: Vec<ResponseStep>,
     turn: Option<usize>,
-    /// For the log.
+    /// Text for the log.
     shown: String,
 }
 
@@ -66,7 +66,7 @@ impl PlannedAnswer {
         }
     }
 
-    /// Refused by rules that every test has to keep.
+    /// Refuses requests that violate rules for every test.
     fn not_taken(shared: &SharedServer, request: &ReceivedRequest, wire: Wire, refusal: &ServiceRefusal) -> Self {
         let ServiceRefusal { status, message } = refusal;
         shared.refused().push(format!("{} {}: {status} {message}", request.method, request.path));
@@ -144,7 +144,7 @@ fn model_answer(shared: &SharedServer, request: &ReceivedRequest, wire: Wire) ->
     PlannedAnswer { steps, turn: Some(choice.turn), shown }
 }
 
-/// The fake services only stream, so a request that forgets to ask for it is a mistake worth seeing.
+/// The fake services only stream, so a request without streaming is reported as a mistake.
 fn not_streaming(wire: Wire, path: &str, json: &Value) -> Option<&'static str> {
     match wire {
         Wire::Google if !path.contains("alt=sse") => Some("streamGenerateContent without `alt=sse`"),
@@ -168,7 +168,7 @@ fn record(shared: &SharedServer, request: &ReceivedRequest, answer: &PlannedAnsw
     if let Some(log) = &shared.log {
         log(&RequestLog {
             method: request.method.clone(),
-            // Google's clients may put their key into the query.
+            // Google's clients may put their key in the query.
             path: request.path.split('?').next().unwrap_or_default().to_owned(),
             body_bytes: request.body.len(),
             answer: answer.shown.clone(),

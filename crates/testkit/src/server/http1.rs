@@ -26,7 +26,7 @@ impl ReceivedRequest {
     }
 }
 
-/// The next request, or `None` when the client has closed the connection. `buffer` keeps what belongs to a later one.
+/// Returns the next request, or `None` if the client closed the connection. `buffer` keeps the bytes of later requests.
 pub async fn read_request(socket: &mut TcpStream, buffer: &mut BytesMut) -> io::Result<Option<ReceivedRequest>> {
     let Some(head) = read_head(socket, buffer).await? else { return Ok(None) };
     let (method, path, headers) = parse_head(&head)?;
@@ -108,7 +108,7 @@ async fn read_chunks(socket: &mut TcpStream, buffer: &mut BytesMut) -> io::Resul
             return Err(bad("the body of the request is too long"));
         }
         body.extend_from_slice(&read_exactly(socket, buffer, length).await?);
-        // The line end after the data; after the last chunk, trailers up to an empty line.
+        // Skips the line end after the data; after the last chunk, trailers up to an empty line.
         while !read_line(socket, buffer).await?.is_empty() {}
         if length == 0 {
             return Ok(body.freeze());

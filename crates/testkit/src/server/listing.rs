@@ -1,8 +1,8 @@
-//! What the server has to offer, in the words of each kind of provider.
+//! Model listings in the format of each provider.
 
 use serde_json::{Value, json};
 
-/// The answer to a GET, if the path is one that lists models or describes the server.
+/// Returns the answer to a GET if the path lists models or describes the server.
 pub fn listing(path: &str, models: &[String]) -> Option<Value> {
     let path = path.split('?').next().unwrap_or(path).trim_end_matches('/');
     match path {
@@ -14,7 +14,7 @@ pub fn listing(path: &str, models: &[String]) -> Option<Value> {
     }
 }
 
-/// OpenAI's listing; `display_name` and `has_more` make it Anthropic's too.
+/// OpenAI's listing; `display_name` and `has_more` make it valid for Anthropic too.
 fn openai(models: &[String]) -> Value {
     let data = models.iter().map(|id| {
         json!({

@@ -1,6 +1,6 @@
-//! A provider that says what a script tells it to, on loopback, over hand-written HTTP/1.1.
+//! A provider on loopback that plays a script, over hand-written HTTP/1.1.
 //!
-//! A ready-made HTTP server would repair or refuse most of the faults that scripts ask for; here every byte is ours.
+//! A ready-made HTTP server would repair or refuse most faults of a script; here every byte is under control.
 
 mod capture;
 mod connection;
@@ -35,7 +35,7 @@ pub struct Server {
 
 #[derive(Clone, Default)]
 pub struct ServerOptions {
-    /// 0 picks a free one.
+    /// 0 selects a free port.
     pub port: u16,
     /// Called for each request once its answer is chosen.
     pub log: Option<RequestHook>,
@@ -65,8 +65,8 @@ impl Server {
         Ok(Self { address, shared, _accepting: AbortOnDropHandle::new(accepting) })
     }
 
-    /// `http://127.0.0.1:<port>`. The four wire APIs, the model listings and `/v1` or `/v1beta` before any of them all
-    /// work under it.
+    /// Returns `http://127.0.0.1:<port>`. The four wire APIs and the model listings work under it, with or without `/v1` or
+    /// `/v1beta`.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -75,18 +75,18 @@ impl Server {
         self.address
     }
 
-    /// Every request so far, oldest first, model listings included.
+    /// Returns every request so far, oldest first, including model listings.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.journal().all()
     }
 
-    /// Only the requests for an answer.
+    /// Returns only the model requests.
     pub fn model_requests(&self) -> Vec<RecordedRequest> {
         self.requests().into_iter().filter(|request| request.wire().is_some()).collect()
     }
 
-    /// Why requests were refused that no real service would have taken, for tests that mean it. Whoever does not ask
-    /// fails when the server is dropped.
+    /// Returns the reasons for refused requests that no real service would accept, for tests that send them on purpose. If
+    /// they are not taken, dropping the server fails the test.
     pub fn take_refused(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.refused())
     }
@@ -95,16 +95,16 @@ impl Server {
         *self.shared.counts.borrow()
     }
 
-    /// Waits for something to have happened, so that tests need no sleeps.
+    /// Waits until `reached` accepts the counts, so that tests need no sleeps.
     pub async fn until(&self, reached: impl FnMut(&Counts) -> bool) -> Counts {
         let mut counts = self.shared.counts.subscribe();
-        // The sender lives in `self`, so waiting cannot fail; the fallback is the state at that moment.
+        // `self` holds the sender, so waiting cannot fail; the fallback is the current state.
         counts.wait_for(reached).await.map_or_else(|_| self.counts(), |counts| *counts)
     }
 }
 
 impl Drop for Server {
-    /// A request that a real service refuses is a failure, whatever the test looks at.
+    /// A request that a real service refuses fails the test, whatever the test checks.
     #[expect(clippy::panic, reason = "a test that has let such a request out has failed")]
     fn drop(&mut self) {
         let refused = self.take_refused();
@@ -114,14 +114,14 @@ impl Drop for Server {
     }
 }
 
-/// What all connections share.
+/// State shared by all connections.
 struct SharedServer {
     script: Script,
     progress: Mutex<ScriptProgress>,
     journal: Mutex<Journal>,
     counts: watch::Sender<Counts>,
     log: Option<RequestHook>,
-    /// What no real service would have taken.
+    /// Requests that no real service would accept.
     refused: Mutex<Vec<String>>,
     capture: Mutex<CaptureFile>,
 }
@@ -153,7 +153,7 @@ async fn accept(listener: TcpListener, shared: Arc<SharedServer>) {
             Ok((socket, _)) => {
                 connections.spawn(connection::serve(socket, shared.clone(), number));
             }
-            // Out of file handles, or the client gave up at once: neither ends the server.
+            // Out of file descriptors, or the client disconnected at once: neither ends the server.
             Err(_) => tokio::task::yield_now().await,
         }
     }

@@ -1,4 +1,4 @@
-//! From a turn and its fault to the steps a connection takes. Pure, so that what is sent can be read here.
+//! Converts a turn and its fault to the steps of a connection. Pure, so that the sent data is visible here.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use crate::wire::{self, Frames, SseEvent, Wire, WireContext};
 
 #[derive(Debug, PartialEq)]
 pub enum ResponseStep {
-    /// A whole response with its length, after which the connection can be used again.
+    /// A whole response with its length; the connection can be reused afterwards.
     Whole(PlannedResponse),
     /// The head of a chunked event stream.
     Head(StreamHead),
     Body(Vec<u8>),
-    /// So many bytes of filler, made while they are sent.
+    /// Filler bytes, generated while they are sent.
     Fill(u64),
     Pause(Duration),
-    /// These bytes again and again, with a pause after each time, until the client hangs up.
+    /// Repeats these bytes with a pause after each time, until the client hangs up.
     KeepAlive(Vec<u8>, Duration),
-    /// Silence; without a duration until the client hangs up.
+    /// Sends nothing; without a duration until the client hangs up.
     Stall(Option<Duration>),
     Reset,
     Close,
@@ -120,7 +120,7 @@ fn sign_of_life(wire: Wire) -> &'static [u8] {
     }
 }
 
-/// The events as a fault that works on events leaves them.
+/// Returns the events after applying a fault that affects events.
 fn spoil(turn: &Turn, fault: Option<&FaultKind>, cx: &WireContext) -> Vec<SseEvent> {
     let mut turn = turn.under(fault);
     if matches!(fault, Some(FaultKind::HugeLine { .. })) {
@@ -148,7 +148,7 @@ fn spoil(turn: &Turn, fault: Option<&FaultKind>, cx: &WireContext) -> Vec<SseEve
     list
 }
 
-/// Stands for the filler until the events are written out; no script text is likely to hold it.
+/// Placeholder for the filler until the events are written; script text is unlikely to contain it.
 const FILLER_MARK: &str = "<<testkit filler>>";
 
 fn with_filler(event: Vec<u8>, megabytes: u32) -> Vec<ResponseStep> {
@@ -193,7 +193,7 @@ fn lay_out_event(frame: &SseEvent, framing: &Framing, newline: &str) -> String {
     }
     text.push_str("data: ");
     match frame.data.strip_prefix('{').filter(|_| framing.multi_line) {
-        // A line end is white space to JSON just after the first brace.
+        // JSON allows a line break after the first brace.
         Some(rest) => {
             text.push('{');
             text.push_str(newline);
@@ -215,7 +215,7 @@ fn paced(events: Vec<Vec<u8>>, delay: Option<Duration>) -> impl Iterator<Item = 
 
 type EventBytes = Vec<Vec<u8>>;
 
-/// The events before and after a moment. One that lies across it is cut in two.
+/// Returns the events before and after a moment. An event across it is split in two.
 fn cut(mut events: EventBytes, moment: Moment) -> (EventBytes, EventBytes) {
     match moment {
         Moment::BeforeHeaders | Moment::AfterHeaders => (Vec::new(), events),

@@ -1,4 +1,4 @@
-//! Which turn a request gets, and which fault.
+//! Selects the turn and the fault for a request.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::script::{Fault, PastEnd, Script, Select};
 #[derive(Default)]
 pub struct ScriptProgress {
     next: usize,
-    /// Requests that each turn has had.
+    /// The number of requests for each turn.
     attempts: HashMap<usize, u32>,
 }
 
@@ -15,14 +15,14 @@ pub struct ScriptProgress {
 pub struct ChosenTurn {
     /// Index into the script's turns.
     pub turn: usize,
-    /// Number of the turn in the conversation: grows even when the last turn is repeated, so that ids stay unique.
+    /// Number of the turn in the conversation: it increases even if the last turn is repeated, so that ids stay unique.
     pub number: usize,
     pub attempt: u32,
     pub fault: Option<Fault>,
 }
 
 impl ScriptProgress {
-    /// `None` once the script is used up.
+    /// Returns `None` once the script is used up.
     pub fn choose(&mut self, script: &Script, assistant_turns: usize) -> Option<ChosenTurn> {
         let number = match script.select {
             Select::Sequence => self.next,
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::script::{After, FaultKind, Moment, Turn};
 
-    /// Plays `asked` requests and shows what they got: the turn, and `!` for a fault.
+    /// Plays `asked` requests and formats the results: the turn, and `!` for a fault.
     fn check(script: &Script, asked: &[usize], expect: &str) {
         let mut progress = ScriptProgress::default();
         let shown = asked.iter().map(|assistant_turns| match progress.choose(script, *assistant_turns) {

@@ -1,4 +1,4 @@
-//! What the server saw: the requests themselves, and counts of events that tests wait for.
+//! What the server received: the requests, and counts of events that tests wait for.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,15 +12,15 @@ use crate::wire::Wire;
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     pub method: String,
-    /// With its query.
+    /// Includes the query.
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Bytes,
     /// When the whole request had arrived.
     pub at: Instant,
-    /// Number of the connection, from 0: two requests with one number shared it.
+    /// Number of the connection, from 0; requests on the same connection share it.
     pub connection: usize,
-    /// The turn it was answered with, from 0.
+    /// The turn of its answer, from 0.
     pub turn: Option<usize>,
 }
 
@@ -33,26 +33,26 @@ impl RecordedRequest {
         serde_json::from_slice(&self.body)
     }
 
-    /// The wire API it asks for an answer, if it does.
+    /// Returns the wire API of a model request.
     pub fn wire(&self) -> Option<Wire> {
         (self.method == "POST").then(|| Wire::of_path(&self.path)).flatten()
     }
 }
 
-/// How often things have happened since the start.
+/// Counts of events since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub connections: usize,
     pub requests: usize,
-    /// Answers sent to their end, faulty or not.
+    /// Answers sent completely, faulty or not.
     pub answers: usize,
-    /// Stalls entered.
+    /// Stalls that have begun.
     pub stalls: usize,
     /// Answers that the client did not wait for.
     pub hangups: usize,
 }
 
-/// One request, for people who watch the server.
+/// One request, for the log of the server.
 #[derive(Clone, Debug)]
 pub struct RequestLog {
     pub method: String,
@@ -67,7 +67,7 @@ impl fmt::Display for RequestLog {
     }
 }
 
-/// The requests, oldest dropped first once there are too many.
+/// The requests; the oldest are dropped if there are too many.
 #[derive(Default)]
 pub struct Journal {
     requests: VecDeque<RecordedRequest>,

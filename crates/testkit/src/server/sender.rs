@@ -1,4 +1,4 @@
-//! Takes the steps of an answer on a socket.
+//! Executes the steps of an answer on a socket.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::record::Counts;
 use crate::script::Split;
 use crate::wire::Wire;
 
-/// What the connection is good for after an answer.
+/// Whether the connection can be used after an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ending {
     KeepAlive,
@@ -34,11 +34,11 @@ pub struct Sender<'a> {
 struct ChunkedBody {
     gzip: Option<GzEncoder<Vec<u8>>>,
     split: Option<Split>,
-    /// Body bytes sent so far, compressed if they are.
+    /// Body bytes sent so far, after compression.
     sent: usize,
 }
 
-/// Bytes collected before they are written, where no step forces them out.
+/// Bytes that are buffered before a write unless a step flushes them.
 const BATCH: usize = 16 * 1024;
 const FILL_BLOCK: usize = 64 * 1024;
 const MAX_INCOMING: usize = 1024 * 1024;
@@ -119,7 +119,7 @@ impl<'a> Sender<'a> {
         self.flush().await
     }
 
-    /// Sends bytes as they are, in the pieces that the framing asks for.
+    /// Sends bytes unchanged, in the pieces of the framing.
     async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Some(body) = &mut self.body else { return Ok(()) };
         let start = body.sent;
@@ -131,7 +131,7 @@ impl<'a> Sender<'a> {
         for piece in pieces(bytes, start, &split) {
             chunk(&mut self.pending, piece);
             self.flush().await?;
-            // Lets a client on the same thread read each piece by itself.
+            // Lets a client on the same thread read each piece separately.
             tokio::task::yield_now().await;
         }
         Ok(())
@@ -153,7 +153,7 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Sends nothing for a while, or for ever. A client that hangs up meanwhile ends the answer.
+    /// Sends nothing for a while, or forever. The answer ends if the client hangs up meanwhile.
     async fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
         self.flush().await?;
         let pause = async {
@@ -214,7 +214,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// An empty chunk would end the body, so nothing is sent for no bytes.
+/// Sends nothing for no bytes, because an empty chunk would end the body.
 fn chunk(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
@@ -224,7 +224,7 @@ fn chunk(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// `bytes`, which begin at offset `start` of the body, cut where `split` says.
+/// Splits `bytes`, which begin at offset `start` of the body, as `split` requires.
 fn pieces<'a>(bytes: &'a [u8], start: usize, split: &Split) -> Vec<&'a [u8]> {
     let cuts_after = |offset: usize| match split {
         Split::EveryByte => true,

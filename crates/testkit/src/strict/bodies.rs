@@ -1,4 +1,4 @@
-//! What each service says about a body.
+//! The rules of each service for a body.
 
 use std::collections::HashSet;
 
@@ -200,7 +200,7 @@ pub fn google(body: &JsonBody) -> Checked {
     Ok(())
 }
 
-/// The service takes both spellings of its fields, and its own SDK sends both.
+/// The service accepts both spellings of its fields, and its own SDK sends both.
 fn in_camel_case(fields: &JsonBody) -> JsonBody {
     let camel = |key: &str| {
         let mut words = key.split('_');
@@ -211,7 +211,7 @@ fn in_camel_case(fields: &JsonBody) -> JsonBody {
         })
     };
     let value = |key: &str, value: &Value| match value {
-        // Their keys are the tool's own.
+        // The keys inside belong to the tool.
         _ if ["args", "response", "properties"].contains(&key) => value.clone(),
         Value::Object(fields) => Value::Object(in_camel_case(fields)),
         Value::Array(items) => items
@@ -244,7 +244,7 @@ fn filled<'a>(body: &'a JsonBody, key: &str) -> Result<&'a [Value], ServiceRefus
     }
 }
 
-/// Names of tools: letters, digits, `_` and `-`, each once.
+/// Checks tool names: letters, digits, `_` and `-`, without duplicates.
 fn names<'a>(names: impl Iterator<Item = &'a Value>, most: usize, place: &str) -> Checked {
     let mut seen = HashSet::new();
     for name in names {
@@ -282,7 +282,7 @@ fn effort(effort: Option<&Value>) -> Checked {
     }
 }
 
-/// The arguments of a call are an object, written as text.
+/// The arguments of a call must be an object, encoded as text.
 fn arguments(arguments: &Value) -> Checked {
     let parsed = arguments.as_str().map(serde_json::from_str::<Value>);
     match parsed {
@@ -302,13 +302,13 @@ fn data_url(url: &Value) -> Checked {
     picture(&data.into(), mime_type, &TYPES)
 }
 
-/// Pictures are of a kind that the service takes and are what they say they are.
+/// Images must have a type that the service accepts, and data of that type.
 fn picture(data: &Value, mime_type: &str, types: &[&str]) -> Checked {
     if !types.contains(&mime_type) {
         return Err(ServiceRefusal::bad(format!("Unsupported MIME type: {mime_type}")));
     }
     let data = data.as_str().unwrap_or_default();
-    // The first bytes of each kind, in base64.
+    // The first bytes of each type, in base64.
     let signs: &[&str] = match mime_type {
         "image/png" => &["iVBORw0KGgo"],
         "image/jpeg" => &["/9j/"],

@@ -1,4 +1,4 @@
-//! What the services say about the schemas of tools.
+//! The rules of the services for the schemas of tools.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::ServiceRefusal;
 
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/// An object at the top without combinations; everywhere known types, and arrays that say what they hold.
+/// Requires an object at the top level without combinations, known types everywhere, and arrays with an item type.
 pub fn check(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     if schema["type"] != "object" {
         return Err(ServiceRefusal::bad(format!("Invalid schema at {place}: schema must be of type 'object'")));
@@ -62,7 +62,7 @@ fn walk(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     Ok(())
 }
 
-/// Anthropic takes only some names of parameters.
+/// Anthropic restricts the names of parameters.
 pub fn check_names(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     for name in schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
@@ -75,7 +75,7 @@ pub fn check_names(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     Ok(())
 }
 
-/// Gemini knows a part of JSON Schema and refuses every other key.
+/// Gemini supports a part of JSON Schema and refuses every other key.
 pub fn check_google(schema: &Value, place: &str) -> Result<(), ServiceRefusal> {
     const KNOWN: [&str; 23] = [
         "anyOf",

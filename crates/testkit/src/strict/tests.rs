@@ -1,4 +1,4 @@
-//! Each rule refuses what breaks it and nothing else.
+//! Tests that each rule refuses what breaks it and nothing else.
 
 use super::*;
 use serde_json::json;

@@ -1,10 +1,10 @@
-//! Error bodies in the words of each provider.
+//! Error bodies in the format of each provider.
 
 use serde_json::{Value, json};
 
 use super::Wire;
 
-/// What the provider answers together with an error status.
+/// Returns the provider's body for an error status.
 pub fn error_body(wire: Wire, code: u16) -> Value {
     match wire {
         Wire::Anthropic => {
@@ -22,7 +22,7 @@ pub fn error_body(wire: Wire, code: u16) -> Value {
     }
 }
 
-/// What the provider answers, with status 400, to a request that is wrong in the given way.
+/// Returns the provider's body, with status 400, for an invalid request.
 pub fn bad_request_body(wire: Wire, message: &str) -> Value {
     match wire {
         Wire::Anthropic => anthropic("invalid_request_error", message),
@@ -31,7 +31,7 @@ pub fn bad_request_body(wire: Wire, message: &str) -> Value {
     }
 }
 
-/// What the provider answers, with status 400, to a prompt that is too long.
+/// Returns the provider's body, with status 400, for a prompt that is too long.
 pub fn overflow_body(wire: Wire) -> Value {
     match wire {
         Wire::Anthropic => anthropic("invalid_request_error", "prompt is too long: 210431 tokens > 200000 maximum"),
@@ -54,7 +54,7 @@ pub fn overflow_body(wire: Wire) -> Value {
     }
 }
 
-/// Error code and message as OpenAI gives them for a status.
+/// Returns OpenAI's error code and message for a status.
 pub fn openai_code(code: u16) -> (&'static str, &'static str) {
     match code {
         401 => ("invalid_api_key", "Incorrect API key provided: mock."),

@@ -1,4 +1,4 @@
-//! Google Generative AI: unnamed chunks of parts; a call comes whole or not at all.
+//! Google Generative AI: unnamed chunks of parts; a call is sent whole or not at all.
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
     Frames { list, tail }
 }
 
-/// `None` for arguments that are not one JSON object, which the real service never shows.
+/// Returns `None` for arguments that are not one JSON object, which the real service never sends.
 fn call_part(call: &Call) -> Option<Value> {
     let mut function = Map::new();
     if let Some(id) = &call.id {
@@ -47,7 +47,7 @@ fn whole_arguments(call: &Call) -> Option<Map<String, Value>> {
     }
 }
 
-/// The service signs the first part that follows the thinking, in base64.
+/// The service signs the first part after the thinking, in base64.
 fn signature(thinking: &Thinking, cx: &WireContext) -> String {
     thinking.signature.clone().unwrap_or_else(|| format!("c2lnXz{:06}", cx.turn % 1_000_000))
 }

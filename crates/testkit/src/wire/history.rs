@@ -1,15 +1,15 @@
-//! What a request says about the conversation so far.
+//! Reads the conversation so far from a request.
 
 use serde_json::Value;
 
 use super::Wire;
 
-/// How many answers the request already holds.
+/// Returns the number of answers in the request.
 pub fn assistant_turns(wire: Wire, request: &Value) -> usize {
     let items = request.get(wire.conversation()).and_then(Value::as_array);
     let from_model = items.into_iter().flatten().map(|item| is_from_model(wire, item));
     match wire {
-        // Here one answer is a run of items, ended by anything the client adds.
+        // In this API an answer is a run of items, ended by any item of the client.
         Wire::Responses => runs(from_model),
         _ => from_model.filter(|yes| *yes).count(),
     }

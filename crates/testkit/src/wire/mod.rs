@@ -1,4 +1,4 @@
-//! The four wire APIs as their servers speak them: from a turn to the events of its stream.
+//! The server side of the four wire APIs: converts a turn to the events of its stream.
 
 mod anthropic;
 mod completions;
@@ -40,7 +40,7 @@ impl Wire {
         }
     }
 
-    /// The wire served under a path, whatever comes before its last parts.
+    /// Returns the wire API of a path, ignoring everything before its last parts.
     pub fn of_path(path: &str) -> Option<Wire> {
         let path = path.split('?').next().unwrap_or(path);
         if path.ends_with("/messages") {
@@ -56,7 +56,7 @@ impl Wire {
         }
     }
 
-    /// Member of the request that holds the conversation.
+    /// Returns the request member that holds the conversation.
     pub fn conversation(self) -> &'static str {
         match self {
             Wire::Anthropic | Wire::Completions => "messages",
@@ -66,15 +66,15 @@ impl Wire {
     }
 }
 
-/// What an answer takes over from its request.
+/// The data that an answer takes from its request.
 #[derive(Clone, Debug)]
 pub struct WireContext {
     pub wire: Wire,
     pub model: String,
-    /// Number of the turn, from 0; ids are made of it.
+    /// Number of the turn, from 0; ids are derived from it.
     pub turn: usize,
     pub input_tokens: u64,
-    /// Completions send usage only when asked.
+    /// Completions send usage only on request.
     pub include_usage: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct SseEvent {
 }
 
 impl SseEvent {
-    /// An event named after the `type` of its data, as Anthropic and Responses do.
+    /// Creates an event named after the `type` of its data, as in Anthropic and Responses.
     fn typed(data: Value) -> Self {
         Self { event: data.get("type").and_then(Value::as_str).map(str::to_owned), data: data.to_string() }
     }
@@ -121,7 +121,7 @@ impl SseEvent {
     }
 }
 
-/// The events of an answer. Those from `tail` on come after the content and end the stream.
+/// The events of an answer. Those from `tail` on follow the content and end the stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     pub list: Vec<SseEvent>,
@@ -139,7 +139,7 @@ pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
     }
 }
 
-/// The event by which a provider reports an error inside a stream; `sent` events came before it.
+/// Returns the event that reports an error inside a stream after `sent` events.
 pub fn error_frame(cx: &WireContext, code: u16, sent: usize) -> SseEvent {
     match cx.wire {
         Wire::Anthropic => SseEvent::typed(error_body(cx.wire, code)),

@@ -1,10 +1,10 @@
-//! Refuses what every real service refuses: a conversation in which a tool call and its result do not pair up.
+//! Refuses conversations in which tool calls and results do not pair up, as every real service does.
 
 use serde_json::Value;
 
 use super::Wire;
 
-/// The service's complaint, if it has one.
+/// Returns the service's error, if any.
 pub fn unpaired(wire: Wire, request: &Value) -> Option<String> {
     let items = request.get(wire.conversation()).and_then(Value::as_array)?;
     match wire {
@@ -45,7 +45,7 @@ enum PairingProblem {
     Twice(String),
 }
 
-/// Compares the calls of each answer with the results that come before the next answer.
+/// Compares the calls of each answer with the results before the next answer.
 fn by_turn(
     items: &[Value],
     model: &str,
@@ -79,7 +79,7 @@ fn repeated(ids: &[String]) -> Option<String> {
     ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)).map(|(_, id)| id.clone())
 }
 
-/// Reads the ids of all blocks of one type in a message of Anthropic's.
+/// Reads the ids of all blocks of one type in an Anthropic message.
 fn ids(kind: &'static str, key: &'static str) -> impl Fn(&Value) -> Vec<String> {
     move |item| {
         let blocks = item.get("content").and_then(Value::as_array).into_iter().flatten();
@@ -101,7 +101,7 @@ fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Here results may come anywhere after their call.
+/// In this API results may come anywhere after their call.
 fn responses(items: &[Value]) -> Option<String> {
     let mut open: Vec<String> = Vec::new();
     for item in items {
@@ -120,7 +120,7 @@ fn responses(items: &[Value]) -> Option<String> {
     open.pop().map(|id| format!("No tool output found for function call {id}."))
 }
 
-/// Here calls have no ids, so they are only counted.
+/// In this API calls have no ids, so they are only counted.
 fn google(items: &[Value]) -> Option<String> {
     let count = |item: &Value, key: &str| {
         let parts = item.get("parts").and_then(Value::as_array).into_iter().flatten();

@@ -26,7 +26,7 @@ pub fn frames(turn: &Turn, cx: &WireContext) -> Frames {
     Frames { list: out.list, tail }
 }
 
-/// The event by which a response that began well reports an error.
+/// Returns the event that reports an error in a response that began well.
 pub fn failed(cx: &WireContext, code: u16, sent: usize) -> SseEvent {
     let (word, message) = openai_code(code);
     let error = json!({"code": word, "message": message});

@@ -1,4 +1,4 @@
-//! What is read from paths and requests.
+//! Tests what is read from paths and requests.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn the_model_is_taken_from_the_body_or_the_path() {
     assert_eq!(model("/v1/messages", json!({"model": "claude-x"})), "claude-x");
 }
 
-/// `expect` is part of the service's complaint, or empty for none.
+/// `expect` is part of the service's error, or empty for none.
 fn check_pairing(wire: Wire, items: Value, expect: &str) {
     let complaint = unpaired(wire, &json!({ wire.conversation(): items })).unwrap_or_default();
     assert_eq!(complaint.is_empty(), expect.is_empty(), "{items}: {complaint}");

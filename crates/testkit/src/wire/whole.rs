@@ -1,4 +1,4 @@
-//! A whole answer in one JSON document, as each API gives it when no stream is asked for.
+//! A whole answer as one JSON document, as each API sends it without streaming.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! A client that shows what arrived, byte for byte.
+//! A client that returns the received bytes unchanged.
 
 use std::io::ErrorKind;
 
@@ -19,16 +19,16 @@ const READ: usize = 64 * 1024;
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
-    /// The pieces of a chunked body, or the whole of another.
+    /// The chunks of a chunked body, or one whole body.
     pub chunks: Vec<Vec<u8>>,
     pub ending: Ending,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// To the last chunk or the promised length.
+    /// Received up to the last chunk or the promised length.
     Complete,
-    /// The connection was closed in good order before that.
+    /// The connection was closed properly before that.
     Closed,
     /// The connection was reset.
     Reset,
@@ -57,12 +57,12 @@ impl Client {
         self.answer().await.unwrap()
     }
 
-    /// The next head alone, as it stands.
+    /// Returns only the next head, unchanged.
     pub async fn answer_head(&mut self) -> String {
         self.until(b"\r\n\r\n").await.unwrap()
     }
 
-    /// `Err` when the connection ended before a whole head.
+    /// Returns `Err` if the connection ended before a whole head.
     pub async fn answer(&mut self) -> Result<Answer, Ending> {
         let head = self.until(b"\r\n\r\n").await?;
         let mut lines = head.split("\r\n");
@@ -139,7 +139,7 @@ impl Answer {
         serde_json::from_slice(&self.body()).unwrap()
     }
 
-    /// The data of every event.
+    /// Returns the data of every event.
     pub fn data(&self) -> Vec<String> {
         data(&self.text())
     }
@@ -154,7 +154,7 @@ pub fn data(stream: &str) -> Vec<String> {
     events.filter(|data| !data.is_empty()).collect()
 }
 
-/// What every service wants of a request.
+/// Returns the headers that every service requires.
 pub fn headers(path: &str) -> String {
     let key = match Wire::of_path(path) {
         Some(Wire::Anthropic) => "x-api-key: k\r\nanthropic-version: 2023-06-01",
@@ -173,7 +173,7 @@ pub fn path(wire: Wire) -> &'static str {
     }
 }
 
-/// A request after so many answers.
+/// Builds a request after this many answers.
 pub fn request(wire: Wire, answers: usize) -> Value {
     let (user, model) = match wire {
         Wire::Google => {

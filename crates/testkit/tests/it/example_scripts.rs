@@ -1,4 +1,4 @@
-//! The scripts that people start from must work.
+//! Tests that the example scripts work.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ async fn every_example_script_loads_and_answers() {
     }
 }
 
-/// The script in the documentation is one a reader will paste.
+/// Readers will copy the script in the documentation.
 #[tokio::test]
 async fn the_documented_script_works() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/testkit.md");

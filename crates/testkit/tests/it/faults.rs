@@ -1,4 +1,4 @@
-//! Every fault, as it looks on the wire.
+//! Tests the bytes of every fault.
 
 use omp_testkit::{Fault, FaultKind, FaultStatus, Moment, Script, Server, Turn, Wire};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn answer(wire: Wire, fault: impl Into<Fault>) -> Answer {
     Client::connect(&server).await.ask(wire).await
 }
 
-/// The whole, faultless stream.
+/// Returns the whole stream without a fault.
 async fn whole(wire: Wire) -> String {
     let server = Server::start(turn()).await.unwrap();
     Client::connect(&server).await.ask(wire).await.text()

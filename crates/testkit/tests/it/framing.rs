@@ -1,4 +1,4 @@
-//! The same events laid out in many ways.
+//! Tests the same events in many byte layouts.
 
 use std::io::Read;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Plain HTTP: connections, request bodies, listings, what is recorded, what is refused.
+//! Tests plain HTTP: connections, request bodies, listings, recorded and refused requests.
 
 use omp_testkit::{Script, Select, Server, Turn, Wire};
 use serde_json::Value;

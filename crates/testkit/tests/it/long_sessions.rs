@@ -1,4 +1,4 @@
-//! Two hundred turns from one repeated turn, and the prefix check over what a client sent meanwhile.
+//! Tests two hundred turns from one repeated turn, and the prefix check over the client's requests.
 
 use omp_testkit::{Script, Server, Wire, prefix};
 use serde_json::Value;
@@ -14,7 +14,7 @@ turns:
   - text: done
 "#;
 
-/// Plays the script with a client that only ever appends, unless `spoil` changes what it sends.
+/// Plays the script with a client that only appends, unless `spoil` changes its requests.
 async fn play(wire: Wire, spoil: impl Fn(usize, &mut Value)) -> Server {
     let server = Server::start(Script::parse("test", SCRIPT).unwrap()).await.unwrap();
     let mut client = Client::connect(&server).await;

@@ -1,4 +1,4 @@
-//! The fake server as a client sees it: raw bytes over a plain socket.
+//! Tests the fake server from the client's side: raw bytes over a plain socket.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests; clippy only sees the functions marked so")]
 
 mod client;

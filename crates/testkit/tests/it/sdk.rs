@@ -1,4 +1,4 @@
-//! The vendors' own SDKs against the fake server: it takes what they send, and they read what it says.
+//! Tests the vendors' own SDKs with the fake server: it accepts their requests, and they parse its answers.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use omp_testkit::{Server, Thinking, Turn, Wire};
 use serde_json::{Value, json};
 
-/// Where `scripts/test` keeps the SDKs.
+/// The folder of the SDKs that `scripts/test` installs.
 const SDK: &str = "vendor-sdks-1";
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn the_official_clients_are_taken_and_understand() {
     }
 }
 
-/// Whether the vendors' types know everything that the server was sent.
+/// Whether the vendors' types accept all requests of the server.
 async fn validated(server: &Server) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let lines = server.model_requests().into_iter().map(|request| {
@@ -101,7 +101,7 @@ fn command(script: &str, args: &[&str]) -> tokio::process::Command {
     command
 }
 
-/// Where `scripts/test` keeps what it installs.
+/// The folder in which `scripts/test` stores installed packages.
 #[expect(clippy::disallowed_methods, reason = "a test asks where the machine's user keeps caches")]
 fn cache() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));

@@ -1,4 +1,4 @@
-//! The shape of each wire API's stream, seen as raw text.
+//! Tests the stream format of each wire API as raw text.
 
 use insta::assert_snapshot;
 use omp_testkit::{Call, Server, Stop, TokenCounts, Turn, Wire};

@@ -1,4 +1,4 @@
-//! `ask`: questions to the user in the middle of the work.
+//! `ask`: asks the user questions during a turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const MAX_QUESTIONS: usize = 20;
 const MAX_OPTIONS: usize = 50;
 
 pub struct Ask {
-    /// After this the recommended answer is taken; `None` waits for ever.
+    /// Time after which the recommended answer is used; `None` waits forever.
     pub timeout: Option<Duration>,
 }
 
@@ -61,7 +61,7 @@ pub struct Answered {
     pub custom_input: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// Nobody was there: the recommended option holds.
+    /// No user was present, so the recommended option was used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_policy: bool,
 }
@@ -77,7 +77,7 @@ impl Tool for Ask {
         Planned::new(Tier::Read, params)
     }
 
-    /// Nobody reads two questions while a third thing scrolls by.
+    /// A user cannot answer two questions at once, so calls run one at a time.
     fn concurrency(&self) -> Concurrency {
         Concurrency::Exclusive
     }
@@ -136,7 +136,8 @@ impl Ask {
     }
 }
 
-/// Where nobody can be asked, what the model itself recommends holds; the rest is left to it.
+/// Answers questions when no user is present: uses the model's recommended options and leaves the other questions to the
+/// model.
 fn from_policy(questions: &[Question]) -> Result<Output<Details>, ToolError> {
     const CAREFUL: &str = "Take the most careful usual choice, go on, and say what you chose.";
     if questions.iter().all(|question| question.recommended.is_none()) {
@@ -157,7 +158,7 @@ fn from_policy(questions: &[Question]) -> Result<Output<Details>, ToolError> {
     Ok(Output::text(text.trim_end(), Details { results }))
 }
 
-/// What is taken when the user does not answer in time.
+/// Returns the answer used when the user does not answer in time.
 fn by_itself(question: &Question) -> Answered {
     let label = question.options.get(question.recommended.unwrap_or(0)).map(|option| option.label.clone());
     Answered { selected_options: label.into_iter().collect(), timed_out: true, ..unanswered(question) }

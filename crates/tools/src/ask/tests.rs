@@ -1,4 +1,4 @@
-//! `ask` with a user made of answers.
+//! Tests `ask` with a scripted user.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::scratch::Scratch;
 
-/// Answers in order; afterwards never.
+/// Gives scripted answers in order, then never answers.
 struct User {
     answers: Mutex<VecDeque<Option<Vec<String>>>>,
     asked: Mutex<Vec<Choice>>,

@@ -1,4 +1,4 @@
-//! Carrying a preview out: all of its files or none, and only if they are what they were.
+//! Applies a preview: writes all of its files or none, and only if no file changed since the preview.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub async fn apply(files: Arc<Files>, plan: RewritePlan) -> Result<ToolOutput, T
     .await
 }
 
-/// Names every file that is not what it was; writing would find only the first.
+/// Reports every file that changed since the preview; the write itself would report only the first.
 fn refuse_changed(files: &Files, plan: &RewritePlan) -> Result<(), ToolError> {
     let is_changed = |planned: &&PlannedEdit| {
         let now = files.read_if_exists(&planned.edit.path.absolute).ok().flatten();

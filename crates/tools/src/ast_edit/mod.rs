@@ -1,4 +1,4 @@
-//! `ast_edit`: rewrites code by its structure. It only shows what would change; `resolve` carries it out.
+//! `ast_edit`: rewrites code by its structure. The tool only shows a preview; `resolve` applies it.
 
 mod apply;
 mod plan;
@@ -22,7 +22,7 @@ use crate::search::scope::{SearchScope, run_with_stop};
 pub struct AstEdit {
     pub files: Arc<Files>,
     pub pending: Arc<PendingActions>,
-    /// Leave files alone that say they are generated.
+    /// Skips files that are marked as generated.
     pub block_generated: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct AstEditDetails {
     pub applied: bool,
     pub limit_reached: bool,
     pub file_replacements: Vec<FileCount>,
-    /// Unified; of all files together.
+    /// Unified diff of all files.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub diff: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -69,7 +69,7 @@ impl Tool for AstEdit {
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Edit;
 
-    /// A preview writes nothing; `resolve` asks for what its files need.
+    /// A preview writes nothing; `resolve` requests access to the files.
     fn plan(&self, params: AstEditParams) -> Planned<AstEditParams> {
         Planned::new(scan_approval(&self.files, &params.paths), params)
     }

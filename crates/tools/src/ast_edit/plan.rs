@@ -1,4 +1,4 @@
-//! What a rewrite would make of every file.
+//! Computes the new content of every file of a rewrite.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::ast_grep::sources::{PerLanguage, SearchedFiles, SourceFile, SourceFil
 use crate::files::Files;
 use crate::search::scope::SearchScope;
 
-/// A preview, with all that is needed to carry it out.
+/// A preview with everything needed to apply it.
 pub struct RewritePlan {
-    /// In the order of the paths.
+    /// Sorted by path.
     pub edits: Vec<PlannedEdit>,
     pub searched: usize,
-    /// More matches than were rewritten.
+    /// There were more matches than were rewritten.
     pub cut: bool,
     pub problems: Vec<String>,
     pub notes: Vec<String>,
@@ -29,7 +29,7 @@ pub struct PlannedEdit {
     pub replacements: usize,
 }
 
-/// Old and new content of all files of one preview, which are kept until it is resolved.
+/// Limits the old and new content of all files of a preview, which stays in memory until the preview is resolved.
 const MAX_HELD: usize = 16 * 1024 * 1024;
 
 impl RewritePlan {
@@ -60,7 +60,7 @@ pub fn plan(
     assemble(looked, &rewrites, sources.notes, files)
 }
 
-/// What came of one file.
+/// The result for one file.
 struct FilePlan {
     display: String,
     edit: Option<PlannedEdit>,
@@ -83,7 +83,7 @@ fn in_file(
     if fitting.is_empty() {
         return None;
     }
-    // What is changed is the text as the editor has it, also of files that were only found.
+    // The rewrite uses the editor's text of a file, also for files found in a folder.
     if files.has_editor() && !source.named {
         source.text = open_text(files, path).unwrap_or(source.text);
     }
@@ -103,7 +103,7 @@ fn in_file(
     Some(plan)
 }
 
-/// `None` for what became unreadable, which the commit finds as well.
+/// Returns `None` if the file became unreadable; the commit reports that as well.
 fn open_text(files: &Files, path: &Path) -> Option<String> {
     String::from_utf8(files.read_whole(path).ok()?).ok()
 }
@@ -126,7 +126,7 @@ impl FilePlan {
     }
 }
 
-/// Ops that are wrong in every language that was met end the call; the others are told about.
+/// Fails if an op is invalid in every language found; other invalid ops are reported as problems.
 fn assemble(
     looked: SearchedFiles<FilePlan>,
     rewrites: &Rewrites,

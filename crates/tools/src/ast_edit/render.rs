@@ -1,4 +1,4 @@
-//! How a structural rewrite looks.
+//! Renders a structural rewrite.
 
 use omp_agent::Outcome;
 use omp_stdx::format;

@@ -1,4 +1,4 @@
-//! `ast_edit` and `resolve` together, as the loop calls them.
+//! Tests `ast_edit` and `resolve` together, called as the agent loop calls them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is told of a preview and of its application.
+//! The text that the model gets for a preview and for its application.
 
 use omp_agent::Output;
 use omp_stdx::format;
@@ -12,13 +12,13 @@ use crate::files::{Files, header};
 use crate::output_sink::MAX_BYTES;
 use crate::search::scope::SearchScope;
 
-/// Room for what is said below the diffs.
+/// Bytes reserved for the notes below the diffs.
 const NOTES_BYTES: usize = 8 * 1024;
-/// Kept in the session file.
+/// Limits the size of the diff stored in the session file.
 const MAX_KEPT_DIFF: usize = 256 * 1024;
 const MAX_KEPT_ERRORS: usize = 50;
 const MAX_KEPT_FILES: usize = 500;
-/// Files listed with their new tags after applying.
+/// Limits the files listed with their new tags after applying.
 const MAX_LISTED: usize = 100;
 
 pub fn counted(plan: &RewritePlan) -> String {
@@ -45,7 +45,7 @@ pub fn preview(plan: &RewritePlan, scope: &SearchScope) -> Output<AstEditDetails
     Output::text(text, details)
 }
 
-/// Diffs of as many files as there is room for, the names of the others.
+/// Shows the diffs of as many files as fit and the names of the others.
 fn diffs(plan: &RewritePlan) -> String {
     let mut text = String::new();
     let mut unseen: Vec<String> = Vec::new();
@@ -66,7 +66,7 @@ fn diffs(plan: &RewritePlan) -> String {
     text
 }
 
-/// After writing: the new tags, so that `edit` can go on without another look.
+/// Reports the new tags after writing, so that `edit` can continue without another read.
 pub fn applied(plan: &RewritePlan, files: &Files) -> (String, AstEditDetails) {
     let mut text = format!("Applied {}.", counted(plan));
     let tag = |planned: &PlannedEdit| {

@@ -1,4 +1,4 @@
-//! Looking through all files for all patterns.
+//! Searches all files for all patterns.
 
 use std::path::{Path, PathBuf};
 
@@ -13,29 +13,29 @@ use crate::search::scope::SearchScope;
 
 /// All matches of a call.
 pub struct StructuralMatches {
-    /// Files with matches, in the order of their paths.
+    /// Files with matches, sorted by path.
     pub files: Vec<FileFound>,
     pub searched: usize,
-    /// More matches than are counted.
+    /// There were more matches than are counted.
     pub cut: bool,
-    /// What was not or not wholly looked at.
+    /// Files that were not searched, or only in part.
     pub problems: Vec<String>,
     pub notes: Vec<String>,
 }
 
 pub struct FileFound {
     pub path: PathBuf,
-    /// The content the lines are counted in.
+    /// Tag of the content that the line numbers refer to.
     pub tag: Tag,
-    /// Whether it was named, and so read as the editor has it.
+    /// Whether the call named this file, so that its text came from the editor.
     pub named: bool,
-    /// First and last line, counted from 1, in order.
+    /// First and last line of each match, counted from 1, in order.
     pub matches: Vec<(usize, usize)>,
     cut: bool,
     problems: Vec<String>,
 }
 
-/// Matches kept of one file.
+/// Limits the matches kept for one file.
 const MAX_PER_FILE: usize = 10_000;
 
 impl StructuralMatches {
@@ -90,7 +90,7 @@ fn in_file(path: &Path, source: &SourceFile, params: &AstGrepParams, queries: &Q
     worth_telling.then(|| FileFound { path: path.to_owned(), tag, named: source.named, matches, cut, problems })
 }
 
-/// Patterns that are wrong in every language that was met end the call; the others are told about.
+/// Fails if a pattern is invalid in every language found; other invalid patterns are reported as problems.
 fn assemble(
     looked: SearchedFiles<FileFound>,
     queries: &Queries,

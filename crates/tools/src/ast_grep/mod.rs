@@ -1,4 +1,4 @@
-//! `ast_grep`: code by its structure, as pages whose lines can be edited straight away.
+//! `ast_grep`: searches code by structure and shows pages of lines that can be edited directly.
 
 mod find;
 mod render;
@@ -60,12 +60,12 @@ pub enum Exactness {
 #[serde(rename_all = "camelCase", default)]
 pub struct AstGrepDetails {
     pub scope_path: String,
-    /// On this page.
+    /// Matches on this page.
     pub match_count: usize,
     pub total_matches: usize,
     pub total_files: usize,
     pub files_searched: usize,
-    /// On this page.
+    /// Matches per file on this page.
     pub file_matches: Vec<FileCount>,
     pub limit_reached: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -78,7 +78,7 @@ pub struct FileCount {
     pub count: usize,
 }
 
-/// The numbers of a call, checked.
+/// The validated paging arguments of a call.
 pub(crate) struct PageWanted {
     pub skip: usize,
     pub limit: usize,
@@ -157,7 +157,7 @@ impl From<Exactness> for Strictness {
     }
 }
 
-/// Models write a single pattern without the list around it.
+/// Accepts a single string as well as a list, because models often omit the list.
 fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

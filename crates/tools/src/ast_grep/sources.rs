@@ -1,4 +1,4 @@
-//! The files that a structural search or rewrite looks at, each with its language.
+//! The files that a structural search or rewrite scans, each with its language.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,24 @@ use omp_workspace::{StopCheck, binary_reason};
 use crate::files::Files;
 use crate::search::scope::{SearchScope, walk_notes};
 
-/// Found by walking, in the order of their paths.
+/// The files found by walking the scope, sorted by path.
 pub(crate) struct SourceFiles {
     pub files: Vec<PathBuf>,
-    /// The files that were named themselves rather than found in a folder.
+    /// Files that the call named directly, as opposed to files found in a folder.
     named: Vec<PathBuf>,
     wanted: Option<Language>,
     pub notes: Vec<String>,
 }
 
-/// One file's text.
+/// The text of one file.
 pub(crate) struct SourceFile {
     pub language: Language,
     pub text: String,
-    /// Of a file that was named: read as the editor has it. Those that were found are read from disk.
+    /// Whether the call named the file. Named files are read from the editor, found files from disk.
     pub named: bool,
 }
 
-/// More files are not looked at in one call.
+/// Limits the files scanned in one call.
 const MAX_FILES: usize = 50_000;
 
 impl SourceFiles {
@@ -61,14 +61,14 @@ impl SourceFiles {
         Ok(Self { files, named, wanted, notes })
     }
 
-    /// `Ok(None)`: of another language or of none.
+    /// Returns `Ok(None)` if the file has another language or none.
     pub(crate) fn load(&self, path: &Path, files: &Files) -> Result<Option<SourceFile>, String> {
         let by_path = Language::from_path(path);
         let is_named = self.named.iter().any(|named| named == path);
         let candidate = match (by_path, self.wanted) {
             (Some(found), Some(wanted)) => is_named || same_family(wanted, found),
             (Some(_), None) => true,
-            // Only a script without an extension can still be told by its first line.
+            // Without an extension, only the first line of a script can identify its language.
             (None, _) => is_named || path.extension().is_none(),
         };
         if !candidate {
@@ -108,7 +108,7 @@ impl SourceFiles {
         Ok(Some(SourceFile { language, text, named: is_named }))
     }
 
-    /// Does `work` on every file of a known language, on several threads. Results come in the order of the files.
+    /// Runs `work` on every file of a known language, on several threads. Results are in the order of the files.
     pub(crate) fn each<T: Send>(
         &self,
         files: &Files,
@@ -154,15 +154,15 @@ impl SourceFiles {
     }
 }
 
-/// What came of looking at all files.
+/// The results of scanning all files.
 pub(crate) struct SearchedFiles<T> {
     pub found: Vec<T>,
-    /// Files that could not be looked at, with the reason.
+    /// Files that could not be scanned, with the reason.
     pub problems: Vec<(PathBuf, String)>,
     pub searched: usize,
 }
 
-/// A pattern made ready once for each language that is met; the mistakes are kept.
+/// A pattern compiled once per language; compile errors are kept.
 pub(crate) struct PerLanguage<T, E> {
     made: Mutex<HashMap<Language, Result<Arc<T>, E>>>,
 }
@@ -177,13 +177,13 @@ impl<T, E: Clone> PerLanguage<T, E> {
         made.entry(language).or_insert_with(|| make().map(Arc::new)).as_ref().ok().cloned()
     }
 
-    /// Those that were made ready.
+    /// Returns the patterns that compiled.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.values().filter_map(|result| result.as_ref().ok().cloned()).collect()
     }
 
-    /// The mistakes by language, and whether it was right in any.
+    /// Returns the compile errors by language, and whether the pattern compiled for any language.
     pub(crate) fn mistakes(&self) -> (Vec<(Language, E)>, bool) {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let mut mistakes: Vec<(Language, E)> =
@@ -193,7 +193,7 @@ impl<T, E: Clone> PerLanguage<T, E> {
     }
 }
 
-/// Nothing in the scope can be parsed.
+/// The error for a scope without a file that can be parsed.
 pub(crate) fn no_sources(scope: &SearchScope) -> ToolError {
     ToolError::Reply(format!(
         "No files of a known language in {}\nhint: `lang` says how to parse a file that is named",
@@ -205,7 +205,7 @@ pub(crate) fn timed_out() -> ToolError {
     ToolError::reply("timed out after 30s\nhint: name fewer or deeper `paths`")
 }
 
-/// The head of a list of what went wrong, with a count of the rest.
+/// Lists the first problems and counts the rest.
 pub(crate) fn listed(title: &str, lines: &[String]) -> Option<String> {
     const SHOWN: usize = 20;
     if lines.is_empty() {
@@ -223,7 +223,7 @@ fn unknown_language(name: &str) -> ToolError {
     ToolError::Reply(format!("`{name}` is not a language that can be parsed\nhint: one of {}", known.join(", ")))
 }
 
-/// TypeScript with and without markup are two grammars of one language.
+/// TypeScript and TSX are two grammars of one language.
 fn same_family(wanted: Language, found: Language) -> bool {
     wanted == found || (wanted.name() == "typescript" && found.name() == "tsx")
 }

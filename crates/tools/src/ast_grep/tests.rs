@@ -1,4 +1,4 @@
-//! `ast_grep` through the eyes of the loop; patterns themselves are tested in `syntax`.
+//! Tests `ast_grep` as the agent loop calls it; the patterns themselves are tested in `syntax`.
 
 use omp_agent::Tier;
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ fn problems_are_told() {
     assert!(text.contains("bad/x.rs: does not parse at line 1"), "{text}");
     assert!(text.contains("bad/y.rs: is not UTF-8") && text.contains("bad/z.rs: 2MB is too large"), "{text}");
     assert!(text.contains("Skipped missing paths: nowhere"), "{text}");
-    // A pattern of one language is no mistake in a tree of several, but it is said.
+    // A pattern that is valid in only one of several languages is no error, but the result mentions it.
     let text = grep(&scratch, json!({"pat": "fn $F() { $$$ }", "paths": ["src", "web"]}));
     assert!(text.contains("*1:fn b()") && text.contains("typescript files were not searched: "), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A page of matches as the model reads it.
+//! Formats a page of matches for the model.
 
 use omp_agent::Output;
 use omp_stdx::format;
@@ -11,12 +11,12 @@ use crate::files::{Files, header};
 use crate::output_sink::MAX_BYTES;
 use crate::search::scope::SearchScope;
 
-/// Lines shown of one match.
+/// Limits the lines shown of one match.
 const MAX_MATCH_LINES: usize = 40;
 const MAX_COLUMNS: usize = 1024;
-/// Room for what is said below the matches.
+/// Bytes reserved for the notes below the matches.
 const NOTES_BYTES: usize = 6 * 1024;
-/// Kept in the session file.
+/// Limits the errors stored in the session file.
 const MAX_KEPT_ERRORS: usize = 50;
 
 pub fn report(
@@ -55,12 +55,12 @@ struct ShownMatches {
     text: String,
     matches: usize,
     files: Vec<FileCount>,
-    /// Files that were not what they had been when it came to showing them.
+    /// Files that changed between the search and the rendering of the page.
     changed: Vec<String>,
     lines_cut: bool,
 }
 
-/// Whole files' parts are added while there is room; the rest is for the next page.
+/// Adds files while there is room; the rest is left to the next page.
 fn that_fits(found: &StructuralMatches, page: &PageWanted, files: &Files) -> ShownMatches {
     let mut shown = ShownMatches::default();
     let mut skip = page.skip;
@@ -106,19 +106,19 @@ impl ShownMatches {
     }
 }
 
-/// What a page shows of one file.
+/// The part of a page that shows one file.
 struct FilePage<'a> {
     file: &'a FileFound,
     text: String,
     matches: usize,
-    /// Lines shown as they stand in the file.
+    /// Numbered lines exactly as they are in the file.
     whole_lines: Vec<(usize, String)>,
     changed: bool,
     lines_cut: bool,
 }
 
 impl<'a> FilePage<'a> {
-    /// Halves the number of matches until they fit; the first of a page always does.
+    /// Halves the number of matches until they fit; the first match of a page always fits.
     fn that_fits(
         file: &'a FileFound,
         mut wanted: &[(usize, usize)],

@@ -1,9 +1,9 @@
-//! Whether somebody can be asked for what is closed to commands, and how the model is told of it.
+//! Whether a user can approve access that is closed to commands, and how this is worded for the model.
 
-/// How hints and descriptions end where somebody can be asked.
+/// Ends hints and descriptions if a user can approve access.
 const ASKED: &str = ": the user is asked";
 
-/// Who can be asked in this session.
+/// Whether a user can approve access in this session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asking {
     User,
@@ -11,7 +11,7 @@ pub(super) enum Asking {
 }
 
 impl Asking {
-    /// What a parameter is for, with what comes of using it.
+    /// Describes a parameter together with the consequence of using it.
     pub fn described(self, what: &str) -> String {
         match self {
             Asking::User => format!("{what}{ASKED}."),
@@ -21,7 +21,7 @@ impl Asking {
         }
     }
 
-    /// Hints that say how to ask name the setting instead, where nobody can be asked.
+    /// Rewords hints if no user can be asked: they name the setting instead of the argument.
     pub fn worded(self, sentences: Vec<String>) -> Vec<String> {
         match self {
             Asking::User => sentences,
@@ -33,7 +33,7 @@ impl Asking {
 fn without_asking(sentence: String) -> String {
     let Some((before, after)) = sentence.split_once(ASKED) else { return sentence };
     let argument = before.rsplit_once(" with `").map(|(_, argument)| argument.trim_end_matches('`'));
-    // The other hints name their setting themselves.
+    // The other hints already name their setting.
     let paths = argument.and_then(|argument| argument.strip_prefix("write: "));
     let setting = paths.map(|paths| format!(". `containment.writable: {paths}` in config.yml allows it"));
     format!("hint: nobody can be asked in this run; do without it and say so{}{after}", setting.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What is to run and where: arguments checked, a leading `cd` turned into the working folder.
+//! Prepares a command: validates its arguments and turns a leading `cd` into the working folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ pub(super) struct BashJob {
     pub env: BTreeMap<String, String>,
 }
 
-/// The kernel takes no longer argument (Linux: 128 KiB).
+/// The kernel accepts no longer argument (Linux: 128 KiB).
 const MAX_COMMAND: usize = 120 * 1024;
 
-/// `shell_folder` is where the shell stands.
+/// `shell_folder` is the current folder of the shell.
 pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) -> Result<BashJob, ToolError> {
     let env = params.env.unwrap_or_default();
     check(&params.command, &env)?;
@@ -34,7 +34,7 @@ pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) ->
     Ok(BashJob { command, cwd, env })
 }
 
-/// Whether a shell can take it.
+/// Checks that a shell can run the command with this environment.
 pub(super) fn check(command: &str, env: &BTreeMap<String, String>) -> Result<(), ToolError> {
     if let Some(name) = env.keys().find(|name| !is_variable_name(name)) {
         return Err(ToolError::reply(format!("Invalid bash env name: {name}")));
@@ -57,7 +57,7 @@ fn is_variable_name(name: &str) -> bool {
     starts_well && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What `cd folder` means to a shell that stands in `shell_folder`.
+/// Resolves the folder of a `cd` relative to `shell_folder`.
 fn from_shell(folder: &str, shell_folder: &Path) -> String {
     if folder.starts_with('~') { folder.to_owned() } else { shell_folder.join(folder).to_string_lossy().into_owned() }
 }
@@ -71,7 +71,7 @@ fn working_folder(typed: &str, files: &Files) -> Result<PathBuf, ToolError> {
     }
 }
 
-/// Splits `cd folder && rest`. Only folders that need no shell to be understood count.
+/// Splits `cd folder && rest`. Ignores folders that only a shell can expand.
 pub(super) fn leading_cd(command: &str) -> Option<(String, &str)> {
     let after = command.trim_start().strip_prefix("cd")?;
     let argument = after.trim_start_matches([' ', '\t']);

@@ -1,4 +1,4 @@
-//! Commands in the terminal of an editor, played by real processes with the editor's own environment.
+//! Tests commands in an editor's terminal, simulated by real processes with the editor's environment.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::*;
 
-/// What was asked of an editor.
+/// The requests sent to the editor.
 type Log = Arc<Mutex<Vec<String>>>;
 
 struct FakeEditor {

@@ -1,4 +1,4 @@
-//! What a call is known to do before it runs: the commands it starts, the files it writes, what cannot be told.
+//! Determines the effects of a call before it runs: the commands it starts, the files it writes, and what is unknown.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use super::BashParams;
 use super::command::leading_cd;
 use crate::files::Files;
 
-/// Functions and aliases that commands have left in the shell, which goes on from call to call.
+/// Functions and aliases that earlier commands defined in the shell, which persists between calls.
 #[derive(Default)]
 pub(super) struct LeftInShell {
     names: Mutex<BTreeSet<String>>,
@@ -34,23 +34,23 @@ impl LeftInShell {
     }
 }
 
-/// What of the tool decides what a call does.
+/// The state of the tool that determines the effects of a call.
 pub(super) struct EffectContext<'a> {
     pub files: &'a Files,
-    /// Where the shell stands.
+    /// The current folder of the shell.
     pub shell_folder: &'a Path,
     pub left: &'a LeftInShell,
     pub containment: &'a Containment,
-    /// Whether what runs is kept within the map, which commands in an editor's terminal are not.
+    /// Whether containment enforces the map; it does not for commands in an editor's terminal.
     pub is_contained: bool,
 }
 
-/// A command line that was read, with what it was judged by.
+/// A parsed command line with the data used to judge it.
 pub struct CommandPlan {
     pub(super) params: BashParams,
-    /// Functions and aliases that it defines.
+    /// Functions and aliases that the command defines.
     pub(super) defined: Vec<String>,
-    /// Everything that it is known to write to.
+    /// All paths that the command is known to write.
     pub(super) writes: Vec<WrittenPath>,
 }
 
@@ -86,12 +86,12 @@ pub(super) fn plan(params: BashParams, setting: &EffectContext<'_>) -> Planned<C
     Planned::new(approval, CommandPlan { params, defined: script.defined.into_iter().collect(), writes })
 }
 
-/// A file that is written to, or a folder to write in.
+/// A file that is written, or a folder that is written in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WrittenPath {
     pub path: PathBuf,
     pub is_folder: bool,
-    /// A program makes it, changes it or takes it away; else it has to be there for the shell, or was asked for.
+    /// A program creates, changes or deletes the path. Otherwise the shell needs it to exist, or the call asked for it.
     pub by_program: bool,
 }
 
@@ -111,19 +111,19 @@ fn asked_for(params: &BashParams, folder: &BaseFolder<'_>) -> Vec<Effect> {
         Some(path) => Effect::Write(path),
         None => Effect::Unknown(format!("which file is written: `{typed}`")),
     };
-    // What is not hidden is read without a question.
+    // Reading a path that is not hidden needs no approval.
     let read = params.read.iter().filter_map(|typed| folder.named(typed)).map(Effect::Read);
     params.write.iter().map(effect).chain(read).collect()
 }
 
-/// Those that are closed.
+/// Returns the requested services that are closed.
 fn services(params: &BashParams, containment: &Containment) -> Vec<Effect> {
     let Some(map) = containment.access().map(Access::map) else { return Vec::new() };
     let closed = params.sockets.iter().filter(|name| map.service(name).is_some_and(|service| map.is_closed(service)));
     closed.cloned().map(Effect::Use).collect()
 }
 
-/// Whether the walls around the command are between it and what is in danger. Lower rungs leave holes.
+/// Whether containment protects what the command endangers. Lower rungs leave gaps.
 fn is_harmless(danger: Danger, containment: &Containment) -> bool {
     let Some(map) = containment.access().map(Access::map).filter(|_| containment.rung() == Some(Rung::Full)) else {
         return false;
@@ -136,7 +136,7 @@ fn is_harmless(danger: Danger, containment: &Containment) -> bool {
     }
 }
 
-/// All of them: what stands behind many others is judged like the first. The reader has an end of its own.
+/// Returns all commands: the ones at the end of a long line are judged like the first. The parser has its own limit.
 fn commands(script: &ShellScript) -> Vec<Effect> {
     let started = script.commands.iter().filter(|command| !command.words.is_empty());
     let run = |command: &ShellCommand| Effect::Run {
@@ -146,7 +146,7 @@ fn commands(script: &ShellScript) -> Vec<Effect> {
     started.map(run).collect()
 }
 
-/// One that is not known says so: `X` of `xargs -I X git X` looks like any other word.
+/// Marks an unknown word, because `X` of `xargs -I X git X` looks like any other word.
 fn shown(word: &ShellWord) -> String {
     let shows = word.known || word.text.contains(['$', '`', '*', '?', '[', '{', '~', '(', '…']);
     if shows { word.text.clone() } else { format!("{}…", word.text) }
@@ -161,7 +161,7 @@ fn environment(params: &BashParams) -> Option<Effect> {
     Some(Effect::Unknown(format!("what the variable `{name}` changes")))
 }
 
-/// Streams that the command has anyway, and devices that keep nothing.
+/// Whether the target is a standard stream or a device that stores nothing.
 fn is_stream(target: &str) -> bool {
     const DEVICES: [&str; 9] = ["stdin", "stdout", "stderr", "tty", "null", "zero", "full", "random", "urandom"];
     let device = target.strip_prefix("/dev/");
@@ -170,11 +170,11 @@ fn is_stream(target: &str) -> bool {
         || descriptor.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Where the commands of a script work.
+/// The working folders of a script's commands.
 struct Folders<'a> {
-    /// Where the shell stands all the while.
+    /// The shell's folder, which the script does not change.
     shell: BaseFolder<'a>,
-    /// Where the script begins.
+    /// The folder in which the script starts.
     start: BaseFolder<'a>,
     stands: Vec<Stand>,
 }
@@ -199,24 +199,24 @@ impl<'a> Folders<'a> {
         steps.map_or(lost, |steps| steps.iter().fold(self.start.clone(), step))
     }
 
-    /// What the shell opens for the command.
+    /// Effects of the files that the shell opens for the command.
     fn redirected(&self, at: usize, command: &ShellCommand) -> Vec<Effect> {
         let folder = self.at(self.stands.get(at).and_then(|stand| stand.redirects.as_ref()));
         command.redirects.iter().filter_map(|redirect| folder.effect(redirect)).collect()
     }
 
-    /// What it is known to write by itself.
+    /// Effects of the files that the command itself is known to write.
     fn written(&self, at: usize, command: &ShellCommand) -> Vec<Effect> {
         let folder = self.at(self.stands.get(at).and_then(|stand| stand.own.as_ref()));
         command.written().iter().flat_map(|written| folder.writes(written)).collect()
     }
 }
 
-/// Where relative targets lead.
+/// The folder that relative targets are resolved against.
 #[derive(Clone)]
 struct BaseFolder<'a> {
     files: &'a Files,
-    /// Nothing when that cannot be told.
+    /// `None` if the folder is unknown.
     path: Option<PathBuf>,
 }
 
@@ -242,7 +242,7 @@ impl BaseFolder<'_> {
         if target.known && is_stream(&target.text) {
             return None;
         }
-        // What a process substitution does is told by its own commands.
+        // The commands inside a process substitution report their own effects.
         if !target.known && matches!(target.text.as_str(), "<(…)" | ">(…)") {
             return None;
         }
@@ -258,7 +258,7 @@ impl BaseFolder<'_> {
         self.locate(target).map_or_else(unknown, Effect::Write)
     }
 
-    /// A folder gets the files, anything else is written itself.
+    /// If the path is a folder, the files in it are written, otherwise the path itself.
     fn writes(&self, written: &WrittenPlace) -> Vec<Effect> {
         if keeps_nothing(&written.path) {
             return Vec::new();
@@ -273,7 +273,7 @@ impl BaseFolder<'_> {
         }
     }
 
-    /// As the argument `write` has it. Nothing of it is for a shell to read.
+    /// Resolves a path of the argument `write`, without shell expansion.
     fn named(&self, typed: &str) -> Option<PathBuf> {
         let typed = typed.trim();
         let absolute = match typed.starts_with('~') || Path::new(typed).is_absolute() {
@@ -298,7 +298,7 @@ impl BaseFolder<'_> {
     }
 }
 
-/// What a link of the same command line leads to is not there yet when this is asked.
+/// Detects writes through links that the same command line creates, because their targets cannot be resolved before it runs.
 fn through_new_links(script: &ShellScript, folders: &Folders<'_>) -> Option<Effect> {
     let makes_links = |command: &ShellCommand| {
         matches!(command.program(), Some("ln" | "gln" | "link"))
@@ -328,7 +328,7 @@ fn through_new_links(script: &ShellScript, folders: &Folders<'_>) -> Option<Effe
     is_through.then(|| Effect::Unknown("which file is written: a link that it makes leads there".to_owned()))
 }
 
-/// Also where a folder on the way is not there yet: the command may make it, and then `..` leads out of it again.
+/// Resolves the path even if a folder in it does not exist yet: the command may create it, and then `..` leaves it again.
 fn real(path: &Path) -> PathBuf {
     let mut walked = PathBuf::new();
     for part in path.components() {

@@ -1,9 +1,9 @@
-//! Takes off what hides output for nothing: a trailing `| head` or `| tail`, and a `2>&1` that changes nothing.
+//! Removes suffixes that hide output for no benefit: a trailing `| head` or `| tail`, and a `2>&1` without effect.
 //!
-//! The tool shortens long output itself and keeps all of it, and both streams come as one. Only commands that are
-//! known to end by themselves are touched: `yes | head` needs its `head`.
+//! The tool truncates long output itself, stores all of it and merges both streams. Only commands that are known to
+//! terminate are changed: `yes | head` needs its `head`.
 
-/// Builders, test runners and the like, whose whole output is worth having.
+/// Builders, test runners and similar programs whose whole output is useful.
 const KNOWN_TO_END: &[&str] = &[
     "bundle", "bun", "cargo", "clang", "cmake", "composer", "ctest", "deno", "dotnet", "eslint", "gcc", "git", "go",
     "gradle", "jest", "ls", "make", "meson", "mix", "mocha", "mvn", "mypy", "ninja", "npm", "npx", "phpunit", "pip",
@@ -11,14 +11,14 @@ const KNOWN_TO_END: &[&str] = &[
     "tsc", "uv", "vitest", "yarn",
 ];
 
-/// The command to run instead, and what was taken off.
+/// The command to run instead, and the removed suffix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FixedCommand {
     pub command: String,
     pub taken: String,
 }
 
-/// `None` when the command is to run as it is.
+/// Returns `None` if the command should run unchanged.
 pub(super) fn fix(command: &str) -> Option<FixedCommand> {
     let mut kept = command.trim_end();
     if kept.contains("<<") || kept.contains('\n') {
@@ -43,7 +43,7 @@ pub(super) fn fix(command: &str) -> Option<FixedCommand> {
     (!taken.is_empty() && !kept.is_empty()).then(|| FixedCommand { command: kept.to_owned(), taken })
 }
 
-/// `head`, `head -20`, `tail -n 20`; not `tail -f`, `head -c 5`, `tail -n +3`.
+/// Accepts `head`, `head -20`, `tail -n 20`; rejects `tail -f`, `head -c 5`, `tail -n +3`.
 fn is_plain_cut(command: &str) -> bool {
     let words: Vec<&str> = command.split_ascii_whitespace().collect();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -65,7 +65,7 @@ fn is_known(pipeline: &str) -> bool {
     !endless && words.next().is_some_and(|word| KNOWN_TO_END.contains(&word))
 }
 
-/// Where the last pipeline begins, after `&&`, `||` or `;`.
+/// Returns the start of the last pipeline, after `&&`, `||` or `;`.
 fn last_list_operator(text: &str) -> usize {
     let mut end = text;
     while let Some(at) = last_operator(end) {
@@ -78,7 +78,7 @@ fn last_list_operator(text: &str) -> usize {
     0
 }
 
-/// The last `|`, `&` or `;` that the shell would see as such. `2>&1` has none.
+/// Finds the last `|`, `&` or `;` that is a shell operator. `2>&1` contains none.
 fn last_operator(text: &str) -> Option<usize> {
     let (mut quote, mut depth, mut found) = (None, 0_i32, None);
     let mut previous = '\0';

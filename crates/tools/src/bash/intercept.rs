@@ -1,4 +1,4 @@
-//! Rules that send a command to the tool that does it better. Off unless the user turns them on.
+//! Rules that refuse a command and name the tool that does it better. Off by default.
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Find, HashlineEdit, Read, Search, Write};
 
-/// A command that matches is refused where `tool` is offered.
+/// Refuses a matching command if `tool` is offered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterceptRule {
     pub pattern: String,
@@ -15,7 +15,7 @@ pub struct InterceptRule {
     pub message: String,
 }
 
-/// The rules that hold where `bashInterceptor.patterns` is not set.
+/// The rules used if `bashInterceptor.patterns` is not set.
 pub(crate) fn default_rules() -> Vec<InterceptRule> {
     let rule = |pattern: &str, tool: &str, message: &str| InterceptRule {
         pattern: pattern.into(),
@@ -42,13 +42,13 @@ pub(crate) fn default_rules() -> Vec<InterceptRule> {
     ]
 }
 
-/// What the model is told when `command` is refused.
+/// Returns the message for the model if `command` is refused.
 pub(super) fn refusal(command: &str, rules: &[InterceptRule], offered: &[String]) -> Option<String> {
     let hit = rules.iter().find(|rule| offered.contains(&rule.tool) && matches(&rule.pattern, command))?;
     Some(format!("Blocked: {}", hit.message))
 }
 
-/// A pattern that is no regular expression matches nothing.
+/// An invalid regular expression matches nothing.
 fn matches(pattern: &str, command: &str) -> bool {
     RegexMatcher::new(pattern).is_ok_and(|regex| regex.is_match(command.as_bytes()).unwrap_or(false))
 }

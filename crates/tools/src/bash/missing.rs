@@ -1,4 +1,5 @@
-//! Files and folders that a contained command may make outside the workspace: the kernel can only open what is there.
+//! Creates files and folders that a contained command may create outside the workspace: the kernel can only open existing
+//! paths.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use omp_types::{AccessMap, ContainMode, Touch};
 
 use super::effects::WrittenPath;
 
-/// What was made for a command. Dropped, it goes again as far as it is still empty.
+/// Paths that were created for a command. Dropping this removes those that are still empty.
 #[derive(Debug, Default)]
 pub(super) struct MadePaths {
     files: Vec<PathBuf>,
@@ -16,7 +17,7 @@ pub(super) struct MadePaths {
 }
 
 impl MadePaths {
-    /// A command that has done its work may want its files empty.
+    /// Keeps the paths if the command succeeded, because it may want its files empty.
     pub(super) fn keep_unless(mut self, failed: bool) {
         if !failed {
             self.files.clear();
@@ -29,7 +30,7 @@ impl Drop for MadePaths {
     fn drop(&mut self) {
         for file in self.files.drain(..) {
             if fs::symlink_metadata(&file).is_ok_and(|data| data.is_file() && data.len() == 0) {
-                // What cannot be taken away is empty.
+                // If removal fails, only an empty file is left behind.
                 let _ = fs::remove_file(file);
             }
         }
@@ -39,12 +40,12 @@ impl Drop for MadePaths {
     }
 }
 
-/// Makes what the map allows to write and no folder lets the command make by itself.
+/// Creates the paths that the map allows to write but that the command cannot create itself.
 ///
-/// Where there are namespaces, the folder around it is opened instead, unless it holds too much.
+/// With namespaces, the parent folder is opened instead, unless it contains too much.
 pub(super) fn made(targets: &[WrittenPath], map: &AccessMap, containment: &Containment) -> MadePaths {
     let mut made = MadePaths::default();
-    // A workspace that was moved away is not made anew.
+    // Does not recreate a workspace that was moved away.
     if map.mode == ContainMode::Off || !map.workspace.is_dir() {
         return made;
     }
@@ -59,7 +60,7 @@ pub(super) fn made(targets: &[WrittenPath], map: &AccessMap, containment: &Conta
             make_folders(path, &mut made);
         } else {
             path.parent().into_iter().for_each(|parent| make_folders(parent, &mut made));
-            // Where omp cannot make it the command could not either, and says so itself.
+            // If omp cannot create it, the command cannot either and reports the error itself.
             if OpenOptions::new().write(true).create_new(true).open(path).is_ok() {
                 made.files.push(path.clone());
             }

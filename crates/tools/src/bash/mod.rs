@@ -1,4 +1,4 @@
-//! `bash`: one command line in the user's shell, with its output, its end and everything it started under control.
+//! `bash`: runs one command line in the user's shell and controls its output, its end and all processes it starts.
 
 mod asking;
 mod command;
@@ -49,32 +49,32 @@ pub use user_shell::{SessionShell, UserCommand};
 pub struct Bash {
     runner: Arc<Runner>,
     jobs: Arc<Jobs>,
-    /// Names of the tools the model has besides.
+    /// Names of the other tools that the model has.
     offered: Vec<String>,
     terminal: TerminalUse,
     left_in_shell: LeftInShell,
 }
 
-/// What the tool is made of. There is no usual containment: whoever makes a shell says what it may touch.
+/// The parts of the tool. There is no default containment: the caller decides what the shell may access.
 pub struct BashParts {
     pub files: Arc<Files>,
     pub env: Env,
     pub artifacts: Arc<dyn Artifacts>,
-    /// Keeps what commands leave in the background.
+    /// Holds processes that commands leave in the background.
     pub reaper: Arc<Reaper>,
     /// The user's settings.
     pub options: BashOptions,
-    /// What `job` shows.
+    /// The jobs that `job` shows.
     pub jobs: Arc<Jobs>,
-    /// Names of the tools the model has besides.
+    /// Names of the other tools that the model has.
     pub offered: Vec<String>,
-    /// Whether somebody can be asked for what is closed to commands.
+    /// Whether a user can approve access that is closed to commands.
     pub attended: bool,
-    /// The terminals of an editor, which commands run in that nobody sends to the background.
+    /// The terminals of an editor. Commands that do not go to the background run there.
     pub editor: Option<Arc<dyn EditorTerminals>>,
-    /// Whether they are used although nothing contains what runs there.
+    /// Whether the editor's terminals are used although commands there are not contained.
     pub uncontained_in_editor: bool,
-    /// What the model's commands may touch. Those of the user are their own.
+    /// What the model's commands may access. The user's commands are not contained.
     pub containment: Containment,
 }
 
@@ -142,7 +142,7 @@ pub struct BashParams {
 #[serde(rename_all = "camelCase", default)]
 pub struct BashDetails {
     pub timeout_seconds: u64,
-    /// What was asked for, when it was out of bounds.
+    /// The requested timeout, if it was out of bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_timeout_seconds: Option<f64>,
     pub wall_time_ms: f64,
@@ -150,21 +150,21 @@ pub struct BashDetails {
     pub exit_code: Option<i32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// Somebody stopped it.
+    /// The command was aborted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub aborted: bool,
-    /// Set when the command goes on as a background job.
+    /// Set if the command continues as a background job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<OutputMeta>,
-    /// What left through the proxy since the command before, and what did not.
+    /// Connections through the proxy since the previous command, allowed and refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<Reached>,
-    /// What containment kept from it, with what would open it.
+    /// Accesses that containment denied, each with the argument or setting that grants it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contained: Vec<String>,
-    /// Escapes and control characters that were taken out.
+    /// Escapes and control characters that were removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stripped: Option<Stripped>,
 }
@@ -179,7 +179,7 @@ pub struct OutputMeta {
 const DEFAULT_TIMEOUT: f64 = 300.0;
 const MIN_TIMEOUT: f64 = 1.0;
 const MAX_TIMEOUT: f64 = 3600.0;
-/// An aborted command is killed at once; this is how long its result may take after that.
+/// Limits how long the result of an aborted command may take; the command itself is killed at once.
 const ABORT_GRACE: Duration = Duration::from_secs(2);
 
 impl Bash {
@@ -191,13 +191,13 @@ impl Bash {
         Self { runner, jobs, offered, terminal, left_in_shell: LeftInShell::default() }
     }
 
-    /// The same shell for the user's own commands.
+    /// Returns the same shell for the user's own commands.
     pub fn user_shell(&self) -> SessionShell {
         SessionShell { runner: self.runner.clone() }
     }
 
-    /// The tool as it is offered: with `async` only where there are jobs, with `pty` only where somebody sits at a
-    /// terminal and `PI_NO_PTY` does not forbid it.
+    /// Builds the offered tool: with `async` only if there are jobs, with `pty` only if a user is at a terminal and
+    /// `PI_NO_PTY` does not forbid it.
     pub fn into_tool(mut self, attended: bool) -> Arc<dyn AnyTool> {
         if attended && self.terminal != TerminalUse::Forbidden {
             self.terminal = TerminalUse::OnRequest;
@@ -249,7 +249,7 @@ impl Bash {
         })
     }
 
-    /// A service that does not exist is an error; one that is not on this machine is told.
+    /// Rejects unknown services; adds a notice for services that are not on this machine.
     fn check_services(&self, asked: &[String], notices: &mut Vec<String>) -> Result<(), ToolError> {
         let Some(access) = self.runner.containment.access().filter(|_| self.runner.is_contained()) else {
             return Ok(());
@@ -266,7 +266,7 @@ impl Bash {
         Ok(())
     }
 
-    /// Starts the call as a task of its own, so that it can become a job.
+    /// Starts the call as a separate task, so that it can become a job.
     fn start(&self, call: BashCall, cx: &ToolCx) -> RunningCommand {
         let (cancel, tail) = (CancellationToken::new(), Arc::new(std::sync::Mutex::new(String::new())));
         let command = call.job.command.clone();
@@ -299,7 +299,7 @@ impl Bash {
 pub(crate) struct RunningCommand {
     pub(crate) command: String,
     pub(crate) cancel: CancellationToken,
-    /// Newest output.
+    /// The newest output.
     pub(crate) tail: Arc<std::sync::Mutex<String>>,
     pub(crate) task: AbortOnDropHandle<Result<Output<BashDetails>, ToolError>>,
 }
@@ -335,7 +335,7 @@ impl Tool for Bash {
             self.jobs.check_room()?;
             return self.to_background(self.start(call, cx), timeout);
         }
-        // Somebody is at the terminal: it does not go to the background by itself.
+        // A user is at the terminal, so the command is not moved to the background automatically.
         let Some(patience) = self.runner.options.background_after.filter(|_| !call.in_terminal) else {
             call.in_editor = (!call.in_terminal).then(|| cx.call_id.clone());
             let show = |text: &str| cx.progress.update(partial(text));
@@ -354,7 +354,7 @@ impl Tool for Bash {
                 done = &mut running.task => return done.unwrap_or_else(|error| Err(ToolError::reply(error))),
                 () = tokio::time::sleep(patience.unwrap_or(Duration::MAX)), if patience.is_some() => patience = None,
             }
-            // Without room for another job it goes on in the foreground.
+            // Without room for another job the command continues in the foreground.
             if self.jobs.check_room().is_ok() {
                 return self.to_background(running, timeout);
             }

@@ -1,15 +1,15 @@
-//! What of the network a command has reached through the proxy of containment, for the session's file and the model.
+//! Reports the network connections of a command through the containment proxy, for the session file and the model.
 
 use omp_exec::Passage;
 use omp_types::{AccessMap, ContainMode, NetworkMode};
 use serde::{Deserialize, Serialize};
 
-/// Connections that are written down for one command.
+/// Limits the connections stored for one command.
 const MOST_WRITTEN: usize = 100;
-/// Refusals that the model is told of.
+/// Limits the refusals reported to the model.
 const MOST_TOLD: usize = 3;
 
-/// One connection that a command asked for.
+/// One connection that a command requested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reached {
@@ -17,7 +17,7 @@ pub struct Reached {
     pub at: u64,
     pub host: String,
     pub port: u16,
-    /// How it asked: `http`, `connect`, `socks5`, `socks4`.
+    /// The protocol of the request: `http`, `connect`, `socks5`, `socks4`.
     pub by: String,
     pub bytes_up: u64,
     pub bytes_down: u64,
@@ -25,7 +25,7 @@ pub struct Reached {
     pub refused: Option<String>,
 }
 
-/// Sentences about hosts that no rule allows, each once.
+/// Returns one sentence for each host that no rule allows.
 pub(super) fn refused(passages: &[Passage]) -> Vec<String> {
     let mut reasons: Vec<&String> =
         passages.iter().filter(|passage| passage.by_rule).filter_map(|passage| passage.refused.as_ref()).collect();
@@ -38,7 +38,7 @@ pub(super) fn refused(passages: &[Passage]) -> Vec<String> {
     sentences
 }
 
-/// What programs print where there is no network: curl, git and cargo; ssh; wget; pip and other programs in Python; npm; Go.
+/// Messages that programs print without a network: curl, git and cargo; ssh; wget; pip and other Python programs; npm; Go.
 const NO_NETWORK: &[&str] = &[
     "ould not resolve host",
     "ouldn't resolve host",
@@ -57,7 +57,7 @@ const NO_NETWORK: &[&str] = &[
     "dial tcp: lookup ",
 ];
 
-/// Why a program found no host: it only says that there is none.
+/// Explains why a program found no host: its own message does not mention containment.
 pub(super) fn off(output: &str, map: &AccessMap) -> Vec<String> {
     let is_off = map.mode != ContainMode::Off && map.network == NetworkMode::Off;
     if !is_off || !NO_NETWORK.iter().any(|sign| output.contains(sign)) {
@@ -71,7 +71,7 @@ pub(super) fn off(output: &str, map: &AccessMap) -> Vec<String> {
     ]
 }
 
-/// The newest of them.
+/// Returns the newest connections.
 pub(super) fn reached(mut passages: Vec<Passage>) -> Vec<Reached> {
     let newest = passages.split_off(passages.len().saturating_sub(MOST_WRITTEN));
     let written = |passage: Passage| Reached {

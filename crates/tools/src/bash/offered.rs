@@ -1,7 +1,6 @@
-//! `bash` as a session offers it: with `async` where there are background jobs, with `pty` where somebody sits at a
-//! terminal.
+//! `bash` as a session offers it: with `async` if there are background jobs, with `pty` if a user is at a terminal.
 //!
-//! The schema of a tool comes from its parameter type; this wrapper is what makes it depend on the session.
+//! The schema of a tool comes from its parameter type; this wrapper makes it depend on the session.
 
 use std::borrow::Cow;
 use std::sync::Arc;

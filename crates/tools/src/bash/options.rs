@@ -13,7 +13,7 @@ use crate::output_sink::SinkLimits;
 pub struct BashOptions {
     /// `bash.enabled`
     pub enabled: bool,
-    /// `shellPath`: the shell, whatever `$SHELL` says.
+    /// `shellPath`: the shell to use instead of `$SHELL`.
     pub shell_path: Option<String>,
     /// `bash.startFilesTimeout`: seconds that the start files of the user's shell may take.
     pub start_files: f64,
@@ -21,11 +21,11 @@ pub struct BashOptions {
     pub strip_head_tail: bool,
     /// `bash.maxProcesses`: a command with more processes is killed.
     pub max_processes: usize,
-    /// `bash.maxMemory`: a command that takes more MiB is killed; 0 is three quarters of what the machine has.
+    /// `bash.maxMemory`: a command that uses more MiB is killed; 0 means three quarters of the machine's memory.
     pub max_memory: u64,
-    /// `bash.maxFileSize`: MiB that a command may write to one file; 0 is as much as there is room.
+    /// `bash.maxFileSize`: MiB that a command may write to one file; 0 means no limit.
     pub max_file_size: u64,
-    /// `tools.maxTimeout`: seconds a command may ask for; 0 is as long as there is.
+    /// `tools.maxTimeout`: the longest timeout in seconds that a command may request; 0 means no limit.
     pub max_timeout: f64,
     /// `bashInterceptor.patterns`, empty unless `bashInterceptor.enabled`.
     pub intercept: Vec<InterceptRule>,
@@ -41,16 +41,16 @@ pub struct BashOptions {
     pub sink: SinkLimits,
 }
 
-/// Which outputs are shortened.
+/// Selects which outputs are shortened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MinimizerOptions {
     /// `shellMinimizer.enabled`
     pub enabled: bool,
-    /// `shellMinimizer.only`: programs to shorten; empty means all that are known.
+    /// `shellMinimizer.only`: programs whose output is shortened; empty means all known programs.
     pub only: Vec<String>,
     /// `shellMinimizer.except`
     pub except: Vec<String>,
-    /// `shellMinimizer.maxCaptureBytes`: longer output is not looked at.
+    /// `shellMinimizer.maxCaptureBytes`: longer output is not shortened.
     pub max_capture: usize,
 }
 
@@ -83,7 +83,7 @@ impl Default for MinimizerOptions {
 }
 
 impl BashOptions {
-    /// What the tree of one command may use.
+    /// Returns the resource limits for the process tree of one command.
     pub(super) fn limits(&self) -> ProcessLimits {
         let usual = ProcessLimits::of_commands();
         let megabytes = |count: u64| Some(count).filter(|count| *count > 0).map(|count| count << 20);
@@ -128,9 +128,9 @@ impl BashOptions {
     }
 }
 
-/// No setting makes omp hold more of one output.
+/// Caps the memory used for one output, whatever the settings say.
 const MAX_CAPTURE: usize = 64 * 1024 * 1024;
-/// No setting makes omp show more of one output.
+/// Caps the output shown, whatever the settings say.
 const MAX_KILOBYTES: usize = 1024;
 
 fn read_sink(sink: &mut SinkLimits, get: &dyn Fn(&str) -> Option<Value>) {
@@ -147,7 +147,7 @@ fn read_sink(sink: &mut SinkLimits, get: &dyn Fn(&str) -> Option<Value>) {
     if sink.columns == 0 {
         sink.columns = usize::MAX / 8;
     }
-    // What is shown of an overflowing output is less than what overflows.
+    // The shown part of a truncated output must be smaller than the limit that truncates it.
     sink.head_bytes = sink.head_bytes.min(sink.spill_bytes / 2);
     sink.tail_bytes = sink.tail_bytes.min(sink.spill_bytes / 2);
 }
@@ -158,7 +158,7 @@ fn flag(get: &dyn Fn(&str) -> Option<Value>, key: &str) -> bool {
     on
 }
 
-/// `5s`, `1m`.
+/// Parses `5s`, `1m`.
 fn duration(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let number: u64 = number.parse().ok()?;

@@ -1,4 +1,4 @@
-//! A command that has been started, wherever it runs: as a process of our own, or in a terminal of the editor.
+//! A started command, either as a child process or in a terminal of the editor.
 
 use std::io;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use omp_exec::{Child, Finished, ProcessExit};
 use omp_types::{EditorExit, EditorTerminal};
 use tokio::time::timeout;
 
-/// Dropping it ends the command.
+/// Dropping this ends the command.
 pub(super) trait BashProcess: Send {
-    /// The next piece of output; `0` means there is no more. Dropping the future loses nothing.
+    /// Reads the next piece of output; `0` means end of output. Dropping the future loses no output.
     fn read(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
-    /// Ends the command within about `grace`; `hear` gets what it still prints.
+    /// Ends the command within about `grace`; `hear` receives the remaining output.
     fn stop(&mut self, grace: Duration, hear: impl FnMut(&[u8]) + Send) -> impl Future<Output = ()> + Send;
 
     fn finish(self) -> impl Future<Output = io::Result<Finished>> + Send;
@@ -33,16 +33,16 @@ impl BashProcess for Child {
     }
 }
 
-/// The editor shows the output as it comes; we ask for it once, when the command has ended.
+/// A command in an editor terminal. The editor shows the output live; we request it once, when the command has ended.
 pub(super) struct InEditor {
     terminal: Arc<dyn EditorTerminal>,
     exit: Option<ProcessExit>,
     output: Option<io::Cursor<String>>,
 }
 
-/// The editor keeps this much of the end of an output.
+/// Bytes at the end of an output that the editor keeps.
 pub(super) const KEPT_BY_EDITOR: u64 = 4 * 1024 * 1024;
-/// An editor is another program: it gets this long for an answer.
+/// Time limit for an answer of the editor, which is another program.
 const EDITOR_GRACE: Duration = Duration::from_millis(500);
 const BEGINNING_LOST: &str = "[the editor has kept only the end of the output]\n";
 
@@ -77,7 +77,7 @@ impl BashProcess for InEditor {
 
     async fn stop(&mut self, grace: Duration, mut hear: impl FnMut(&[u8]) + Send) {
         let grace = grace.max(EDITOR_GRACE);
-        // An editor that does not answer has nothing more to tell; giving the terminal back ends the command too.
+        // A failure is ignored: releasing the terminal ends the command as well.
         let _ = timeout(grace, self.terminal.kill()).await;
         let _ = timeout(grace, self.wait()).await;
         if let Ok(Ok(output)) = timeout(grace, self.output()).await {
@@ -90,14 +90,14 @@ impl BashProcess for InEditor {
     }
 }
 
-/// 128 and the signal for a command that was killed.
+/// Maps a signal to the exit code 128 + signal, as shells do.
 fn as_shells_say(exit: EditorExit) -> ProcessExit {
     let signal = exit.signal.as_deref().and_then(number_of);
     let code = exit.code.unwrap_or_else(|| signal.map_or(1, |signal| 128 + signal));
     ProcessExit { code, signal }
 }
 
-/// Editors name signals (`SIGKILL`, `KILL`) or count them.
+/// Parses a signal that an editor gives as a name (`SIGKILL`, `KILL`) or as a number.
 fn number_of(signal: &str) -> Option<i32> {
     let known =
         [("HUP", 1), ("INT", 2), ("QUIT", 3), ("ABRT", 6), ("KILL", 9), ("SEGV", 11), ("PIPE", 13), ("TERM", 15)];

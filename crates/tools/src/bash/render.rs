@@ -1,4 +1,4 @@
-//! How a shell command looks.
+//! Renders a shell command.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use omp_view::{Block, Keep, Status, View};
 
 use super::{BashDetails, BashParams};
 
-/// Where what a command printed ends: the title tells how long it took.
+/// Marks the end of a command's output in the result; the title shows the duration.
 pub(crate) const TIME_TOLD: &str = "\n\nWall time: ";
 
 pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View {

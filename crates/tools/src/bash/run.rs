@@ -1,4 +1,4 @@
-//! Follows a command to its end: output into the sink, the newest of it to whoever watches, an eye on the clock.
+//! Runs a command to its end: reads output into the sink, sends the newest output to observers and enforces the timeout.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::output_sink::{OutputSink, OutputSummary};
 pub(super) enum CommandEnd {
     Exited(ProcessExit),
     TimedOut,
-    /// Killed because somebody wanted it to end.
+    /// Killed because the call was cancelled.
     Cancelled,
-    /// Killed for having too many processes, or too much memory.
+    /// Killed for too many processes or too much memory.
     Overran(Overrun),
 }
 
@@ -26,18 +26,18 @@ pub(super) struct FinishedCommand {
     pub leftover: Option<Leftover>,
 }
 
-/// Between two partial outputs.
+/// Time between two partial outputs.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-/// Newest output in a partial result.
+/// Limits the newest output in a partial result.
 const PROGRESS_BYTES: usize = 8 * 1024;
-/// Between being asked to end and being killed, after a timeout.
+/// Time between the request to end and the kill, after a timeout.
 const STOP_GRACE: Duration = Duration::from_secs(2);
-/// The same after an abort: nobody waits for good manners, but what was printed last is heard.
+/// Time between the request to end and the kill, after an abort. Short, but long enough to read the last output.
 const ABORT_GRACE: Duration = Duration::from_millis(50);
-/// As much as a pipe holds.
+/// The capacity of a pipe.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Dropping the future kills the command. `show` gets the newest output from time to time.
+/// Runs the command. Dropping the future kills it. `show` receives the newest output periodically.
 pub(super) async fn to_the_end(
     mut child: impl BashProcess,
     mut sink: OutputSink,

@@ -1,4 +1,4 @@
-//! Runs one checked call in the agent's shell and says how it went.
+//! Runs one validated call in the agent's shell and reports the result.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -31,43 +31,43 @@ const ABORTED_MIDWAY: &str = "Command aborted before it ended; the output above 
 pub(super) struct Runner {
     pub(super) files: Arc<Files>,
     pub(super) session: Arc<ShellSession>,
-    /// The user's own; the same where nothing is contained.
+    /// The user's own shell; the same as the agent's if commands are not contained.
     users: Arc<ShellSession>,
     pub(super) containment: Containment,
     pub(super) artifacts: Arc<dyn Artifacts>,
-    /// Keeps what commands leave in the background until the session ends.
+    /// Holds processes that commands leave in the background until the session ends.
     pub(super) reaper: Arc<Reaper>,
     pub(super) options: BashOptions,
     pub(super) editor: Option<Arc<dyn EditorTerminals>>,
-    /// Whether the editor's terminals are used although nothing contains what runs there.
+    /// Whether the editor's terminals are used although commands there are not contained.
     pub(super) uncontained_in_editor: bool,
     pub(super) asking: Asking,
     env: Env,
 }
 
-/// Contained commands cannot change the shell of the user.
+/// Prevents contained commands from changing the user's shell.
 fn keep_from_commands(users: &ShellSession, access: &Access) {
     if let Some(folder) = users.folder().and_then(|folder| folder.canonicalize().ok()) {
         access.change_early(move |map| map.guarded.push(folder));
     }
 }
 
-/// A call whose arguments are in order.
+/// A call with validated arguments.
 pub(super) struct BashCall {
     pub job: BashJob,
     pub seconds: f64,
     pub requested: f64,
-    /// What the model is to know besides the output.
+    /// Notices for the model besides the output.
     pub notices: Vec<String>,
-    /// What containment kept from it.
+    /// Accesses that containment denied.
     pub contained: Vec<String>,
     pub in_background: bool,
     pub in_terminal: bool,
     /// The id of the tool call that a terminal of the editor may show.
     pub in_editor: Option<String>,
-    /// Of the model's commands; what the user typed is not contained.
+    /// The containment of the model's commands; `None` for commands that the user typed.
     pub containment: Option<Containment>,
-    /// What it is known to write to.
+    /// Paths that the command is known to write.
     pub writes: Vec<WrittenPath>,
 }
 
@@ -81,7 +81,7 @@ impl Runner {
         let limit = Duration::try_from_secs_f64(options.start_files.max(1.0)).unwrap_or(Duration::MAX);
         let session = ShellSession::new(shell(), &env, files.cwd().to_owned()).start_limit(limit);
         let session = Arc::new(session);
-        // Contained commands cannot change what the user's own commands find.
+        // Contained commands must not change the shell of the user's own commands.
         let users = match containment.access().filter(|_| containment.is_on()) {
             Some(access) => {
                 let users = ShellSession::new(shell(), &env, files.cwd().to_owned()).started_like(&session);
@@ -105,22 +105,22 @@ impl Runner {
         }
     }
 
-    /// What a call of the model's is put into, as it is when the call begins.
+    /// Returns the containment for a model's call, as it is when the call begins.
     pub(super) fn containment_of(&self, call: &str) -> Containment {
         self.containment.for_call(call)
     }
 
-    /// Whether the model's commands may touch less than the user.
+    /// Whether the model's commands have less access than the user.
     pub(super) fn is_contained(&self) -> bool {
         self.containment.is_on()
     }
 
-    /// Where the shell stands now.
+    /// Returns the current folder of the shell.
     pub(super) fn standing_in(&self) -> PathBuf {
         self.session.cwd()
     }
 
-    /// Where the shell stands; back in the working folder if that place has gone.
+    /// Returns the current folder of the shell; returns to the working folder if that folder no longer exists.
     pub(super) fn shell_folder(&self, notices: &mut Vec<String>) -> PathBuf {
         let folder = self.session.cwd();
         if folder.is_dir() || folder == self.files.cwd() {
@@ -152,7 +152,7 @@ impl Runner {
         Ok(self.report(finished.summary, &finished.end, &call.notices, details))
     }
 
-    /// Runs the command to its end; what is to be known besides its output is added to the notices of the call.
+    /// Runs the command to its end and adds notices to the call.
     pub(super) async fn execute(
         &self,
         call: &mut BashCall,
@@ -183,7 +183,7 @@ impl Runner {
         let patience = Duration::from_secs_f64(call.seconds);
         let mut finished = match self.start_in_editor(&spawn, call.in_editor.as_deref(), patience, cancel).await? {
             Some(process) => {
-                // The front end learns that there is something to show.
+                // Notifies the front end that the command has started.
                 show("");
                 run::to_the_end(process, sink, patience, cancel, show).await?
             }
@@ -228,13 +228,13 @@ impl Runner {
         Ok(finished)
     }
 
-    /// Aborted before there was anything to stop.
+    /// The result of a command that was aborted before it started.
     fn never_started(&self) -> FinishedCommand {
         let summary = self.sink(self.options.sink).finish();
         FinishedCommand { end: CommandEnd::Cancelled, summary, wall_time: Duration::ZERO, leftover: None }
     }
 
-    /// Why a command that was too large has ended.
+    /// Explains why a command that exceeded a limit was killed.
     pub(super) fn overran(&self, what: Overrun) -> String {
         let limits = self.options.limits();
         let (had, setting) = match what {
@@ -246,7 +246,7 @@ impl Runner {
         format!("Command killed: it had more than {had}\nhint: the setting `{setting}` holds the limit")
     }
 
-    /// `None` where there is no editor, or it has no terminal for this.
+    /// Returns `None` if there is no editor, or if it offers no terminal for this command.
     async fn start_in_editor(
         &self,
         spawn: &Spawn,
@@ -259,13 +259,13 @@ impl Runner {
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ToolError::reply("Command aborted")),
-            // It may still start: running it here as well could do twice what is to be done once.
+            // The editor may still start it: running it here as well could run it twice.
             () = tokio::time::sleep(patience) => Err(ToolError::reply("Command failed: the editor has not opened a terminal")),
             started = editor.start(call, command) => Ok(started.ok().map(InEditor::new)),
         }
     }
 
-    /// The terminal, where there is one, is to be kept until the command has ended.
+    /// The returned terminal, if any, must be kept until the command has ended.
     fn start(&self, spawn: Spawn, in_terminal: bool) -> Result<(Child, Option<Pty>), ToolError> {
         let spawn = spawn.limits(self.options.limits());
         if !in_terminal {
@@ -281,7 +281,7 @@ impl Runner {
         OutputSink::with_limits(self.artifacts.clone(), "bash", limits)
     }
 
-    /// The output without its noise, if the raw one can be kept.
+    /// Returns the output without noise if the raw output can be stored.
     fn minimized(&self, summary: OutputSummary, minimizer: &Minimizer) -> OutputSummary {
         let Some((raw, short)) = summary.captured.as_ref().and_then(|raw| Some((raw, minimizer.shorten(raw)?))) else {
             return summary;
@@ -304,9 +304,9 @@ impl Runner {
         Some(artifact.id)
     }
 
-    /// A file that was cut off.
+    /// Explains that a file was truncated by the size limit.
     fn about_file_size(&self, exit: ProcessExit, output: &str) -> String {
-        /// `SIGXFSZ`, as a shell tells it as well.
+        /// The exit code that shells report for `SIGXFSZ`.
         const TOO_LARGE: i32 = 128 + 25;
         let was_cut = exit.code == TOO_LARGE || output.contains("File size limit exceeded");
         let most = self.options.max_file_size;
@@ -326,7 +326,7 @@ impl Runner {
         let output = if summary.text.is_empty() { "(no output)" } else { &summary.text };
         let mut text = output.to_owned();
         if !details.contained.is_empty() {
-            // With the output: whoever shows that shows why it failed.
+            // Appended to the output, so that every view of the output also shows the reason.
             text.truncate(text.trim_end().len());
             text.push_str(&format!("\n\n{}", details.contained.join("\n")));
         }
@@ -361,7 +361,7 @@ impl Runner {
     }
 }
 
-/// Why no program could be started, as far as that is the environment's fault.
+/// Explains why no program could be started if the environment is too large.
 fn too_large_for_programs(output: &str, session: &ShellSession) -> Option<String> {
     let failed = output.contains("rgument list too long");
     let (name, bytes) = failed.then(|| session.oversized().into_iter().next()).flatten()?;

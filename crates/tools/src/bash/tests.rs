@@ -1,4 +1,4 @@
-//! Commands run through the tool as the loop runs it, in a real shell and a real folder.
+//! Runs commands through the tool as the agent loop does, in a real shell and a real folder.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -28,7 +28,7 @@ fn text_of(output: &ToolOutput) -> String {
     output.content.iter().filter_map(Content::as_text).collect()
 }
 
-/// The text with the time it took replaced.
+/// Returns the text with the duration replaced.
 async fn says(folder: &Path, arguments: Value) -> String {
     match call(&bash_in(folder), arguments).await {
         Err(error) => format!("ERROR {error}"),
@@ -101,7 +101,7 @@ async fn output_is_shown_while_it_runs() {
         bash.runner.session.begin(script, folder.path(), &BTreeMap::new(), true, &omp_exec::Containment::none()).await;
     let child = spawn.start().unwrap();
     let sink = OutputSink::new(bash.runner.artifacts.clone(), "bash");
-    // The command ends only because its first line was shown.
+    // The command ends only after its first line was shown.
     let show = |text: &str| {
         assert!(text.starts_with("one\n"), "{text}");
         std::fs::write(folder.path().join("go"), "").unwrap();
@@ -153,7 +153,7 @@ async fn cancelling_ends_the_command() {
     }
 }
 
-/// Artifacts in a folder.
+/// Stores artifacts in a folder.
 struct InFolder(std::path::PathBuf);
 
 impl Artifacts for InFolder {
@@ -163,7 +163,7 @@ impl Artifacts for InFolder {
     }
 }
 
-/// The most bytes this process has ever had in memory.
+/// Returns the peak memory of this process in bytes.
 #[cfg(target_os = "linux")]
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -171,7 +171,7 @@ fn peak_memory() -> u64 {
     peak.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
 }
 
-/// Runs one test in a process where no other test takes memory.
+/// Runs one test in its own process, so that other tests do not affect its memory.
 #[cfg(target_os = "linux")]
 async fn run_alone(name: &str) {
     let spawn = omp_exec::Spawn::new(
@@ -184,7 +184,7 @@ async fn run_alone(name: &str) {
     assert!(run.exit.is_some_and(|exit| exit.code == 0) && said.contains("1 passed"), "{said}");
 }
 
-/// The full log is on the disk while this runs, and goes with the folder.
+/// Stores the full log on disk while it runs; the log is removed with the folder.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_gigabyte_takes_bounded_memory() {
@@ -240,7 +240,7 @@ fn walls_answer_for_what_they_keep() {
     for (mode, network, command, harmless) in [
         (writes, off, "kill -9 -1", false),
         (writes, on, "shutdown now", true),
-        // The workspace would go, and what undo does not keep of it.
+        // The command would delete the workspace, including files that undo does not store.
         (writes, on, "rm -rf /", false),
         (reads, on, "rm -rf /", true),
         (writes, on, "curl x | sh", false),
@@ -248,7 +248,7 @@ fn walls_answer_for_what_they_keep() {
         (writes, NetworkMode::Allowlist, "curl x | sh", false),
         (reads, on, "rm -rf /; curl x | sh", false),
     ] {
-        // Where this system has no such walls, all is asked.
+        // On a system without full containment every command needs approval.
         let (is_full, asked) = asks(network, mode, Rung::Full, command);
         assert_eq!(asked, !(is_full && harmless), "{command} {mode:?} {network:?} {is_full}");
         assert!(asks(network, mode, Rung::Landlock, command).1, "{command}");
@@ -447,7 +447,7 @@ async fn settings_are_minded() {
     let bash = with_options(folder.path(), &options, &["read"]);
     let blocked = call(&bash, json!({"command": "cat file"})).await.unwrap_err().to_string();
     assert!(blocked.starts_with("Blocked: ") && blocked.ends_with("Original command: cat file"), "{blocked}");
-    // What is taken off does not hide a command from the rules.
+    // Removing a suffix does not hide a command from the rules.
     let rule = InterceptRule { pattern: "^git log$".into(), tool: "read".into(), message: "no".into() };
     let strict = BashOptions { intercept: vec![rule], ..BashOptions::default() };
     let strict = with_options(folder.path(), &strict, &["read"]);
@@ -561,7 +561,7 @@ async fn the_user_types_into_the_same_shell() {
     let [all, shown] = long.sizes.unwrap();
     assert!(all.0 > shown.0 && all.1 > shown.1, "{all:?} {shown:?}");
     assert!(shell.run(" ", &cancel, |_| {}).await.is_err());
-    // What was printed before the end is kept.
+    // Output printed before the end is kept.
     let end_it = |text: &str| {
         assert_eq!(text, "begun\n");
         cancel.cancel();
@@ -570,7 +570,7 @@ async fn the_user_types_into_the_same_shell() {
     assert_eq!((ended.output.as_str(), ended.exit_code, ended.cancelled), ("begun\n", None, true));
 }
 
-/// The tool as a session has it, with what a call says.
+/// Builds the tool as a session does and returns the text of a call.
 async fn in_session(folder: &Path, variables: &[(&str, &str)], attended: bool, arguments: Value) -> (Value, String) {
     let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
     let env: Env = base.into_iter().chain(variables.iter().copied()).collect();

@@ -1,8 +1,8 @@
-//! The user's own commands (`!cmd`, RPC `bash`): in the model's shell, but run exactly as they were typed.
+//! The user's own commands (`!cmd`, RPC `bash`): run in the model's shell, exactly as typed.
 //!
-//! Where the model's commands are contained, the user's have a shell of their own: what a contained command leaves in its
-//! shell (`LD_PRELOAD`, an alias) must not run outside. The folder is shared both ways, variables from the user to the
-//! model.
+//! If the model's commands are contained, the user's commands use a separate shell: what a contained command leaves in its
+//! shell (`LD_PRELOAD`, an alias) must not run outside. The folder is shared in both directions, variables only from the
+//! user to the model.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::command::{self, BashJob};
 use super::run::CommandEnd;
 use super::runner::{BashCall, Runner};
 
-/// A handle to the shell of the session. There is one also where the model has no `bash`.
+/// A handle to the shell of the session. It exists even if the model has no `bash`.
 #[derive(Clone)]
 pub struct SessionShell {
     pub(super) runner: Arc<Runner>,
@@ -28,33 +28,33 @@ pub struct SessionShell {
 #[serde(rename_all = "camelCase", default)]
 pub struct UserCommand {
     pub output: String,
-    /// `None` when it was stopped.
+    /// `None` if the command was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub cancelled: bool,
     pub truncated: bool,
-    /// Where all of a truncated output is.
+    /// The artifact with the full text of a truncated output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact_id: Option<String>,
-    /// What the user is to know besides: where the shell is now, what still runs.
+    /// Notices for the user: the shell's new folder, processes that still run.
     pub notices: Vec<String>,
-    /// Where the shell stands now.
+    /// The current folder of the shell.
     pub working_dir: PathBuf,
-    /// Lines and bytes of a truncated output: of all of it, then of what is shown.
+    /// Lines and bytes of a truncated output: of the whole output, then of the shown part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<[(u64, u64); 2]>,
 }
 
-/// The user can stop it; no clock does.
+/// The user's commands have no timeout; the user can stop them.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl SessionShell {
-    /// Begins to read the start files of the user's shell, for the commands to come.
+    /// Starts reading the start files of the user's shell in advance.
     pub fn read_start_files(&self) {
         self.runner.session.read_start_files();
     }
 
-    /// Runs one command line; `show` gets the newest output from time to time. Cancelling it keeps what it printed.
+    /// Runs one command line; `show` receives the newest output periodically. Cancelling keeps the output so far.
     pub async fn run(
         &self,
         command: &str,

@@ -3,7 +3,7 @@
 use super::number;
 
 const MAX_LENGTH: usize = 10_000;
-/// Open parentheses and signs inside each other; the parser calls itself for each.
+/// Limits nested parentheses and signs, because the parser recurses for each.
 const MAX_DEPTH: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub fn evaluate(expression: &str) -> Result<f64, String> {
     if !value.is_finite() {
         return Err("Expression result is not a finite number".to_owned());
     }
-    // There is no minus zero in a result.
+    // Adding 0.0 turns minus zero into zero.
     Ok(value + 0.0)
 }
 
@@ -98,7 +98,7 @@ impl Parser<'_> {
         Ok(if sign == '-' { -value } else { value })
     }
 
-    /// Binds to the right, and takes a sign on its right side: `2 ** -1`.
+    /// Right-associative, and accepts a sign on its right side: `2 ** -1`.
     fn power(&mut self) -> Result<f64, String> {
         let base = self.atom()?;
         if self.peek() != Some(CalcToken::Power) {

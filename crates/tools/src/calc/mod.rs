@@ -1,4 +1,4 @@
-//! `calc`: arithmetic that the model need not do in its head.
+//! `calc`: arithmetic for the model.
 
 use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_view::{Block, CallKind, Status, View};
@@ -10,9 +10,9 @@ mod number;
 
 use expression::evaluate;
 
-/// Calculations in one call.
+/// Limits the calculations in one call.
 const MAX_CALCULATIONS: usize = 200;
-/// Results shown before the card is folded.
+/// Results shown before the card is collapsed.
 const MAX_LINES: usize = 8;
 
 pub struct Calc;

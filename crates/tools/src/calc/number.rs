@@ -1,6 +1,6 @@
-//! Numbers as JavaScript reads and shows them, because that is what models expect of a calculator.
+//! Parses and formats numbers as JavaScript does, because models expect this from a calculator.
 
-/// A literal at the start of the text and what follows it; the text starts with a digit or a dot.
+/// Splits a literal off the start of the text, which must start with a digit or a dot.
 pub fn literal(text: &str) -> Result<(f64, &str), String> {
     let prefixed = [("0x", 16), ("0b", 2), ("0o", 8)];
     let head = text.get(..2).unwrap_or_default().to_ascii_lowercase();
@@ -46,7 +46,7 @@ fn decimal_end(text: &str) -> Result<usize, String> {
     Ok(exponent)
 }
 
-/// `String(value)` of JavaScript: plain digits from 1e-6 up to 1e21, an exponent beyond.
+/// Formats like JavaScript's `String(value)`: plain digits from 1e-6 up to 1e21, an exponent beyond.
 pub fn shown(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {

@@ -1,4 +1,4 @@
-//! `calc` through the eyes of the loop.
+//! Tests `calc` as the agent loop calls it.
 
 use serde_json::json;
 

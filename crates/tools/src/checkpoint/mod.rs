@@ -1,7 +1,7 @@
-//! `checkpoint`: marks the place to which `rewind` leads back.
+//! `checkpoint`: marks the point to which `rewind` returns.
 //!
-//! The tool only says so. Which checkpoint is active and what the model sees afterwards is the session's business: it owns
-//! the conversation, and it refuses a second checkpoint before the call gets here.
+//! The tool only acknowledges the call. The session owns the conversation: it tracks the active checkpoint, decides what the
+//! model sees afterwards, and refuses a second checkpoint before the call reaches this tool.
 
 use jiff::Timestamp;
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};

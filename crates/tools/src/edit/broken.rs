@@ -1,14 +1,14 @@
-//! Tells when an edit made a file that its grammar does not understand: a new one, or one that it understood before.
+//! Detects an edit that leaves a file with syntax errors, for new files and files that parsed before.
 
 use std::path::Path;
 
 use omp_syntax::{Language, first_error};
 use omp_workspace::{FileEdit, TextFile};
 
-/// Larger files are not looked at: parsing them takes longer than all the rest of the edit.
+/// Larger files are not checked: parsing them takes longer than the rest of the edit.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 
-/// What to say about it, with the place.
+/// Returns a warning with the position of the first error.
 pub fn newly_broken(edit: &FileEdit) -> Option<String> {
     let after = source(edit.after.as_ref()?)?;
     let path = &edit.path.display;
@@ -17,7 +17,7 @@ pub fn newly_broken(edit: &FileEdit) -> Option<String> {
     let Some(before) = &edit.before else {
         return Some(format!("{path}, which is new, does not parse as {language}, first at {problem}"));
     };
-    // A file that did not parse before may be of another dialect: nothing is known then.
+    // A file that did not parse before may use another dialect, so nothing can be concluded.
     first_error(source(before)?, language)
         .ok()?
         .is_none()

@@ -30,7 +30,7 @@ pub(crate) use preview::outlook_of;
 pub use replace::ReplaceEdit;
 pub use touched::touched;
 
-/// The tool for one edit language.
+/// Builds the tool for one edit language.
 pub fn tool(mode: EditMode, files: Arc<Files>, options: &EditOptions) -> Arc<dyn AnyTool> {
     let rules = EditRules {
         block_generated: options.block_generated,
@@ -52,16 +52,16 @@ pub fn tool(mode: EditMode, files: Arc<Files>, options: &EditOptions) -> Arc<dyn
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
-    /// Unified; of all files together.
+    /// Unified diff of all files.
     pub diff: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_changed_line: Option<usize>,
-    /// Of the first file.
+    /// Operation on the first file.
     pub op: EditOp,
-    /// The new name of the first file, if it got one.
+    /// The new name of the first file, if it was renamed.
     #[serde(default, rename = "move", skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
-    /// When there is more than one.
+    /// Set if there is more than one file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_file_results: Vec<FileResult>,
     pub meta: Meta,
@@ -88,12 +88,12 @@ pub struct FileResult {
     pub moved_to: Option<String>,
 }
 
-/// For a preview. Looking for similar text is too much work for every few letters.
+/// Turns off the search for similar text in previews of partial arguments, because it is too slow to run for every delta.
 fn rules_for(rules: EditRules, whole: bool) -> EditRules {
     if whole { rules } else { EditRules { threshold: 1.0, ..rules } }
 }
 
-/// Writes planned edits, all or none, and tells about them. Every edit language ends here.
+/// Writes planned edits, all or none, and reports them. Used by every edit language.
 fn carry_out(files: &Files, edits: Vec<FileEdit>) -> Result<Output<Details>, ToolError> {
     files.commit_changes(edits.iter().flat_map(FileEdit::changes).collect())?;
     Ok(report::output(files, &edits))

@@ -1,4 +1,4 @@
-//! Which edit language a session offers: what the user says, else what the model was trained on.
+//! Selects the edit language of a session: the user's choice, else the one that the model was trained on.
 
 use omp_types::Env;
 use omp_types::vars::PI_EDIT_VARIANT;
@@ -14,7 +14,7 @@ pub enum EditMode {
     ApplyPatch,
 }
 
-/// Model ids that hold such a word were trained on another language than the default, or misread it too often.
+/// Model ids that contain such a word were trained on another language than the default, or misread the default too often.
 const MODEL_DEFAULTS: &[(&str, EditMode)] = &[
     ("gpt-", EditMode::ApplyPatch),
     ("codex", EditMode::ApplyPatch),
@@ -25,8 +25,8 @@ const MODEL_DEFAULTS: &[(&str, EditMode)] = &[
 ];
 
 impl EditMode {
-    /// The variable, else what is set for this model, else what is set for all, else the model decides. A name that is
-    /// not known decides nothing.
+    /// Uses the environment variable, else the setting for this model, else the global setting, else the model's default.
+    /// Unknown names are ignored.
     pub fn choose(env: &Env, options: &EditOptions, model_id: &str) -> Self {
         let id = model_id.to_ascii_lowercase();
         let for_model = || {

@@ -1,8 +1,8 @@
-//! What an edit would do, shown while its arguments are still arriving. Files are read, never written.
+//! Previews an edit while its arguments are still arriving. Files are read, never written.
 //!
-//! It is asked for with every few letters, and each answer costs about as much as the arguments and the files are long.
-//! So every question brings a fixed allowance, and a new answer is made when it is paid for; until then the newest one
-//! is given again. The answer for whole arguments is made in full, whatever it costs.
+//! A preview is requested for every few letters and costs about as much as the arguments and files are long. Every request
+//! therefore adds a fixed allowance, and a new preview is computed once the allowances cover its cost; until then the
+//! previous preview is returned. The preview of complete arguments is always computed in full.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
@@ -16,15 +16,15 @@ use super::render::{self, diff_lines};
 use crate::details::typed_file;
 use crate::files::Files;
 
-/// How much of an edit is looked at and shown.
+/// Limits how much of an edit is processed and shown.
 struct Bounds {
-    /// Bytes of arguments; longer ones are shown by their title only.
+    /// Bytes of arguments; longer arguments are shown by their title only.
     input: usize,
-    /// The same for the files they name.
+    /// Bytes of the named files; larger ones are shown by their title only.
     files: usize,
-    /// Of a file's diff.
+    /// Lines shown of a file's diff.
     lines: usize,
-    /// Which of them are shown where there are more.
+    /// Which end of a longer diff is shown.
     end: PreviewEnd,
 }
 
@@ -33,11 +33,11 @@ enum PreviewEnd {
     Last,
 }
 
-/// What arrived last is what one wants to see.
+/// Limits while arguments arrive; the newest lines are shown.
 const ARRIVING: Bounds = Bounds { input: 256 * 1024, files: 2 * 1024 * 1024, lines: 200, end: PreviewEnd::Last };
-/// Who is asked can see it all, as far as anybody could read it.
+/// Limits for an approval request, which shows as much as a person could read.
 const ASKED: Bounds = Bounds { input: 4 * 1024 * 1024, files: 16 * 1024 * 1024, lines: 20_000, end: PreviewEnd::First };
-/// Bytes that may be worked through for each question.
+/// Bytes that each request adds to the allowance.
 const ALLOWANCE: usize = 64 * 1024;
 /// The newest preview of one tool.
 #[derive(Default)]
@@ -47,32 +47,32 @@ pub struct Previews {
 
 #[derive(Default)]
 struct NewestPreview {
-    /// The call it belongs to.
+    /// The id of the tool call.
     call: String,
     view: Option<View>,
-    /// The arguments it was made of.
+    /// Fingerprint of the arguments that the preview was made from.
     made_of: Option<u64>,
-    /// Whether that was all there is.
+    /// Whether those arguments were complete.
     whole: bool,
-    /// In bytes: what the answer cost, and what is left of the allowances.
+    /// Bytes: the cost of the preview, and the unused allowance.
     cost: usize,
     saved: usize,
     #[cfg(test)]
     work: usize,
 }
 
-/// What arrived of the arguments, as one edit language reads it.
+/// The arguments that have arrived, as one edit language reads them.
 pub trait Arrived {
-    /// Files that are named so far.
+    /// Returns the files named so far.
     fn paths(&self) -> Vec<&str>;
-    /// How much there is to read.
+    /// Returns the size of the arguments.
     fn len(&self) -> usize;
-    /// What can be planned of it. `whole`: nothing more is expected, so that no effort is spared.
+    /// Plans as much as possible. `whole` means that the arguments are complete, so expensive searches are allowed.
     fn plan(&self, whole: bool) -> Option<Vec<FileEdit>>;
 }
 
 impl Previews {
-    /// `arrived` is called only when a new answer is made.
+    /// Calls `arrived` only if a new preview is computed.
     pub fn view<A: Arrived>(
         &self,
         files: &Files,
@@ -90,7 +90,7 @@ impl Previews {
         newest.view.clone()
     }
 
-    /// Bytes worked through so far.
+    /// Returns the bytes processed so far.
     #[cfg(test)]
     pub fn work(&self) -> usize {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).work
@@ -109,9 +109,9 @@ impl NewestPreview {
         }
     }
 
-    /// Whether a new answer is to be made now.
+    /// Whether to compute a new preview now.
     fn is_due(&mut self, asked: u64, whole: bool) -> bool {
-        // What is not used is not kept for long: it only has to reach the next answer.
+        // Unused allowance is capped: it only has to pay for the next preview.
         self.saved = (self.saved + ALLOWANCE).min(self.cost.max(ALLOWANCE));
         if self.made_of == Some(asked) && (self.whole || !whole) {
             return false;
@@ -129,7 +129,7 @@ impl NewestPreview {
     }
 }
 
-/// Tells arguments apart by their newest parts. All of them would have to be read anew with every letter.
+/// Distinguishes arguments by their newest parts, because hashing all of them for every delta is too slow.
 fn fingerprint(files: &Files, partial: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     files.cwd().hash(&mut hasher);
@@ -156,14 +156,14 @@ fn add(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-/// What whole arguments would do, for whoever is asked. `None` when no change can be shown, as of files that are too
-/// large: then the arguments say themselves what they are.
+/// Previews complete arguments for an approval request. Returns `None` if no change can be shown, for example because a file
+/// is too large; the request then shows the arguments.
 pub fn outlook(files: &Files, arrived: &impl Arrived) -> Option<View> {
     let (view, _) = made(files, arrived, true, &ASKED);
     view.blocks.iter().any(|block| matches!(block, Block::Diff(_))).then_some(view)
 }
 
-/// What becomes of one file, for whoever is asked. `None` where it is too large for that.
+/// Previews the change of one file for an approval request. Returns `None` if the file is too large.
 pub fn outlook_of(title: String, edit: &FileEdit) -> Option<View> {
     let size = |file: &Option<TextFile>| file.as_ref().map_or(0, |file| file.bytes().len());
     let is_readable = size(&edit.before).saturating_add(size(&edit.after)) <= ASKED.files;
@@ -203,7 +203,7 @@ fn size(files: &Files, typed: &str) -> usize {
 }
 
 fn one_file(edit: &FileEdit, is_named: bool, bounds: &Bounds) -> Block {
-    // A path that is shown stands there as people know it.
+    // A path shown to the user uses its display form.
     let path = if is_named { edit.path.display.clone() } else { edit.path.absolute.to_string_lossy().into_owned() };
     let (diff, before, after) = edit.diff();
     let mut lines = diff_lines(&diff.unified(&edit.path.display, &before, &after));
@@ -217,7 +217,7 @@ fn one_file(edit: &FileEdit, is_named: bool, bounds: &Bounds) -> Block {
     Block::Diff(Diff::new(lines).of(path).named(is_named))
 }
 
-/// Without the line that is still growing.
+/// Removes the incomplete last line.
 pub fn whole_lines(text: &str) -> &str {
     text.rfind('\n').map_or("", |end| &text[..=end])
 }

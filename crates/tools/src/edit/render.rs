@@ -1,4 +1,4 @@
-//! How an edit looks: the diff, read back from what was saved.
+//! Renders an edit: the diff, parsed from the stored details.
 
 use omp_agent::Outcome;
 use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
@@ -6,7 +6,7 @@ use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
 use super::{Details, EditOp};
 use crate::details::typed_file;
 
-/// A call that names these files, the first one first.
+/// Renders a call that names these files, in this order.
 pub fn view<'a>(named: impl IntoIterator<Item = &'a str>, outcome: Outcome<&Details>) -> View {
     let named = distinct(named);
     let title = title(&named);
@@ -43,7 +43,7 @@ pub fn view<'a>(named: impl IntoIterator<Item = &'a str>, outcome: Outcome<&Deta
         .fold(view, |view, file| view.block(Block::Diff(Diff::new(diff_lines(&file.diff)).of(&file.path).named(true))))
 }
 
-/// Each path once, in the order in which they are named.
+/// Returns each path once, in order of first appearance.
 pub fn distinct<'a>(named: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut paths: Vec<&str> = Vec::new();
     for path in named {
@@ -54,7 +54,7 @@ pub fn distinct<'a>(named: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     paths
 }
 
-/// `edit a.rs`, or how many more there are.
+/// Returns `edit a.rs`, with the number of further files.
 pub fn title(paths: &[&str]) -> String {
     match paths {
         [] => "edit".into(),
@@ -63,7 +63,8 @@ pub fn title(paths: &[&str]) -> String {
     }
 }
 
-/// The lines of all hunks. Their lengths are counted, so that what stands between hunks is never taken for a change.
+/// Returns the lines of all hunks. The parser counts the lines of each hunk, so text between hunks is never read as a
+/// change.
 pub fn diff_lines(unified: &str) -> Vec<DiffLine> {
     let mut lines: Vec<DiffLine> = Vec::new();
     let mut hunk = ShownHunk::default();
@@ -102,7 +103,7 @@ struct HunkSide {
 }
 
 impl ShownHunk {
-    /// `@@ -4,7 +4,8 @@`.
+    /// Parses `@@ -4,7 +4,8 @@`.
     fn parse(text: &str) -> Option<Self> {
         let (old, new) = text.strip_prefix("@@ -")?.strip_suffix(" @@")?.split_once(" +")?;
         let side = |range: &str| {

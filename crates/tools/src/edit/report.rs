@@ -1,4 +1,4 @@
-//! What is told about edits that were made: a short numbered diff for the model, a unified one for the screen.
+//! Reports edits: a short numbered diff for the model, a unified diff for the screen.
 
 use omp_agent::Output;
 use omp_workspace::{EditKind, FileEdit, PreviewLimits, binary_reason};
@@ -8,7 +8,7 @@ use super::{Details, EditOp, FileResult};
 use crate::details::Meta;
 use crate::files::{Files, header};
 
-/// What is saved of one file's diff; a session file keeps it for ever.
+/// Limits the stored diff of one file, because a session file keeps it forever.
 const MAX_DIFF_BYTES: usize = 256 * 1024;
 
 pub fn output(files: &Files, edits: &[FileEdit]) -> Output<Details> {
@@ -67,7 +67,7 @@ fn one_file(files: &Files, edit: &FileEdit) -> (String, FileResult) {
     (text, result)
 }
 
-/// Cut at a line; what follows a backslash is a remark in a unified diff.
+/// Truncates at a line break and adds a note; a line that starts with a backslash is a remark in a unified diff.
 fn bounded(mut diff: String) -> String {
     if diff.len() > MAX_DIFF_BYTES {
         let end = diff.as_bytes()[..MAX_DIFF_BYTES].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

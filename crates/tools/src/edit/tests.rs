@@ -1,4 +1,4 @@
-//! `edit` through the eyes of the loop; the language itself is tested in `workspace`.
+//! Tests `edit` as the agent loop calls it; the language itself is tested in `workspace`.
 
 use omp_agent::AnyTool;
 use omp_view::{Block, Diff, DiffKind};
@@ -22,7 +22,7 @@ fn edit_text(scratch: &Scratch, input: &str) -> String {
     scratch.text(&tool(scratch), json!({"input": input}))
 }
 
-/// The header a read gives.
+/// Returns the header that `read` prints.
 fn read_header(scratch: &Scratch, path: &str) -> String {
     let read = Read::new(scratch.files.clone(), Arc::new(Router::new(Arc::new(NoArtifacts))));
     let text = scratch.text(&read, json!({"path": path}));
@@ -86,7 +86,7 @@ fn several_files_all_or_none() {
     assert!(output.content[0].as_text().unwrap().contains("]\nCreated new/c\n+1:made"));
 }
 
-/// The second file cannot be put in place: the first, already planned, stays as it was.
+/// The second file cannot be written, so the first one stays unchanged.
 #[test]
 fn a_file_that_cannot_be_written_stops_all() {
     let scratch = Scratch::new(&[("a", "1\n2\n"), ("blocker", "x\n")]);

@@ -1,11 +1,11 @@
-//! The files of a call, in whichever language the edit is written.
+//! Returns the files of a call in any edit language.
 
 use omp_types::TouchedFiles;
 use serde_json::{Map, Value};
 
 const HEADERS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 
-/// Lenient: the session may have been in another language, or come from another program.
+/// Lenient: the session may have used another language, or come from another program.
 pub fn touched(arguments: &Map<String, Value>) -> TouchedFiles {
     let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
     TouchedFiles::modified(
@@ -13,7 +13,7 @@ pub fn touched(arguments: &Map<String, Value>) -> TouchedFiles {
     )
 }
 
-/// The file that a line of an edit begins with: `[path#TAG]`, or a header of a patch.
+/// Returns the file named at the start of a line: `[path#TAG]`, or a patch header.
 fn edited(line: &str) -> Option<&str> {
     let bracketed = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let tagged = bracketed.and_then(|inside| inside.rsplit_once('#')).map(|(path, _)| path);

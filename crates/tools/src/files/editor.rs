@@ -1,4 +1,4 @@
-//! The editor that a session runs in, as the file tools see it, and what it said last about its texts.
+//! The editor of a session as the file tools see it, with a cache of the texts it last returned.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use omp_types::EditorFiles;
 use omp_workspace::OpenTexts;
 
-/// Texts kept, and the longest of them; previews show no longer files.
+/// Limits the number of cached texts and their size; previews show no longer files.
 const MAX_KEPT: usize = 16;
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 
@@ -21,7 +21,7 @@ pub struct EditorTexts {
 
 struct FetchedText {
     path: PathBuf,
-    /// Of the file on disk at that time: once it is another, the text is history.
+    /// Stamp of the file on disk when the text was fetched; the text is stale once the stamp differs.
     stamp: EditorStamp,
     bytes: Arc<[u8]>,
 }
@@ -44,7 +44,7 @@ impl EditorTexts {
         }
     }
 
-    /// What was read or written last, for those who cannot wait for an answer.
+    /// Returns the text that was last read or written, for callers that cannot wait for the editor.
     pub fn last_known(&self, path: &Path) -> Option<Vec<u8>> {
         let kept = self.kept();
         let known = kept.iter().find(|known| known.path == path)?;

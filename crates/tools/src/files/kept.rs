@@ -1,4 +1,4 @@
-//! Ways around what a session may touch, tried through every file tool.
+//! Tests attempts to bypass the session's access rules, through every file tool.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -118,7 +118,7 @@ fn reading() {
     let listing = kept.scratch.text(&kept.read, json!({"path": "."}));
     assert!(listing.contains("own.rs") && listing.contains("(1 entry kept from the model)"), "{listing}");
     assert!(!listing.lines().any(|line| line.trim_start().starts_with("keys")), "{listing}");
-    // By its own name, and not by a link that somebody has put into the repository.
+    // Allowed by its own name, but not through a link inside the repository.
     assert!(kept.scratch.text(&kept.read, json!({"path": "~/open.rs"})).contains("fn open()"));
     kept.refused(&kept.read, json!({"path": "home/open.rs"}), LINK);
 }
@@ -202,7 +202,7 @@ fn looking_for_files_and_their_contents() {
     }
 }
 
-/// The user has allowed one call what the other, which runs at the same time, was not.
+/// The user approved access for one call; a concurrent call does not get it.
 #[tokio::test]
 async fn what_is_lent_to_one_call_is_not_lent_to_another() {
     use omp_agent::ToolCx;

@@ -1,4 +1,4 @@
-//! File tools in an editor that has a file open with changes that were not saved.
+//! Tests file tools with an editor that has unsaved changes in a file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl EditorFiles for Editor {
     }
 }
 
-/// A folder with files, of which some are open with another text.
+/// A folder with files, some of them open in the editor with another text.
 struct Stage {
     scratch: Scratch,
     editor: Arc<Editor>,
@@ -69,7 +69,7 @@ impl Stage {
         self.scratch.text(&write, json!({"path": path, "content": content}))
     }
 
-    /// Files that went through the editor, in this order.
+    /// Returns the files written through the editor, in order.
     fn written(&self) -> Vec<String> {
         let written = std::mem::take(&mut *self.editor.written.lock().unwrap());
         written
@@ -197,7 +197,7 @@ fn structural_tools() {
     assert_eq!(stage.written(), ["a.rs", "b.rs"]);
 }
 
-/// A preview is made where nobody may wait; it goes by the last answer until the file on disk is another one.
+/// A preview must not wait for the editor; it uses the last answer until the file on disk changes.
 #[test]
 fn previews_do_not_ask() {
     let stage = Stage::new(&[("a", SAVED)], &[("a", OPEN)]);

@@ -1,4 +1,4 @@
-//! `find`: paths by glob, the most recently changed first.
+//! `find`: finds paths by glob, most recently changed first.
 
 mod render;
 
@@ -49,11 +49,11 @@ pub struct FindDetails {
 }
 
 const DEFAULT_LIMIT: f64 = 1000.0;
-/// No list of paths in 50 KB is longer, whatever is asked for.
+/// No list of paths in 50 KB is longer, so a larger limit has no effect.
 const MAX_LIMIT: f64 = 50_000.0;
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
-/// Paths in a partial result.
+/// Limits the paths in a partial result.
 const PROGRESS_PATHS: usize = 50;
 
 impl Find {
@@ -135,7 +135,7 @@ fn report(newest: &Newest, scope: &SearchScope, limit: usize, all: &Files) -> Ou
     Output::text(text, details).useless_if(useless)
 }
 
-/// Shows the first paths while the walk goes on.
+/// Shows the first paths while the walk continues.
 struct Watcher<'a> {
     progress: Progress,
     paths: &'a PathResolver,
@@ -148,7 +148,7 @@ struct ShownPaths {
     next: Instant,
 }
 
-/// Files between two looks at the clock: cheap enough to be forgotten, often enough to be in time.
+/// Files between two checks of the clock: rare enough to cost nothing, frequent enough to stop in time.
 const LOOK_EVERY: usize = 256;
 
 impl<'a> Watcher<'a> {

@@ -1,4 +1,4 @@
-//! How a list of found files looks.
+//! Renders a list of found files.
 
 use omp_agent::Outcome;
 use omp_stdx::format;
@@ -6,7 +6,7 @@ use omp_view::{Block, Status, View};
 
 use super::{FindDetails, FindParams};
 
-/// Files listed on the card.
+/// Limits the files listed on the card.
 const MAX_FILES: usize = 20;
 
 pub(super) fn view(params: &FindParams, outcome: Outcome<&FindDetails>) -> View {

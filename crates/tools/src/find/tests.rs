@@ -1,4 +1,4 @@
-//! Finding files through the tool as the loop runs it, on real trees.
+//! Tests `find` as the agent loop calls it, on real folder trees.
 
 mod after_writes;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Files from newest to oldest.
+/// Creates files, listed from newest to oldest.
 fn tree(files: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (age, path) in files.iter().enumerate() {
@@ -85,7 +85,7 @@ async fn the_card_lists_the_files() {
     assert_eq!(view.blocks, [omp_view::Block::Lines { lines: vec!["a".into(), "b".into()], hidden: 0 }]);
 }
 
-/// Scans stay until somebody tells of a change.
+/// Caches scans until a change is reported.
 const STEADY: ScanPolicy = ScanPolicy {
     ttl: Duration::from_secs(600),
     empty_recheck: Duration::from_secs(600),

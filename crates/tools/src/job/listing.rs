@@ -1,4 +1,4 @@
-//! Jobs behind `jobs://`.
+//! The jobs behind `jobs://`.
 
 use omp_stdx::format;
 

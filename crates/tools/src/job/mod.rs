@@ -1,4 +1,4 @@
-//! `job`: waits for, shows and cancels the commands that run in the background.
+//! `job`: waits for, shows and cancels background commands.
 
 mod listing;
 mod registry;
@@ -21,7 +21,7 @@ pub use registry::{EndedJob, Jobs};
 
 pub struct Job {
     pub jobs: Arc<Jobs>,
-    /// How long `poll` waits at most.
+    /// The longest time that `poll` waits.
     pub poll_wait: Duration,
 }
 
@@ -50,7 +50,7 @@ pub struct JobState {
     pub duration_ms: u64,
 }
 
-/// A command is asked to end politely; this is how long its end is waited for.
+/// Time to wait for the end of a cancelled command, which is asked to end before it is killed.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
 impl Tool for Job {
@@ -111,7 +111,7 @@ impl Job {
         }
         self.wait(cx, self.poll_wait, |jobs| named(jobs, &ids).any(|job| job.status != "running")).await;
         let jobs = self.jobs.shown();
-        // What a running job has printed so far is shown again, and more of it, when it ends.
+        // The output of a running job is shown again, with the rest, when the job ends.
         let nothing_new = named(&jobs, &ids).all(|job| job.status == "running");
         Ok(full(named(&jobs, &ids)).useless_if(nothing_new))
     }
@@ -150,17 +150,17 @@ impl Job {
 }
 
 impl Jobs {
-    /// Whether a command goes on in the background.
+    /// Whether a background command is running.
     pub fn any_running(&self) -> bool {
         self.shown().iter().any(|job| job.status == "running")
     }
 
-    /// For the user: all jobs, one a line.
+    /// Lists all jobs for the user, one per line.
     pub fn listed(&self) -> String {
         lines_of(&self.shown())
     }
 
-    /// For the model: which jobs have ended since it last looked. Told once.
+    /// Returns the jobs that ended since the model last looked, each once.
     pub fn take_news(&self) -> Option<String> {
         let ended = self.take_untold();
         if ended.is_empty() {
@@ -193,7 +193,7 @@ fn lines_of(jobs: &[ShownJob]) -> String {
     if lines.is_empty() { "There are no jobs.".to_owned() } else { lines.join("\n") }
 }
 
-/// Jobs with what they printed.
+/// Shows jobs with their output.
 fn full<'a>(jobs: impl Iterator<Item = &'a ShownJob> + Clone) -> Output<JobDetails> {
     let parts: Vec<String> = jobs.clone().map(with_output).collect();
     Output::text(parts.join("\n\n"), details(jobs))

@@ -1,4 +1,4 @@
-//! Background jobs of a session: bounded in number, ended with it.
+//! Background jobs of a session: limited in number, killed when the session ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::bash::RunningCommand;
 
-/// All jobs. Dropping it kills those that run.
+/// All jobs. Dropping this kills the running ones.
 pub struct Jobs {
     max_running: usize,
     inner: Mutex<RegisteredJobs>,
@@ -31,9 +31,9 @@ struct RegisteredJob {
     cancel: CancellationToken,
     tail: Arc<Mutex<String>>,
     state: JobProgress,
-    /// The model knows that it has ended.
+    /// The model has seen the end of this job.
     told: bool,
-    /// The user has been told so.
+    /// The user has been notified of the end of this job.
     reported: bool,
     _task: Option<AbortOnDropHandle<()>>,
 }
@@ -44,7 +44,7 @@ enum JobProgress {
     Ended { text: String, status: &'static str, after: Duration },
 }
 
-/// A job as it is shown.
+/// A job in the form that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShownJob {
     pub id: String,
@@ -52,11 +52,11 @@ pub(super) struct ShownJob {
     /// `running`, `completed`, `failed`, `cancelled`
     pub status: &'static str,
     pub for_how_long: Duration,
-    /// The whole result of an ended job, the newest output of a running one.
+    /// The whole result of an ended job, or the newest output of a running one.
     pub text: String,
 }
 
-/// The end of a job, for the user.
+/// The end of a job, reported to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedJob {
     pub id: String,
@@ -66,7 +66,7 @@ pub struct EndedJob {
     pub duration: Duration,
 }
 
-/// Ended jobs whose result can still be read.
+/// Limits the ended jobs whose result is kept.
 const MAX_ENDED: usize = 64;
 
 impl Jobs {
@@ -84,7 +84,7 @@ impl Jobs {
         Err(ToolError::reply(format!("{running} background jobs are running already\n{hint}")))
     }
 
-    /// Makes a running command a job, and gives its name.
+    /// Turns a running command into a job and returns its id.
     pub(crate) fn adopt(self: &Arc<Self>, running: RunningCommand) -> Result<String, ToolError> {
         self.check_room()?;
         let RunningCommand { command, cancel, tail, task } = running;
@@ -122,14 +122,14 @@ impl Jobs {
         Ok(id)
     }
 
-    /// Asks a job to stop; `false` if there is none of that name that runs.
+    /// Asks a job to stop; returns `false` if no running job has this id.
     pub(super) fn cancel(&self, id: &str) -> bool {
         let inner = self.lock();
         let job = inner.jobs.iter().find(|job| job.id == id && job.state == JobProgress::Running);
         job.inspect(|job| job.cancel.cancel()).is_some()
     }
 
-    /// Wakes when a job ends; take it before looking, so that no end is missed.
+    /// Wakes when a job ends. Create it before checking the jobs, so that no end is missed.
     pub(super) fn ended(&self) -> tokio::sync::futures::Notified<'_> {
         self.ended.notified()
     }
@@ -138,7 +138,7 @@ impl Jobs {
         self.lock().jobs.iter().map(RegisteredJob::shown).collect()
     }
 
-    /// The model has been shown these jobs as they are now.
+    /// Marks these jobs as seen by the model in their current state.
     pub(super) fn mark_told(&self, ids: impl Iterator<Item = String>) {
         let ids: Vec<String> = ids.collect();
         let mut inner = self.lock();
@@ -146,7 +146,7 @@ impl Jobs {
         ended.filter(|job| ids.contains(&job.id)).for_each(|job| job.told = true);
     }
 
-    /// Waits for the next job that has ended and that [`Jobs::next_end`] has not given yet.
+    /// Waits for the next ended job that [`Jobs::next_end`] has not yet returned.
     pub async fn next_end(&self) -> EndedJob {
         loop {
             let ended = self.ended();
@@ -167,7 +167,7 @@ impl Jobs {
         Some(EndedJob { id, command, status, duration: for_how_long })
     }
 
-    /// Jobs that have ended and that the model has not been shown, each once.
+    /// Returns the ended jobs that the model has not seen, each once.
     pub(super) fn take_untold(&self) -> Vec<ShownJob> {
         let mut inner = self.lock();
         let untold = inner.jobs.iter_mut().filter(|job| job.state != JobProgress::Running && !job.told);

@@ -1,4 +1,4 @@
-//! Background jobs from `bash` through `job`, with real commands.
+//! Tests background jobs from `bash` to `job`, with real commands.
 
 use omp_agent::{AnyTool, ToolOutput};
 use omp_types::{Content, Env};

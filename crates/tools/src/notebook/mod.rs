@@ -1,4 +1,4 @@
-//! `notebook`: cells of a Jupyter notebook edited, inserted, deleted. Nothing is run.
+//! `notebook`: edits, inserts and deletes cells of a Jupyter notebook. It runs no code.
 
 use std::sync::Arc;
 
@@ -55,12 +55,12 @@ pub struct Details {
     pub cell_index: usize,
     pub cell_type: CellType,
     pub total_cells: usize,
-    /// The lines of the new source, or of the cell that is gone, as they stand in the file.
+    /// The lines of the new source, or of the deleted cell, as they are in the file.
     pub cell_source: Vec<String>,
     pub meta: Meta,
 }
 
-/// The file of a call. Lenient: the arguments may be those of another version, or of another program.
+/// Returns the file of a call. Lenient: the arguments may come from another version or another program.
 pub fn touched(arguments: &serde_json::Map<String, serde_json::Value>) -> omp_types::TouchedFiles {
     omp_types::TouchedFiles::modified(arguments.get("notebook_path").and_then(serde_json::Value::as_str))
 }
@@ -122,7 +122,7 @@ fn change(files: &Files, params: &Params) -> Result<Output<Details>, ToolError> 
     let content = notebook.to_bytes_over(&before);
     let plan = EditPlan { path: path.absolute.clone(), expected: Some(before), content, executable: false };
     files.commit(plan)?;
-    // What `read` shows of a notebook, and `edit` goes by, is the text of its cells.
+    // `read` and `edit` work on the text of the cells.
     files.record(&path.absolute, &TextFile::parse(notebook.to_text().into_bytes()));
     let total = notebook.cell_count();
     let done = match params.action {

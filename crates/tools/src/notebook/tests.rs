@@ -1,4 +1,4 @@
-//! `notebook` through the eyes of the loop.
+//! Tests `notebook` as the agent loop calls it.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn cells_change_and_the_rest_stays() {
 
 #[test]
 fn cells_that_are_not_changed_keep_their_bytes() {
-    // A layout and numbers that no JSON library would write again.
+    // A layout and number format that no JSON library would write.
     let first = "{\"cell_type\":\"code\",   \"n\":1.50e-05, \"outputs\":[],\"source\":\"\\u00e9\"}";
     let file = |second: &str| format!("{{ \"x\": 1E2,\n\t\"cells\": [\n\t\t{first}{second}\n\t] }}\r\n");
     let old = ",\n\t\t{\"cell_type\":\"raw\",\"source\":[\"old\"]}";

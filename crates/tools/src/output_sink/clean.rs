@@ -1,23 +1,23 @@
-//! Makes bytes from a terminal program plain text, piece by piece: escapes and control characters are dropped, line
-//! ends become `\n`, bytes that are not UTF-8 become U+FFFD. Pieces may end anywhere, in a character or in an escape.
+//! Turns the bytes of a terminal program into plain text: drops escapes and control characters, converts line ends to `\n`
+//! and replaces invalid UTF-8 by U+FFFD. Input chunks may end anywhere, even inside a character or an escape.
 
 use omp_types::Stripped;
 
 use super::scan::plain_prefix;
 
-/// Longest title or clipboard text that is waited for to end; what claims to be longer is not one.
+/// Limits a title or clipboard escape; a longer one is not treated as an escape.
 const MAX_STRING: usize = 4096;
-/// Bytes of an escape that are remembered, to be told.
+/// Bytes of an escape that are kept for the report.
 const REMEMBERED: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Cleaner {
     state: EscapeState,
-    /// The beginning of a character whose rest has not come yet.
+    /// The incomplete character at the end of the last chunk.
     held: Vec<u8>,
-    /// A carriage return whose next character has not come yet.
+    /// The last chunk ended with a carriage return.
     after_return: bool,
-    /// The escape so far.
+    /// The bytes of the current escape.
     escape: Vec<u8>,
     pub(super) dropped: Stripped,
 }
@@ -29,7 +29,7 @@ enum EscapeState {
     Escape,
     /// `ESC [`, up to its final letter.
     Sequence,
-    /// `ESC ]` and its relatives, up to BEL or `ESC \`; the number of bytes so far.
+    /// `ESC ]` and similar escapes, up to BEL or `ESC \`; holds the number of bytes so far.
     String(usize),
     StringEscape,
 }
@@ -59,7 +59,7 @@ impl Cleaner {
         self.note_escape();
     }
 
-    /// Takes text or one control character; tells how many bytes.
+    /// Consumes text or one control character and returns the number of bytes.
     fn text(&mut self, bytes: &[u8], out: &mut String) -> usize {
         let first = bytes[0];
         let length = plain_prefix(bytes);
@@ -68,7 +68,7 @@ impl Cleaner {
                 self.settle_return(out);
             }
             self.after_return = false;
-            // Plain bytes are ASCII: nothing is replaced here.
+            // Plain bytes are ASCII, so nothing is replaced here.
             out.push_str(&String::from_utf8_lossy(&bytes[..length]));
             return length;
         }
@@ -149,7 +149,7 @@ impl Cleaner {
         }
     }
 
-    /// Takes one byte of an escape, or none of it if the escape turns out to be over.
+    /// Consumes one byte of an escape, or none if the escape has already ended.
     fn escape(&mut self, byte: u8) -> usize {
         let (next, used) = match (self.state, byte) {
             (EscapeState::Escape, b'[') => (EscapeState::Sequence, 1),
@@ -170,7 +170,7 @@ impl Cleaner {
         used
     }
 
-    /// A carriage return that no line feed followed ends a line too, so that no line can overwrite another.
+    /// Turns a carriage return without line feed into a line end, so that no line can overwrite another.
     fn settle_return(&mut self, out: &mut String) {
         if std::mem::take(&mut self.after_return) {
             out.push('\n');

@@ -1,6 +1,6 @@
-//! Looks through much text in large steps, sixteen bytes at a time: the sink sees every byte of every output twice.
+//! Scans text sixteen bytes at a time: the sink processes every byte of every output twice.
 
-/// How many bytes at the start are line breaks, tabs or printable ASCII.
+/// Returns the number of leading bytes that are line breaks, tabs or printable ASCII.
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     let (steps, _) = bytes.as_chunks::<STEP>();
     let whole = steps.iter().position(|step| has_special(u128::from_ne_bytes(*step))).unwrap_or(steps.len()) * STEP;
@@ -33,14 +33,14 @@ fn has_special(step: u128) -> bool {
     if step & HIGH != 0 {
         return true;
     }
-    // All bytes are below 0x80: adding up to 0x7f to each carries nothing over.
+    // All bytes are below 0x80, so adding up to 0x7f to each produces no carry.
     let not_below_space = step + each(0x60);
     let delete = step + each(1);
     let controls = (!not_below_space | delete) & HIGH;
     controls & !zeros(step ^ each(b'\n')) & !zeros(step ^ each(b'\t')) != 0
 }
 
-/// The highest bit of every byte that is zero.
+/// Sets the highest bit of every byte that is zero.
 fn zeros(step: u128) -> u128 {
     !(((step & !HIGH) + !HIGH) | step) & HIGH
 }

@@ -1,4 +1,4 @@
-//! What is shown of small, large, wide and dirty outputs.
+//! Tests the shown part of small, large, wide and dirty outputs.
 
 use std::io::{Read, Seek};
 use std::sync::Mutex;

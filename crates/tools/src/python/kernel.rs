@@ -1,4 +1,4 @@
-//! One Python process that runs cell after cell and keeps its variables.
+//! One Python process that runs cells in sequence and keeps its variables.
 
 use std::io;
 use std::path::Path;
@@ -9,11 +9,11 @@ use omp_types::{Env, vars};
 use serde::Deserialize;
 
 const DRIVER: &str = include_str!("driver.py");
-/// Longest line that the driver may send; it reads at most 64 KiB at a time, which JSON may make six times as long.
+/// Limits a line of the driver, which reads at most 64 KiB at a time; JSON escapes can make it six times as long.
 const MAX_LINE: usize = 1024 * 1024;
 const READ_BYTES: usize = 64 * 1024;
 
-/// Dropping it ends Python and everything it has started.
+/// Dropping this kills Python and its descendants.
 pub(super) struct Kernel {
     child: Child,
     input: InputPipe,
@@ -21,7 +21,7 @@ pub(super) struct Kernel {
     buffer: Vec<u8>,
 }
 
-/// What the driver says.
+/// A message of the driver.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Said {
@@ -54,7 +54,7 @@ impl Kernel {
         self.input.write(line.as_bytes()).await
     }
 
-    /// What comes next, `None` when Python has ended. Dropping the future loses nothing.
+    /// Returns the next messages, or `None` when Python has ended. Dropping the future loses nothing.
     pub async fn hear(&mut self) -> io::Result<Option<Vec<Said>>> {
         let read = self.child.read(&mut self.buffer).await?;
         if read == 0 {
@@ -69,14 +69,14 @@ impl Kernel {
         Ok(Some(said))
     }
 
-    /// Raises `KeyboardInterrupt` in the cell that runs.
+    /// Raises `KeyboardInterrupt` in the running cell.
     pub fn interrupt(&self) {
         self.child.interrupt();
     }
 }
 
-/// The environment that the user has activated, then what is on the path. One that merely lies in the folder is the
-/// repository's, not the user's.
+/// Returns the user's activated environment, then interpreters on the path. An environment that is merely in the folder
+/// belongs to the repository, not to the user, and is ignored.
 fn interpreters(env: &Env) -> Vec<String> {
     let active = env.get(vars::VIRTUAL_ENV).map(|folder| {
         let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };

@@ -1,4 +1,4 @@
-//! Python for what the user types after `$`: one process a session, whose variables stay from line to line.
+//! Python for code that the user types after `$`: one process per session that keeps its variables.
 
 mod kernel;
 
@@ -17,15 +17,15 @@ use crate::bash::UserCommand;
 use crate::output_sink::OutputSink;
 use kernel::Kernel;
 
-/// How long a cell may take to end after it was interrupted.
+/// Time for a cell to end after an interrupt.
 const GRACE: Duration = Duration::from_secs(2);
-/// Between two partial outputs.
+/// Time between two partial outputs.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-/// Newest output in a partial result.
+/// Limits the newest output in a partial result.
 const PROGRESS_BYTES: usize = 8 * 1024;
 const RESTARTED: &str = "Python was restarted: what was defined before is gone.";
 
-/// A handle to the Python of the session, which starts with the first line.
+/// A handle to the session's Python process, which starts on first use.
 #[derive(Clone)]
 pub struct UserPython {
     env: Env,
@@ -39,8 +39,8 @@ impl UserPython {
         Self { env, cwd, artifacts, kernel: Arc::default() }
     }
 
-    /// Runs one piece of code; `show` gets the newest output from time to time. Cancelling it keeps what it printed,
-    /// and the variables as far as the code can be interrupted.
+    /// Runs one piece of code; `show` receives the newest output periodically. Cancelling keeps the output so far, and the
+    /// variables if the code can be interrupted.
     pub async fn run(
         &self,
         code: &str,
@@ -70,7 +70,7 @@ enum CellEnd {
         failed: bool,
     },
     Interrupted,
-    /// Python itself has ended, or had to be ended.
+    /// The Python process has ended or was killed.
     Gone,
 }
 

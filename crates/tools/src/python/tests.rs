@@ -1,4 +1,4 @@
-//! A real Python.
+//! Tests with a real Python.
 
 use std::sync::Mutex as Plain;
 
@@ -103,7 +103,7 @@ async fn what_is_printed_is_shown_at_once_whatever_it_holds() {
     let ran = stage.python.run(code, &cancel, |_| cancel.cancel());
     let ran = timeout(Duration::from_secs(60), ran).await.expect("nothing was shown").unwrap();
     assert!(ran.cancelled && ran.output.contains("begun\n"), "{ran:?}");
-    // Nor is the beginning of a mark lost when it was none.
+    // The prefix of an end mark is not lost if it turns out to be none.
     let ran = stage.run("import os, __main__; _ = os.write(1, __main__.end_mark[:9] + b'end')").await;
     assert!(ran.output.ends_with("end"), "{ran:?}");
 }

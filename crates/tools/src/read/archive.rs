@@ -1,4 +1,4 @@
-//! Archives: what lies in a folder of one, and the files in it, shown like other files.
+//! Archives: lists a folder of an archive and shows its files like other files.
 
 use omp_agent::{Output, ToolError};
 use omp_stdx::format::{bytes, plural};
@@ -12,11 +12,11 @@ use super::selector::{self, Selector};
 use super::text::{self, Extract};
 use super::{Details, ReadCall, document, image};
 
-/// Entries of one folder that are shown.
+/// Limits the entries shown of one folder.
 const MAX_CHILDREN: usize = 500;
-/// Of all that is shown of a folder.
+/// Limits the bytes of a listing.
 const MAX_LISTING: usize = 50 * 1024;
-/// Of a name, or of what a link leads to.
+/// Limits the length of a name or link target.
 const MAX_NAME: usize = 1000;
 
 pub fn read(reader: &ReadCall, path: ResolvedPath, address: ArchiveAddress<'_>) -> Result<Output<Details>, ToolError> {
@@ -51,7 +51,7 @@ pub fn read(reader: &ReadCall, path: ResolvedPath, address: ArchiveAddress<'_>) 
     }
 }
 
-/// The entry of the whole name, or else the one before a selector.
+/// Finds the entry with the whole name, or else the one before a selector.
 fn entry<'a>(archive: &Archive, typed: &'a str) -> Result<(&'a str, Vec<u8>, Selector), ToolError> {
     let missing = match archive.read(typed) {
         Ok(data) => return Ok((typed, data, Selector::default())),
@@ -107,7 +107,7 @@ fn described(child: &ArchiveChild) -> String {
     }
 }
 
-/// On one line, with what cannot be seen made visible and too long a middle left out.
+/// Formats a name on one line: makes invisible characters visible and shortens the middle of a long name.
 fn plain(name: &str) -> String {
     let name = name.replace(char::is_control, "\u{fffd}");
     let cut = by_bytes(&name, MAX_NAME, Keep::Ends);

@@ -1,4 +1,4 @@
-//! Merge conflicts: those in a file that is read get numbers, and `conflict://<id>` shows one of them or a side of it.
+//! Merge conflicts: numbers the conflicts of a file that is read; `conflict://<id>` shows one of them or one of its sides.
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::conflict::{Conflict, ConflictId, ConflictUri};
@@ -9,12 +9,12 @@ use super::text::{self, Extract};
 use crate::details::Meta;
 use crate::files::Files;
 
-/// Conflicts named in a note; the others are counted.
+/// Limits the conflicts named in a note; the others are counted.
 const NAMED: usize = 20;
-/// Conflicts that `:conflicts` lists.
+/// Limits the conflicts that `:conflicts` lists.
 const LISTED: usize = 1000;
 
-/// Numbers the conflicts of a file and says what they are called.
+/// Numbers the conflicts of a file and returns a note with their addresses.
 pub fn note(files: &Files, path: &ResolvedPath, file: &TextFile) -> Option<String> {
     let location = real_location(&path.absolute);
     let found = files.with_conflicts(|conflicts| conflicts.register(&location, &path.display, file));
@@ -35,7 +35,7 @@ pub fn note(files: &Files, path: &ResolvedPath, file: &TextFile) -> Option<Strin
     })
 }
 
-/// `:conflicts`: one line for each, however long the file is between them.
+/// `:conflicts`: lists one line per conflict, even in a long file.
 pub fn list(files: &Files, path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
     let bytes = files.read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
     let file = TextFile::parse(bytes);

@@ -1,4 +1,4 @@
-//! What a file holds, told by its first bytes before anything is made of it.
+//! Detects the type of a file from its first bytes, before decoding it.
 
 use std::io::Read as _;
 
@@ -14,11 +14,11 @@ use crate::files::Files;
 pub enum ContentKind {
     Picture(PictureFormat),
     Document(Format),
-    /// Or something that cannot be shown.
+    /// Text, or content that cannot be shown.
     Text,
 }
 
-/// A web page is source until somebody asks for its text; `:raw` shows every document as it is.
+/// A web page is shown as source unless its text is requested; `:raw` shows every document as source.
 pub fn of(name: &str, head: &[u8], selector: &Selector) -> Result<ContentKind, ToolError> {
     if let Some(kind) = PictureFormat::of(head) {
         return Ok(ContentKind::Picture(kind));
@@ -33,14 +33,14 @@ pub fn of(name: &str, head: &[u8], selector: &Selector) -> Result<ContentKind, T
     }
 }
 
-/// Enough to tell what a file is.
+/// Bytes needed to detect the type of a file.
 const HEAD: u64 = 1024;
 
 pub fn head_of(files: &Files, path: &ResolvedPath) -> Result<Vec<u8>, ToolError> {
     first_bytes(files, path, HEAD).map(|(head, _)| head)
 }
 
-/// All of a file of at most `most` bytes.
+/// Reads a whole file of at most `most` bytes.
 pub fn whole(files: &Files, path: &ResolvedPath, most: u64) -> Result<Vec<u8>, ToolError> {
     let (bytes, size) = first_bytes(files, path, most + 1)?;
     if bytes.len() as u64 > most {

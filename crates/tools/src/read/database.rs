@@ -1,4 +1,4 @@
-//! SQLite databases: tables, their schemas and rows. Nothing can be changed from here.
+//! SQLite databases: shows tables, their schemas and rows. Read-only.
 
 use omp_agent::{Output, ToolError};
 use omp_stdx::format::bytes;
@@ -25,7 +25,7 @@ pub fn read(
     text::show_whole(Extract { path, text, title: None, notes: note.into_iter().collect(), size })
 }
 
-/// Line numbers, with which other texts go on, mean tables here.
+/// Truncates without line numbers to continue from, because a number selects a table here.
 fn fitted(text: String) -> (String, Option<String>) {
     let shown = text::fitting(&text).len();
     if shown == text.len() {

@@ -1,4 +1,4 @@
-//! Documents, as the Markdown made of them.
+//! Documents, converted to Markdown.
 
 use omp_agent::{Output, ToolError};
 use omp_documents::{ConvertedDocument, DocumentLimits, Format, to_markdown};

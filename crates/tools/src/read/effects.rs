@@ -1,4 +1,4 @@
-//! What a call of `read` opens, told before it does: a rule may speak of it.
+//! Reports which files a `read` call will open, so that rules can apply to them.
 
 use std::path::Path;
 
@@ -7,8 +7,7 @@ use omp_agent::{Approval, Effect, Tier};
 use super::{locate, missing};
 use crate::files::{Files, reads};
 
-/// A colon may stand before lines, before a part of an archive, or be part of a name: every file that could be meant is
-/// told.
+/// A colon may precede lines, precede an archive member, or be part of a name, so every possible file is reported.
 pub fn approval(files: &Files, typed: &str) -> Approval {
     let bare = typed.trim().trim_matches(['"', '\'', '`']);
     if bare.contains("://") {

@@ -1,4 +1,4 @@
-//! Folders: a bounded tree.
+//! Folders: shows a bounded tree.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -10,7 +10,7 @@ use super::{Details, DisplayContent};
 use crate::details::Meta;
 use crate::files::Files;
 
-/// More would only fill the context.
+/// Limits the tree, because a longer one would only fill the context.
 const MAX_BYTES: usize = 50 * 1024;
 
 pub fn read(files: &Files, path: &ResolvedPath, held: &OpenedPath) -> Result<Output<Details>, ToolError> {

@@ -1,4 +1,4 @@
-//! Images, as content that models can see: whole, and no larger than providers take.
+//! Images as content that models can see: complete, and within the size limits of providers.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -45,7 +45,7 @@ pub fn show(
     Ok(Output { content: vec![Content::text(text), Content::Image(image)], details, is_error: false, useless: false })
 }
 
-/// For users who do not want their pictures to leave the machine.
+/// Names the image without sending it, for users who keep images on their machine.
 fn named_only(path: &ResolvedPath, kind: PictureFormat, size: u64) -> Output<Details> {
     let what = format!("{} ({}, {})", path.display, kind.mime_type(), bytes(size));
     let text = format!("{what}: Image reading is disabled.\n(the setting images.blockImages is on)");

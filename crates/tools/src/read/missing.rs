@@ -1,4 +1,4 @@
-//! A path that does not exist: what the model may have meant.
+//! Suggestions for a path that does not exist.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use omp_workspace::{FileError, ResolvedPath, folded};
 use super::Details;
 use crate::files::Files;
 
-/// Entries looked at for a file of the same name elsewhere.
+/// Limits the entries scanned for a file of the same name elsewhere.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_HINTS: usize = 5;
 const NOT_OPENED: [&str; 3] = [".git", "node_modules", "target"];
@@ -43,8 +43,8 @@ pub fn explain(files: &Files, path: &ResolvedPath, error: FileError) -> ToolErro
     ToolError::Reply(format!("{error}\n{hint}{unseen}"))
 }
 
-/// The one file of the working folder whose path ends with all of the missing one: to the letter, or else but for letter
-/// case and Unicode form. `None` also when there may be more of them than were looked at.
+/// Returns the only file in the working folder whose path ends with the whole missing path: exactly, or else ignoring case
+/// and Unicode form. Returns `None` also if the scan was incomplete, because there may be more such files.
 pub fn only_one_meant(files: &Files, missing: &ResolvedPath) -> Option<ResolvedPath> {
     if std::fs::symlink_metadata(&missing.absolute).err()?.kind() != io::ErrorKind::NotFound {
         return None;
@@ -65,13 +65,13 @@ pub fn only_one_meant(files: &Files, missing: &ResolvedPath) -> Option<ResolvedP
     }
 }
 
-/// Whether a path ends with another where neither letter case nor Unicode form counts.
+/// Whether a path ends with another, ignoring case and Unicode form.
 fn ends_alike(path: &Path, end: &Path) -> bool {
     let count = end.components().count();
     count <= path.components().count() && common_tail(path, end) == count
 }
 
-/// What was read in place of a file that is not there, under a line that says so.
+/// Adds a line that says which file was read instead of the missing one.
 pub fn read_instead(missing: &ResolvedPath, shown: &ResolvedPath, mut output: Output<Details>) -> Output<Details> {
     let said = format!("[{} not found; showing {}]", missing.display, shown.display);
     match output.content.first_mut() {
@@ -81,8 +81,8 @@ pub fn read_instead(missing: &ResolvedPath, shown: &ResolvedPath, mut output: Ou
     output
 }
 
-/// Files elsewhere in the working folder with the name of the missing one, those whose folders are alike first.
-/// Also tells whether all of the folder was looked at.
+/// Returns files elsewhere in the working folder with the name of the missing one, those with similar folders first, and
+/// whether the whole folder was scanned.
 fn same_name(files: &Files, missing: &Path) -> (Vec<String>, bool) {
     let Some(name) = missing.file_name() else { return (Vec::new(), true) };
     let NamesakeFiles { paths, looked_at_all } = named(files, name);
@@ -97,7 +97,7 @@ struct NamesakeFiles {
     looked_at_all: bool,
 }
 
-/// Files of a name, letter case and Unicode form aside.
+/// Finds files with this name, ignoring case and Unicode form.
 fn named(files: &Files, name: &OsStr) -> NamesakeFiles {
     let mut found = NamesakeFiles { paths: Vec::new(), looked_at_all: true };
     let mut folders = VecDeque::from([files.cwd().to_owned()]);
@@ -130,12 +130,12 @@ fn alike(a: &OsStr, b: &OsStr) -> bool {
     a == b || matches!((a.to_str(), b.to_str()), (Some(a), Some(b)) if folded(a) == folded(b))
 }
 
-/// The closest name next to where the path stops existing.
+/// Returns the most similar name in the deepest existing folder of the path.
 fn sibling(files: &Files, missing: &Path) -> Option<String> {
     let (parent, child) = missing.ancestors().zip(missing.ancestors().skip(1)).find_map(|(child, parent)| {
         parent.is_dir().then(|| (parent.to_owned(), PathBuf::from(child.file_name().unwrap_or_default())))
     })?;
-    // What may not be listed gives no hints.
+    // A folder that may not be listed gives no hints.
     let held = files.reach().hold(&parent).ok()?;
     let names: Vec<String> = std::fs::read_dir(held.way())
         .ok()?

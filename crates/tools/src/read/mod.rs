@@ -1,4 +1,4 @@
-//! `read`: files by line ranges with a tag to edit against, outlines of code, folders, images, documents, archives and
+//! `read`: shows line ranges of files with a tag to edit against, code outlines, folders, images, documents, archives and
 //! databases.
 
 use std::path::Path;
@@ -81,7 +81,7 @@ pub struct Details {
     pub meta: Meta,
 }
 
-/// What an outline leaves out of a file.
+/// The lines that an outline omits from a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Elided {
@@ -91,7 +91,7 @@ pub struct Elided {
     pub elided_lines: usize,
 }
 
-/// The lines shown, without what is added for the model.
+/// The shown lines, without the additions for the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DisplayContent {
@@ -209,7 +209,7 @@ impl ReadCall {
     }
 }
 
-/// Splits a selector off, unless a file of the whole name exists.
+/// Splits a selector off the path, unless a file with the whole name exists.
 fn locate(files: &Files, typed: &str) -> Result<(ResolvedPath, Selector), ToolError> {
     let whole = files.resolve(typed)?;
     if std::fs::symlink_metadata(&whole.absolute).is_ok() {

@@ -1,4 +1,4 @@
-//! Jupyter notebooks: the text of the cells with a tag to edit against, then what the cells put out.
+//! Jupyter notebooks: shows the text of the cells with a tag to edit against, then the outputs of the cells.
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::notebook::{NotebookFile, shown_outputs};
@@ -8,12 +8,12 @@ use super::selector::Selector;
 use super::text::{self, Tagged};
 use super::{Details, ReadCall};
 
-/// Of all outputs shown at a time.
+/// Limits the outputs shown at a time.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 const NOTE: &str = "notebook: edit changes these lines; a new cell begins with '# %% [code]', '# %% [markdown]' or \
                     '# %% [raw]' without a number; outputs stay as they are; :raw shows the JSON";
 
-/// `None` for what only has the name of a notebook.
+/// Returns `None` if the file only has the extension of a notebook.
 pub fn read(reader: &ReadCall, path: &ResolvedPath, selector: &Selector) -> Option<Result<Output<Details>, ToolError>> {
     let is_notebook = path.absolute.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
     if !is_notebook || selector.raw {
@@ -33,7 +33,7 @@ pub fn read(reader: &ReadCall, path: &ResolvedPath, selector: &Selector) -> Opti
     Some(text::show_tagged(reader, tagged, selector))
 }
 
-/// The outputs of the cells whose first line is asked for.
+/// Returns the outputs of the cells whose first line is selected.
 fn outputs(notebook: &NotebookFile, text: &TextFile, selector: &Selector) -> String {
     let markers = (1..=text.line_count()).filter(|number| is_marker(text.raw_line(number - 1)));
     let asked_for = |number: usize| {
@@ -55,7 +55,7 @@ fn outputs(notebook: &NotebookFile, text: &TextFile, selector: &Selector) -> Str
     shown
 }
 
-/// Lines of cells that look like this have another `%` in the text of a notebook.
+/// Whether the line is a cell marker. A cell's own line that looks like a marker gets another `%` in the notebook's text.
 fn is_marker(line: &[u8]) -> bool {
     ["# %% [code]", "# %% [markdown]", "# %% [raw]"].iter().any(|start| line.starts_with(start.as_bytes()))
 }

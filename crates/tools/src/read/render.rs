@@ -1,4 +1,4 @@
-//! How a read looks.
+//! Renders a read.
 
 use omp_agent::Outcome;
 use omp_stdx::format::bytes;

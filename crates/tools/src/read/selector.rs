@@ -1,23 +1,23 @@
-//! The part of a path behind a colon: which lines, and whether as they are.
+//! The selector after the colon of a path: the lines to show, and whether to show them raw.
 
-/// First and last line, counted from 1; to the end of the file without a last one.
+/// First and last line, counted from 1; without a last line the range extends to the end of the file.
 pub type SelectedRange = (usize, Option<usize>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// Ascending and apart from each other; empty for the whole file.
+    /// Sorted and disjoint; empty for the whole file.
     pub ranges: Vec<SelectedRange>,
-    /// So many lines of the end; there are no ranges then.
+    /// The number of lines at the end of the file; `ranges` is empty then.
     pub tail: Option<usize>,
     pub raw: bool,
-    /// `:md`: a web page as text.
+    /// `:md`: shows a web page as text.
     pub markdown: bool,
-    /// `:conflicts`: where a merge is not finished, instead of the text.
+    /// `:conflicts`: lists unresolved merge conflicts instead of the text.
     pub conflicts: bool,
 }
 
 impl Selector {
-    /// The same with its tail, if it has one, as a range of a file with `total` lines.
+    /// Converts the tail, if any, to a range of a file with `total` lines.
     pub fn of_total(mut self, total: usize) -> Self {
         if let Some(count) = self.tail.take() {
             self.ranges = vec![((total + 1).saturating_sub(count).max(1), None)];
@@ -26,7 +26,7 @@ impl Selector {
     }
 }
 
-/// Splits `path:selector[:selector]`. `None` when there is no selector; an error when there is one that makes no sense.
+/// Splits `path:selector[:selector]`. Returns `None` if there is no selector, and an error if the selector is invalid.
 pub fn split(typed: &str) -> Option<(&str, Result<Selector, String>)> {
     let typed = typed.trim().trim_matches(['"', '\'', '`']);
     let mut path = typed;
@@ -97,7 +97,7 @@ fn tail(part: &str, digits: &str, selector: &mut Selector) -> SelectorPart {
     }
 }
 
-/// Sorted, with ranges that touch made one.
+/// Sorts ranges and merges those that touch.
 fn in_order(mut ranges: Vec<SelectedRange>) -> Vec<SelectedRange> {
     ranges.sort_unstable_by_key(|(first, _)| *first);
     let mut apart: Vec<SelectedRange> = Vec::new();

@@ -1,4 +1,4 @@
-//! Code in outline: what a file declares, without the bodies.
+//! Code outlines: shows the declarations of a file without the bodies.
 
 use omp_stdx::format::{grouped, plural};
 use omp_syntax::{Language, Outline, outline};
@@ -8,33 +8,33 @@ use super::Elided;
 use super::selector::Selector;
 use crate::options::ReadOptions;
 
-/// Larger files come by lines, as everything does that is no code.
+/// Larger files are shown by lines, like files that are not code.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// Ranges named as an example.
+/// Limits the ranges named as examples.
 const MAX_NAMED: usize = 3;
 
 pub struct Summary {
     outline: Outline,
 }
 
-/// `None` where the lines themselves are wanted, or nothing would be left out.
+/// Returns `None` if lines are requested, or if the outline would omit nothing.
 pub fn of(path: &ResolvedPath, text: &TextFile, selector: &Selector, options: &ReadOptions) -> Option<Summary> {
     if !options.summarize || *selector != Selector::default() || text.bytes().len() > MAX_BYTES {
         return None;
     }
     let source = std::str::from_utf8(text.bytes()).ok()?;
     let language = Language::detect(&path.absolute, source)?;
-    // Lines are counted in two places; where they do not agree, numbers would lie.
+    // Lines are counted in two places; if the counts differ, the line numbers would be wrong.
     if (language.is_prose() && !options.summarize_prose) || source.lines().count() != text.line_count() {
         return None;
     }
-    // A file that cannot be parsed can still be read.
+    // A file that cannot be parsed is shown by lines.
     let outline = outline(source, language, options.outline).ok().flatten()?;
     Some(Summary { outline })
 }
 
 impl Summary {
-    /// The lines that are shown.
+    /// Returns the selector of the shown lines.
     pub fn selector(&self) -> Selector {
         let kept = self.outline.segments.iter().filter(|segment| segment.kept);
         Selector { ranges: kept.map(|segment| (segment.first, Some(segment.last))).collect(), ..Selector::default() }

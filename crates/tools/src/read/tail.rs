@@ -1,4 +1,4 @@
-//! The end of a file that is too large to be loaded.
+//! Reads the end of a file that is too large to load.
 
 use std::fs::File;
 

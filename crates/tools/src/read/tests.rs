@@ -1,4 +1,4 @@
-//! `read` through the eyes of the loop.
+//! Tests `read` as the agent loop calls it.
 
 use omp_types::Content;
 use omp_view::Block;
@@ -242,7 +242,7 @@ fn views() {
     assert_eq!(view.blocks, [Block::Code { language: Some("rs".into()), text: "two".into(), first_line: Some(2) }]);
 }
 
-/// One artifact, number 3.
+/// Provides one artifact with the id 3.
 struct OneArtifact(std::path::PathBuf);
 
 impl Artifacts for OneArtifact {

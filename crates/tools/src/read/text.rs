@@ -1,4 +1,4 @@
-//! Text files: a window of numbered lines under a tagged header, and notes about everything that is not shown.
+//! Text files: shows a window of numbered lines under a tagged header, with notes about everything omitted.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -19,7 +19,7 @@ use crate::files::header;
 use crate::options::ReadOptions;
 
 pub const LIMITS: WindowLimits = WindowLimits { lines: 3000, bytes: 50 * 1024, line_bytes: 2000 };
-/// Without numbers a single long line may fill the whole window.
+/// Without line numbers a single long line may fill the whole window.
 const RAW_LIMITS: WindowLimits = WindowLimits { line_bytes: LIMITS.bytes, ..LIMITS };
 
 pub fn read(reader: &ReadCall, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
@@ -56,7 +56,7 @@ pub fn read(reader: &ReadCall, path: &ResolvedPath, selector: Selector) -> Resul
     shown.output(&header(&path.display, tag))
 }
 
-/// How much a selector may show: where it has no end, no more lines than are set.
+/// Returns the limits of a selector; a selector without an end is limited to the configured number of lines.
 fn limits_of(selector: &Selector, options: &ReadOptions) -> WindowLimits {
     let limits = if selector.raw { RAW_LIMITS } else { LIMITS };
     let has_end = selector.tail.is_some() || selector.ranges.last().is_some_and(|(_, last)| last.is_some());
@@ -68,15 +68,15 @@ fn limits_of(selector: &Selector, options: &ReadOptions) -> WindowLimits {
     WindowLimits { lines: lines.min(limits.lines), ..limits }
 }
 
-/// Text that is no file of the project, or was made of one.
+/// Text that is not a file of the project, or was extracted from one.
 pub struct Extract {
     pub path: ResolvedPath,
     pub text: String,
-    /// Stands above the text.
+    /// Shown above the text.
     pub title: Option<String>,
-    /// Stand below it.
+    /// Shown below the text.
     pub notes: Vec<String>,
-    /// Of what the text was made of.
+    /// Size of the source.
     pub size: u64,
 }
 
@@ -87,18 +87,18 @@ impl Extract {
     }
 }
 
-/// Shows text as it is: there is nothing to edit, so there are no tags.
+/// Shows text without tags, because it cannot be edited.
 pub fn show(extract: Extract, selector: Selector, options: &ReadOptions) -> Result<Output<Details>, ToolError> {
     let selector = Selector { raw: true, ..selector };
     show_within(limits_of(&selector, options), extract, selector)
 }
 
-/// Shows text that is short by its nature, all of it as far as anything is shown at a time.
+/// Shows a short text completely, up to the limit of one result.
 pub fn show_whole(extract: Extract) -> Result<Output<Details>, ToolError> {
     show_within(RAW_LIMITS, extract, Selector { raw: true, ..Selector::default() })
 }
 
-/// As much of a text as [`show_whole`] shows, for texts that cannot be gone on with by the numbers of their lines.
+/// Returns the part of a text that [`show_whole`] shows, for texts that cannot be continued by line number.
 pub fn fitting(text: &str) -> &str {
     let lines_end = text.match_indices('\n').nth(RAW_LIMITS.lines - 1).map_or(text.len(), |(at, _)| at);
     by_bytes(&text[..lines_end], RAW_LIMITS.bytes - 1, Keep::Head).head
@@ -113,13 +113,13 @@ fn show_within(limits: WindowLimits, extract: Extract, selector: Selector) -> Re
     ShownText { more_notes: extract.notes, title: extract.title, ..shown }.output("")
 }
 
-/// Text made of a file, which edits go back to.
+/// Text derived from a file; edits are applied to that file.
 pub struct Tagged<'a> {
     pub path: &'a ResolvedPath,
     pub text: TextFile,
-    /// Of the file.
+    /// Size of the file.
     pub size: u64,
-    /// Stands below the lines, without numbers.
+    /// Shown below the lines, without numbers.
     pub below: String,
     pub notes: Vec<String>,
 }
@@ -134,7 +134,7 @@ pub fn show_tagged(reader: &ReadCall, tagged: Tagged<'_>, selector: Selector) ->
     ShownText { below: tagged.below, more_notes: tagged.notes, ..shown }.output(&header(&tagged.path.display, tag))
 }
 
-/// All ranges of a selector, within one limit for all of them together.
+/// Shows all ranges of a selector, within one common limit.
 fn in_ranges(
     selector: &Selector,
     limits: WindowLimits,
@@ -185,9 +185,9 @@ struct ShownText<'a> {
     tagged: bool,
     window: LineWindow,
     summary: Option<Summary>,
-    /// Stands above the lines, also above raw ones.
+    /// Shown above the lines, also above raw ones.
     title: Option<String>,
-    /// Stands below the lines, above the notes.
+    /// Shown below the lines and above the notes.
     below: String,
     more_notes: Vec<String>,
 }
@@ -317,7 +317,8 @@ impl<'a> ShownText<'a> {
     }
 }
 
-/// The lines as they are shown, with a mark where some between two ranges are left out. In an outline the mark says which.
+/// Formats the lines, with a mark where lines between two ranges are omitted. In an outline the mark names the omitted
+/// lines.
 fn with_gaps(lines: &[(usize, String)], raw: bool, outlined: bool) -> Vec<String> {
     let mut shown = Vec::with_capacity(lines.len());
     let mut expected = if outlined { Some(1) } else { None };

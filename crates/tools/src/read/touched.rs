@@ -1,9 +1,9 @@
-//! The file of a call, without the lines that are asked for behind its name.
+//! Returns the file of a call, without its selector.
 
 use omp_types::TouchedFiles;
 use serde_json::{Map, Value};
 
-/// Lenient: the arguments may be those of another version, or of another program.
+/// Lenient: the arguments may come from another version or another program.
 pub fn touched(arguments: &Map<String, Value>) -> TouchedFiles {
     TouchedFiles::read(arguments.get("path").and_then(Value::as_str).map(without_selector))
 }

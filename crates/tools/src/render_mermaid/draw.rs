@@ -1,5 +1,4 @@
-//! The drawing itself, on a thread of its own: the renderer is foreign code that can neither be stopped nor trusted not
-//! to panic.
+//! Draws on a separate thread, because the renderer is third-party code that cannot be stopped and may panic.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +9,15 @@ use omp_stdx::format::{bytes, grouped};
 use omp_stdx::truncate::{Keep, to_fit};
 use tokio::sync::oneshot;
 
-/// The work grows faster than the source.
+/// Limits the source, because the work grows faster than its size.
 const MAX_SOURCE: usize = 16 * 1024;
 const MAX_WAIT: Duration = Duration::from_secs(10);
 const MAX_LINES: usize = 1000;
 const MAX_BYTES: usize = 50 * 1024;
-/// Nested diagrams are drawn by recursion.
+/// Large, because nested diagrams are drawn recursively.
 const STACK: usize = 32 * 1024 * 1024;
 
-/// Draws one diagram at a time, so that drawings that were given up cannot pile up.
+/// Draws one diagram at a time, so that abandoned drawings cannot pile up.
 #[derive(Debug, Default)]
 pub struct Canvas {
     busy: Arc<AtomicBool>,
@@ -44,7 +43,7 @@ impl Canvas {
         let free = Free(self.busy.clone());
         let started = std::thread::Builder::new().name("mermaid".to_owned()).stack_size(STACK).spawn(move || {
             let _free = free;
-            // Without a receiver nobody wants the drawing any more.
+            // Without a receiver the drawing is no longer wanted.
             drop(sender.send(work()));
         });
         started.map_err(|error| format!("cannot start drawing: {error}"))?;
@@ -56,7 +55,7 @@ impl Canvas {
     }
 }
 
-/// Frees the canvas when the thread ends, however it ends.
+/// Releases the canvas when the thread ends, also after a panic.
 struct Free(Arc<AtomicBool>);
 
 impl Drop for Free {
@@ -74,7 +73,7 @@ fn render(source: &str, ascii: bool) -> Result<String, String> {
     Ok(text.into_owned())
 }
 
-/// Models like to send the fence along.
+/// Removes the code fence that models often include.
 fn unfenced(source: &str) -> &str {
     let source = source.trim();
     let inside = source.strip_prefix("```mermaid").or_else(|| source.strip_prefix("```"));
@@ -91,7 +90,7 @@ mod tests {
         let canvas = Canvas::default();
         let broken = runtime.block_on(canvas.on_its_own_thread(|| panic!("on purpose")));
         assert!(broken.unwrap_err().starts_with("the renderer broke down"));
-        // The thread is gone or about to be: the flag is put down while it unwinds, after the sender.
+        // The thread clears the flag while it unwinds, after it dropped the sender, so it may still be set for a moment.
         while canvas.busy.load(Ordering::Acquire) {
             std::thread::yield_now();
         }

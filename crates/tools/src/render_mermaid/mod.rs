@@ -1,4 +1,4 @@
-//! `render_mermaid`: diagrams as text art.
+//! `render_mermaid`: draws diagrams as text art.
 
 use omp_agent::{Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_view::{Block, Status, View};

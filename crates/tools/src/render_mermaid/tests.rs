@@ -1,4 +1,4 @@
-//! `render_mermaid` through the eyes of the loop.
+//! Tests `render_mermaid` as the agent loop calls it.
 
 use serde_json::json;
 

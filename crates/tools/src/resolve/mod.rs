@@ -1,7 +1,7 @@
-//! `resolve`: says yes or no to the newest preview.
+//! `resolve`: applies or rejects the newest preview.
 //!
-//! It is always offered next to the tools that make previews, not only while one waits: the list of tools stands at the
-//! head of every request, and a list that changes would make the provider read the whole conversation anew.
+//! It is always offered next to the tools that create previews, not only while one is pending: the tool list is at the start
+//! of every request, and changing it would invalidate the provider's cache of the conversation.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct ResolveDetails {
     pub reason: String,
     pub source_tool_name: String,
     pub label: String,
-    /// The details of what was carried out.
+    /// The details of the applied action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_result_details: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! `resolve` on its own; together with `ast_edit` it is tested there.
+//! Tests `resolve` alone; `ast_edit` has the tests of both together.
 
 use omp_agent::{Approval, ToolOutput};
 use omp_types::Content;

@@ -1,7 +1,7 @@
 //! `rewind`: ends an exploration with a report.
 //!
-//! Like `checkpoint` it changes nothing itself: the session looks at its result and puts the report in the place of the
-//! exploration. Without a checkpoint the session refuses the call.
+//! Like `checkpoint` it changes nothing itself: the session reads the result and replaces the exploration by the report.
+//! Without a checkpoint the session refuses the call.
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolRole};
 use omp_view::{Block, CallKind, Status, View};

@@ -1,4 +1,4 @@
-//! `search`: file contents by regex, as pages whose lines can be edited straight away.
+//! `search`: searches file contents by regex and shows pages of lines that can be edited directly.
 
 mod policy;
 mod render;
@@ -45,14 +45,14 @@ pub struct SearchParams {
 #[serde(rename_all = "camelCase", default)]
 pub struct SearchDetails {
     pub scope_path: String,
-    /// On this page.
+    /// Matches on this page.
     pub match_count: u64,
-    /// On this page.
+    /// Files on this page.
     pub file_count: usize,
     pub total_matches: u64,
     pub total_files: usize,
     pub file_matches: Vec<FileMatches>,
-    /// The size of a page, when there are more matches than fit on it.
+    /// The page size, if there are more matches than fit on the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_limit_reached: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -67,7 +67,7 @@ pub struct FileMatches {
     pub count: u64,
 }
 
-/// Reached only on huge trees or slow disks.
+/// Limits a search; reached only on huge trees or slow disks.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 impl Search {

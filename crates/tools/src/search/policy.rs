@@ -1,11 +1,11 @@
-//! How long lists of files are kept, as the environment says.
+//! Reads from the environment how long file lists are cached.
 
 use std::time::Duration;
 
 use omp_types::{Env, EnvVar, vars};
 use omp_workspace::ScanPolicy;
 
-/// The defaults, with what the environment sets. What is no number counts as unset.
+/// Returns the defaults, overridden by the environment. A value that is not a number is ignored.
 pub(crate) fn scan_policy(env: &Env) -> ScanPolicy {
     let number = |variable: EnvVar| env.get(variable).and_then(|value| value.trim().parse::<u64>().ok());
     let time = |variable, default| number(variable).map_or(default, Duration::from_millis);

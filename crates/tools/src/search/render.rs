@@ -1,4 +1,4 @@
-//! How a search looks.
+//! Renders a search.
 
 use omp_agent::Outcome;
 use omp_stdx::format;
@@ -6,7 +6,7 @@ use omp_view::{Block, Status, View};
 
 use super::{SearchDetails, SearchParams};
 
-/// Files listed on the card.
+/// Limits the files listed on the card.
 const MAX_FILES: usize = 20;
 
 pub(super) fn view(params: &SearchParams, outcome: Outcome<&SearchDetails>) -> View {

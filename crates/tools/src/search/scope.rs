@@ -1,4 +1,5 @@
-//! Where `search` and `find` look: typed paths made targets, missing ones set aside, work done off the async threads.
+//! The scope of `search` and `find`: resolves typed paths to targets, collects missing ones and runs work off the async
+//! threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,15 +15,15 @@ use crate::files::Files;
 #[derive(Clone, Debug)]
 pub(crate) struct SearchScope {
     pub targets: Vec<PathTarget>,
-    /// As typed.
+    /// Missing paths as typed.
     pub missing: Vec<String>,
 }
 
-/// Paths in one call; each costs a look at every file.
+/// Limits the paths in one call, because each is matched against every file.
 const MAX_TARGETS: usize = 200;
 
 impl SearchScope {
-    /// Missing paths are an error only when nothing else is left; `empty` is what is said of empty ones.
+    /// Missing paths are an error only if no other path is left; `empty` is the message for empty paths.
     pub(crate) fn parse(typed: &[String], empty: &str, paths: &PathResolver) -> Result<Self, ToolError> {
         if typed.is_empty() || typed.iter().any(|path| path.trim().is_empty()) {
             return Err(ToolError::reply(empty));
@@ -57,7 +58,7 @@ impl SearchScope {
         Walk { targets: self.targets.clone(), hidden, gitignore }
     }
 
-    /// What is searched, in a few words.
+    /// Describes the scope in a few words.
     pub(crate) fn display(&self) -> String {
         let show = |target: &PathTarget| match &target.glob {
             None => target.base.display.clone(),
@@ -72,7 +73,7 @@ impl SearchScope {
     }
 }
 
-/// What a walk left out, for the model to know.
+/// Returns notes for the model about what a walk omitted.
 pub(crate) fn walk_notes(report: &WalkReport, files: &Files) -> Vec<String> {
     let mut notes = Vec::new();
     if report.capped {
@@ -90,7 +91,7 @@ pub(crate) fn walk_notes(report: &WalkReport, files: &Files) -> Vec<String> {
     notes
 }
 
-/// Runs blocking work that ends early when `limit` has passed or when the returned future is dropped.
+/// Runs blocking work that stops early once `limit` has passed or the returned future is dropped.
 pub(crate) async fn run_with_stop<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce(StopCheck<'_>) -> Result<T, ToolError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Searches through the tool as the loop runs it, on real trees.
+//! Tests `search` as the agent loop calls it, on real folder trees.
 
 use std::path::Path;
 
@@ -163,7 +163,7 @@ async fn only_a_search_that_found_nothing_at_all_is_useless() {
         (json!({"pattern": "nothing"}), true),
         (json!({"pattern": "needle"}), false),
         (json!({"pattern": "needle", "skip": 9}), false),
-        // Which path is missing is worth knowing.
+        // The result names the missing path.
         (json!({"pattern": "nothing", "paths": ["a", "gone"]}), false),
     ] {
         assert_eq!(call(tree.path(), arguments.clone()).await.unwrap().useless, useless, "{arguments}");

@@ -1,4 +1,4 @@
-//! A page of matches as the model reads it.
+//! Formats a page of matches for the model.
 
 use omp_agent::Output;
 use omp_stdx::format;
@@ -16,7 +16,7 @@ const PAGE: u64 = 100;
 /// Context lines on either side of a match.
 const MAX_CONTEXT: f64 = 50.0;
 const MAX_COLUMNS: usize = 1024;
-/// Room for what is said below the matches.
+/// Bytes reserved for the notes below the matches.
 const NOTES_BYTES: usize = 2 * 1024;
 
 /// Lines shown around a match.
@@ -56,7 +56,7 @@ pub(super) fn report(
     Output::text(text, details).useless_if(found.total_matches() == 0 && notes.is_empty())
 }
 
-/// Pages of long lines get fewer matches, so that `skip` still counts right.
+/// Reduces the number of matches until the page fits, so that `skip` stays correct.
 fn page_that_fits(
     found: &MatchedFiles,
     pattern: &Pattern,
@@ -97,7 +97,7 @@ fn file_text(file: &FileHits, files: &Files) -> String {
     text
 }
 
-/// Lines that were shown as they stand in the file can be edited by their number.
+/// Records the lines shown unchanged, so that they can be edited by number.
 fn remember(file: &FileHits, files: &Files) {
     if let Some(tag) = file.tag {
         let whole = file.lines.iter().filter(|line| !line.altered);

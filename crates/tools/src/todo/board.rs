@@ -1,4 +1,4 @@
-//! The list as everybody shares it: the tool changes it for the model, commands for the user, RPC as a whole.
+//! The shared todo list: changed by the model through the tool, by the user through commands, and replaced through RPC.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,17 +6,17 @@ use super::edit::TodoEdit;
 use super::list::{self, Phase, one_in_progress, problems_of, tidied};
 use super::{Op, from_markdown, to_markdown};
 
-/// A cheap handle to the one todo list of a session.
+/// A cheap handle to the todo list of a session.
 #[derive(Clone, Debug, Default)]
 pub struct TodoList {
     phases: Arc<Mutex<Vec<Phase>>>,
 }
 
-/// What operations have made of the list.
+/// The result of operations on the list.
 pub(super) struct Applied {
     pub before: Vec<Phase>,
     pub after: Vec<Phase>,
-    /// With any of them the list is as it was.
+    /// If there are errors, the list is unchanged.
     pub errors: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ impl TodoList {
         self.lock().clone()
     }
 
-    /// Replaces the whole list. One task is in progress afterwards if any is left to do.
+    /// Replaces the whole list. Afterwards one task is in progress if any is open.
     pub fn set(&self, phases: Vec<Phase>) -> Result<(), Vec<String>> {
         let mut phases = tidied(phases);
         let problems = problems_of(&phases);
@@ -37,7 +37,7 @@ impl TodoList {
         Ok(())
     }
 
-    /// Goes on with the list of an earlier run: what was finished or given up belongs to the past.
+    /// Continues the list of an earlier run, without completed and abandoned tasks.
     pub fn resume(&self, phases: Vec<Phase>) {
         let mut phases = tidied(phases);
         phases.iter_mut().for_each(|phase| phase.tasks.retain(|task| task.status.is_open()));
@@ -45,7 +45,7 @@ impl TodoList {
         *self.lock() = phases;
     }
 
-    /// Carries out what the user wants; says what was done. On an error the list is as it was.
+    /// Applies an edit of the user and describes it. On an error the list is unchanged.
     pub fn edit(&self, edit: &TodoEdit) -> Result<String, String> {
         let mut phases = self.lock();
         let (op, done) = edit.resolve(&phases)?;
@@ -58,12 +58,12 @@ impl TodoList {
         Ok(done)
     }
 
-    /// The list as Markdown.
+    /// Returns the list as Markdown.
     pub fn export(&self) -> String {
         to_markdown(&self.lock())
     }
 
-    /// Replaces the list by one in Markdown. Every problem is told; with any of them the list is as it was.
+    /// Replaces the list by one in Markdown. Reports every problem; if there is one, the list is unchanged.
     pub fn import(&self, markdown: &str) -> Result<(), Vec<String>> {
         self.set(from_markdown(markdown)?)
     }
@@ -81,7 +81,7 @@ impl TodoList {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Phase>> {
-        // The list is replaced as a whole, so it is never half changed.
+        // The list is always replaced as a whole, so a poisoned lock can be used.
         self.phases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

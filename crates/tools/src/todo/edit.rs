@@ -1,26 +1,26 @@
-//! What a user asks of the list, in their own words: targets are found by what they look like.
+//! Edits of the list by the user, with targets found by approximate text.
 
 use super::list::{Phase, Status, one_line};
 use super::{Op, OpKind};
 
-/// One change to the list. Targets name a task or a phase; part of the text is enough where it is clear.
+/// One change to the list. A target names a task or a phase; an unambiguous part of the text is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TodoEdit {
-    /// Without a phase: into the one that is worked on, else the last, else `Todos`.
+    /// Without a phase the task goes to the active phase, else to the last one, else to `Todos`.
     Append {
         phase: Option<String>,
         task: String,
     },
-    /// A task.
+    /// Names a task.
     Start(String),
-    /// A task or a phase; `None` means everything.
+    /// Names a task or a phase; `None` means everything.
     Done(Option<String>),
     Drop(Option<String>),
     Remove(Option<String>),
 }
 
 const DEFAULT_PHASE: &str = "Todos";
-/// Candidates named in an error.
+/// Limits the candidates named in an error.
 const MAX_NAMED: usize = 5;
 
 enum TodoTarget {
@@ -29,8 +29,8 @@ enum TodoTarget {
 }
 
 impl TodoEdit {
-    /// Reads `append [<phase>] <task…>`, `start <task>`, `done|drop|rm [<task or phase>]`. Texts with spaces may stand in
-    /// quotes; `append` takes its first word for a phase only if it is in quotes or names one of `phases`.
+    /// Parses `append [<phase>] <task…>`, `start <task>`, `done|drop|rm [<task or phase>]`. Texts with spaces may be quoted;
+    /// `append` reads its first word as a phase only if it is quoted or names one of `phases`.
     pub fn parse(line: &str, phases: &[Phase]) -> Result<Self, String> {
         let words = words_of(line)?;
         let Some((verb, rest)) = words.split_first() else { return Err(usage()) };
@@ -46,7 +46,7 @@ impl TodoEdit {
         }
     }
 
-    /// The operation on exact names, and a sentence of what it does.
+    /// Returns the operation with exact names, and a sentence that describes it.
     pub(super) fn resolve(&self, phases: &[Phase]) -> Result<(Op, String), String> {
         match self {
             TodoEdit::Append { phase, task } => {
@@ -108,7 +108,7 @@ fn aimed(kind: OpKind, done: &str, target: Option<&str>, phases: &[Phase]) -> Re
     })
 }
 
-/// The one task or phase that `text` means: to the letter, else but for case, else by its beginning, else by a part.
+/// Finds the only task or phase that matches `text`: exactly, else ignoring case, else by prefix, else by substring.
 fn find(text: &str, phases: &[Phase], only_tasks: bool) -> Result<TodoTarget, String> {
     let wanted = one_line(text).to_lowercase();
     let tasks: Vec<&str> = phases.iter().flat_map(|phase| &phase.tasks).map(|task| task.content.as_str()).collect();
@@ -151,7 +151,7 @@ struct TodoWord {
     quoted: bool,
 }
 
-/// Words, and what stands between quotes as one. A quote inside a word is a character like any other.
+/// Splits a line into words; quoted text is one word. A quote inside a word is an ordinary character.
 fn words_of(line: &str) -> Result<Vec<TodoWord>, String> {
     let mut words = Vec::new();
     let mut rest = line.trim();

@@ -1,4 +1,4 @@
-//! The list itself: phases of tasks, and what operations do to them.
+//! The data of the list: phases of tasks, and the operations on them.
 
 use std::collections::HashSet;
 
@@ -48,15 +48,15 @@ impl Task {
     }
 }
 
-/// Tasks a list may hold: more is no plan, and every call repeats the whole of it.
+/// Limits the tasks of a list, because every call repeats the whole list.
 const MAX_TASKS: usize = 500;
 
-/// Texts are identifiers and lines of a checklist, so white space is one blank and stands only between words.
+/// Collapses whitespace to single spaces, because texts are identifiers and lines of a checklist.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A list from elsewhere with all its texts on one line.
+/// Puts all texts of an imported list on one line each.
 pub fn tidied(mut phases: Vec<Phase>) -> Vec<Phase> {
     for phase in &mut phases {
         phase.name = one_line(&phase.name);
@@ -65,7 +65,7 @@ pub fn tidied(mut phases: Vec<Phase>) -> Vec<Phase> {
     phases
 }
 
-/// Why a list from elsewhere cannot be taken over.
+/// Returns the reasons why an imported list is invalid.
 pub fn problems_of(phases: &[Phase]) -> Vec<String> {
     let mut problems = Vec::new();
     let (mut names, mut contents) = (HashSet::new(), HashSet::new());
@@ -92,7 +92,7 @@ pub fn too_many(phases: &[Phase]) -> Option<String> {
     (count > MAX_TASKS).then(|| format!("{count} tasks are too many for one list; at most {MAX_TASKS} fit"))
 }
 
-/// Applies operations in order. Every problem is told; with any of them the caller throws the result away.
+/// Applies operations in order and reports every problem. If there is one, the caller discards the result.
 pub fn apply(mut phases: Vec<Phase>, ops: &[Op]) -> (Vec<Phase>, Vec<String>) {
     let mut errors = Vec::new();
     for op in ops {
@@ -110,7 +110,7 @@ pub fn apply(mut phases: Vec<Phase>, ops: &[Op]) -> (Vec<Phase>, Vec<String>) {
     (phases, errors)
 }
 
-/// At most one task is in progress, and one is as long as there is a pending one.
+/// Ensures that exactly one task is in progress while any is open.
 pub fn one_in_progress(phases: &mut [Phase]) {
     let mut active = tasks_of(phases).filter(|task| task.status == Status::InProgress);
     if active.next().is_some() {
@@ -219,7 +219,7 @@ fn append(phases: &mut Vec<Phase>, op: &Op, errors: &mut Vec<String>) {
     }
 }
 
-/// The first task of this content, as phase and place in it.
+/// Finds the first task with this content and returns its phase and index.
 fn find_task(phases: &[Phase], content: Option<&str>, errors: &mut Vec<String>) -> Option<(usize, usize)> {
     let Some(content) = content.map(one_line).filter(|content| !content.is_empty()) else {
         errors.push("Missing task content".to_owned());

@@ -1,8 +1,8 @@
-//! The list as a Markdown checklist and back, for people who edit it by hand.
+//! Converts the list to a Markdown checklist and back, for people who edit it by hand.
 
 use super::list::{Phase, Status, Task, one_in_progress, one_line};
 
-/// Headings with checklist items: `[ ]`, `[/]`, `[x]`, `[-]`.
+/// Writes headings with checklist items: `[ ]`, `[/]`, `[x]`, `[-]`.
 pub fn to_markdown(phases: &[Phase]) -> String {
     if phases.is_empty() {
         return "# Todos\n".to_owned();
@@ -14,8 +14,7 @@ pub fn to_markdown(phases: &[Phase]) -> String {
     phases.iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
-/// Tasks above the first heading go into a phase `Todos`. On any problem nothing is taken over: every line that is not
-/// understood is named.
+/// Tasks above the first heading go to a phase `Todos`. Reports every invalid line; if there is one, nothing is imported.
 pub fn from_markdown(text: &str) -> Result<Vec<Phase>, Vec<String>> {
     let mut phases: Vec<Phase> = Vec::new();
     let mut problems = Vec::new();
@@ -80,7 +79,7 @@ fn heading(line: &str) -> Option<&str> {
     ((1..=6).contains(&depth) && name.starts_with(char::is_whitespace)).then(|| name.trim()).filter(|it| !it.is_empty())
 }
 
-/// The mark and the text of `- [x] text`.
+/// Splits `- [x] text` into the mark and the text.
 fn item(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix(['-', '*', '+'])?.trim_start().strip_prefix('[')?;
     let (mark, content) = rest.split_once(']')?;

@@ -75,7 +75,7 @@ pub struct Details {
     pub completed_tasks: Vec<Completed>,
 }
 
-/// Whether the list outlives the process.
+/// Whether the list is stored beyond the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Storage {
@@ -83,7 +83,7 @@ pub enum Storage {
     Memory,
 }
 
-/// A task that this call has finished.
+/// A task that this call completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completed {
     pub phase: String,
@@ -95,7 +95,7 @@ impl Todo {
         Self::on(TodoList::default(), storage)
     }
 
-    /// On a board that others see and change as well.
+    /// Uses a list that others read and change as well.
     pub fn on(board: TodoList, storage: Storage) -> Self {
         Self { board, storage }
     }

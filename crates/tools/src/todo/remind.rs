@@ -1,14 +1,14 @@
-//! What the model is told of the list besides the results of its own calls. Put into the conversation by the session.
+//! Messages to the model about the list, besides the results of its own calls. The session adds them to the conversation.
 
 use super::list::Phase;
 use super::to_markdown;
 
-/// The custom entry that keeps a list the user has changed: its data is `{"phases": […]}`, as in the tool's details.
+/// The custom entry that stores a list changed by the user: its data is `{"phases": […]}`, as in the tool's details.
 pub const USER_EDIT_ENTRY: &str = "user_todo_edit";
 /// The hidden message that follows a failed call of the tool.
 pub const ERROR_REMINDER_TYPE: &str = "todo-error-reminder";
 
-/// For the model, after the user has changed the list by hand. `done` is what [`super::TodoList::edit`] has answered.
+/// The message after the user changed the list. `done` is the answer of [`super::TodoList::edit`].
 pub fn after_user_edit(done: &str, phases: &[Phase]) -> String {
     let state = if phases.iter().all(|phase| phase.tasks.is_empty()) {
         "It is empty now. Do not make a new one unless the user asks for it.".to_owned()
@@ -18,7 +18,7 @@ pub fn after_user_edit(done: &str, phases: &[Phase]) -> String {
     format!("<system-reminder>\nThe user has changed the todo list by hand ({done}). {state}\n</system-reminder>")
 }
 
-/// For the model, after a call of the tool has failed.
+/// The message after a failed call of the tool.
 pub fn after_error(error: &str) -> String {
     format!(
         "<system-reminder>\nThe last todo call failed and changed nothing, so the user does not see your progress: \
@@ -26,7 +26,7 @@ pub fn after_error(error: &str) -> String {
     )
 }
 
-/// For the model, when it wants to end its turn with tasks left. `None` when there are none.
+/// The message when the model wants to end its turn with open tasks. Returns `None` if there are none.
 pub fn of_open_tasks(phases: &[Phase], reminder: u32, of: u32) -> Option<String> {
     let open: Vec<String> = phases
         .iter()

@@ -1,4 +1,4 @@
-//! How the list looks.
+//! Renders the list.
 
 use omp_agent::Outcome;
 use omp_view::{Block, Status as Shown, View};
@@ -7,7 +7,7 @@ use super::list::Status;
 use super::summary::task_line;
 use super::{Details, Params};
 
-/// Lines shown before the list is folded.
+/// Lines shown before the list is collapsed.
 const MAX_LINES: usize = 8;
 
 pub fn view(_params: &Params, outcome: Outcome<&Details>) -> View {

@@ -1,4 +1,4 @@
-//! The list as the model reads it.
+//! Formats the list for the model.
 
 use super::list::{Phase, Status, Task};
 
@@ -34,7 +34,7 @@ fn remaining(phases: &[Phase], lines: &mut Vec<String>) {
     );
 }
 
-/// The first phase with something to do; the last one when all is done.
+/// Returns the first phase with an open task, or the last phase if all tasks are done.
 fn active_phase(phases: &[Phase]) -> String {
     let has_open = |phase: &Phase| phase.tasks.iter().any(|task| task.status.is_open());
     let at = phases.iter().position(has_open).unwrap_or(phases.len().saturating_sub(1));
@@ -50,7 +50,7 @@ fn tree(phases: &[Phase], lines: &mut Vec<String>) {
     }
 }
 
-/// `[X] done`, `[ ] doing (in progress)`
+/// Formats a task: `[X] done`, `[ ] doing (in progress)`.
 pub fn task_line(task: &Task) -> String {
     let (mark, tag) = match task.status {
         Status::Pending => ("[ ]", ""),

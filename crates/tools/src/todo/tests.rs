@@ -1,4 +1,4 @@
-//! `todo` through the eyes of the loop, and the Markdown round trip.
+//! Tests `todo` as the agent loop calls it, and the Markdown round trip.
 
 use omp_agent::AnyTool;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn plan() -> Todo {
     tool
 }
 
-/// `one/ two three`: in progress `/`, completed `x`, abandoned `-`.
+/// Formats the list as `one/ two three`: in progress `/`, completed `x`, abandoned `-`.
 fn short(tool: &Todo) -> String {
     let mark = |status| match status {
         Status::Pending => "",
@@ -329,7 +329,7 @@ mod round_trip {
             if board.set(phases).is_ok() {
                 let kept = board.phases();
                 let again = from_markdown(&board.export()).unwrap();
-                // A phase of the usual name with nothing in it is how an empty list is written.
+                // An empty phase with the default name is how an empty list is written.
                 let nothing = kept.len() == 1 && kept[0].name == "Todos" && kept[0].tasks.is_empty();
                 prop_assert_eq!(&again, if nothing { &[][..] } else { &kept[..] });
                 prop_assert_eq!(to_markdown(&again), board.export());

@@ -1,4 +1,4 @@
-//! `agent://Anna`: what a sub-agent has handed back, kept as `Anna.md` beside the session.
+//! `agent://Anna`: the output of a sub-agent, stored as `Anna.md` beside the session.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Resource for AgentResource {
             return Err("No artifacts directory found".to_owned());
         }
         let absolute = folder.join(format!("{id}.md"));
-        // A link could lead anywhere; the outputs themselves are regular files.
+        // Links are rejected because they could lead anywhere; the outputs themselves are regular files.
         if std::fs::symlink_metadata(&absolute).is_ok_and(|metadata| metadata.is_file()) {
             let path = ResolvedPath { absolute, display: format!("agent://{id}") };
             return Ok(UrlContent::File { path, editable: false });
@@ -47,7 +47,7 @@ impl Resource for AgentResource {
     }
 }
 
-/// Nothing that could name a file in another folder, on any system.
+/// Rejects ids that could name a file in another folder, on any system.
 fn is_plain_name(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', ':', '\0'])
 }

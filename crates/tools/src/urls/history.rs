@@ -1,15 +1,16 @@
-//! `history://`: the conversation of this session as text, also what the model no longer sees. `history://<first>..<last>`
-//! is the part between two entries, `history://<id>` one entry: that is how summaries name what they replace.
+//! `history://`: the conversation of this session as text, including parts that the model no longer sees.
+//! `history://<first>..<last>` is a range of entries, `history://<id>` one entry; summaries use these addresses for what
+//! they replace.
 
 use std::sync::Arc;
 
 use super::{Resource, UrlContent};
 
-/// Gives the conversation. Implemented by those who keep the session.
+/// Provides the conversation. Implemented by the owner of the session.
 pub trait History: Send + Sync {
     fn transcript(&self) -> Result<String, String>;
 
-    /// What was said from one entry to another, both included.
+    /// Returns the conversation from one entry to another, both included.
     fn span(&self, first: &str, last: &str) -> Result<String, String> {
         Err(format!("there is no entry {first}..{last} in this session"))
     }

@@ -1,4 +1,4 @@
-//! Addresses of the program that omp runs in, such as `notion://page`: asked there, shown here.
+//! Addresses of the program that omp runs in, such as `notion://page`: the host reads and writes them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use omp_types::EditorAddresses;
 use super::{Router, unquoted};
 use crate::read::{Selector, split_selector};
 
-/// What the host has given, with the lines that are asked for.
+/// Text from the host, with the requested lines.
 pub struct FromHost {
     pub address: String,
     pub text: String,
@@ -22,10 +22,10 @@ impl Router {
         Self { host, ..self }
     }
 
-    /// Reads what was typed; `None` when it is no address of the host's.
+    /// Reads an address; returns `None` if it does not belong to the host.
     pub async fn read_from_host(&self, typed: &str) -> Option<Result<FromHost, ToolError>> {
         let (host, _, url) = self.of_host(typed)?;
-        // A query may well end like a line selector.
+        // A query may end like a line selector, so it is not split.
         let (address, selector) = match split_selector(&url).filter(|_| !url.contains('?')) {
             Some((address, Ok(selector))) => (address.to_owned(), selector),
             Some((_, Err(problem))) => return Some(Err(ToolError::Reply(problem))),
@@ -37,7 +37,7 @@ impl Router {
         })
     }
 
-    /// Writes to what was typed; `None` when it is no address of the host's. The address that was written.
+    /// Writes to an address and returns it; `None` if it does not belong to the host.
     pub async fn write_to_host(&self, typed: &str, text: &str) -> Option<Result<String, ToolError>> {
         let (host, scheme, url) = self.of_host(typed)?;
         if !host.writable(&scheme) {

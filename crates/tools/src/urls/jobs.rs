@@ -1,15 +1,15 @@
-//! `jobs://` and `jobs://<id>`: background jobs, looked at without waiting for them.
+//! `jobs://` and `jobs://<id>`: shows background jobs without waiting for them.
 
 use std::sync::Arc;
 
 use super::{Resource, UrlContent, joined};
 
-/// Knows the background jobs of the session. Implemented by whoever runs them.
+/// Provides the background jobs of the session. Implemented by their owner.
 pub trait JobList: Send + Sync {
-    /// Oldest first.
+    /// Returns the jobs, oldest first.
     fn list(&self) -> Vec<JobLine>;
 
-    /// State and output so far of one job; `None` when there is no such job.
+    /// Returns the state and output so far of one job; `None` if there is no such job.
     fn show(&self, id: &str) -> Option<String>;
 }
 
@@ -18,7 +18,7 @@ pub struct JobLine {
     pub id: String,
     /// `running`, `completed`, …
     pub status: String,
-    /// The command, or what else it is about.
+    /// The command, or another description of the job.
     pub title: String,
 }
 

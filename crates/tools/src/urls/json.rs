@@ -1,32 +1,32 @@
-//! A small part of jq for looking into JSON: `.a.b[0]`, `.items[].name`, `.["odd key"]`.
+//! A small subset of jq to query JSON: `.a.b[0]`, `.items[].name`, `.["odd key"]`.
 
 use omp_stdx::percent::decoded;
 use serde_json::Value;
 
-/// More results are counted, not shown.
+/// Limits the results shown; further results are counted.
 const MAX_RESULTS: usize = 10_000;
 const MAX_STEPS: usize = 64;
-/// Keys named in an error.
+/// Limits the keys named in an error.
 const MAX_KEYS: usize = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryStep {
     Key(String),
-    /// From the end when negative.
+    /// Counts from the end if negative.
     Index(i64),
-    /// All elements of a list, all values of an object.
+    /// All elements of an array, or all values of an object.
     Each,
-    /// A part of an address: a key, or an index when it stands before a list.
+    /// A segment of an address: a key, or an index if applied to an array.
     Part(String),
 }
 
-/// The query in the part of an address behind `?`.
+/// Extracts the query from the part of an address after `?`.
 pub fn query_of(query: &str) -> Result<String, String> {
     let text = query.strip_prefix("q=").ok_or_else(|| format!("?{query} is not understood\nhint: use ?q=.a.b[0]"))?;
     if text.trim().is_empty() { Err("?q= is empty\nhint: use ?q=.a.b[0]".to_owned()) } else { Ok(decoded(text)) }
 }
 
-/// `findings/0/path`
+/// Parses a path such as `findings/0/path`.
 pub fn from_path(path: &str) -> Vec<QueryStep> {
     path.split('/').filter(|part| !part.is_empty()).map(|part| QueryStep::Part(decoded(part))).collect()
 }
@@ -46,7 +46,7 @@ pub fn parse(query: &str) -> Result<Vec<QueryStep>, String> {
         }
         let after = rest.strip_prefix('.');
         let key = after.unwrap_or(rest);
-        // `.[0]` is `[0]`, and a lone dot is the whole.
+        // `.[0]` means `[0]`, and a lone dot means the whole value.
         if after.is_some() && (key.starts_with('[') || (key.is_empty() && steps.is_empty())) {
             rest = key;
             continue;
@@ -107,7 +107,7 @@ fn unexpected(rest: &str, query: &str) -> String {
     }
 }
 
-/// What the steps lead to: one result as it reads best, several one a line.
+/// Returns the results of the steps: a single result formatted for reading, several results one per line.
 pub fn extract(text: &str, steps: &[QueryStep], name: &str) -> Result<String, String> {
     let root: Value =
         serde_json::from_str(text).map_err(|error| format!("Output {name} is not valid JSON: {error}"))?;
@@ -137,7 +137,7 @@ pub fn extract(text: &str, steps: &[QueryStep], name: &str) -> Result<String, St
     }
 }
 
-/// Where one thing was asked for, its absence is an error; among many it is `null`, so that places stay comparable.
+/// A missing value is an error for a single result, but `null` among many, so that positions stay comparable.
 fn apply<'a>(step: &QueryStep, value: &'a Value, many: bool, next: &mut Vec<&'a Value>) -> Result<(), String> {
     let found = match (step, value) {
         (QueryStep::Each, Value::Array(items)) => {

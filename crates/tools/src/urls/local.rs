@@ -1,5 +1,5 @@
-//! `local://plan.md`: scratch files of the session, in a folder beside it. They are read, written and edited like files
-//! of the project.
+//! `local://plan.md`: scratch files of the session, in a folder beside it. They can be read, written and edited like project
+//! files.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use super::{Resource, UrlContent, joined};
 use crate::artifacts::Artifacts;
 
 const SCHEME: &str = "local://";
-/// Entries looked at for a listing.
+/// Limits the entries scanned for a listing.
 const MAX_ENTRIES: usize = 2000;
 
-/// Where a session keeps its scratch files.
+/// Returns the folder of a session's scratch files.
 pub fn folder_of(artifacts: &dyn Artifacts) -> Option<PathBuf> {
     Some(artifacts.folder()?.join("local"))
 }
 
-/// The part behind `local://`, if that is what was typed.
+/// Returns the part after `local://`, or `None` for other text.
 pub fn address_in(typed: &str) -> Option<&str> {
     super::unquoted(typed).strip_prefix(SCHEME)
 }
 
-/// The file behind an address; it need not exist, but it lies in the folder.
+/// Returns the file behind an address, which is inside the folder but may not exist.
 pub fn locate(folder: Option<&Path>, address: &str) -> Result<ResolvedPath, String> {
     let folder = folder.ok_or("No session - local:// unavailable")?;
     if address.contains('\0') {
@@ -32,7 +32,7 @@ pub fn locate(folder: Option<&Path>, address: &str) -> Result<ResolvedPath, Stri
     let relative = Path::new(address.trim_matches('/'));
     let inside = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let absolute = folder.join(relative);
-    // Links in the folder are followed before the comparison: one of them could lead out.
+    // Links in the folder are resolved before the comparison, because one could lead out.
     if !inside || address.contains('\\') || !real_location(&absolute).starts_with(real_location(folder)) {
         return Err(format!("local:// URL escapes local root: {SCHEME}{address}"));
     }

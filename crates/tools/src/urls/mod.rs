@@ -1,6 +1,6 @@
 //! Internal addresses (`artifact://3`, `agent://Anna`, `local://plan.md`, …) behind one router.
 //!
-//! A scheme is readable only where somebody has registered a [`Resource`] for it, so an address never leads to a guess.
+//! A scheme is readable only if a [`Resource`] is registered for it, so an address is never guessed.
 
 use std::sync::Arc;
 
@@ -24,26 +24,26 @@ pub use history::{History, HistoryResource};
 pub use jobs::{JobLine, JobList, JobsResource};
 pub use named::{FoldersResource, NamedFolder, TextsResource};
 
-/// Names given in an error or a listing.
+/// Limits the names in an error or a listing.
 const MAX_LISTED: usize = 200;
 
-/// What stands behind one scheme.
+/// The content behind one scheme.
 pub trait Resource: Send + Sync {
-    /// Without `://`.
+    /// The scheme without `://`.
     fn scheme(&self) -> &'static str;
 
-    /// The content of an address, given without scheme, query and line selector. Errors are told to the model.
+    /// Reads an address, given without scheme, query and line selector. The model sees the errors.
     fn read(&self, address: &str) -> Result<UrlContent, String>;
 
-    /// Addresses that can be read, without the scheme.
+    /// Lists readable addresses, without the scheme.
     fn list(&self) -> Result<Vec<String>, String>;
 
-    /// Whether what follows the first `/` of an address is a path into its JSON, not a part of the name.
+    /// Whether the part after the first `/` of an address is a path into its JSON, not a part of the name.
     fn path_is_json(&self) -> bool {
         false
     }
 
-    /// Whether the bare scheme is something to read, not a list of what there is.
+    /// Whether the bare scheme has content of its own instead of listing its addresses.
     fn root_is_content(&self) -> bool {
         false
     }
@@ -52,13 +52,13 @@ pub trait Resource: Send + Sync {
 pub enum UrlContent {
     File {
         path: ResolvedPath,
-        /// Shown with line tags.
+        /// Whether it is shown with line tags.
         editable: bool,
     },
     Text(String),
 }
 
-/// An address that was opened, with the lines it asks for.
+/// An opened address with the requested lines.
 pub enum OpenedUrl {
     File(ResolvedPath, Selector),
     Text { address: String, text: String, selector: Selector },
@@ -68,12 +68,12 @@ pub enum OpenedUrl {
 #[derive(Default)]
 pub struct Router {
     resources: Vec<Arc<dyn Resource>>,
-    /// The program around omp may have schemes of its own.
+    /// The program around omp, which may have its own schemes.
     host: Option<Arc<dyn EditorAddresses>>,
 }
 
 impl Router {
-    /// What every session has: its artifacts, the outputs of its agents, its scratch files.
+    /// Registers what every session has: its artifacts, the outputs of its agents, its scratch files.
     pub fn new(artifacts: Arc<dyn Artifacts>) -> Self {
         Self {
             resources: vec![
@@ -85,13 +85,13 @@ impl Router {
         }
     }
 
-    /// A later resource takes the place of an earlier one with the same scheme.
+    /// Replaces an earlier resource with the same scheme.
     pub fn register(&mut self, resource: Arc<dyn Resource>) {
         self.resources.retain(|known| known.scheme() != resource.scheme());
         self.resources.push(resource);
     }
 
-    /// Opens what was typed; `None` when it is no internal address.
+    /// Opens an address; returns `None` if it is not internal.
     pub fn open(&self, typed: &str) -> Option<Result<OpenedUrl, ToolError>> {
         let typed = unquoted(typed);
         let typed = typed.strip_prefix('@').unwrap_or(typed);
@@ -99,7 +99,7 @@ impl Router {
         let registered = self.resources.iter().find(|resource| resource.scheme() == scheme);
         match registered {
             Some(resource) => Some(open(&**resource, rest).map_err(ToolError::Reply)),
-            // Those are opened elsewhere.
+            // Other code opens these schemes.
             None if matches!(scheme, "conflict" | "file" | "http" | "https") => None,
             None => scheme_of(typed).map(|scheme| Err(ToolError::Reply(self.unknown(scheme)))),
         }
@@ -111,12 +111,12 @@ impl Router {
     }
 }
 
-/// Whether this is an internal address, readable here or not.
+/// Whether this is an internal address, even if it is not readable here.
 pub(crate) fn is_address(typed: &str) -> bool {
     unquoted(typed).split_once("://").is_some_and(|(scheme, _)| OWN_SCHEMES.contains(&scheme))
 }
 
-/// Models put quotes around what they type.
+/// Removes the quotes that models put around an address.
 fn unquoted(typed: &str) -> &str {
     let bare = typed.trim();
     let inside = |quote: char| bare.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
@@ -129,7 +129,7 @@ fn open(resource: &dyn Resource, rest: &str) -> Result<OpenedUrl, String> {
         Some((address, query)) => (address, Some(json::query_of(query)?)),
         None => (rest, None),
     };
-    // A query may well end like a line selector; lines of an extract make no sense anyway.
+    // A query may end like a line selector, and a query result has no lines to select.
     let whole = format!("{scheme}://{address}");
     let (whole, selector) = match split_selector(&whole).filter(|_| query.is_none()) {
         Some((address, selector)) => (address, selector?),
@@ -161,7 +161,7 @@ fn open(resource: &dyn Resource, rest: &str) -> Result<OpenedUrl, String> {
 
 fn as_it_is(found: UrlContent, address: String, selector: Selector) -> OpenedUrl {
     match found {
-        // Line tags are for editing, and an output is not edited.
+        // Line tags are for editing, and outputs cannot be edited.
         UrlContent::File { path, editable } => {
             OpenedUrl::File(path, Selector { raw: selector.raw || !editable, ..selector })
         }
@@ -169,7 +169,7 @@ fn as_it_is(found: UrlContent, address: String, selector: Selector) -> OpenedUrl
     }
 }
 
-/// The whole content, for those who look into it.
+/// Returns the whole content, for JSON queries.
 fn whole_text(found: UrlContent) -> Result<String, String> {
     match found {
         UrlContent::Text(text) => Ok(text),
@@ -193,7 +193,7 @@ fn listing(resource: &dyn Resource) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
-/// Names for an error message.
+/// Joins names for an error message.
 fn joined(names: &[String]) -> String {
     let mut text = names.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > MAX_LISTED {

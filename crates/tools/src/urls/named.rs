@@ -1,4 +1,4 @@
-//! `rule://`, `skill://` and `memory://`: what whoever starts the session has found, by name.
+//! `rule://`, `skill://` and `memory://`: named resources that the creator of the session provides.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,14 +6,14 @@ use omp_workspace::{ResolvedPath, real_location};
 
 use super::{Resource, UrlContent, joined};
 
-/// Texts under one scheme, each with a name: `rule://`.
+/// Named texts under one scheme: `rule://`.
 pub struct TextsResource {
     pub scheme: &'static str,
     /// Name and text.
     pub texts: Vec<(String, String)>,
 }
 
-/// Folders under one scheme, each with a name and a file that stands for the whole: `skill://`, `memory://`.
+/// Named folders under one scheme, each with a main file: `skill://`, `memory://`.
 pub struct FoldersResource {
     pub scheme: &'static str,
     pub folders: Vec<NamedFolder>,
@@ -23,7 +23,7 @@ pub struct FoldersResource {
 pub struct NamedFolder {
     pub name: String,
     pub folder: PathBuf,
-    /// What the bare name leads to, such as `SKILL.md`.
+    /// The file that the bare name opens, such as `SKILL.md`.
     pub main_file: String,
 }
 
@@ -58,7 +58,7 @@ impl Resource for FoldersResource {
         check(self.scheme, file)?;
         let absolute = known.folder.join(file);
         let display = format!("{}://{address}", self.scheme);
-        // Links are followed before the comparison: one of them could lead out.
+        // Links are resolved before the comparison, because one could lead out.
         if !real_location(&absolute).starts_with(real_location(&known.folder)) {
             return Err(format!("{display} leads out of its folder"));
         }

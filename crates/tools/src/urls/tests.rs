@@ -1,4 +1,4 @@
-//! Addresses through `read` and `write`, as the model uses them.
+//! Tests addresses through `read` and `write`, as the model uses them.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::*;
 use crate::scratch::Scratch;
 use crate::{ArtifactFile, Files, NoArtifacts, Read, Write};
 
-/// A session whose files lie in `session/`.
+/// A session with its files in `session/`.
 struct Kept(PathBuf);
 
 impl Artifacts for Kept {
@@ -54,7 +54,7 @@ impl JobList for TwoJobs {
     }
 }
 
-/// A host with pages that can be written and others that cannot.
+/// A host with writable and read-only pages.
 #[derive(Default)]
 struct Notion {
     written: Mutex<Vec<String>>,

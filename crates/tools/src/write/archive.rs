@@ -1,4 +1,4 @@
-//! One entry of an archive.
+//! Writes one entry of an archive.
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::archive::{ArchiveError, ArchiveFormat, write_entry};

@@ -1,4 +1,4 @@
-//! Merge conflicts that a read showed: one resolved, or all.
+//! Resolves one merge conflict that a read showed, or all of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::Details;
 use crate::details::Meta;
 use crate::files::{Files, header};
 
-/// The files that such a write would change.
+/// Returns the files that such a write would change.
 pub fn paths(files: &Files, uri: &ConflictUri) -> Vec<String> {
     let path = |conflict: &Conflict| conflict.path.to_string_lossy().into_owned();
     files.with_conflicts(|conflicts| match uri.id {
@@ -20,7 +20,7 @@ pub fn paths(files: &Files, uri: &ConflictUri) -> Vec<String> {
     })
 }
 
-/// `raw` still has what looks like line numbers: `3: @ours` does.
+/// `raw` is the content before line numbers are removed, because `3: @ours` looks like a numbered line.
 pub fn write(files: &Files, uri: &ConflictUri, content: &str, raw: &str) -> Result<Output<Details>, ToolError> {
     if uri.side.is_some() {
         return Err(ToolError::Reply(
@@ -37,7 +37,7 @@ pub fn write(files: &Files, uri: &ConflictUri, content: &str, raw: &str) -> Resu
     Ok(if uri.had_file { super::with_note(output, note) } else { output })
 }
 
-/// Whether the content is lines such as `3: @ours`, which are used as they were given.
+/// Whether the content consists of lines such as `3: @ours`, which must be used unmodified.
 pub fn takes_raw(uri: &ConflictUri, raw: &str) -> bool {
     uri.id == ConflictId::All && matches!(Directives::parse(raw), Ok(Some(_)))
 }
@@ -96,7 +96,7 @@ fn refuse_unknown(known: &[Conflict], sides: &BTreeMap<u32, String>) -> Result<(
     )))
 }
 
-/// All of them or none, and the header for the next edit of the file.
+/// Resolves all picks or none, and returns the header for the next edit of the file.
 fn resolve_in_file(files: &Files, path: &Path, picks: &[(&Conflict, &str)]) -> Result<String, ToolError> {
     let display = &picks[0].0.display;
     let before = files.read_whole(path).map_err(|error| ToolError::reply(error.shown_as(display)))?;
@@ -114,9 +114,9 @@ fn resolve_in_file(files: &Files, path: &Path, picks: &[(&Conflict, &str)]) -> R
 
 #[derive(Default)]
 struct ConflictReport {
-    /// Path, count, header.
+    /// Path, number of conflicts, header.
     resolved: Vec<(String, usize, String)>,
-    /// Path, count, why.
+    /// Path, number of conflicts, reason.
     failed: Vec<(String, usize, String)>,
     left: Vec<u32>,
 }

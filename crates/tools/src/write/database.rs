@@ -1,4 +1,4 @@
-//! One row of a SQLite database.
+//! Writes one row of a SQLite database.
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::sqlite::write_row;
@@ -10,7 +10,7 @@ use crate::files::Files;
 pub fn write(files: &Files, typed: &str, rows: &str, content: &str) -> Result<Output<Details>, ToolError> {
     let path = files.resolve(typed)?;
     let real = match files.reach().writable(&path.absolute) {
-        // Told in the words for databases.
+        // The database code reports the missing file.
         Err(error) if error.is_not_found() => path.absolute.clone(),
         real => real.map_err(|error| ToolError::reply(error.shown_as(&path.display)))?,
     };

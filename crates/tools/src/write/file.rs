@@ -1,4 +1,4 @@
-//! A plain file, with the folders above it.
+//! Writes a plain file and creates its parent folders.
 
 use omp_agent::{Output, ToolError};
 use omp_view::View;
@@ -34,7 +34,7 @@ pub fn write(files: &Files, typed: &str, content: &str, block_generated: bool) -
     Ok(Output::text(text, Details { made_executable, created, resolved_path: None, meta }))
 }
 
-/// The change of a text that is there.
+/// Previews the change of an existing text file.
 pub fn outlook(files: &Files, typed: &str, content: &str) -> Option<View> {
     let path = files.resolve(typed).ok()?;
     let before = LastKnown(files).read(&path.absolute).ok()??;
@@ -43,7 +43,7 @@ pub fn outlook(files: &Files, typed: &str, content: &str) -> Option<View> {
     outlook_of(super::title(typed), &FileEdit::new(path, before, after))
 }
 
-/// `a.rs:10-20` without content is a read that went to the wrong tool.
+/// Refuses `a.rs:10-20` without content, which is a read sent to the wrong tool.
 fn refuse_mistaken_read(typed: &str, content: &str) -> Result<(), ToolError> {
     if !content.is_empty() || split_selector(typed).is_none() {
         return Ok(());
@@ -60,7 +60,7 @@ fn is_executable(path: &ResolvedPath) -> bool {
     std::fs::metadata(&path.absolute).is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
 }
 
-/// Where there is no such bit nothing is made executable.
+/// Without an executable bit on this system no file is executable.
 #[cfg(not(unix))]
 fn is_executable(_path: &ResolvedPath) -> bool {
     true

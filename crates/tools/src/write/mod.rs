@@ -1,4 +1,4 @@
-//! `write`: a whole file at once, an entry of an archive, a row of a database, the resolution of a merge conflict.
+//! `write`: writes a whole file, an entry of an archive, a row of a database or the resolution of a merge conflict.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use target::WriteTarget;
 pub struct Write {
     pub files: Arc<Files>,
     pub urls: Arc<Router>,
-    /// Refuse to overwrite files that say they are generated.
+    /// Refuses to overwrite files that are marked as generated.
     pub block_generated: bool,
 }
 
@@ -44,13 +44,13 @@ pub struct Details {
     pub made_executable: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
-    /// The archive, database or file that was changed, where the path names a part of it.
+    /// The archive, database or file that was changed, if the path names a part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_path: Option<String>,
     pub meta: Meta,
 }
 
-/// The file of a call. Lenient: the arguments may be those of another version, or of another program.
+/// Returns the file of a call. Lenient: the arguments may come from another version or another program.
 pub fn touched(arguments: &serde_json::Map<String, serde_json::Value>) -> omp_types::TouchedFiles {
     omp_types::TouchedFiles::modified(arguments.get("path").and_then(serde_json::Value::as_str))
 }
@@ -91,7 +91,7 @@ impl Tool for Write {
         blocking(move || write(&files, &params, block_generated)).await
     }
 
-    /// What is lost of a file that is there; a new one is its content.
+    /// Previews what an existing file loses; for a new file the content is the preview.
     fn outlook(&self, params: &Params) -> Option<View> {
         match WriteTarget::of(&self.files, &params.path).ok()? {
             WriteTarget::File { typed } => file::outlook(&self.files, typed, &strip_prefixes(&params.content)),

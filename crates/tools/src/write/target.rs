@@ -1,4 +1,4 @@
-//! What a path stands for: a file, or a part of one.
+//! Determines the target of a path: a file or a part of one.
 
 use omp_agent::ToolError;
 use omp_workspace::archive::{ArchiveFormat, locate_archive, new_archive_address};
@@ -8,7 +8,7 @@ use omp_workspace::{known_schemes, scheme_of};
 
 use crate::files::Files;
 
-/// Paths are as typed.
+/// Paths are stored as typed.
 pub enum WriteTarget<'a> {
     Conflict(ConflictUri),
     Archive {
@@ -18,7 +18,7 @@ pub enum WriteTarget<'a> {
     },
     Database {
         typed: &'a str,
-        /// With the query, if there was one: writing refuses it.
+        /// Includes the query, if any: writing refuses it.
         rows: String,
     },
     File {
@@ -27,7 +27,7 @@ pub enum WriteTarget<'a> {
 }
 
 impl<'a> WriteTarget<'a> {
-    /// Archives come before databases, what exists before what could be made, and a file before any part of another.
+    /// Prefers archives to databases, existing targets to new ones, and a file to a part of another file.
     pub fn of(files: &Files, typed: &'a str) -> Result<Self, ToolError> {
         if let Some(uri) = ConflictUri::parse(typed) {
             return uri.map(WriteTarget::Conflict).map_err(ToolError::reply);
@@ -55,10 +55,10 @@ impl<'a> WriteTarget<'a> {
     }
 }
 
-/// Taken for a path, it would make a folder named like a scheme.
+/// Refuses an unknown scheme: treated as a path, it would create a folder named like the scheme.
 fn refuse_unknown_scheme(typed: &str) -> Result<(), ToolError> {
     let Some(scheme) = scheme_of(typed) else { return Ok(()) };
-    // The schemes that lead somewhere are told apart where paths are resolved.
+    // Path resolution handles the known schemes.
     if scheme.eq_ignore_ascii_case("file") || crate::urls::is_address(typed) {
         return Ok(());
     }

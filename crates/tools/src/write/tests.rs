@@ -1,4 +1,4 @@
-//! `write` through the eyes of the loop.
+//! Tests `write` as the agent loop calls it.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn files_are_created_and_replaced() {
     assert!(write_text(&scratch, "void", "").contains("wrote 0 bytes"));
 }
 
-/// A file that is there is not only its new content: who is asked sees what goes.
+/// For an existing file the approval request shows the content that is lost.
 #[test]
 fn whoever_is_asked_sees_what_is_replaced() {
     let scratch = Scratch::new(&[("old", "one\ntwo\nthree\n"), ("blob", "\u{0}x")]);
@@ -128,7 +128,7 @@ fn archive_entries() {
     assert!(output.details.unwrap()["resolvedPath"].as_str().unwrap().ends_with("a.zip"));
 }
 
-/// What needs no database; rows have their tests next to the code that writes them.
+/// Tests addresses without a database; rows are tested next to the code that writes them.
 #[test]
 fn database_addresses() {
     let scratch = Scratch::new(&[("text.db", "not a database")]);

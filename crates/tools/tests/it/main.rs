@@ -1,4 +1,4 @@
-//! What only a process of its own can show of the tools.
+//! Integration tests that need their own process.
 #![allow(clippy::unwrap_used, reason = "tests; clippy only sees the functions marked so")]
 
 mod memory;

@@ -1,4 +1,4 @@
-//! How much memory a read takes, counted by the allocator: the end of a 5 GB log costs what the end of 50 MB costs.
+//! Measures the memory of a read with a counting allocator: the end of a 5 GB log takes as much as the end of a 50 MB log.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Seek, SeekFrom, Write};
@@ -9,7 +9,7 @@ use omp_agent::{AnyTool, ToolCx};
 use omp_tools::{Files, NoArtifacts, Read, Router};
 use serde_json::json;
 
-/// Counts what is held, and the most that was.
+/// Counts allocated bytes and their peak.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -18,25 +18,25 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: everything is handed on to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(memory, layout) }
     }
 }
 
 const MIB: usize = 1024 * 1024;
 
-/// A log with text at both ends and a hole between them, which takes no room on disk.
+/// Creates a log with text at both ends and a hole between them, which uses no disk space.
 fn log(path: &std::path::Path, size: u64) {
     let mut file = std::fs::File::create(path).unwrap();
     (0..2000).for_each(|n| writeln!(file, "first {n}").unwrap());
@@ -44,7 +44,7 @@ fn log(path: &std::path::Path, size: u64) {
     (0..60).for_each(|n| writeln!(file, "\nlast {n}").unwrap());
 }
 
-/// The text of a read, and the most memory it held beyond what was held before.
+/// Returns the text of a read and its peak memory above the level before.
 fn read(folder: &std::path::Path, path: &str) -> (String, usize) {
     let urls = Arc::new(Router::new(Arc::new(NoArtifacts)));
     let tool = Read::new(Arc::new(Files::new(folder, None)), urls);
@@ -57,7 +57,7 @@ fn read(folder: &std::path::Path, path: &str) -> (String, usize) {
     (output.content.iter().filter_map(|content| content.as_text()).collect(), most)
 }
 
-/// One test: the allocator counts for the whole process.
+/// A single test, because the allocator counts for the whole process.
 #[test]
 fn huge_files_take_constant_memory() {
     let folder = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn huge_files_take_constant_memory() {
         "{text}"
     );
     assert!(most < 2 * MIB, "the beginning took {most} bytes");
-    // That the allocator counts at all.
+    // Checks that the allocator counts at all.
     let (_, whole) = read(folder.path(), ".");
     let held = vec![0_u8; 8 * MIB];
     assert!(whole < 2 * MIB && HELD.load(Ordering::Relaxed) > held.len());

@@ -1,7 +1,7 @@
-//! The text with its markers and its cursor, which always stands between two graphemes and never inside a marker.
+//! The text with its markers and its cursor, which is always between two graphemes and never inside a marker.
 //!
-//! Everything that changes the text goes through [`Buffer::replace`], so there is one place that keeps the markers
-//! and the cursor right, and one that says which lines have to be laid out again.
+//! All changes go through [`Buffer::replace`], so a single function keeps markers and cursor valid and determines which
+//! lines must be laid out again.
 
 use std::ops::Range;
 
@@ -36,17 +36,17 @@ impl Buffer {
         self.cursor
     }
 
-    /// Another one for another text.
+    /// Returns a number that changes with the text.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Without text, but still the same buffer.
+    /// Returns an empty buffer that continues the version counter.
     pub fn emptied(&self) -> Self {
         Self { version: self.version + 1, ..Self::default() }
     }
 
-    /// As of the last [`Buffer::fit`].
+    /// Returns the layout of the last [`Buffer::fit`].
     pub fn layout(&self) -> &EditorLayout {
         &self.layout
     }
@@ -55,12 +55,12 @@ impl Buffer {
         self.layout.fit(&self.content.text, width);
     }
 
-    /// Lays out at the width of the last draw what changed since.
+    /// Lays out changed lines again, at the width of the last draw.
     pub fn refit(&mut self) {
         self.fit(self.layout.width());
     }
 
-    /// Moves the cursor, to the next place where it may stand.
+    /// Moves the cursor to the next valid position.
     pub fn set_cursor(&mut self, to: usize) {
         self.cursor = self.settle(to.min(self.text().len()), true);
     }
@@ -69,8 +69,8 @@ impl Buffer {
         self.cursor = self.settle(to.min(self.text().len()), false);
     }
 
-    /// Puts `with` where `range` was, the cursor behind it, and gives back what was there. Both ends of the range must
-    /// be places where the cursor may stand.
+    /// Replaces `range` by `with`, puts the cursor behind it and returns the old content. Both ends of the range must be
+    /// valid cursor positions.
     pub fn replace(&mut self, range: Range<usize>, with: &Fragment) -> Fragment {
         self.version += 1;
         let removed_text = self.content.text[range.clone()].to_owned();
@@ -93,20 +93,20 @@ impl Buffer {
         Fragment { text: removed_text, markers: removed_markers }
     }
 
-    /// Where the unit behind `at` ends.
+    /// Returns the end of the unit after `at`.
     pub fn next(&self, at: usize) -> usize {
         if let Some(marker) = self.markers().iter().find(|marker| marker.range.start == at) {
             return marker.range.end;
         }
         let end = self.stretch(at).end;
         self.text()[at..end].graphemes(true).next().map_or_else(
-            // At the end of a line or before a marker.
+            // `at` is at the end of a line or before a marker.
             || self.text()[at..].chars().next().map_or(at, |char| at + char.len_utf8()),
             |grapheme| at + grapheme.len(),
         )
     }
 
-    /// Where the unit before `at` begins.
+    /// Returns the start of the unit before `at`.
     pub fn previous(&self, at: usize) -> usize {
         if let Some(marker) = self.markers().iter().find(|marker| marker.range.end == at) {
             return marker.range.start;
@@ -123,7 +123,7 @@ impl Buffer {
         self.text()[at..].find('\n').map_or(self.text().len(), |newline| at + newline)
     }
 
-    /// The text around `at` that has neither a line break nor a marker in it.
+    /// Returns the text around `at` that contains neither a line break nor a marker.
     fn stretch(&self, at: usize) -> Range<usize> {
         let before = self.markers().partition_point(|marker| marker.range.end <= at);
         let start = before.checked_sub(1).map_or(0, |index| self.markers()[index].range.end);
@@ -137,9 +137,9 @@ impl Buffer {
         self.line_start(at).max(start)
     }
 
-    /// The nearest place for the cursor at or after (or before) `at`.
+    /// Returns the nearest valid cursor position at or after (or before) `at`.
     fn settle(&self, mut at: usize, forward: bool) -> usize {
-        // Most keys are typed there, and all of the line need not be looked at.
+        // Most keys are typed at the end, where the line need not be scanned.
         if at == self.text().len() {
             return at;
         }

@@ -1,4 +1,4 @@
-//! The list of what could be meant, below the editor. It only ever puts text into the editor.
+//! The completion list below the editor. It only inserts text into the editor.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 8;
 pub struct Completion {
     pub label: String,
     pub detail: String,
-    /// What it takes the place of, in bytes of the editor's text.
+    /// The replaced range, in bytes of the editor's text.
     pub replace: Range<usize>,
     pub insert: String,
 }
@@ -25,17 +25,17 @@ pub(super) struct Completions {
     list: Vec<Completion>,
     window: ListWindow,
     label_width: usize,
-    /// The text has changed since: what is shown may not fit any more.
+    /// The text has changed since, so the list may be outdated.
     expired: bool,
 }
 
-/// What a key does to the list.
+/// The effect of a key on the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CompletionKey {
     Ignored,
     Moved,
     Accept {
-        /// The key means something else when there is nothing to change.
+        /// Whether the key falls through if accepting changes nothing.
         or_ignore: bool,
     },
 }

@@ -1,5 +1,4 @@
-//! Text that is being written: the buffer with its undo steps and what was cut. The editor and the single input line
-//! are both made of it.
+//! The text being edited: a buffer with undo steps and a kill ring. Used by the editor and by the single-line input.
 
 use std::ops::Range;
 
@@ -16,21 +15,21 @@ pub(crate) struct EditorDraft {
     undo: UndoStack,
     kills: KillRing,
     last: Last,
-    /// The column that moves up and down aim at.
+    /// The target column of vertical moves.
     goal: Option<usize>,
 }
 
-/// What the key before did, for those that depend on it.
+/// The effect of the previous key, for keys that depend on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Last {
     #[default]
     Other,
     Kill,
-    /// Where the yanked text stands now.
+    /// The current range of the yanked text.
     Yank(Range<usize>),
 }
 
-/// What a command did.
+/// The effect of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Did {
     Nothing,
@@ -47,7 +46,7 @@ impl EditorDraft {
         &mut self.buffer
     }
 
-    /// Puts a fragment at the cursor, as one step to undo.
+    /// Inserts a fragment at the cursor as one undo step.
     pub fn insert(&mut self, fragment: Fragment) {
         let at = self.buffer.cursor();
         self.replace(at..at, fragment);
@@ -61,12 +60,12 @@ impl EditorDraft {
         self.undo.close();
     }
 
-    /// All of the text becomes another, which can be undone.
+    /// Replaces the whole text, which can be undone.
     pub fn set(&mut self, fragment: Fragment) {
         self.replace(0..self.buffer.text().len(), fragment);
     }
 
-    /// Empties it; what was cut stays, nothing can be undone.
+    /// Clears the text and the undo steps; the kill ring stays.
     pub fn clear(&mut self) -> Fragment {
         let taken = self.buffer.content().clone();
         let kills = std::mem::take(&mut self.kills);
@@ -120,7 +119,7 @@ impl EditorDraft {
         }
     }
 
-    /// Moves up or down by rows of the screen, to the column that the first of such moves started from.
+    /// Moves up or down by screen rows, to the column of the first such move.
     pub fn move_rows(&mut self, rows: isize) -> Did {
         let before = self.buffer.cursor();
         self.buffer.refit();
@@ -148,7 +147,7 @@ impl EditorDraft {
         self.undo.change(&mut self.buffer, range, with, kind)
     }
 
-    /// What the next key does is a step of its own.
+    /// Makes the next key a separate step.
     fn rest(&mut self) {
         self.last = Last::Other;
         self.goal = None;
@@ -174,7 +173,7 @@ impl EditorDraft {
         Did::Changed
     }
 
-    /// To the start of the line; from there the line break before it.
+    /// Returns the range to the start of the line; at the start, the preceding line break.
     fn to_line_start(&self, at: usize) -> Range<usize> {
         let start = self.buffer.line_start(at);
         if start == at { self.buffer.previous(at)..at } else { start..at }

@@ -1,4 +1,4 @@
-//! The rows of the editor: the prompt sign, the text around the cursor, and marks where there is more.
+//! Draws the rows of the editor: the prompt, the text around the cursor, and arrows where rows are hidden.
 
 use omp_stdx::display_width;
 use unicode_segmentation::UnicodeSegmentation;
@@ -39,7 +39,7 @@ impl ShownRows {
         self.rows
     }
 
-    /// Scrolls no further than the cursor needs.
+    /// Scrolls only as far as the cursor requires.
     fn follow(&mut self, cursor_row: usize, all_rows: usize, most: usize) {
         self.rows = all_rows.min(most);
         let last_top = all_rows - self.rows;
@@ -51,7 +51,7 @@ impl ShownRows {
 pub(super) fn draw(draft: &mut EditorDraft, look: &EditorLook, view: &mut ShownRows, space: &Space<'_>) -> Vec<Line> {
     let sign = display_width::width(&look.prompt);
     let gutter = if space.width >= sign + 2 { sign } else { 0 };
-    // One column is the cursor's, behind a full row.
+    // One column is reserved for the cursor behind a full row.
     draft.buffer_mut().fit(space.width.saturating_sub(gutter + 1));
     let (buffer, layout) = (draft.buffer(), draft.buffer().layout());
     let most = look.max_rows.unwrap_or_else(|| (space.height * 2 / 5).max(LEAST_ROWS)).min(space.height.max(1));
@@ -78,7 +78,7 @@ pub(super) fn draw(draft: &mut EditorDraft, look: &EditorLook, view: &mut ShownR
     lines
 }
 
-/// The prompt before the first row; arrows where rows are hidden above or below.
+/// Adds the prompt to the first row, or arrows if rows above or below are hidden.
 fn push_gutter(line: &mut Line, row: usize, view: &ShownRows, all_rows: usize, look: &EditorLook, theme: &Theme) {
     let width = display_width::width(&look.prompt);
     let hidden_above = row == view.top && row > 0;

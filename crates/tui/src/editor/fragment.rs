@@ -1,29 +1,28 @@
-//! A piece of what is being written: text together with the markers in it, so that cutting, undoing and yanking never
-//! lose what a marker stands for.
+//! A piece of editor text with its markers, so that cut, undo and yank never lose the content behind a marker.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A stretch of text that is one unit for the cursor and stands for something else.
+/// A range of text that the cursor treats as one unit and that represents other content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marker {
-    /// In bytes of the text it is in.
+    /// In bytes of the containing text.
     pub range: Range<usize>,
     pub means: MarkerMeaning,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MarkerMeaning {
-    /// Text that is too long to be shown.
+    /// A pasted text that is too long to show.
     Paste(Arc<str>),
-    /// Something that the application holds under this number.
+    /// Content that the application holds under this id.
     Attachment(u64),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub text: String,
-    /// In order, and apart from each other.
+    /// Sorted and disjoint.
     pub markers: Vec<Marker>,
 }
 
@@ -42,7 +41,7 @@ impl Fragment {
         self.markers.extend(other.markers.iter().map(|marker| marker.moved(by)));
     }
 
-    /// The text with everything that was pasted in its place.
+    /// Returns the text with pasted content in place of its markers.
     pub fn expanded(&self) -> String {
         let mut whole = String::with_capacity(self.text.len());
         let mut done = 0;
@@ -56,7 +55,7 @@ impl Fragment {
         whole
     }
 
-    /// About how much memory it takes.
+    /// Returns the approximate memory use.
     pub fn weight(&self) -> usize {
         self.text.len() + self.markers.iter().map(Marker::weight).sum::<usize>()
     }

@@ -1,4 +1,4 @@
-//! What was sent before, to be called back with up and down. What was being written meanwhile is kept.
+//! Sent messages that up and down recall. The current draft is kept meanwhile.
 
 use super::fragment::Fragment;
 
@@ -7,9 +7,9 @@ const MOST_BYTES: usize = 8 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EditorHistory {
-    /// The newest last.
+    /// Newest last.
     entries: Vec<String>,
-    /// Which one is shown, and what was being written before.
+    /// The index of the shown entry, and the draft from before.
     shown: Option<(usize, Fragment)>,
 }
 
@@ -20,7 +20,7 @@ impl EditorHistory {
         history
     }
 
-    /// The same text twice in a row is kept once.
+    /// Stores a repeated text once.
     pub fn push(&mut self, text: &str) {
         self.shown = None;
         if text.trim().is_empty() || self.entries.last().is_some_and(|last| last == text) {
@@ -34,12 +34,12 @@ impl EditorHistory {
         self.shown.is_some()
     }
 
-    /// What is shown becomes what is being written.
+    /// Turns the shown entry into the draft.
     pub fn leave(&mut self) {
         self.shown = None;
     }
 
-    /// The entry before the one that is shown. `draft` is what is being written when none is shown yet.
+    /// Returns the entry before the shown one. `draft` is the current text if no entry is shown yet.
     pub fn older(&mut self, draft: &Fragment) -> Option<Fragment> {
         let at = self.shown.as_ref().map_or(self.entries.len(), |(at, _)| *at).checked_sub(1)?;
         let entry = self.entries.get(at)?;
@@ -50,7 +50,7 @@ impl EditorHistory {
         Some(Fragment::plain(entry.as_str()))
     }
 
-    /// The entry after the one that is shown, at last what was being written.
+    /// Returns the entry after the shown one, and finally the draft.
     pub fn newer(&mut self) -> Option<Fragment> {
         let (at, draft) = self.shown.take()?;
         match self.entries.get(at + 1) {

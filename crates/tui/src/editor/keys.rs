@@ -1,4 +1,4 @@
-//! What the keys do while text is written.
+//! Maps keys to editing commands.
 
 use crate::input::{Key, KeyCode, Mods};
 
@@ -14,7 +14,7 @@ pub(crate) enum EditingCommand {
     LineEnd,
     TextStart,
     TextEnd,
-    /// To the character that is typed next.
+    /// Jumps to the next typed character.
     JumpForward,
     JumpBackward,
     Up,
@@ -33,7 +33,7 @@ pub(crate) enum EditingCommand {
     Redo,
 }
 
-/// The command of a key. Enter, tab, escape and everything that is not for writing has none.
+/// Returns the command of a key. Enter, tab, escape and keys that do not edit have none.
 pub(crate) fn command(key: &Key) -> Option<EditingCommand> {
     if let Some(char) = key.typed() {
         return Some(EditingCommand::Type(char));
@@ -78,7 +78,7 @@ fn chord(char: char, mods: Mods) -> Option<EditingCommand> {
 
 fn named(code: KeyCode, mods: Mods) -> Option<EditingCommand> {
     let by_word = mods.has(Mods::CTRL) || mods.has(Mods::ALT);
-    // Shift would select, which there is not: the cursor moves all the same.
+    // There is no selection, so shift is ignored and the cursor moves.
     let bare = mods.without(Mods::SHIFT).is_empty();
     Some(match code {
         KeyCode::Enter if mods == Mods::SHIFT || mods == Mods::ALT => EditingCommand::Newline,

@@ -1,4 +1,4 @@
-//! What was cut, to be put in again elsewhere.
+//! The kill ring: cut text that can be inserted again.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ const MOST_BYTES: usize = 8 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KillRing {
-    /// The newest in front.
+    /// Newest first.
     cuts: VecDeque<Fragment>,
 }
 
-/// Where a cut was, seen from the cursor.
+/// Position of a cut relative to the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CutSide {
     Before,
@@ -21,7 +21,7 @@ pub(crate) enum CutSide {
 }
 
 impl KillRing {
-    /// `joins` says that it directly follows another cut, with which it becomes one.
+    /// `joins` means that the cut directly follows another one and is merged with it.
     pub fn add(&mut self, cut: Fragment, side: CutSide, joins: bool) {
         if cut.text.is_empty() {
             return;
@@ -43,7 +43,7 @@ impl KillRing {
         self.cuts.front()
     }
 
-    /// The one before, which is now the newest.
+    /// Rotates to the previous cut, which becomes the newest, and returns it.
     pub fn turn(&mut self) -> Option<&Fragment> {
         self.cuts.rotate_left(usize::from(self.cuts.len() > 1));
         self.cuts.front()

@@ -1,5 +1,4 @@
-//! Which part of the text stands in which row. Kept line by line, so that a key costs the line it changes and not the
-//! whole text.
+//! Maps text to rows. The layout is stored per line, so a key costs one line and not the whole text.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ const UNTIL_DRAWN: usize = 79;
 #[derive(Clone, Debug)]
 pub(crate) struct EditorLayout {
     width: usize,
-    /// At least one, in order.
+    /// At least one line, in order.
     lines: Vec<LineRows>,
     text_len: usize,
 }
@@ -21,11 +20,11 @@ pub(crate) struct EditorLayout {
 #[derive(Clone, Debug, Default)]
 struct LineRows {
     start: usize,
-    /// The row of the whole text that it begins in.
+    /// Index of its first row in the whole text.
     first_row: usize,
-    /// Where its rows begin after the first one, counted from `start`. Nothing until it is laid out.
+    /// Starts of its rows after the first, relative to `start`. `None` until it is laid out.
     breaks: Option<Vec<usize>>,
-    /// What changed since it was: keys that come in a burst are laid out together.
+    /// The change since the last layout: keys that arrive in a burst are laid out together.
     changed: Option<LineEdit>,
 }
 
@@ -34,7 +33,7 @@ struct LineRows {
 pub(crate) struct EditorRow {
     /// In bytes of the text, without the line break.
     pub range: Range<usize>,
-    /// Whether the text goes on in the next row without a line break.
+    /// Whether the text continues in the next row without a line break.
     pub goes_on: bool,
 }
 
@@ -49,7 +48,7 @@ impl EditorLayout {
         self.width
     }
 
-    /// Lays out what is not laid out at this width yet.
+    /// Lays out the lines that are not laid out at this width yet.
     pub fn fit(&mut self, text: &str, width: usize) {
         let width = width.max(1);
         let all = self.width != width;
@@ -70,7 +69,7 @@ impl EditorLayout {
         }
     }
 
-    /// `range` of the text before became `new_len` bytes of `text`.
+    /// Records that `range` of the old text became `new_len` bytes of `text`.
     pub fn edited(&mut self, text: &str, range: Range<usize>, new_len: usize) {
         let first = self.line_at(range.start);
         let last = self.line_at(range.end);
@@ -95,7 +94,7 @@ impl EditorLayout {
         self.lines.last().map_or(1, |line| line.first_row + 1 + line.breaks.as_ref().map_or(0, Vec::len))
     }
 
-    /// The row that a cursor at `at` stands in.
+    /// Returns the row of a cursor at `at`.
     pub fn row_at(&self, at: usize) -> usize {
         let line = &self.lines[self.line_at(at)];
         let within = at - line.start;
@@ -113,20 +112,20 @@ impl EditorLayout {
         EditorRow { range: start..end.unwrap_or(line_end), goes_on: end.is_some() }
     }
 
-    /// The column of a cursor in its row.
+    /// Returns the column of a cursor in its row.
     pub fn column(&self, text: &str, at: usize) -> usize {
         let row = self.row(self.row_at(at));
         text[row.range.start..at].graphemes(true).map(|grapheme| cells(grapheme, self.width)).sum()
     }
 
-    /// Where a cursor stands that aims at a column of a row.
+    /// Returns the cursor position closest to a column of a row.
     pub fn at_column(&self, text: &str, row: usize, column: usize) -> usize {
         let EditorRow { range, goes_on } = self.row(row);
         let (mut at, mut used) = (range.start, 0);
         for grapheme in text[range.clone()].graphemes(true) {
             used += cells(grapheme, self.width);
             let end = at + grapheme.len();
-            // Behind the last grapheme of a row that goes on is the row below.
+            // The position behind the last grapheme of a wrapped row belongs to the row below.
             if used > column || (goes_on && end == range.end) {
                 break;
             }
@@ -140,7 +139,7 @@ impl EditorLayout {
     }
 }
 
-/// Columns of one grapheme.
+/// Returns the columns of one grapheme.
 pub(crate) fn cells(grapheme: &str, width: usize) -> usize {
     match grapheme.as_bytes() {
         [b'\t'] => TAB.min(width),
@@ -149,8 +148,8 @@ pub(crate) fn cells(grapheme: &str, width: usize) -> usize {
     }
 }
 
-/// Where the rows of a line begin after the first: behind spaces when a word would not fit, inside of a word that is
-/// longer than a row. One space may stand beyond the edge, where the cursor has its column.
+/// Returns the starts of a line's rows after the first: after spaces if a word does not fit, inside a word that is longer
+/// than a row. One space may exceed the edge, in the column reserved for the cursor.
 fn breaks(line: &str, width: usize) -> Vec<usize> {
     if line.len() <= width && !line.contains('\t') {
         return Vec::new();
@@ -160,20 +159,20 @@ fn breaks(line: &str, width: usize) -> Vec<usize> {
     wrap.starts
 }
 
-/// How many rows before a change may break elsewhere because of it: a word may go back to the row before, and with
-/// marks that combine or characters of two columns that row to the one before it.
+/// Rows before a change that may break differently because of it: a word may move back to the previous row, and with
+/// combining marks or double-width characters that row may affect the one before it.
 const ROWS_BEFORE: usize = 3;
 
 /// A change within a line.
 #[derive(Clone, Debug)]
 struct LineEdit {
-    /// As it was before, in bytes of the line.
+    /// The range before the change, in bytes of the line.
     range: Range<usize>,
     new_len: usize,
 }
 
 impl LineEdit {
-    /// Both as one, with what stands between them.
+    /// Merges two changes, including the text between them.
     fn then(self, next: &LineEdit) -> LineEdit {
         let end = self.range.start + self.new_len;
         let behind = next.range.end.saturating_sub(end);
@@ -182,8 +181,8 @@ impl LineEdit {
         LineEdit { range: start..self.range.end + behind, new_len: kept_len - next.range.len() + next.new_len }
     }
 
-    /// The breaks of a line from those before the change: only the rows around it are wrapped again, up to where a row
-    /// begins at what began a row before.
+    /// Updates the breaks of a line after a change: only the rows around it are wrapped again, until a row starts where one
+    /// started before.
     fn breaks(&self, line: &str, width: usize, old: &[usize]) -> Vec<usize> {
         let row = old.partition_point(|start| *start <= self.range.start);
         let kept = row.saturating_sub(ROWS_BEFORE);
@@ -208,12 +207,12 @@ struct Wrap {
     at: usize,
     column: usize,
     row_start: usize,
-    /// Behind the last space, and the column there.
+    /// Position and column behind the last space.
     last_break: (usize, usize),
 }
 
 impl Wrap {
-    /// Until `is_enough` says so of the beginning of a row.
+    /// Adds text until `is_enough` accepts the start of a row.
     fn put_all(&mut self, text: &str, mut is_enough: impl FnMut(usize) -> bool) {
         let width = self.width;
         if text.is_ascii() {
@@ -234,7 +233,7 @@ impl Wrap {
         }
     }
 
-    /// Says whether a row began.
+    /// Returns whether a new row started.
     fn put(&mut self, len: usize, cells: usize, is_space: bool) -> bool {
         let rows = self.starts.len();
         let hangs = is_space && cells == 1 && self.column == self.width;

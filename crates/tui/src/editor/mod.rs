@@ -1,5 +1,5 @@
-//! The field that messages are written in: many lines that wrap, Emacs keys, undo, a kill ring, history, markers for
-//! what is pasted, and a list of completions below. Enter is left to the application.
+//! The message editor: wrapped lines, Emacs keys, undo, a kill ring, history, markers for pasted content, and a completion
+//! list below. The application handles Enter.
 
 mod buffer;
 mod completion;
@@ -39,38 +39,38 @@ use kill_ring::CutSide;
 pub struct Editor {
     draft: EditorDraft,
     history: EditorHistory,
-    /// The key before called something back from the history.
+    /// The previous key recalled an entry from the history.
     walked: bool,
-    /// The next character is one to go to.
+    /// The next typed character is the target of a jump.
     jump: Option<CutSide>,
     completions: Completions,
     look: draw::EditorLook,
     view: draw::ShownRows,
-    /// How many long texts were pasted into this message.
+    /// The number of long texts pasted into this message.
     pastes: usize,
 }
 
-/// Something in the text that the application holds.
+/// An attachment in the text whose content the application holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// As it stands in the text.
+    /// The label shown in the text.
     pub label: String,
-    /// The number that it was given with.
+    /// The id that the application passed.
     pub payload: u64,
 }
 
 impl Editor {
-    /// As it is shown, with markers for long pastes.
+    /// Returns the shown text, with markers for long pastes.
     pub fn text(&self) -> &str {
         self.draft.buffer().text()
     }
 
-    /// As it was meant, with everything that was pasted in the place of its marker.
+    /// Returns the text with pasted content in place of its markers.
     pub fn expanded_text(&self) -> String {
         self.draft.buffer().content().expanded()
     }
 
-    /// Another one for another text, for who does not want to compare all of it.
+    /// Returns a number that changes with the text, to detect changes without comparing it.
     pub fn version(&self) -> u64 {
         self.draft.buffer().version()
     }
@@ -79,29 +79,29 @@ impl Editor {
         self.text().is_empty()
     }
 
-    /// In bytes of [`Editor::text`].
+    /// Returns the cursor position in bytes of [`Editor::text`].
     pub fn cursor(&self) -> usize {
         self.draft.buffer().cursor()
     }
 
-    /// Moves the cursor to the nearest place at or behind `at` where it may stand.
+    /// Moves the cursor to the nearest valid position at or after `at`.
     pub fn set_cursor(&mut self, at: usize) {
         self.draft.move_to(at);
     }
 
-    /// Replaces everything, which can be undone; the cursor goes to the end.
+    /// Replaces the whole text, which can be undone; the cursor moves to the end.
     pub fn set_text(&mut self, text: &str) {
         self.history.leave();
         self.completions.close();
         self.draft.set(Fragment::plain(paste::clean(text)));
     }
 
-    /// Puts text at the cursor as it is, however long.
+    /// Inserts text at the cursor unchanged, however long.
     pub fn insert(&mut self, text: &str) {
         self.insert_fragment(Fragment::plain(paste::clean(text)));
     }
 
-    /// As the terminal's paste does: what is long becomes a marker.
+    /// Inserts text like a paste in the terminal: a long text becomes a marker.
     pub fn paste(&mut self, text: &str) {
         let clean = paste::clean(text);
         if clean.is_empty() {
@@ -114,8 +114,8 @@ impl Editor {
         self.insert_fragment(paste::marker(clean, self.pastes));
     }
 
-    /// Puts a marker at the cursor that is shown as `label`, such as `[image #1]`, and stands for what the application
-    /// holds under `payload`.
+    /// Inserts a marker at the cursor that is shown as `label`, such as `[image #1]`, for content that the application holds
+    /// under `payload`.
     pub fn insert_attachment(&mut self, label: &str, payload: u64) {
         let label = paste::clean(label).replace(['\n', '\t'], " ");
         if !label.is_empty() {
@@ -123,7 +123,7 @@ impl Editor {
         }
     }
 
-    /// What is attached, in the order of the text.
+    /// Returns the attachments in text order.
     pub fn attachments(&self) -> Vec<Attachment> {
         let content = self.draft.buffer().content();
         let attachment = |marker: &fragment::Marker| match marker.means {
@@ -135,7 +135,7 @@ impl Editor {
         content.markers.iter().filter_map(attachment).collect()
     }
 
-    /// The text as it was meant ([`Editor::expanded_text`]); nothing is left. Ask for the attachments before.
+    /// Returns the expanded text ([`Editor::expanded_text`]) and clears the editor. Read the attachments before.
     pub fn take(&mut self) -> String {
         self.history.leave();
         self.completions.close();
@@ -144,7 +144,7 @@ impl Editor {
         self.draft.clear().expanded()
     }
 
-    /// Whether the text goes on although Enter was pressed: a backslash before the cursor becomes a line break.
+    /// Turns a backslash before the cursor into a line break when Enter is pressed. Returns whether it did.
     pub fn continue_line(&mut self) -> bool {
         let at = self.cursor();
         let goes_on = self.text()[..at].ends_with('\\') && self.draft.buffer().previous(at) + 1 == at;
@@ -155,39 +155,39 @@ impl Editor {
         goes_on
     }
 
-    /// What was sent before, the newest last.
+    /// Sets the history, newest last.
     pub fn set_history(&mut self, entries: Vec<String>) {
         self.history = EditorHistory::new(entries);
     }
 
-    /// One more entry of the history.
+    /// Adds an entry to the history.
     pub fn remember(&mut self, text: &str) {
         self.history.push(text);
     }
 
-    /// Shown while there is no text.
+    /// Sets the text shown while the editor is empty.
     pub fn set_placeholder(&mut self, placeholder: impl Into<String>) {
         self.look.placeholder = placeholder.into();
     }
 
-    /// The sign before the first row and its colour; `> ` unless told.
+    /// Sets the prompt of the first row and its colour; the default is `> `.
     pub fn set_prompt(&mut self, sign: impl Into<String>, token: Token) {
         self.look.prompt = sign.into();
         self.look.prompt_token = token;
     }
 
-    /// How many rows it may take before it scrolls inside itself. Two fifths of the screen unless told.
+    /// Sets the rows that the editor may take before it scrolls. The default is two fifths of the screen.
     pub fn set_max_rows(&mut self, rows: usize) {
         self.look.max_rows = Some(rows.max(1));
     }
 
-    /// Shows a list below, or closes it when there is nothing in it. To be called anew after each change of the text:
-    /// until then the list stays in sight, but nothing of it can be chosen.
+    /// Shows a completion list, or closes it if the list is empty. Call it after each change of the text: until then the old
+    /// list stays visible, but none of its entries can be chosen.
     pub fn set_completions(&mut self, completions: Vec<Completion>) {
         self.completions.set(completions);
     }
 
-    /// Whether a list is open that takes up, down, tab, enter and escape.
+    /// Whether a list is open that handles up, down, tab, enter and escape.
     pub fn completing(&self) -> bool {
         self.completions.is_live()
     }
@@ -196,7 +196,7 @@ impl Editor {
         self.completions.selected()
     }
 
-    /// Puts the selected completion into the text. Says whether that changed anything.
+    /// Inserts the selected completion. Returns whether the text changed.
     pub fn accept_completion(&mut self) -> bool {
         let Some(chosen) = self.completions.take_selected() else { return false };
         let text = self.text();

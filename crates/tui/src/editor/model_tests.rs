@@ -1,4 +1,4 @@
-//! Random keys on random text, beside a model so simple that it cannot be wrong: a list of graphemes.
+//! Tests random keys on random text against a trivial model: a list of graphemes.
 
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
@@ -135,7 +135,7 @@ fn stands_between_units(editor: &Editor) -> bool {
         return true;
     }
     let inside = markers.iter().any(|marker| marker.range.contains(&at));
-    // A marker ends the grapheme before it, whatever comes after.
+    // A marker ends the grapheme before it, whatever follows.
     let start = markers.iter().map(|marker| marker.range.end).filter(|end| *end <= at).max().unwrap_or(0);
     let mut boundaries = text[start..].grapheme_indices(true).map(|(index, _)| start + index);
     !inside && (at == text.len() || boundaries.any(|boundary| boundary == at))

@@ -1,4 +1,4 @@
-//! What pasted text becomes: itself when it is short, otherwise a marker that stands for it.
+//! Inserts a short paste as text and a long one as a marker.
 
 use omp_stdx::sanitize::strip_control;
 
@@ -6,10 +6,10 @@ use super::fragment::{Fragment, MarkerMeaning};
 
 const MOST_LINES: usize = 10;
 const MOST_CHARS: usize = 1000;
-/// What is pasted beyond this is cut off, and the marker says so.
+/// A longer paste is truncated, and the marker says so.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Line breaks and tabs stay, other control characters go.
+/// Keeps line breaks and tabs, removes other control characters.
 pub(crate) fn clean(text: &str) -> String {
     strip_control(text).into_owned()
 }
@@ -18,7 +18,7 @@ pub(crate) fn is_long(text: &str) -> bool {
     line_count(text) > MOST_LINES || text.chars().nth(MOST_CHARS).is_some()
 }
 
-/// A marker for a long text; `number` tells it from the others.
+/// Creates a marker for a long text; `number` distinguishes it from others.
 pub(crate) fn marker(mut text: String, number: usize) -> Fragment {
     let is_cut = text.len() > MOST_BYTES;
     if is_cut {

@@ -1,5 +1,5 @@
-//! What the editor does when keys are pressed: the list of completions comes first, then moving and writing; up and down
-//! go on into the history where the text ends.
+//! Handles keys in the editor: first the completion list, then moving and writing. At the first and last row, up and down
+//! recall history entries.
 
 use super::completion::CompletionKey;
 use super::kill_ring::CutSide;
@@ -12,7 +12,7 @@ impl Editor {
         match self.completions.key(key) {
             CompletionKey::Ignored => {}
             CompletionKey::Moved => return Reaction::Taken,
-            // Nothing to complete any more: Enter is then what it is without a list.
+            // With nothing left to complete, Enter acts as without a list.
             CompletionKey::Accept { or_ignore } => {
                 let changed = self.accept_completion();
                 return if changed || !or_ignore { Reaction::Taken } else { Reaction::Ignored };
@@ -40,7 +40,7 @@ impl Editor {
         }
     }
 
-    /// To the nearest of these characters on a side of the cursor.
+    /// Moves to the nearest occurrence of the character on one side of the cursor.
     fn jump_to(&mut self, char: char, side: CutSide) -> Reaction {
         let (text, at) = (self.text(), self.cursor());
         let next = self.draft.buffer().next(at);

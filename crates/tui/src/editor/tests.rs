@@ -1,4 +1,4 @@
-//! Keys in, text and rows out.
+//! Tests the editor: keys in, text and rows out.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn editor(text: &str) -> Editor {
     editor
 }
 
-/// The text with a `|` where the cursor is.
+/// Returns the text with a `|` at the cursor.
 fn shown(editor: &Editor) -> String {
     let (before, after) = editor.text().split_at(editor.cursor());
     format!("{before}|{after}")
@@ -354,7 +354,7 @@ fn tabs_take_their_columns() {
     assert_eq!(rows(&mut editor, 20), [">     a    b▏"]);
 }
 
-/// The shortest of several tries, because machines do other things as well.
+/// Returns the shortest of several runs, because other processes disturb the timing.
 fn quickest(mut run: impl FnMut()) -> Duration {
     let tries = (0..5).map(|_| {
         let effort = Effort::begin();
@@ -374,7 +374,7 @@ fn big_pastes_are_quick() {
             paste(&mut editor, &text);
             rows(&mut editor, 80);
         });
-        // 50 ms is what is allowed; without optimization it takes longer, but not seconds.
+        // The limit is 50 ms; an unoptimized build takes longer, but not seconds.
         assert!(taken < Duration::from_secs(1), "{taken:?} for {:?}", text.chars().take(2).collect::<String>());
     }
 }

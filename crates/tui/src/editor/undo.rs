@@ -1,4 +1,4 @@
-//! What was changed, so that it can be taken back: a word typed or a run of deleted characters is one step.
+//! Undo steps: a typed word or a run of deleted characters is one step.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::fragment::Fragment;
 const MOST_STEPS: usize = 1000;
 const MOST_BYTES: usize = 16 << 20;
 
-/// What kind of change it was: changes of one kind that follow each other may be one step.
+/// The kind of a change: consecutive changes of one kind may form one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EditorChangeKind {
     Typed,
@@ -30,12 +30,12 @@ pub(crate) struct UndoStack {
     done: VecDeque<EditorChange>,
     undone: Vec<EditorChange>,
     bytes: usize,
-    /// The next change begins a step of its own.
+    /// The next change begins a new step.
     closed: bool,
 }
 
 impl UndoStack {
-    /// Changes the buffer so that it can be undone.
+    /// Changes the buffer and records the change for undo.
     pub fn change(
         &mut self,
         buffer: &mut Buffer,
@@ -57,7 +57,7 @@ impl UndoStack {
         removed
     }
 
-    /// What comes is another step.
+    /// Ends the current step.
     pub fn close(&mut self) {
         self.closed = true;
     }
@@ -94,7 +94,7 @@ impl EditorChange {
         self.removed.weight() + self.inserted.weight()
     }
 
-    /// Takes a change that follows into this one, when they are one to the person who made them.
+    /// Merges a following change into this one if the user perceives both as one.
     fn join(&mut self, next: &EditorChange) -> bool {
         if self.kind != next.kind {
             return false;

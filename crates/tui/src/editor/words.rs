@@ -1,5 +1,5 @@
-//! Where words begin and end: letters, digits and underscores are one kind, other signs another, and a marker is a
-//! word of its own.
+//! Finds word boundaries: letters, digits and underscores are one class, other characters another, and a marker is its own
+//! word.
 
 use super::buffer::Buffer;
 
@@ -11,7 +11,7 @@ enum Class {
     Marker,
 }
 
-/// The beginning of the word before `at`.
+/// Returns the beginning of the word before `at`.
 pub(crate) fn word_left(buffer: &Buffer, at: usize) -> usize {
     let mut at = at;
     let mut within = Class::Space;
@@ -27,7 +27,7 @@ pub(crate) fn word_left(buffer: &Buffer, at: usize) -> usize {
     at
 }
 
-/// The end of the word behind `at`.
+/// Returns the end of the word after `at`.
 pub(crate) fn word_right(buffer: &Buffer, at: usize) -> usize {
     let mut at = at;
     let mut within = Class::Space;

@@ -1,6 +1,6 @@
-//! What tells a language apart from the others for the lexer.
+//! The lexical description of a language.
 
-/// How a language is told apart from the others.
+/// The lexical properties of a language.
 #[derive(Debug)]
 pub struct HighlightLanguage {
     /// Names and file extensions.
@@ -10,7 +10,7 @@ pub struct HighlightLanguage {
     pub strings: &'static [Quote],
     pub(super) keywords: &'static str,
     pub(super) types: &'static str,
-    /// What belongs to a word besides letters, digits and `_`.
+    /// Characters of a word besides letters, digits and `_`.
     pub word_chars: &'static str,
     pub mode: HighlightMode,
     pub(super) quirks: u32,
@@ -20,9 +20,9 @@ pub struct HighlightLanguage {
 pub struct Quote {
     pub open: &'static str,
     pub close: &'static str,
-    /// A backslash takes the meaning of what follows.
+    /// A backslash escapes the next character.
     pub escapes: bool,
-    /// Goes over line ends.
+    /// May span several lines.
     pub lines: bool,
 }
 
@@ -40,7 +40,7 @@ pub enum HighlightMode {
 pub struct Quirks;
 
 impl Quirks {
-    /// Block comments lie inside each other.
+    /// Block comments can be nested.
     pub const NESTED: u32 = 1;
     /// `'a` may be a name rather than a character.
     pub const LIFETIMES: u32 = 1 << 1;
@@ -56,16 +56,16 @@ impl Quirks {
     pub const SIGILS: u32 = 1 << 6;
     /// The first word of a command.
     pub const COMMANDS: u32 = 1 << 7;
-    /// What is written with a capital is a type.
+    /// Capitalized words are types.
     pub const CAPITAL_TYPES: u32 = 1 << 8;
     /// A word or string before a colon is a key.
     pub const KEYS: u32 = 1 << 9;
     pub const IGNORE_CASE: u32 = 1 << 10;
     /// Words may end with `!` or `?`.
     pub const BANG_WORDS: u32 = 1 << 11;
-    /// What follows `(` is called.
+    /// The word after `(` is a function call.
     pub const LISP: u32 = 1 << 12;
-    /// The comment mark counts only where the line begins.
+    /// The comment mark counts only at the start of a line.
     pub const COMMENT_AT_START: u32 = 1 << 13;
 }
 
@@ -90,7 +90,7 @@ impl HighlightLanguage {
     }
 }
 
-/// Words stand between single spaces; the first byte is looked for first, for speed.
+/// Words are separated by single spaces; checking the first byte first is faster.
 fn contains_word(words: &[u8], word: &[u8]) -> bool {
     let Some(first) = word.first() else { return false };
     let mut at = 0;

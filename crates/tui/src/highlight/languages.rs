@@ -1,4 +1,4 @@
-//! The languages that are known.
+//! The table of known languages.
 
 use super::language::{HighlightLanguage, HighlightMode, Quirks, Quote};
 

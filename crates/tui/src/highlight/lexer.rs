@@ -1,23 +1,23 @@
-//! One line of source text into pieces with a meaning.
+//! Splits one line of source text into tokens.
 
 use super::language::{HighlightLanguage, HighlightMode, Quirks, Quote};
 use super::lines;
 use crate::theme::Token;
 
-/// What is open at the end of a line.
+/// The construct that is open at the end of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OpenConstruct {
     #[default]
     Code,
-    /// Inside of the block comment with this number, so many deep.
+    /// Inside the block comment with this index, at this nesting depth.
     Comment(usize, usize),
-    /// Inside of the string with this number.
+    /// Inside the string with this index.
     Quoted(usize),
-    /// Inside of a raw string that ends with this.
+    /// Inside a raw string that ends with this text.
     Raw(String),
-    /// Inside of a here-document that ends with a line of this.
+    /// Inside a here-document that ends with this line.
     Here(String),
-    /// Inside of a tag of a markup language.
+    /// Inside a tag of a markup language.
     Tag,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Lexer<'a, '_> {
         self.at += length;
     }
 
-    /// Goes on with what an earlier line has opened.
+    /// Continues the construct that an earlier line opened.
     fn resume(&mut self, state: &mut OpenConstruct) {
         match std::mem::take(state) {
             OpenConstruct::Comment(rule, depth) => self.comment(rule, depth, 0, state),
@@ -106,7 +106,7 @@ impl<'a> Lexer<'a, '_> {
         }
     }
 
-    /// Comments and strings.
+    /// Handles the start of comments and strings.
     fn opens(&mut self, state: &mut OpenConstruct) -> bool {
         let language = self.language;
         let rest = self.rest();
@@ -141,7 +141,7 @@ impl<'a> Lexer<'a, '_> {
         false
     }
 
-    /// From `skip` bytes on up to the end of the comment, or of the line.
+    /// Consumes up to the end of the comment or line, starting after `skip` bytes.
     fn comment(&mut self, rule: usize, depth: usize, skip: usize, state: &mut OpenConstruct) {
         let (open, close) = self.language.block_comments[rule];
         let rest = self.rest();
@@ -188,7 +188,7 @@ impl<'a> Lexer<'a, '_> {
         }
     }
 
-    /// `'x'` or `'\n'`; otherwise a lifetime.
+    /// Consumes `'x'` or `'\n'`, otherwise a lifetime.
     fn character(&mut self) -> bool {
         let rest = self.rest();
         let mut chars = rest.char_indices().skip(1);
@@ -248,7 +248,7 @@ impl<'a> Lexer<'a, '_> {
             Token::SyntaxVariable
         };
         self.take(length, Some(token));
-        // Behind `then` or `do` comes a command again.
+        // A command follows `then` or `do`.
         self.command = token == Token::SyntaxKeyword && language.has(Quirks::COMMANDS);
     }
 
@@ -276,7 +276,7 @@ impl<'a> Lexer<'a, '_> {
     }
 }
 
-/// Where the string ends, behind its closing mark.
+/// Returns the end of the string, behind its closing mark.
 fn closing(text: &str, skip: usize, quote: &Quote) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = skip;
@@ -292,7 +292,7 @@ fn closing(text: &str, skip: usize, quote: &Quote) -> Option<usize> {
     None
 }
 
-/// How long the opening of a raw string is, and what closes it: `r#"`, `R"x(`, `[==[`.
+/// Returns the length of a raw string's opening and its closing text: `r#"`, `R"x(`, `[==[`.
 fn raw_string(language: &HighlightLanguage, rest: &str) -> Option<(usize, String)> {
     let count = |text: &str, byte: u8| text.bytes().take_while(|other| *other == byte).count();
     if language.has(Quirks::RAW_HASHES) {
@@ -313,7 +313,7 @@ fn raw_string(language: &HighlightLanguage, rest: &str) -> Option<(usize, String
     None
 }
 
-/// Digits, letters of a base or a unit, and a sign behind an exponent.
+/// Accepts digits, letters of a base or a unit, and a sign after an exponent.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let hex = text.starts_with("0x") || text.starts_with("0X");

@@ -1,4 +1,4 @@
-//! Languages whose lines say what they are: diffs, Markdown, markup, and files of keys and values.
+//! Line-based languages: diffs, Markdown, markup, and key-value files.
 
 use super::lexer::{Emit, OpenConstruct};
 use crate::theme::Token;
@@ -100,7 +100,7 @@ fn inside_tag(rest: &str, state: &mut OpenConstruct, emit: Emit<'_>) -> usize {
     length
 }
 
-/// Emits the key at the start of a line, and gives what is left.
+/// Emits the key at the start of a line and returns the rest.
 pub fn key<'a>(line: &'a str, separator: char, emit: Emit<'_>) -> &'a str {
     let body = line.trim_start_matches([' ', '-']);
     if body.starts_with(['#', ';', '"', '\'', '{']) {

@@ -1,4 +1,4 @@
-//! What the lexer makes of each language.
+//! Tests the lexer for each language.
 
 use proptest::prelude::*;
 
@@ -88,7 +88,7 @@ fn data_and_markup() {
     ");
 }
 
-/// One line for each family, to see that its keyword, string, number and comment are found.
+/// Tests one line per language family: its keyword, string, number and comment are recognized.
 #[test]
 fn every_language_knows_its_parts() {
     for (language, code, want) in [
@@ -142,7 +142,7 @@ fn unknown_languages_and_long_lines_are_plain() {
 }
 
 proptest! {
-    /// In every language, whatever the text, nothing is lost; a line at a time is the same as all at once.
+    /// In every language no text is lost, and lexing line by line equals lexing all at once.
     #[test]
     fn nothing_is_lost(code in "([a-z0-9_ ]|[\"'`#/*<>!@$%{}()\\[\\]=:;.-]|--|/\\*|\"\"\"|<<A|\\\\|日|\n){0,80}", at in 0..super::languages::LANGUAGES.len()) {
         let names = super::languages::LANGUAGES[at].names;

@@ -1,4 +1,4 @@
-//! A picture as rows.
+//! Draws a picture as rows.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use crate::line::{Line, Span};
 use crate::style::Style;
 use crate::theme::Token;
 
-/// A picture may take this much of the screen's height.
+/// A picture may take one n-th of the screen's height.
 const SHARE_OF_HEIGHT: usize = 2;
 
-/// Once it has been drawn as a picture it keeps its number of rows, also when it has to make room for newer ones, the
-/// terminal becomes narrower, or there is only text to show.
+/// A picture in the transcript. Once drawn as a picture it keeps its number of rows, even if newer pictures replace it, the
+/// terminal becomes narrower, or only text can be shown.
 pub struct ImageBlock {
     picture: Arc<Picture>,
-    /// Columns left free before it.
+    /// Empty columns before it.
     indent: usize,
     state: DrawnImage,
 }
 
 enum DrawnImage {
     New,
-    /// It was never more than a line of text.
+    /// Always shown as a line of text.
     Text,
     Shown(ShownImage),
 }
@@ -33,7 +33,7 @@ enum DrawnImage {
 struct ShownImage {
     id: u32,
     rows: usize,
-    /// The bytes that show it at one size, made once.
+    /// The encoded bytes at one size, cached.
     made: Option<EncodedImage>,
 }
 
@@ -52,7 +52,7 @@ impl ImageBlock {
         Self { picture, indent, state: DrawnImage::New }
     }
 
-    /// The rows. What the terminal needs besides is collected in the budget.
+    /// Returns the rows. Other bytes for the terminal are collected in the budget.
     pub fn draw(&mut self, space: &Space<'_>, budget: &mut ImageBudget) -> Vec<Line> {
         let space = &space.narrower(self.indent);
         let mut rows = self.rows(space, budget);
@@ -70,7 +70,7 @@ impl ImageBlock {
         let DrawnImage::Shown(shown) = &mut self.state else { return vec![label] };
         let label = Line { escape: Some(Arc::from("")), ..label };
         if !budget.is_live(shown.id) {
-            // It does not come back, so what it was made of can go.
+            // The picture is not shown again, so its data can be freed.
             let Picture { kind, width, height, .. } = &*self.picture;
             let (kind, file) = (kind.clone(), Arc::from([]));
             self.picture = Arc::new(Picture { kind, width: *width, height: *height, file, pixels: None });
@@ -78,7 +78,7 @@ impl ImageBlock {
         }
         let below = rows_below(budget.way());
         let most = Cells { columns: budget.most_columns(space.width), rows: shown.rows.saturating_sub(below) };
-        // A picture higher than the screen would make it scroll.
+        // A picture taller than the screen would make it scroll.
         let fits = most.columns > 0 && most.rows > 0 && shown.rows < space.height;
         let picture = &self.picture;
         let mut rows = match can_show(picture, budget.way()) && budget.is_live(shown.id) && fits {
@@ -131,8 +131,8 @@ impl ShownImage {
         kitty::placeholder_rows(self.id, cells)
     }
 
-    /// Empty rows, and below them one with the label that paints upwards. So the rows are there before the picture: it
-    /// neither makes the screen scroll nor is it wiped by rows that are written after it.
+    /// Returns empty rows and below them a row with the label that paints upwards. The rows exist before the picture, so the
+    /// picture does not scroll the screen, and later rows do not erase it.
     fn direct(
         &mut self,
         picture: &Picture,

@@ -1,7 +1,7 @@
-//! How many pictures the terminal holds at a time.
+//! Limits the number of pictures that the terminal holds.
 //!
-//! The newest stay; an older one is deleted in the terminal, and its rows show text from then on, as many as before.
-//! What has to be sent besides rows is collected here and goes out before the next frame.
+//! The newest stay; an older one is deleted in the terminal, and its rows show text from then on, with the same number of
+//! rows. Bytes other than rows are collected here and written before the next frame.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::geometry::{CellSize, Cells};
 use super::way::ImageWay;
 use super::{Picture, kitty};
 
-/// The largest picture, unless it is set.
+/// The default size limit of a picture.
 const DEFAULT_LARGEST: Cells = Cells { columns: 100, rows: 20 };
 
 #[derive(Debug)]
@@ -32,14 +32,14 @@ struct LiveImage {
 }
 
 impl ImageBudget {
-    /// `seed` keeps the numbers of pictures apart from those of other programs in the same terminal, such as a process
-    /// number does. With a cap of 0 no picture is shown.
+    /// `seed`, such as a process id, separates picture ids from those of other programs in the same terminal. With a cap of
+    /// 0 no picture is shown.
     pub fn new(way: ImageWay, cell: CellSize, cap: usize, seed: u32) -> Self {
         let next = (seed & 0xfff) << 12 | 1;
         Self { way, cell, cap, largest: DEFAULT_LARGEST, live: VecDeque::new(), next, pending: Vec::new(), version: 0 }
     }
 
-    /// No picture that is drawn from now on is larger, nor larger than the screen allows; 0 leaves it to the screen.
+    /// Limits the size of pictures drawn from now on, besides the limit of the screen; 0 means only the limit of the screen.
     pub fn set_largest(&mut self, largest: Cells) {
         self.largest = largest;
     }
@@ -60,7 +60,7 @@ impl ImageBudget {
         self.cell
     }
 
-    /// The terminal has told how large its cells are, or what it is able to show.
+    /// Updates the cell size or the image protocol that the terminal reported.
     pub fn set_terminal(&mut self, way: ImageWay, cell: CellSize) {
         if self.way != way {
             self.forget_all();
@@ -71,17 +71,17 @@ impl ImageBudget {
         }
     }
 
-    /// Changes whenever pictures that were laid out may look different.
+    /// Returns a number that changes whenever pictures may look different.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// What to write before the next frame.
+    /// Returns the bytes to write before the next frame.
     pub fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
     }
 
-    /// The terminal was wiped: what it held has to be sent again.
+    /// Resends all pictures, because the terminal was cleared.
     pub fn begin_again(&mut self) {
         for live in &mut self.live {
             live.sent = false;
@@ -90,14 +90,14 @@ impl ImageBudget {
         self.version += 1;
     }
 
-    /// Takes all pictures away, as at the end.
+    /// Deletes all pictures, for example at exit.
     pub fn forget_all(&mut self) {
         while !self.live.is_empty() {
             self.demote_oldest();
         }
     }
 
-    /// A number for a new picture, if any may be shown. The oldest makes room.
+    /// Returns the id for a new picture, if any may be shown. Evicts the oldest if needed.
     pub(super) fn admit(&mut self) -> Option<u32> {
         if self.cap == 0 || self.way == ImageWay::Text {
             return None;
@@ -106,7 +106,7 @@ impl ImageBudget {
             self.demote_oldest();
         }
         let id = self.next;
-        // Numbers live in the 24 bits of a colour, and 0 is none.
+        // Ids are encoded in the 24 bits of a colour, and 0 means none.
         self.next = (self.next + 1) & 0xff_ffff;
         self.next = self.next.max(1);
         self.live.push_back(LiveImage { id, sent: false, placed: None });
@@ -117,7 +117,7 @@ impl ImageBudget {
         self.live.iter().any(|live| live.id == id)
     }
 
-    /// Sees to it that the terminal has the picture, and knows the size of its placeholders.
+    /// Ensures that the terminal has the picture and knows the size of its placeholders.
     pub(super) fn send(&mut self, id: u32, picture: &Picture, placeholders: Option<Cells>) {
         let passthrough = self.passthrough();
         let Some(live) = self.live.iter_mut().find(|live| live.id == id) else { return };

@@ -1,9 +1,9 @@
-//! How many cells a picture takes.
+//! Computes the number of cells of a picture.
 
 use super::kitty::MOST_CELLS;
 use crate::terminal::Capabilities;
 
-/// One cell of the terminal in pixels.
+/// The size of one terminal cell in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellSize {
     pub width: u16,
@@ -11,7 +11,7 @@ pub struct CellSize {
 }
 
 impl Default for CellSize {
-    /// What most terminals have, for those that do not tell.
+    /// The cell size of most terminals, for those that do not report it.
     fn default() -> Self {
         Self { width: 9, height: 18 }
     }
@@ -20,19 +20,19 @@ impl Default for CellSize {
 impl CellSize {
     const LARGEST: u16 = 200;
 
-    /// What the terminal has told, or else the usual.
+    /// Returns the reported cell size, or the default.
     pub fn of(terminal: &Capabilities) -> Self {
         let told = terminal.cell.and_then(|(width, height)| Self::new(width.try_into().ok()?, height.try_into().ok()?));
         told.unwrap_or_default()
     }
 
-    /// As terminals report it, unless it makes no sense.
+    /// Creates the size that a terminal reported; `None` if it is implausible.
     pub fn new(width: u16, height: u16) -> Option<Self> {
         let sensible = 1..=Self::LARGEST;
         (sensible.contains(&width) && sensible.contains(&height)).then_some(Self { width, height })
     }
 
-    /// From the size of the whole text area in pixels and in cells.
+    /// Computes the size from the text area in pixels and in cells.
     pub fn of_window(pixels: (u16, u16), cells: (u16, u16)) -> Option<Self> {
         Self::new(pixels.0.checked_div(cells.0)?, pixels.1.checked_div(cells.1)?)
     }
@@ -45,7 +45,7 @@ pub struct Cells {
     pub rows: usize,
 }
 
-/// As large as the picture is, or as fits: its shape is kept, and it is never blown up.
+/// Returns the cells of a picture: scaled down to fit with its aspect ratio kept, never scaled up.
 pub fn fit(picture: (u32, u32), cell: CellSize, most: Cells) -> Cells {
     let (cell_width, cell_height) = (f64::from(cell.width), f64::from(cell.height));
     let (width, height) = (f64::from(picture.0.max(1)), f64::from(picture.1.max(1)));

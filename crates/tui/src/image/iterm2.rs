@@ -1,4 +1,4 @@
-//! The inline images of iTerm2: the whole file in one sequence.
+//! The inline images of iTerm2: the whole file in one escape sequence.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! The graphics way of Kitty: a picture is sent once under a number and then put where it is wanted.
+//! The Kitty graphics protocol: a picture is transmitted once under an id and then placed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,14 +7,14 @@ use super::{Cells, LARGEST_FILE, Picture};
 use crate::line::Line;
 use crate::style::{Color, Style};
 
-/// Bytes that become 4096 characters, which is the most that one command may carry.
+/// Bytes that encode to 4096 characters, the limit of one command.
 const CHUNK: usize = 3072;
-/// The largest picture in cells, each way: as many as can be numbered below.
+/// The maximum of rows and columns of a picture: the number of diacritics below.
 pub const MOST_CELLS: usize = DIACRITICS.len();
-/// The character that a picture is made of.
+/// The placeholder character of the protocol.
 pub const PLACEHOLDER: char = '\u{10eeee}';
 
-/// The marks by which a placeholder says its row and its column, in the order that the way gives them.
+/// The diacritics that encode the row and column of a placeholder, in the order of the protocol.
 const DIACRITICS: [u32; 128] = [
     0x305, 0x30d, 0x30e, 0x310, 0x312, 0x33d, 0x33e, 0x33f, 0x346, 0x34a, 0x34b, 0x34c, 0x350, 0x351, 0x352, 0x357,
     0x35b, 0x363, 0x364, 0x365, 0x366, 0x367, 0x368, 0x369, 0x36a, 0x36b, 0x36c, 0x36d, 0x36e, 0x36f, 0x483, 0x484,
@@ -26,12 +26,12 @@ const DIACRITICS: [u32; 128] = [
     0x81b, 0x81c, 0x81d, 0x81e, 0x81f, 0x820, 0x821, 0x822, 0x823, 0x825, 0x826, 0x827, 0x829, 0x82a, 0x82b, 0x82c,
 ];
 
-/// Whether there is anything that can be sent.
+/// Whether the picture has data that can be sent.
 pub fn can_show(picture: &Picture) -> bool {
     data(picture).is_some()
 }
 
-/// Sends the picture; it is not seen yet. The terminal is asked not to answer.
+/// Transmits the picture without showing it. The terminal is asked not to reply.
 pub fn transmit(id: u32, picture: &Picture, passthrough: bool, out: &mut Vec<u8>) {
     let Some((format, bytes)) = data(picture) else { return };
     let count = bytes.len().div_ceil(CHUNK);
@@ -45,7 +45,7 @@ pub fn transmit(id: u32, picture: &Picture, passthrough: bool, out: &mut Vec<u8>
     }
 }
 
-/// A PNG goes as it is, anything else as pixels.
+/// Returns PNG data unchanged, anything else as pixels.
 fn data(picture: &Picture) -> Option<(String, &[u8])> {
     if picture.kind == "png" && (1..=LARGEST_FILE).contains(&picture.file.len()) {
         return Some(("f=100".to_owned(), &picture.file));
@@ -54,17 +54,17 @@ fn data(picture: &Picture) -> Option<(String, &[u8])> {
     Some((format!("f=32,s={},v={}", pixels.width(), pixels.height()), pixels.rgba()))
 }
 
-/// Says how many cells the placeholders of a picture are.
+/// Sets the number of placeholder cells of a picture.
 pub fn place_virtually(id: u32, cells: Cells, passthrough: bool, out: &mut Vec<u8>) {
     command(&format!("a=p,U=1,q=2,i={id},c={},r={}", cells.columns, cells.rows), passthrough, out);
 }
 
-/// Puts the picture at the cursor, which stays. Doing so again moves it.
+/// Places the picture at the cursor, which does not move. Placing it again moves the picture.
 pub fn place(id: u32, cells: Cells) -> String {
     format!("\x1b_Ga=p,q=2,i={id},p=1,c={},r={},C=1\x1b\\", cells.columns, cells.rows)
 }
 
-/// Takes the picture and all its places away.
+/// Deletes the picture and all its placements.
 pub fn delete(id: u32, passthrough: bool, out: &mut Vec<u8>) {
     command(&format!("a=d,d=I,q=2,i={id}"), passthrough, out);
 }
@@ -77,8 +77,8 @@ fn command(body: &str, passthrough: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(wrapped.as_bytes());
 }
 
-/// The picture as characters. Each says its row and column, so that a part of a row shows the right part of the picture;
-/// the colour says which picture it is.
+/// Returns the picture as placeholder characters. Each encodes its row and column, so that a part of a row shows the right
+/// part of the picture; the colour encodes the picture id.
 pub fn placeholder_rows(id: u32, cells: Cells) -> Vec<Line> {
     let [_, red, green, blue] = id.to_be_bytes();
     let style = Style::PLAIN.fg(Color::Rgb(red, green, blue));

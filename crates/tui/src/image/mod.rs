@@ -1,7 +1,7 @@
-//! Pictures in the terminal: by the Kitty protocol, that of iTerm2, or sixels; otherwise a line of text.
+//! Pictures in the terminal: by the protocol of Kitty or iTerm2, or as sixels; otherwise as a line of text.
 //!
-//! Nothing here decodes files: whoever shows a [`Picture`] brings the bytes of its file and, where it has them, its
-//! pixels. A picture takes a number of rows that never changes, whatever becomes of its pixels.
+//! This module decodes no files: the caller provides a [`Picture`] with the bytes of its file and, if available, its pixels.
+//! The number of rows of a picture never changes, even if its pixels are dropped.
 
 mod block;
 mod budget;
@@ -21,33 +21,33 @@ pub use geometry::{CellSize, Cells};
 pub(crate) use kitty::PLACEHOLDER;
 pub use way::ImageWay;
 
-/// A larger file is not sent to the terminal.
+/// Larger files are not sent to the terminal.
 const LARGEST_FILE: usize = 8 * 1024 * 1024;
-/// Pixels of the largest picture that is held decoded.
+/// Limits the pixels of a decoded picture.
 const MOST_PIXELS: usize = 16 * 1024 * 1024;
 
 /// A picture that can be shown.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Of the file: `png`, `jpeg`.
+    /// The file type: `png`, `jpeg`.
     pub kind: Cow<'static, str>,
     pub width: u32,
     pub height: u32,
-    /// The file as it is.
+    /// The unmodified file.
     pub file: Arc<[u8]>,
-    /// Decoded, and perhaps smaller than the file's.
+    /// The decoded pixels, possibly smaller than the file's.
     pub pixels: Option<Pixels>,
 }
 
 impl Picture {
-    /// What stands for it where it cannot be seen.
+    /// Returns the text shown in place of the picture.
     pub fn label(&self) -> String {
         let kind = self.kind.chars().filter(|char| char.is_ascii_graphic()).take(12).collect::<String>();
         format!("[image {}x{} {kind}]", self.width, self.height)
     }
 }
 
-/// Four bytes for each pixel: red, green, blue, opacity.
+/// Four bytes per pixel: red, green, blue, alpha.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pixels {
     width: usize,
@@ -56,7 +56,7 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// Nothing when there are too many, none, or not as many as width and height say.
+    /// Returns `None` if there are no pixels, too many, or a number that does not match width and height.
     pub fn new(width: u32, height: u32, rgba: impl Into<Arc<[u8]>>) -> Option<Self> {
         let (width, height) = (usize::try_from(width).ok()?, usize::try_from(height).ok()?);
         let rgba = rgba.into();
@@ -81,7 +81,7 @@ impl Pixels {
         [self.rgba[start], self.rgba[start + 1], self.rgba[start + 2], self.rgba[start + 3]]
     }
 
-    /// At another size. Each new pixel is the mean of those it covers.
+    /// Scales the pixels: each new pixel is the mean of the pixels it covers.
     fn scaled(&self, width: usize, height: usize) -> Pixels {
         let (width, height) = (width.max(1), height.max(1));
         let mut rgba = Vec::with_capacity(width * height * 4);
@@ -94,7 +94,7 @@ impl Pixels {
         Pixels { width, height, rgba: rgba.into() }
     }
 
-    /// Colours weigh by how much of them is seen.
+    /// Returns the mean colour, weighted by alpha.
     fn mean(&self, columns: std::ops::Range<usize>, rows: std::ops::Range<usize>) -> [u8; 4] {
         let (mut sums, mut opacity, mut count) = ([0u64; 3], 0u64, 0u64);
         for y in rows {
@@ -113,7 +113,7 @@ impl Pixels {
     }
 }
 
-/// The old pixels below one new pixel; at least one.
+/// Returns the range of old pixels covered by one new pixel; at least one.
 fn covered(at: usize, new: usize, old: usize) -> std::ops::Range<usize> {
     let start = (at * old / new).min(old - 1);
     let end = ((at + 1) * old / new).clamp(start + 1, old);

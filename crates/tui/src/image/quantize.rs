@@ -1,22 +1,22 @@
-//! At most 256 colours that stand for all of a picture's: median cut over a coarse histogram.
+//! Reduces a picture to at most 256 colours: median cut over a coarse histogram.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::Pixels;
 
 pub const MOST_COLORS: usize = 256;
-/// With more different colours than these they are told apart less finely.
+/// With more distinct colours, the histogram becomes coarser.
 const MOST_FINE: usize = 4096;
 const COARSE: u8 = 4;
-/// Less opaque pixels are not drawn.
+/// Pixels with less alpha are not drawn.
 const OPAQUE: u8 = 128;
 
-/// A picture by the numbers of its colours.
+/// A picture as indexes into a palette.
 pub struct Indexed {
     pub width: usize,
     pub height: usize,
     pub palette: Vec<[u8; 3]>,
-    /// Nothing where the picture is transparent.
+    /// `None` where the picture is transparent.
     pub pixels: Vec<Option<u8>>,
 }
 
@@ -37,14 +37,14 @@ fn seen(pixel: &[u8]) -> Option<[u8; 3]> {
     (pixel[3] >= OPAQUE).then(|| [pixel[0], pixel[1], pixel[2]].map(to_percent))
 }
 
-/// Sixels tell colours in percent, so finer differences are none.
+/// Sixel colours are percentages, so finer differences are lost.
 fn to_percent(value: u8) -> u8 {
     ((u32::from(value) * 100 + 127) / 255) as u8
 }
 
-/// Colours that are the same, or nearly so.
+/// Equal or nearly equal colours.
 struct Bin {
-    /// One of them.
+    /// One of the colours.
     color: [u8; 3],
     sums: [u64; 3],
     count: u64,
@@ -55,7 +55,7 @@ fn key(color: [u8; 3], step: u8) -> u32 {
     u32::from_be_bytes([0, red, green, blue])
 }
 
-/// Every colour by itself, unless there are so many that nobody would see the difference. With the step between bins.
+/// Returns one bin per colour, or coarser bins if there are too many colours, and the step between bins.
 fn bins_of(colors: &[Option<[u8; 3]>]) -> (Vec<Bin>, u8) {
     let fine = gather(colors, 1);
     if fine.len() <= MOST_FINE { (fine, 1) } else { (gather(colors, COARSE), COARSE) }
@@ -73,10 +73,10 @@ fn gather(colors: &[Option<[u8; 3]>], step: u8) -> Vec<Bin> {
     bins.into_values().collect()
 }
 
-/// Bins that become one colour.
+/// Bins that are merged into one colour.
 struct ColorGroup {
     bins: Vec<Bin>,
-    /// The channel in which they differ most, and by how much.
+    /// The channel with the widest spread, and its spread.
     channel: usize,
     spread: u8,
 }
@@ -92,7 +92,8 @@ impl ColorGroup {
         Self { bins, channel, spread }
     }
 
-    /// So that half of the pixels lie on each side. Neither side is empty, as there are at least two bins.
+    /// Splits the group so that half of the pixels are on each side. Neither side is empty, because there are at least two
+    /// bins.
     fn halves(mut self) -> [ColorGroup; 2] {
         self.bins.sort_by_key(|bin| bin.color[self.channel]);
         let total: u64 = self.bins.iter().map(|bin| bin.count).sum();
@@ -114,7 +115,7 @@ impl ColorGroup {
     }
 }
 
-/// Cuts the group that differs most, until there are enough or none can be cut.
+/// Splits the group with the widest spread until there are enough groups or none can be split.
 fn cut(bins: Vec<Bin>) -> Vec<ColorGroup> {
     let mut groups = if bins.is_empty() { vec![] } else { vec![ColorGroup::new(bins)] };
     while groups.len() < MOST_COLORS {

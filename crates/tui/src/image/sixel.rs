@@ -1,4 +1,4 @@
-//! Sixels: bands of six rows, one pass for each colour, runs counted.
+//! Sixels: bands of six rows, one pass per colour, run-length encoded.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub fn can_show(picture: &Picture) -> bool {
     picture.pixels.is_some()
 }
 
-/// Shows the picture at the cursor, scaled so that it lies inside its cells.
+/// Shows the picture at the cursor, scaled to fit its cells.
 pub fn show(pixels: &Pixels, cells: Cells, cell: CellSize) -> String {
     let most = (cells.columns * usize::from(cell.width), cells.rows * usize::from(cell.height));
     let scale = (most.0 as f64 / pixels.width() as f64).min(most.1 as f64 / pixels.height() as f64);
@@ -21,7 +21,7 @@ pub fn show(pixels: &Pixels, cells: Cells, cell: CellSize) -> String {
     encode(&quantize(&pixels.scaled(width, height)))
 }
 
-/// What is transparent keeps the background.
+/// Transparent pixels keep the background.
 pub fn encode(image: &Indexed) -> String {
     let mut out = format!("\x1bP0;1;0q\"1;1;{};{}", image.width, image.height);
     for (at, [red, green, blue]) in image.palette.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The bytes of each way, read back by small decoders, and pictures as rows.
+//! Tests the bytes of each protocol, decoded by small decoders, and pictures as rows.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -29,7 +29,7 @@ fn picture(kind: &'static str, file: &[u8], pixels: Pixels) -> Arc<Picture> {
     Arc::new(Picture { kind: kind.into(), width, height, file: file.into(), pixels: Some(pixels) })
 }
 
-/// Red, with a blue last pixel; 4 by 8 pixels are 2 by 2 cells.
+/// A red picture with a blue last pixel; 4 by 8 pixels are 2 by 2 cells.
 fn sample() -> Arc<Picture> {
     let color = |x, y| if (x, y) == (3, 7) { [0, 0, 255, 255] } else { [255, 0, 0, 255] };
     picture("png", b"file", pixels(4, 8, color))
@@ -99,7 +99,7 @@ fn inside_tmux_commands_are_wrapped_where_it_was_asked_for() {
     );
 }
 
-/// Reads back what was transmitted: the keys of the first command and all data.
+/// Decodes a transmission: the keys of the first command and all data.
 fn received(bytes: &[u8]) -> (String, Vec<u8>) {
     let text = std::str::from_utf8(bytes).unwrap();
     let (mut first, mut data) = (String::new(), Vec::new());
@@ -132,7 +132,7 @@ fn a_picture_arrives_whole() {
     assert_eq!((keys.as_str(), data.as_slice()), ("a=t,q=2,i=9,f=32,s=50,v=40,m=1", raw.rgba()));
 }
 
-/// What a terminal makes of sixels.
+/// Decodes sixels as a terminal does.
 fn decoded(sixels: &str) -> Indexed {
     let body = sixels.strip_prefix("\u{1b}P0;1;0q").unwrap().strip_suffix("\u{1b}\\").unwrap();
     let numbers = |text: &mut &str| -> Vec<usize> {
@@ -306,7 +306,7 @@ fn text_where_there_is_nothing_else() {
     assert!(Pixels::new(u32::MAX, u32::MAX, vec![]).is_none());
 }
 
-/// The screen after frames that each have one row more, and what it should show.
+/// Draws frames that each have one more row, and checks the screen.
 #[track_caller]
 fn check_screen(way: ImageWay, height: usize, rows_after: usize) {
     let mut budget = budget(way);

@@ -1,18 +1,18 @@
-//! The way in which pictures reach the terminal.
+//! The protocol by which pictures reach the terminal.
 
 use crate::screen::ColorDepth;
 use crate::terminal::{Capabilities, ImageProtocol, Multiplexer, TerminalEnv, TerminalId};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImageWay {
-    /// They do not: a line of text stands for them.
+    /// Not supported: a line of text is shown instead.
     #[default]
     Text,
-    /// With placeholders a picture is made of characters, which scroll and wrap as text does; without, it lies over the
-    /// cells at which it was put.
+    /// With placeholders a picture consists of characters, which scroll and wrap like text; without, it covers the cells
+    /// where it was placed.
     Kitty {
         placeholders: bool,
-        /// Inside tmux, which hands on what is wrapped for the terminal around it.
+        /// Inside tmux, which forwards wrapped sequences to the outer terminal.
         passthrough: bool,
     },
     Iterm2,
@@ -27,7 +27,7 @@ impl ImageWay {
             (Some(ImageProtocol::Iterm2), _) => ImageWay::Iterm2,
             (Some(ImageProtocol::Sixel), _) => ImageWay::Sixel,
             (Some(ImageProtocol::Kitty), None) => ImageWay::Kitty { placeholders, passthrough: false },
-            // The user has asked for it. Only characters know where a pane is.
+            // Requested by the user. Only placeholder characters stay inside a pane.
             (Some(ImageProtocol::Kitty), Some(Multiplexer::Tmux)) if placeholders => {
                 ImageWay::Kitty { placeholders, passthrough: true }
             }
@@ -36,7 +36,7 @@ impl ImageWay {
     }
 }
 
-/// The colour of a placeholder says which picture it is part of, so it must arrive as it was sent.
+/// Placeholders encode the picture id in their colour, so the terminal must preserve colours exactly.
 fn placeholders(terminal: &Capabilities, env: &TerminalEnv) -> bool {
     let said = |name| env.get(name).and_then(yes_or_no);
     let known = matches!(terminal.id, TerminalId::Kitty | TerminalId::Ghostty) || terminal.multiplexer.is_some();

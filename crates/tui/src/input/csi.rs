@@ -1,4 +1,4 @@
-//! One whole `CSI` sequence: what it says.
+//! Decodes one complete `CSI` sequence.
 
 use super::keys;
 use super::reply::{self, TerminalReply};
@@ -11,13 +11,13 @@ pub enum Csi {
     Text(Vec<Key>),
     Reply(TerminalReply),
     PasteBegins,
-    /// Three bytes follow.
+    /// An old mouse report; three bytes follow.
     OldMouse,
-    /// Whole, but nothing that is of use here, such as a key that was let go.
+    /// A complete sequence that is not used here, such as a key release.
     Nothing,
 }
 
-/// What stands between `CSI` and its last byte.
+/// The bytes between `CSI` and the final byte.
 #[derive(Clone, Copy)]
 pub struct CsiParams<'a>(&'a [u8]);
 
@@ -26,12 +26,12 @@ impl<'a> CsiParams<'a> {
         Self(bytes)
     }
 
-    /// The first number of a parameter.
+    /// Returns the first number of a parameter.
     pub fn get(&self, at: usize) -> Option<u32> {
         self.sub(at, 0)
     }
 
-    /// The numbers of one parameter are apart by colons.
+    /// Returns a sub-parameter; sub-parameters are separated by colons.
     pub fn sub(&self, at: usize, sub: usize) -> Option<u32> {
         number(self.0.split(|byte| *byte == b';').nth(at)?.split(|byte| *byte == b':').nth(sub)?)
     }
@@ -72,7 +72,7 @@ fn public(params: CsiParams<'_>, empty: bool, end: u8) -> Csi {
         b'a'..=b'd' => {
             keys::letter(end.to_ascii_uppercase()).map_or(Csi::Nothing, |code| key(code, params, Mods::SHIFT))
         }
-        // A report of the cursor looks like F3, but has a row.
+        // A cursor report looks like F3, but has a row.
         b'R' if params.get(0).is_some_and(|row| row > 1) => Csi::Nothing,
         _ => keys::letter(end).map_or(Csi::Nothing, |code| key(code, params, Mods::NONE)),
     }
@@ -100,7 +100,7 @@ fn key(code: KeyCode, params: CsiParams<'_>, always: Mods) -> Csi {
     }
 }
 
-/// A key by its code point, in the form of Kitty or of modifyOtherKeys.
+/// Decodes a key given by its code point, in the form of Kitty or modifyOtherKeys.
 fn unicode(params: CsiParams<'_>, code: Option<u32>, kitty: bool) -> Csi {
     let Some(held) = HeldKeys::read(params, 1) else { return Csi::Nothing };
     let types = held.mods == held.mods.without(Mods::CTRL.with(Mods::ALT).with(Mods::SUPER));
@@ -125,7 +125,7 @@ fn by_code_point(code: u32, shifted: Option<u32>, base: Option<u32>, held: HeldK
     if let Some(named) = keys::kitty(code) {
         return Some(Key::new(named, mods));
     }
-    // Keys without a meaning: caps lock, media keys, modifiers alone.
+    // Unused keys: caps lock, media keys, single modifiers.
     if (57344..=63743).contains(&code) {
         return None;
     }
@@ -139,7 +139,7 @@ fn by_code_point(code: u32, shifted: Option<u32>, base: Option<u32>, held: HeldK
         let by_caps = if caps_lock && char.is_alphabetic() { Mods::SHIFT } else { Mods::NONE };
         return Some(keys::character(shifted.unwrap_or(char), mods.with(by_caps)));
     }
-    // Shortcuts are where they are on a Latin keyboard, whatever the layout.
+    // Shortcuts use the key position of a Latin keyboard in every layout.
     let base = base.and_then(as_char).filter(|base| base.is_ascii() && !char.is_ascii());
     Some(keys::character(base.unwrap_or(char), mods))
 }
@@ -151,7 +151,7 @@ struct HeldKeys {
 }
 
 impl HeldKeys {
-    /// `None` when the key was let go.
+    /// Returns `None` for a key release.
     fn read(params: CsiParams<'_>, at: usize) -> Option<Self> {
         const RELEASE: u32 = 3;
         if params.sub(at, 1) == Some(RELEASE) {
@@ -179,7 +179,7 @@ fn windows(params: CsiParams<'_>) -> Csi {
     }
     let state = params.get(4).unwrap_or(0);
     let char = params.get(2).and_then(char::from_u32).filter(|char| *char != '\0');
-    // AltGr is right alt with left ctrl, and types.
+    // AltGr is reported as right alt with left ctrl, and types a character.
     let alt_gr = state & 0x09 == 0x09 && char.is_some_and(|char| !char.is_control());
     let names = [(0x10, Mods::SHIFT), (0x03, Mods::ALT), (0x0c, Mods::CTRL)];
     let held = names.iter().filter(|(bits, _)| state & bits != 0).fold(Mods::NONE, |all, (_, one)| all.with(*one));
@@ -196,7 +196,7 @@ fn windows(params: CsiParams<'_>) -> Csi {
     key.map_or(Csi::Nothing, |key| Csi::Input(Input::Key(key)))
 }
 
-/// SGR: `CSI < button ; column ; row M`, or `m` when it was let go.
+/// SGR: `CSI < button ; column ; row M`, or `m` for a release.
 fn mouse(params: CsiParams<'_>, end: u8) -> Option<Mouse> {
     let cell = |at| params.get(at).map(|from_one| u16::try_from(from_one.saturating_sub(1)).unwrap_or(u16::MAX));
     match end {
@@ -205,7 +205,7 @@ fn mouse(params: CsiParams<'_>, end: u8) -> Option<Mouse> {
     }
 }
 
-/// `None` for what nobody asks for: moves without a button, wheels to the side, more buttons.
+/// Returns `None` for unused events: moves without a button, horizontal wheels, extra buttons.
 pub fn mouse_event(button: u32, column: u16, row: u16, released: bool) -> Option<Mouse> {
     let (moved, wheel) = (button & 32 != 0, button & 64 != 0);
     let kind = match (button & 3, wheel, moved) {
@@ -224,7 +224,7 @@ pub fn mouse_event(button: u32, column: u16, row: u16, released: bool) -> Option
     Some(Mouse { kind, column, row, mods })
 }
 
-/// Digits only; too large is the largest.
+/// Accepts digits only; saturates at the maximum.
 fn number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,8 +1,8 @@
-//! Bytes in, keys and replies out, whatever the reads split them into.
+//! Decodes bytes to keys and replies, independent of how reads split them.
 //!
-//! The bytes alone decide, but for one thing: an escape that stays alone is the escape key, and a sequence that nobody
-//! ends is given up. The decoder never waits itself: it tells until when ([`InputDecoder::pending_deadline`]), and the caller
-//! says when that has passed ([`InputDecoder::expire`]). So a sequence that is never ended cannot eat later keys.
+//! Only two decisions depend on time: a lone escape is the escape key, and an unfinished sequence is abandoned. The decoder
+//! never waits itself: it returns the deadline ([`InputDecoder::pending_deadline`]), and the caller reports when it has
+//! passed ([`InputDecoder::expire`]). An unfinished sequence therefore cannot swallow later keys.
 
 use std::time::{Duration, Instant};
 
@@ -11,21 +11,21 @@ use super::paste::Paste;
 use super::reply::{self, TerminalReply};
 use super::{Input, Key, KeyCode, Mods, keys};
 
-/// An escape that is alone for so long is the key.
+/// An escape without a following byte for this long is the escape key.
 const LONE_ESCAPE: Duration = Duration::from_millis(50);
-/// A sequence that began, but pauses.
+/// An unfinished sequence is abandoned after this pause.
 const UNFINISHED: Duration = Duration::from_millis(100);
-/// The same while replies are expected, which may come over a slow line.
+/// The pause while replies are expected, which may arrive over a slow line.
 const SLOW_ESCAPE: Duration = Duration::from_millis(150);
 const SLOW_REPLY: Duration = Duration::from_millis(500);
-/// No sequence takes longer as a whole, so that keys typed after it cannot keep it open.
+/// Limits a whole sequence, so that later keys cannot keep it open.
 const LONGEST: Duration = Duration::from_secs(1);
-/// A paste that pauses for so long has lost its end.
+/// A paste that pauses for this long has lost its end marker.
 const QUIET_PASTE: Duration = Duration::from_secs(1);
 const MOST_CSI: usize = 256;
 const MOST_STRING: usize = 4096;
 
-/// One thing that the bytes said.
+/// A decoded item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decoded {
     Input(Input),
@@ -35,9 +35,9 @@ pub enum Decoded {
 #[derive(Debug, Default)]
 pub struct InputDecoder {
     state: SequenceState,
-    /// What the sequence has so far, without its introducer.
+    /// The bytes of the sequence so far, without its introducer.
     body: Vec<u8>,
-    /// A second escape stood before the sequence: rxvt's alt.
+    /// A second escape preceded the sequence: rxvt's alt.
     twice: bool,
     paste: Paste,
     began: Option<Instant>,
@@ -58,14 +58,14 @@ enum SequenceState {
     Csi,
     Ss3,
     Text(TextSequence),
-    /// An escape inside of a text: the first half of its end.
+    /// An escape inside a text sequence: the first half of its terminator.
     TextEscape(TextSequence),
     /// Three bytes of an old mouse report.
     OldMouse,
     Paste,
 }
 
-/// The sequences that hold text up to `ST`.
+/// Sequences that contain text up to `ST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextSequence {
     Osc,
@@ -82,7 +82,7 @@ impl TextSequence {
         }
     }
 
-    /// Whether a text of a terminal may go on like that. What no terminal sends was typed: alt+] and then a word.
+    /// Whether the text of a terminal reply may continue with this byte. Otherwise the user typed it: alt+] and then a word.
     fn goes_on(self, body: &[u8], byte: u8) -> bool {
         if byte < b' ' || byte == 0x7f {
             return false;
@@ -100,12 +100,12 @@ impl TextSequence {
 }
 
 impl InputDecoder {
-    /// Replies to questions are on their way: sequences may pause for longer until then.
+    /// Allows longer pauses in sequences until then, because replies are expected.
     pub fn expect_replies(&mut self, until: Option<Instant>) {
         self.replies_until = until;
     }
 
-    /// When [`Self::expire`] has to be called if no byte comes before.
+    /// Returns when [`Self::expire`] must be called if no byte arrives before.
     pub fn pending_deadline(&self) -> Option<Instant> {
         let (began, last) = (self.began?, self.last?);
         let slow = self.replies_until.is_some_and(|until| last < until);
@@ -115,14 +115,14 @@ impl InputDecoder {
             SequenceState::Escape if slow => SLOW_ESCAPE,
             SequenceState::Escape => LONE_ESCAPE,
             _ if slow => SLOW_REPLY,
-            // Still alt and a character, as far as anybody can tell.
+            // This may still be alt and a character.
             SequenceState::Csi | SequenceState::Ss3 | SequenceState::Text(_) if self.body.is_empty() => LONE_ESCAPE,
             _ => UNFINISHED,
         };
         Some((last + wait).min(began + LONGEST))
     }
 
-    /// Gives up what is pending when its time has passed.
+    /// Abandons the pending sequence if its deadline has passed.
     pub fn expire(&mut self, now: Instant, out: &mut Vec<Decoded>) {
         if self.pending_deadline().is_some_and(|deadline| deadline <= now) {
             self.give_up(out);
@@ -195,7 +195,7 @@ impl InputDecoder {
                 out.extend(typed.map(|char| Decoded::Input(Input::Key(keys::character(char, mods)))));
                 self.state = SequenceState::Ground;
             }
-            // Nothing wrong yet, only short.
+            // Valid so far, but incomplete.
             Err(error) if error.error_len().is_none() && self.body.len() < needed => {}
             Err(_) => {
                 self.body.truncate(before);
@@ -224,7 +224,7 @@ impl InputDecoder {
         };
     }
 
-    /// An escape before the one that is pending was a key of its own.
+    /// An escape before the pending one was a separate key press.
     fn escape_before(&mut self, out: &mut Vec<Decoded>) {
         if std::mem::take(&mut self.twice) {
             push(out, Key::plain(KeyCode::Escape));
@@ -302,7 +302,7 @@ impl InputDecoder {
         if byte == b'\\' {
             return self.end_text(kind, out);
         }
-        // The text was never ended: it is dropped, and what comes now counts.
+        // The text was not terminated: it is dropped, and the new bytes are decoded.
         self.begin(SequenceState::Escape);
         self.escape(byte, out);
     }
@@ -337,13 +337,13 @@ impl InputDecoder {
         }
     }
 
-    /// The sequence cannot go on with this byte, which belongs to something else.
+    /// Abandons the sequence because this byte belongs to something else.
     fn give_up_for(&mut self, byte: u8, out: &mut Vec<Decoded>) {
         self.give_up(out);
         self.ground(byte, Mods::NONE, out);
     }
 
-    /// What is pending was a key if it was no more than an introducer; the rest of a sequence is no text to type.
+    /// A pending introducer alone was a key press; the rest of a sequence is not typed text.
     fn give_up(&mut self, out: &mut Vec<Decoded>) {
         let alone = self.body.is_empty();
         let alt = |byte: u8| keys::character(char::from(byte), Mods::ALT);

@@ -1,4 +1,4 @@
-//! Sequences of real terminals as rows, splits of any bytes as properties, and hostile input.
+//! Tests sequences of real terminals as tables, arbitrary splits as properties, and hostile input.
 
 use std::time::{Duration, Instant};
 
@@ -20,14 +20,14 @@ fn show(decoded: &[Decoded]) -> String {
     decoded.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// All in one read.
+/// Decodes all bytes in one read.
 fn decode(bytes: &[u8]) -> Vec<Decoded> {
     let mut out = Vec::new();
     InputDecoder::default().feed(bytes, Instant::now(), &mut out);
     out
 }
 
-/// Byte by byte, and then nothing comes any more.
+/// Decodes byte by byte and then expires.
 fn decode_slowly(bytes: &[u8]) -> Vec<Decoded> {
     let (mut decoder, mut out, now) = (InputDecoder::default(), Vec::new(), Instant::now());
     for byte in bytes {
@@ -103,9 +103,9 @@ fn other_keys_and_kitty() {
         // Press, repeat, release.
         (b"\x1b[97;5:1u\x1b[97;5:2u\x1b[97;5:3u", "ctrl+a ctrl+a"),
         (b"\x1b[1;1:3A\x1b[1;5:2A\x1b[3;1:3~", "ctrl+up"),
-        // A Cyrillic layout: the shortcut is where c is.
+        // A Cyrillic layout: the shortcut uses the position of c.
         (b"\x1b[1089::99;5u\x1b[1089;1u", "ctrl+c с"),
-        // Text of the key, and of an input method without one.
+        // Text of a key, and text of an input method without a key.
         ("\x1b[97;;229u\x1b[0;;26085:26412u".as_bytes(), "å 日 本"),
         (b"\x1b[97;2;65u\x1b[97;65u", "shift+A shift+A"),
         (b"\x1b[97;129u\x1b[97;133u", "a ctrl+a"),
@@ -146,7 +146,7 @@ fn replies() {
         (b"\x1b]99;i=omp:p=?;a=focus:o=always\x1b\\", "Notifications(\"a=focus:o=always\")"),
         (b"\x1b[?997;1n\x1b[?997;2n", "Appearance { dark: true } Appearance { dark: false }"),
         (b"\x1b[48;24;80;480;800t\x1b[6;20;10t", "Size { width: 80, height: 24 } CellPixels { width: 10, height: 20 }"),
-        // Nobody asked, nobody types it.
+        // Unrequested replies are not typed text.
         (b"\x1b[12;40R\x1b[>0;276;0c\x1b]52;c;aGk=\x07\x1bP1$r0m\x1b\\x", "x"),
     ]);
 }
@@ -197,12 +197,12 @@ fn what_is_not_utf8_is_replaced() {
 #[test]
 fn what_is_not_ended_eats_no_keys() {
     check(&[
-        // Typed, not sent by a terminal.
+        // Typed by the user, not sent by a terminal.
         (b"\x1b]hello", "alt+] h e l l o"),
         (b"\x1bPath", "shift+alt+p a t h"),
         (b"\x1b_x", "alt+_ x"),
         (b"\x1b[\x1bO\x1b]", "alt+[ shift+alt+o alt+]"),
-        // Begun, then keys.
+        // A sequence that was begun, followed by keys.
         (b"\x1b]11;rgb:ffff/hello", "h e l l o"),
         (b"\x1b]0;title\rx", "enter x"),
         (b"\x1b]0;title\x1b[A", "up"),
@@ -250,7 +250,7 @@ fn keys_cannot_keep_a_sequence_open() {
     let (mut decoder, mut out, start) = (InputDecoder::default(), Vec::new(), Instant::now());
     decoder.expect_replies(Some(start + Duration::from_secs(9)));
     decoder.feed(b"\x1b]0;", start, &mut out);
-    // Somebody holds a key down: thirty times in a second.
+    // A key is held down: thirty repeats per second.
     let mut now = start;
     while now < start + Duration::from_secs(2) {
         now += Duration::from_millis(33);
@@ -271,7 +271,7 @@ fn after_a_pause_what_comes_is_new() {
     assert_eq!(show(&out), "escape [ shift+A");
 }
 
-/// Linear: a test that is quadratic would take minutes.
+/// Decoding is linear: with quadratic time this test would take minutes.
 #[test]
 fn much_garbage_takes_little_time() {
     let garbage: Vec<u8> = random_bytes(7).take(200_000).collect();
@@ -284,7 +284,7 @@ fn much_garbage_takes_little_time() {
         for read in bytes.chunks(1021) {
             decoder.feed(read, now, &mut out);
         }
-        // A few milliseconds when optimized.
+        // An optimized build takes a few milliseconds.
         assert!(effort.spent() < Duration::from_secs(2), "{:?}", effort.spent());
     }
 }
@@ -316,7 +316,7 @@ fn random_bytes(seed: u64) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Bytes that are more likely to mean something than any.
+/// Generates bytes that are more likely to be meaningful than random ones.
 fn terminal_bytes() -> impl Strategy<Value = Vec<u8>> {
     let pieces: Vec<&[u8]> = vec![
         b"\x1b",

@@ -1,6 +1,6 @@
-//! Keys by their names in keybinding files: `ctrl+shift+p`, `alt+enter`, `pageUp`.
+//! Parses key names of keybinding files: `ctrl+shift+p`, `alt+enter`, `pageUp`.
 //!
-//! Files are written by hand, so the order of the modifiers, the case and the usual other names are all taken.
+//! Files are written by hand, so any order of modifiers, any case and common aliases are accepted.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use omp_stdx::nearest::nearest;
 
 use super::{Key, KeyCode, Mods};
 
-/// A name that is none of a key.
+/// The error for an unknown key name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyNameError {
     pub name: String,
@@ -88,7 +88,7 @@ const NAMED: [(&str, KeyCode); 47] = [
 ];
 
 impl Key {
-    /// The key that a file names.
+    /// Parses the name of a key.
     pub fn parse(name: &str) -> Result<Key, KeyNameError> {
         let trimmed = name.trim();
         let (modifiers, base) = split(trimmed);
@@ -100,7 +100,8 @@ impl Key {
         Ok(Key { code, mods }.canonical())
     }
 
-    /// One form for what is the same key: terminals tell shift together with a symbol or not, and letters in either case.
+    /// Returns the same form for equal keys: terminals may or may not report shift with a symbol, and letters in either
+    /// case.
     pub fn canonical(self) -> Key {
         let KeyCode::Char(char) = self.code else { return self };
         let held = Mods::CTRL.with(Mods::ALT).with(Mods::SUPER);
@@ -120,7 +121,7 @@ impl Key {
     }
 }
 
-/// At the last plus that stands between two names; a plus may be the key itself.
+/// Splits at the last plus that separates two names; a plus may be the key itself.
 fn split(name: &str) -> (&str, &str) {
     match name.strip_suffix('+') {
         Some("") => ("", name),
@@ -150,7 +151,7 @@ fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
     chars.next().is_none().then_some(first)
 }
 
-/// Symbols that stand above others on a keyboard, so that shift is part of them.
+/// Symbols that are typed with shift, so that shift is implied.
 fn is_shifted_symbol(char: char) -> bool {
     "!@#$%^&*()_+{}|:<>?~\"".contains(char)
 }

@@ -1,8 +1,8 @@
-//! The names behind the numbers and letters that terminals send for keys: xterm, rxvt, the Linux console, Kitty.
+//! Maps the numbers and letters that terminals send to keys: xterm, rxvt, the Linux console, Kitty.
 
 use super::{Key, KeyCode, Mods};
 
-/// A byte below space, or DEL. Where two keys share a byte it is the one with a name: tab, not ctrl+i.
+/// Decodes a byte below space, or DEL. If two keys share a byte, the named key wins: tab, not ctrl+i.
 pub fn control(byte: u8) -> Option<Key> {
     let key = match byte {
         0x00 => Key::ctrl(' '),
@@ -17,7 +17,7 @@ pub fn control(byte: u8) -> Option<Key> {
     Some(key)
 }
 
-/// A character with its modifiers, in the one form that [`KeyCode::Char`] promises.
+/// Builds a character key in the canonical form of [`KeyCode::Char`].
 pub fn character(char: char, mods: Mods) -> Key {
     let quiet = Mods::CTRL.with(Mods::ALT).with(Mods::SUPER);
     let types = mods == mods.without(quiet);
@@ -26,14 +26,14 @@ pub fn character(char: char, mods: Mods) -> Key {
         return Key::new(KeyCode::Char(if types { char } else { lower }), mods.with(Mods::SHIFT));
     }
     match types && mods.has(Mods::SHIFT) && char != ' ' {
-        // With shift a letter is its capital. Of the others nobody knows what is printed on the key.
+        // With shift a letter is its capital. For other characters the shifted symbol is unknown.
         true if uppercase(char) != char => Key::new(KeyCode::Char(uppercase(char)), mods),
         true => Key::new(KeyCode::Char(char), mods.without(Mods::SHIFT)),
         false => Key::new(KeyCode::Char(char), mods),
     }
 }
 
-/// The letter that ends `CSI 1;… A` and `SS3 A`.
+/// Decodes the final letter of `CSI 1;… A` and `SS3 A`.
 pub fn letter(end: u8) -> Option<KeyCode> {
     let code = match end {
         b'A' => KeyCode::Up,
@@ -48,7 +48,7 @@ pub fn letter(end: u8) -> Option<KeyCode> {
     Some(code)
 }
 
-/// The number of `CSI 3 ~`.
+/// Decodes the number of `CSI 3 ~`.
 pub fn tilde(number: u32) -> Option<KeyCode> {
     let code = match number {
         1 | 7 => KeyCode::Home,
@@ -67,7 +67,7 @@ pub fn tilde(number: u32) -> Option<KeyCode> {
     Some(code)
 }
 
-/// `SS3` and the keypad in application mode, and rxvt's arrows with ctrl.
+/// Decodes `SS3` and the keypad in application mode, and rxvt's arrows with ctrl.
 pub fn ss3(end: u8) -> Option<Key> {
     if let Some(code) = letter(end) {
         return Some(Key::plain(code));
@@ -84,7 +84,7 @@ pub fn ss3(end: u8) -> Option<Key> {
     Some(key)
 }
 
-/// Keys that the Kitty protocol numbers in the private use area; those without a meaning here are `None`.
+/// Decodes keys that the Kitty protocol numbers in the private use area; returns `None` for unused ones.
 pub fn kitty(number: u32) -> Option<KeyCode> {
     const KEYPAD: [KeyCode; 10] = [
         KeyCode::Left,
@@ -111,7 +111,7 @@ pub fn kitty(number: u32) -> Option<KeyCode> {
     Some(code)
 }
 
-/// Windows' virtual key codes, for keys that type nothing.
+/// Decodes Windows virtual key codes of keys that type nothing.
 pub fn windows(virtual_key: u32) -> Option<KeyCode> {
     let code = match virtual_key {
         0x08 => KeyCode::Backspace,
@@ -134,7 +134,7 @@ pub fn windows(virtual_key: u32) -> Option<KeyCode> {
     Some(code)
 }
 
-/// One character for one: `ß` stays.
+/// Maps one character to one character: `ß` stays.
 fn uppercase(char: char) -> char {
     single(char, char.to_uppercase())
 }

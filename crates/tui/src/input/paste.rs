@@ -1,18 +1,18 @@
-//! What is pasted between brackets, until its end comes, in however many reads.
+//! Collects a bracketed paste over any number of reads until its end marker.
 
 const END: &[u8] = b"\x1b[201~";
-/// What is pasted beyond that is dropped.
+/// Limits the bytes of a paste; the rest is dropped.
 const MOST: usize = 64 << 20;
 
 #[derive(Debug, Default)]
 pub struct Paste {
     bytes: Vec<u8>,
-    /// How many bytes of the end marker were the last ones.
+    /// Number of end marker bytes matched so far.
     matched: usize,
 }
 
 impl Paste {
-    /// Takes bytes up to and with the end marker. Tells how many, and whether it was there.
+    /// Consumes bytes up to and including the end marker. Returns how many, and whether the marker was found.
     pub fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while at < bytes.len() {
@@ -31,7 +31,7 @@ impl Paste {
                     return (at, true);
                 }
             } else {
-                // No byte of the marker but its first is an escape, so the search begins anew here.
+                // Only the first byte of the marker is an escape, so the search restarts here.
                 self.keep(&END[..self.matched]);
                 self.matched = 0;
             }
@@ -39,7 +39,7 @@ impl Paste {
         (at, false)
     }
 
-    /// The text so far, line breaks as `\n`.
+    /// Returns the text so far, with line breaks as `\n`.
     pub fn finish(&mut self) -> String {
         let unfinished = std::mem::take(&mut self.matched);
         if unfinished < END.len() {

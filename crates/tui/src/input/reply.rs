@@ -1,25 +1,25 @@
-//! What the terminal itself says: answers to questions, and news that were asked for.
+//! Messages of the terminal: replies to queries, and subscribed notifications.
 
 use super::csi::CsiParams;
 use crate::theme::Rgb;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalReply {
-    /// The Kitty keyboard protocol is spoken, with these flags at the moment.
+    /// The Kitty keyboard protocol is supported; contains the current flags.
     KittyKeyboard(u32),
-    /// DA1, the answer that every terminal gives: the sentinel behind a question.
+    /// DA1: every terminal answers it, so it marks the end of the replies to a query.
     Attributes(Vec<u16>),
-    /// DECRQM: 1 set, 2 reset, 3 and 4 for ever so, 0 unknown.
+    /// DECRQM: 1 set, 2 reset, 3 and 4 permanently so, 0 unknown.
     Mode { mode: u32, state: u32 },
     /// OSC 11.
     Background(Rgb),
-    /// The person has changed to a dark or a light appearance.
+    /// The user changed to a dark or a light appearance.
     Appearance { dark: bool },
     /// XTVERSION: name and version.
     Version(String),
     /// Kitty graphics.
     Graphics { supported: bool },
-    /// OSC 99, with what it can do.
+    /// OSC 99, with its capabilities.
     Notifications(String),
     /// DEC mode 2048: the size in cells.
     Size { width: usize, height: usize },
@@ -87,7 +87,7 @@ pub fn apc(body: &[u8]) -> Option<TerminalReply> {
     Some(TerminalReply::Graphics { supported: &answer[at + 1..] == b"OK" })
 }
 
-/// `rgb:RRRR/GGGG/BBBB`, with one to four digits each, or `rgba:`, or `#RRGGBB`.
+/// Parses `rgb:RRRR/GGGG/BBBB` with one to four digits each, `rgba:`, or `#RRGGBB`.
 fn color(text: &str) -> Option<Rgb> {
     if let Some(digits) = text.strip_prefix('#') {
         let wide = digits.len() / 3;
@@ -101,7 +101,7 @@ fn color(text: &str) -> Option<Rgb> {
     (parts.next().is_none() && ((space == "rgb" && !alpha) || space == "rgba")).then_some(rgb)
 }
 
-/// Hexadecimal digits of any precision, as eight bits.
+/// Converts hexadecimal digits of any precision to eight bits.
 fn scaled(digits: &str) -> Option<u8> {
     if digits.is_empty() || digits.len() > 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

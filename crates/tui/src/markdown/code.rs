@@ -1,4 +1,4 @@
-//! Code blocks: indented a little, highlighted line by line, long lines split so that nothing is lost.
+//! Code blocks: slightly indented, highlighted line by line, long lines wrapped.
 
 use super::source::{first_line, is_unsafe};
 use super::writer::MarkdownLook;
@@ -10,7 +10,7 @@ use crate::theme::Token;
 
 const INDENT: &str = "  ";
 
-/// The lines of a code block, one after the other.
+/// Draws the lines of a code block one by one.
 #[derive(Clone)]
 pub struct CodeRows {
     highlighter: Highlighter,
@@ -18,14 +18,14 @@ pub struct CodeRows {
 }
 
 impl CodeRows {
-    /// `info` is what stands behind the opening fence.
+    /// `info` is the text after the opening fence.
     pub fn new(info: &str) -> Self {
         let label: String = info.split_whitespace().next().unwrap_or_default().chars().take(30).collect();
         let highlighter = Highlighter::new(Some(&label).filter(|label| !label.is_empty()).map(String::as_str));
         Self { highlighter, label }
     }
 
-    /// The name of the language, when there is one.
+    /// Returns the name of the language, if there is one.
     pub fn heading(&self, look: MarkdownLook<'_>) -> Option<Line> {
         let style = look.theme.fg(Token::MdCodeBlockBorder);
         let heading = || crate::text::clip(Line::styled(format!("── {}", self.label), style), look.width);
@@ -52,7 +52,7 @@ impl CodeRows {
     }
 }
 
-/// A code block between fences at the top level, while it is open.
+/// An open top-level fenced code block.
 #[derive(Clone)]
 pub struct Fence {
     mark: char,
@@ -62,7 +62,7 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// `line` is known to open a code block.
+    /// `line` must open a code block.
     pub fn open(line: &str) -> Self {
         let body = line.trim_start_matches(' ');
         let mark = body.chars().next().unwrap_or('`');
@@ -81,7 +81,7 @@ impl Fence {
         line.len() - body.len() <= 3 && marks >= self.length && body[marks..].trim().is_empty()
     }
 
-    /// Whether more text may make it the closing line.
+    /// Whether more text may turn the line into the closing fence.
     pub fn may_close(&self, line: &str) -> bool {
         let body = line.trim_start_matches(' ');
         line.len() - body.len() <= 3 && !body.is_empty() && body.chars().all(|char| char == self.mark)
@@ -94,7 +94,7 @@ impl Fence {
     }
 }
 
-/// A whole block at once.
+/// Draws a whole block.
 pub fn draw_fence(text: &str, look: MarkdownLook<'_>) -> Vec<Line> {
     let opening = first_line(text);
     let mut fence = Fence::open(opening);

@@ -1,6 +1,6 @@
 //! Link reference definitions, `[label]: address`.
 
-/// A text that defines more than this does not mean links.
+/// Limits the definitions of one text.
 const MOST: usize = 1000;
 
 #[derive(Default)]
@@ -15,7 +15,7 @@ impl Definitions {
         self.0.truncate(length);
     }
 
-    /// The first one of a label counts.
+    /// Finds a label; the first definition wins.
     pub fn find(&self, label: &str) -> Option<&str> {
         if self.0.is_empty() {
             return None;

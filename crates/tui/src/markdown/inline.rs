@@ -1,4 +1,4 @@
-//! Emphasis, code, links and formulas inside of a paragraph.
+//! Emphasis, code, links and formulas inside a paragraph.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ const LONGEST_LINK: usize = 2083;
 
 pub struct Inline<'a> {
     look: MarkdownLook<'a>,
-    /// Closed when empty; hard breaks begin a new line.
+    /// Empty if closed; hard breaks begin a new line.
     lines: Vec<Line>,
     styles: Vec<Style>,
     links: Vec<Link>,
-    /// Text that came in pieces, so that an address in it is seen whole.
+    /// Text pieces collected so that an address in them is found as a whole.
     pending: String,
 }
 
 struct Link {
     address: Option<Arc<str>>,
-    /// Its text so far.
+    /// The text of the link so far.
     shown: String,
 }
 
@@ -44,20 +44,20 @@ impl<'a> Inline<'a> {
         self.styles.push(style);
     }
 
-    /// The lines up to here.
+    /// Returns the lines so far.
     pub fn close(&mut self) -> Vec<Line> {
         self.flush_text();
         self.styles.clear();
         self.links.clear();
         let mut lines = std::mem::take(&mut self.lines);
-        // A formula on lines of its own leaves none behind it.
+        // A display formula leaves no empty lines behind it.
         while lines.len() > 1 && lines.last().is_some_and(|line| line.spans.is_empty()) {
             lines.pop();
         }
         lines
     }
 
-    /// `written` is what the text has there.
+    /// `written` is the source text of the event.
     pub fn event(&mut self, event: &Event<'_>, written: &str) {
         match event {
             Event::Text(text) => self.pending.push_str(text),
@@ -181,13 +181,13 @@ impl<'a> Inline<'a> {
             outer.shown.push_str(shown);
         }
         if let Some(line) = self.lines.last_mut() {
-            // Spaces at the start of a line mean nothing.
+            // Spaces at the start of a line are ignored.
             let shown = if line.spans.is_empty() { shown.trim_start_matches(' ') } else { shown };
             append(line, shown, style, link.as_ref());
         }
     }
 
-    /// Text, with the addresses in it as links.
+    /// Adds text, with addresses as links.
     fn flush_text(&mut self) {
         if self.pending.is_empty() {
             return;
@@ -213,13 +213,13 @@ fn is_line_break(html: &str) -> bool {
     name.eq_ignore_ascii_case("br")
 }
 
-/// Raised digits, or the label in brackets.
+/// Returns superscript digits, or the label in brackets.
 fn footnote_mark(label: &str) -> String {
     let raised = |char: char| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(char.to_digit(10)? as usize);
     label.chars().map(raised).collect::<Option<String>>().unwrap_or_else(|| format!("[{label}]"))
 }
 
-/// The next `http://…` or `https://…`, without the punctuation that follows it.
+/// Finds the next `http://…` or `https://…`, without trailing punctuation.
 fn find_address(text: &str) -> Option<(usize, usize)> {
     let mut from = 0;
     while let Some(found) = text[from..].find("http") {

@@ -1,4 +1,4 @@
-//! What stands before the rows of quotes, list items and footnotes.
+//! Prefixes of the rows of quotes, list items and footnotes.
 
 use crate::line::{Line, Span};
 use crate::text::append;
@@ -8,12 +8,12 @@ const BAR: &str = "│ ";
 
 pub struct Container {
     kind: ContainerKind,
-    /// What the first row begins with; the others are indented as far.
+    /// The prefix of the first row; the other rows are indented by its width.
     mark: String,
     columns: usize,
-    /// The mark is not written yet.
+    /// The mark has not been written yet.
     unmarked: bool,
-    /// Something stands in it.
+    /// The container has content.
     filled: bool,
 }
 
@@ -44,12 +44,12 @@ impl Container {
     }
 }
 
-/// From the outermost to the innermost.
+/// The open containers, outermost first.
 #[derive(Default)]
 pub struct Containers(Vec<Container>);
 
 impl Containers {
-    /// One that would leave too little room stands where the one around it stands.
+    /// A container that would leave too little width is not indented further.
     pub fn push(&mut self, mut container: Container, width: usize) {
         let limit = width * 2 / 3;
         if self.width() + container.columns > limit {
@@ -74,12 +74,12 @@ impl Containers {
         self.0.iter().any(|container| container.kind == ContainerKind::Quote)
     }
 
-    /// Notes that a block begins in the innermost one; says whether it has one before it.
+    /// Marks the innermost container as filled; returns whether it was filled before.
     pub fn fill(&mut self) -> bool {
         self.0.last_mut().is_some_and(|container| std::mem::replace(&mut container.filled, true))
     }
 
-    /// A check box instead of the bullet, or behind the number.
+    /// Replaces the bullet by a check box, or adds one after the number.
     pub fn set_task(&mut self, done: bool) {
         let Some(item) = self.0.last_mut().filter(|container| container.kind == ContainerKind::Item) else { return };
         let bullets = item.mark.starts_with('•');
@@ -113,7 +113,7 @@ impl Containers {
         Line { fill, escape, ..whole }
     }
 
-    /// Between two blocks: the bars of the quotes go on.
+    /// Returns the row between two blocks, with the bars of the quotes.
     pub fn empty_row(&mut self, theme: &Theme) -> Line {
         let pending: Vec<bool> = self.0.iter_mut().map(|container| std::mem::take(&mut container.unmarked)).collect();
         let mut row = self.before(Line::default(), theme);
@@ -132,7 +132,7 @@ impl Containers {
         row
     }
 
-    /// The row of an item without text.
+    /// Returns the row of an item without text.
     pub fn mark_left_over(&mut self, theme: &Theme) -> Option<Line> {
         let pending = self.0.last().is_some_and(|container| container.unmarked && container.columns > 0);
         pending.then(|| self.before(Line::default(), theme))

@@ -1,9 +1,9 @@
-//! Markdown as rows, while it is still being written.
+//! Draws Markdown as rows while it is still arriving.
 //!
-//! The text is cut into units: top-level blocks, and each item of a top-level list. A unit that is closed for good keeps
-//! its rows; only what is still open is parsed and laid out again when the text grows. Because units are drawn one by
-//! one in any case, a text that came in pieces looks exactly like one that came at once. For the same reason a link
-//! reference finds only definitions that stand before it or in its own unit: rows that have scrolled away cannot change.
+//! The text is split into units: top-level blocks, and each item of a top-level list. A closed unit keeps its rows; only the
+//! open part is parsed and laid out again when the text grows. Units are always drawn one by one, so a text that arrived in
+//! pieces looks exactly like one that arrived at once. For the same reason a link reference finds only definitions before it
+//! or in its own unit: rows that have scrolled away cannot change.
 
 mod code;
 mod definitions;
@@ -23,7 +23,7 @@ use writer::{MarkdownLook, MarkdownWriter};
 use crate::component::Space;
 use crate::line::Line;
 
-/// Text that mostly grows.
+/// A Markdown text that mostly grows.
 #[derive(Default)]
 pub struct Markdown {
     source: MarkdownSource,
@@ -32,29 +32,29 @@ pub struct Markdown {
     layout: Layout,
 }
 
-/// What has been laid out, and up to where.
+/// The laid out rows and the position up to which they are valid.
 #[derive(Default)]
 struct Layout {
     /// Width and theme.
     key: Option<(usize, u64)>,
     lines: Vec<Line>,
-    /// Rows before this one belong to what is closed for good.
+    /// Rows before this one belong to closed units.
     settled: usize,
-    /// The text before this is closed for good.
+    /// The text before this offset is closed.
     done: usize,
-    /// Up to here complete lines were looked at.
+    /// Complete lines were scanned up to this offset.
     scanned: usize,
-    /// The list that goes on at `done`.
+    /// The list that continues at `done`.
     resume: Option<Resume>,
-    /// The code block in which `done` lies.
+    /// The code block that contains `done`.
     fence: Option<Fence>,
     definitions: Definitions,
-    /// Whether the rows show the text as it is.
+    /// Whether the rows match the text.
     fresh: bool,
 }
 
 impl Markdown {
-    /// The whole text so far. Costs little when it begins with the text of the last time.
+    /// Sets the whole text so far. Cheap if it extends the previous text.
     pub fn set(&mut self, text: &str) {
         match self.source.set(text) {
             source::SourceChange::None => {}
@@ -63,13 +63,13 @@ impl Markdown {
         }
     }
 
-    /// No more text will come: every row is settled.
+    /// Marks the text as complete: every row is settled.
     pub fn finish(&mut self) {
         self.layout.fresh &= self.finished;
         self.finished = true;
     }
 
-    /// Writes the address behind a link whose text differs, for terminals that cannot follow links.
+    /// Writes the address after a link whose text differs, for terminals without link support.
     pub fn set_show_urls(&mut self, show: bool) {
         if self.show_urls != show {
             self.show_urls = show;
@@ -92,14 +92,14 @@ impl Markdown {
         &self.layout.lines
     }
 
-    /// Rows of the last draw that no further text can change.
+    /// Returns the rows of the last draw that no further text can change.
     pub fn settled_rows(&self) -> usize {
         if self.finished && self.layout.fresh { self.layout.lines.len() } else { self.layout.settled }
     }
 }
 
 impl Layout {
-    /// Draws for good what is closed by the lines that are complete.
+    /// Draws the units that are closed by complete lines; their rows are final.
     fn advance(&mut self, text: &str, look: MarkdownLook<'_>) {
         let complete = text.rfind('\n').map_or(0, |at| at + 1);
         loop {
@@ -139,7 +139,7 @@ impl Layout {
         self.done += line.len();
     }
 
-    /// Draws the complete lines of the code block; says whether it was closed.
+    /// Draws the complete lines of the code block; returns whether it was closed.
     fn advance_fence(&mut self, complete: &str, look: MarkdownLook<'_>) -> bool {
         let Some(fence) = &mut self.fence else { return true };
         while self.done < complete.len() {
@@ -154,11 +154,11 @@ impl Layout {
         false
     }
 
-    /// What may still change, behind the settled rows.
+    /// Draws the part that may still change, after the settled rows.
     fn draw_open(&mut self, text: &str, look: MarkdownLook<'_>, finished: bool) {
         let rest = &text[self.done..];
         if let Some(fence) = &self.fence {
-            // What may become the end of the block is not shown as code for a moment.
+            // A line that may become the closing fence is not shown as code.
             if !rest.is_empty() && !fence.closes(rest) && (finished || !fence.may_close(rest)) {
                 let rows = fence.clone().line(rest, look);
                 self.lines.extend(rows);
@@ -196,7 +196,8 @@ impl Layout {
         self.definitions.extend(parsed.definitions);
     }
 
-    /// Blocks stand apart; items, and a list behind its paragraph, only where the text has an empty line.
+    /// Adds an empty row between blocks; between items, or between a paragraph and its list, only if the text has an empty
+    /// line.
     fn gap_before(&mut self, text: &str, start: usize, kind: UnitKind) {
         let tight = matches!(kind, UnitKind::Item { .. }) && !source::is_behind_blank_line(text, start);
         if !self.lines.is_empty() && !tight {

@@ -1,4 +1,4 @@
-//! Cutting a text into units: blocks at the top level, items of lists there, and link definitions.
+//! Splits a text into units: top-level blocks, items of top-level lists, and link definitions.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub struct MarkdownScan<'a> {
 
 #[derive(Debug)]
 pub struct Unit {
-    /// Where its first line starts.
+    /// Offset of its first line.
     pub start: usize,
     pub end: usize,
     pub events: Range<usize>,
@@ -28,7 +28,7 @@ pub struct Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitKind {
     Block,
-    /// A code block between fences.
+    /// A fenced code block.
     Fence,
     Item {
         /// The number of the list's first item.
@@ -38,7 +38,7 @@ pub enum UnitKind {
     Definition,
 }
 
-/// The text begins with an item that is not the first one of its list.
+/// The text begins with an item that is not the first of its list.
 #[derive(Clone, Copy, Debug)]
 pub struct Resume {
     first: Option<u64>,
@@ -55,8 +55,8 @@ impl Unit {
 }
 
 impl MarkdownScan<'_> {
-    /// The first unit that more text may change: the last one, and before it definitions that it may turn out to belong
-    /// to.
+    /// Returns the first unit that more text may change: the last one, and definitions before it that it may turn out to
+    /// belong to.
     pub fn first_open(&self, text: &str) -> Option<usize> {
         let mut open = self.units.len().checked_sub(1)?;
         while open > 0
@@ -104,7 +104,7 @@ pub fn scan<'a>(text: &'a str, resume: Option<Resume>, definitions: &Definitions
     MarkdownScan { events: parsed.events, units, apart }
 }
 
-/// Footnotes may begin several on one line: nothing can be cut between them.
+/// Several footnotes may begin on one line, so they cannot be split.
 fn join_same_line(units: &mut Vec<Unit>) {
     let [.., before, last] = units.as_mut_slice() else { return };
     if before.start == last.start {
@@ -126,7 +126,7 @@ fn items(text: &str, events: &Events<'_>, list: Range<usize>, resume: Resume, un
     }
 }
 
-/// Behind the event that ends what begins at `at`.
+/// Returns the index after the event that ends the element at `at`.
 fn end_of(events: &Events<'_>, at: usize) -> usize {
     let mut depth = 0;
     for (offset, (event, _)) in events[at..].iter().enumerate() {

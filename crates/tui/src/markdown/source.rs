@@ -1,14 +1,14 @@
-//! The text itself: cleaned as it grows, and questions about its lines.
+//! The source text: cleaned as it grows, with functions that inspect its lines.
 
 use std::borrow::Cow;
 
 const LONGEST_FORMULA: usize = 2000;
 
-/// What is parsed, free of control characters.
+/// The parsed text, without control characters.
 #[derive(Default)]
 pub struct MarkdownSource {
     pub text: String,
-    /// As it was given, when cleaning has changed something.
+    /// The original text, if cleaning changed it.
     given: Option<String>,
     after_return: bool,
 }
@@ -58,13 +58,13 @@ impl MarkdownSource {
     }
 }
 
-/// Steers the terminal, or turns the order of the row around.
+/// Whether the character controls the terminal or reverses the text direction.
 pub fn is_unsafe(char: char) -> bool {
     (char.is_control() && !matches!(char, '\n' | '\t'))
         || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// With its line break.
+/// Returns the first line with its line break.
 pub fn first_line(text: &str) -> &str {
     text.split_inclusive('\n').next().unwrap_or_default()
 }
@@ -73,7 +73,7 @@ pub fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Whether the line before the one of `at` holds nothing but marks of quotes.
+/// Whether the line before `at` contains only quote marks.
 pub fn is_behind_blank_line(text: &str, at: usize) -> bool {
     let start = line_start(text, at);
     let Some(before) = text[..start].strip_suffix('\n') else { return false };
@@ -81,7 +81,8 @@ pub fn is_behind_blank_line(text: &str, at: usize) -> bool {
     line.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'>'))
 }
 
-/// `\(…\)` and `\[…\]` with the delimiters that the parser knows, in as many bytes. Code stays as it is.
+/// Replaces the delimiters of `\(…\)` and `\[…\]` by those that the parser knows, in the same number of bytes. Code is not
+/// changed.
 pub fn with_math(text: &str) -> Cow<'_, str> {
     if !has_math(text) {
         return Cow::Borrowed(text);
@@ -89,7 +90,7 @@ pub fn with_math(text: &str) -> Cow<'_, str> {
     let mut out = text.to_owned();
     let bytes = text.as_bytes();
     let mut at = 0;
-    // Where the next end of each kind is, so that each is looked for once.
+    // Caches the next end of each kind, so that the text is scanned once per kind.
     let mut closing = [0; 2];
     while at < bytes.len() {
         match (bytes[at], bytes.get(at + 1)) {
@@ -100,7 +101,7 @@ pub fn with_math(text: &str) -> Cow<'_, str> {
                 if *next < at + 2 {
                     *next = text[at + 2..].find(close).map_or(usize::MAX, |end| at + 2 + end);
                 }
-                // A formula ends with its paragraph, and is not endless.
+                // A formula ends with its paragraph and has a limited length.
                 let near = Some(*next).filter(|end| *end - at < LONGEST_FORMULA);
                 match near.filter(|end| !text[at..*end].contains("\n\n") && !text[at..*end].contains("$$")) {
                     Some(end) => {
@@ -122,7 +123,7 @@ pub fn has_math(text: &str) -> bool {
     text.contains("\\(") || text.contains("\\[")
 }
 
-/// Behind the run of backticks that closes the one at `at`, or behind that one when there is none.
+/// Returns the offset after the backticks that close the run at `at`, or after that run if it is not closed.
 fn behind_code(text: &str, at: usize) -> usize {
     let run = |from: usize| text.as_bytes()[from..].iter().take_while(|byte| **byte == b'`').count();
     let length = run(at);

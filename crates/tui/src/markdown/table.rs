@@ -1,4 +1,4 @@
-//! Tables: columns fitted to the room there is, cells wrapped; where that cannot be read, one record below the other.
+//! Tables: columns fitted to the width and cells wrapped; if that is unreadable, one record below the other.
 
 use pulldown_cmark::Alignment;
 
@@ -9,7 +9,7 @@ use crate::theme::{Theme, Token};
 
 const BETWEEN: &str = " │ ";
 const CROSSING: &str = "─┼─";
-/// A column narrower than this is no column.
+/// Columns are not narrower than this.
 const NARROWEST: usize = 6;
 
 /// Lines of a cell, before wrapping.
@@ -17,7 +17,7 @@ type CellLines = Vec<Line>;
 
 pub struct MarkdownTable {
     alignments: Vec<Alignment>,
-    /// The head is the first.
+    /// The header is first.
     rows: Vec<Vec<CellLines>>,
 }
 
@@ -40,7 +40,7 @@ impl MarkdownTable {
         }
     }
 
-    /// Columns that the head has.
+    /// Returns the number of columns of the header.
     pub fn columns(&self) -> usize {
         self.alignments.len()
     }
@@ -52,7 +52,7 @@ impl MarkdownTable {
         }
     }
 
-    /// The width of each column, when all of them can be read.
+    /// Returns the width of each column if all are readable.
     fn widths(&self, room: usize) -> Option<Vec<usize>> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0).max(self.alignments.len());
         let available = room.checked_sub(BETWEEN.chars().count() * columns.saturating_sub(1))?;
@@ -72,7 +72,7 @@ impl MarkdownTable {
         let least = |(natural, word): (&usize, &usize)| (*natural).min((*word).clamp(NARROWEST, share.max(NARROWEST)));
         let mut widths: Vec<usize> = natural.iter().zip(&words).map(least).collect();
         let mut left = available.checked_sub(widths.iter().sum())?;
-        // Every column grows a little in turn, so that the short ones are whole first.
+        // All columns grow in turn, so that short ones are complete first.
         while left > 0 {
             let growing = widths.iter().zip(&natural).filter(|(width, natural)| width < natural).count();
             if growing == 0 {
@@ -131,7 +131,7 @@ impl MarkdownTable {
                     pad(&mut line, before);
                 }
                 line.spans.extend(spans.iter().cloned());
-                // Spaces at the end of the row are not written.
+                // Trailing spaces of the row are not written.
                 owed = if used > 0 { missing - before } else { *width };
             }
             out.push(line);
@@ -139,7 +139,7 @@ impl MarkdownTable {
         out
     }
 
-    /// Each row as a list of its columns.
+    /// Draws each row as a list of its columns.
     fn records(&self, room: usize, theme: &Theme) -> Vec<Line> {
         let Some((head, body)) = self.rows.split_first() else { return Vec::new() };
         let mut out = Vec::new();
@@ -175,7 +175,7 @@ fn longest_word(line: &Line) -> usize {
     text.split(' ').map(omp_stdx::display_width::width).max().unwrap_or(0)
 }
 
-/// The cells of a row as they are written.
+/// Returns the cells of a row as written.
 pub fn cells(row: &str) -> Vec<&str> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);

@@ -1,4 +1,4 @@
-//! How Markdown looks, and that it looks the same however it arrives.
+//! Tests the rendering of Markdown, and that it does not depend on how the text arrives.
 
 use proptest::prelude::*;
 
@@ -270,7 +270,7 @@ fn another_text_width_or_theme_begins_anew() {
     assert_ne!(markdown.draw(&space(&theme, 40)).to_vec(), markdown.draw(&space(&plain_theme, 40)).to_vec());
 }
 
-/// Feeds the text piece by piece and checks that settled rows stay; gives the rows at the end.
+/// Feeds the text piece by piece, checks that settled rows stay, and returns the final rows.
 fn streamed(text: &str, cuts: &[usize], width: usize) -> Vec<Line> {
     let theme = theme();
     let mut markdown = Markdown::default();

@@ -1,4 +1,4 @@
-//! From the parser's events to rows.
+//! Converts parser events to rows.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::style::{Attrs, Style};
 use crate::text::{wrap, wrap_text};
 use crate::theme::{Theme, Token};
 
-/// What rows are drawn for.
+/// The parameters of drawing.
 #[derive(Clone, Copy)]
 pub struct MarkdownLook<'a> {
     pub width: usize,
@@ -24,17 +24,17 @@ pub struct MarkdownLook<'a> {
 }
 
 pub struct MarkdownWriter<'a> {
-    /// The whole text, and where in it the events count from.
+    /// The whole text, and the offset that events are relative to.
     text: &'a str,
     base: usize,
     look: MarkdownLook<'a>,
     out: &'a mut Vec<Line>,
     containers: Containers,
-    /// Numbers of the next items, for each list around.
+    /// Numbers of the next items of all open lists.
     lists: Vec<Option<u64>>,
     inline: Inline<'a>,
     table: Option<MarkdownTable>,
-    /// Text that is taken as it is: of a code block, or of HTML.
+    /// Verbatim text of a code block or of HTML.
     verbatim: Option<String>,
     info: String,
 }
@@ -84,7 +84,7 @@ impl<'a> MarkdownWriter<'a> {
         }
     }
 
-    /// In a tight list the text of an item has no paragraph around it.
+    /// In a tight list the text of an item is not inside a paragraph.
     fn inline_event(&mut self, event: &Event<'_>, range: &Range<usize>) {
         if self.inline.is_closed() {
             self.begin(range.start);
@@ -199,7 +199,7 @@ impl<'a> MarkdownWriter<'a> {
         }
     }
 
-    /// The parser leaves out cells for which the head has no column; here they are shown nevertheless.
+    /// The parser drops cells without a header column; they are shown here.
     fn end_row(&mut self, range: &Range<usize>) {
         let row = self.text.get(self.base + range.start..self.base + range.end).unwrap_or_default();
         let Some(known) = self.table.as_ref().map(MarkdownTable::columns) else { return };
@@ -234,7 +234,7 @@ impl<'a> MarkdownWriter<'a> {
         self.rows(rows);
     }
 
-    /// A block begins: behind an earlier one in the same container an empty row, where the text has one.
+    /// Begins a block; adds an empty row after an earlier block in the same container if the text has one.
     fn begin(&mut self, at: usize) {
         self.flush();
         let behind = self.containers.fill();
@@ -253,7 +253,7 @@ impl<'a> MarkdownWriter<'a> {
         self.rows(rows);
     }
 
-    /// Columns beside the marks of the containers.
+    /// Returns the columns besides the container prefixes.
     fn room(&self) -> usize {
         self.look.width.saturating_sub(self.containers.width()).max(1)
     }

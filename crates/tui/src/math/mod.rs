@@ -1,15 +1,15 @@
-//! TeX formulas as Unicode text, as well as one line allows: `\frac{a}{b}` is `a/b`, `x^2` is `x²`.
+//! Converts TeX formulas to Unicode text as far as one line allows: `\frac{a}{b}` is `a/b`, `x^2` is `x²`.
 //!
-//! What is not known stays as it was written, so nothing is ever lost.
+//! Unknown commands stay as written, so nothing is lost.
 
 mod symbols;
 
 use symbols::{accent, alphabet, script, symbol};
 
-/// Formulas inside of formulas deeper than this are left as they are.
+/// Limits the nesting; deeper formulas stay as written.
 const DEEPEST: usize = 24;
 
-/// The formula without its dollar signs. Line breaks stand where the formula has `\\`.
+/// Converts a formula without its dollar signs. `\\` becomes a line break.
 pub fn to_unicode(tex: &str) -> String {
     let mut reader = MathReader { rest: tex, depth: 0 };
     let out = reader.sequence(None);
@@ -23,7 +23,7 @@ struct MathReader<'a> {
 }
 
 impl<'a> MathReader<'a> {
-    /// Up to the closing brace, or the end.
+    /// Consumes up to the closing brace or the end.
     fn sequence(&mut self, close: Option<char>) -> String {
         let mut out = String::new();
         while let Some(char) = self.rest.chars().next() {
@@ -62,7 +62,7 @@ impl<'a> MathReader<'a> {
         self.rest = &self.rest[1..];
     }
 
-    /// A group in braces, a command, or one character.
+    /// Consumes a group in braces, a command, or one character.
     fn argument(&mut self) -> String {
         self.rest = self.rest.trim_start();
         let Some(first) = self.rest.chars().next() else { return String::new() };
@@ -90,7 +90,7 @@ impl<'a> MathReader<'a> {
         out
     }
 
-    /// What stands in the braces, letter for letter.
+    /// Returns the text in braces verbatim.
     fn verbatim(&mut self) -> &'a str {
         let body = self.rest.trim_start();
         let Some(inner) = body.strip_prefix('{') else { return "" };
@@ -152,7 +152,7 @@ impl<'a> MathReader<'a> {
             }
         } else if let Some(shown) = symbol(name) {
             out.push_str(shown);
-            // A word must not run into what follows.
+            // A word must not run into the following text.
             if shown.bytes().all(|byte| byte.is_ascii_alphabetic()) && self.rest.starts_with(char::is_alphanumeric) {
                 out.push(' ');
             }
@@ -202,7 +202,7 @@ impl<'a> MathReader<'a> {
     }
 }
 
-/// Raised or lowered where Unicode has the characters, else behind the sign, in parentheses when it is long.
+/// Adds superscript or subscript characters if Unicode has them, else the sign and the text, in parentheses if it is long.
 fn push_script(out: &mut String, sign: char, body: &str) {
     let body = body.trim();
     match script(sign, body) {
@@ -215,7 +215,7 @@ fn push_script(out: &mut String, sign: char, body: &str) {
     }
 }
 
-/// In parentheses unless it is one word or number.
+/// Adds parentheses unless the text is one word or number.
 fn grouped(body: &str) -> String {
     let body = body.trim();
     let simple =

@@ -1,11 +1,11 @@
-//! What TeX calls a character, and the characters that stand raised or lowered.
+//! TeX names of characters, and superscript and subscript characters.
 
-/// The sign or the word that a command stands for.
+/// Returns the character or word for a command.
 pub fn symbol(name: &str) -> Option<&'static str> {
     SYMBOLS.iter().find(|(other, _)| *other == name).map(|(_, shown)| *shown)
 }
 
-/// The combining mark of an accent command.
+/// Returns the combining mark of an accent command.
 pub fn accent(name: &str) -> Option<char> {
     Some(match name {
         "hat" | "widehat" => '\u{302}',
@@ -19,7 +19,7 @@ pub fn accent(name: &str) -> Option<char> {
     })
 }
 
-/// Raised (`^`) or lowered (`_`) text, when there is a character for each of its characters.
+/// Returns superscript (`^`) or subscript (`_`) text if all of its characters exist in that form.
 pub fn script(sign: char, text: &str) -> Option<String> {
     let table = if sign == '^' { RAISED } else { LOWERED };
     let find = |char: char| table.iter().find(|(plain, _)| *plain == char).map(|(_, shown)| *shown);
@@ -29,7 +29,7 @@ pub fn script(sign: char, text: &str) -> Option<String> {
     text.chars().filter(|char| *char != ' ').map(find).collect()
 }
 
-/// A letter in double-struck, script or Fraktur.
+/// Returns a letter in double-struck, script or Fraktur style.
 pub fn alphabet(command: &str, char: char) -> char {
     let special = match (command, char) {
         ("mathbb", 'C') => 'ℂ',

@@ -1,4 +1,4 @@
-//! The one account of what is in the scrollback: which rows of the frame, and what they said when they entered.
+//! Records which rows of the frame are in the scrollback, and their content when they entered it.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
@@ -7,14 +7,14 @@ use super::origin::{Stream, TextPosition};
 use crate::frame::Rows;
 use crate::line::Line;
 
-/// Rows whose content is remembered. Older ones are out of reach of any mistake.
+/// Limits the rows whose content is stored; older ones are no longer checked.
 const REMEMBERED: usize = 65_536;
-/// The audit looks at the last of the committed rows,
+/// The number of last committed rows that the audit considers.
 const AUDITED: usize = 24;
-/// and of them at so many that are not blank.
+/// Limits the rows that the audit checks; blank rows are skipped.
 const SAMPLES: usize = 8;
 
-/// Which rows are shown and which enter the scrollback.
+/// The rows to show and the rows that enter the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowPlan {
     /// The first row of the window.
@@ -26,15 +26,15 @@ pub struct RowPlan {
 #[derive(Debug, Default)]
 pub struct RowLedger {
     committed: usize,
-    /// What the last committed rows said.
+    /// The content of the last committed rows.
     remembered: Vec<Remembered>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Remembered {
-    /// Of a picture there is none.
+    /// `None` for a picture.
     fingerprint: Option<u64>,
-    /// How much text there is up to the end of the row.
+    /// The position in the text at the end of the row.
     place: TextPosition,
 }
 
@@ -43,12 +43,12 @@ impl RowLedger {
         self.committed
     }
 
-    /// `settled` rows never change again. Frozen, as under an overlay, nothing enters the scrollback.
+    /// `settled` rows never change again. If frozen, as under an overlay, nothing enters the scrollback.
     pub fn plan(&mut self, len: usize, settled: usize, height: usize, frozen: bool) -> RowPlan {
         let settled = settled.min(len);
         let end = len.saturating_sub(height);
         if len <= self.committed {
-            // The frame shrank into what is in the scrollback: the window goes back, the old rows stay up there.
+            // The frame shrank into the committed rows: the window moves back, the old rows stay in the scrollback.
             self.forget_from(settled.min(end));
         }
         let top = end.max(self.committed);
@@ -65,16 +65,16 @@ impl RowLedger {
         }
     }
 
-    /// The terminal itself has pushed rows of the window, from `top` on, into the scrollback. They are there now, so
-    /// they do not enter it a second time.
+    /// The terminal itself pushed rows of the window, from `top` on, into the scrollback. They count as committed, so they
+    /// are not written again.
     pub fn scrolled_off(&mut self, top: usize, rows: &[Line]) {
         if top == self.committed {
             rows.iter().for_each(|line| self.remember(line));
         }
     }
 
-    /// The rows have another width, and so other numbers. What the committed ones said is looked for among them, and the
-    /// rows that say it are the committed ones now. A row of which only a part was committed enters again.
+    /// The rows were laid out for another width and have new indexes. Finds the text of the committed rows among the new
+    /// rows and marks those as committed. A row that was committed only in part is written again.
     pub fn realign(&mut self, rows: &dyn Rows) {
         if self.committed == 0 {
             return;
@@ -91,9 +91,9 @@ impl RowLedger {
         self.committed += 1;
     }
 
-    /// Rows in the scrollback must not change, but a component may break that. One row that reads differently is left
-    /// as it is; when rows moved, everything from the first changed one on enters again: twice rather than never. Blank
-    /// rows do not count, as what is long gone may have been let go; nor do pictures, which make room for newer ones.
+    /// Checks that committed rows did not change, in case a component breaks that rule. A single row that differs is
+    /// ignored; if rows moved, everything from the first changed row on is written again: twice rather than never. Blank
+    /// rows are skipped because components may drop old rows, and pictures because newer ones may replace them.
     pub fn audit(&mut self, rows: &dyn Rows) {
         let base = self.committed - self.remembered.len();
         let end = self.committed.min(rows.len());
@@ -112,7 +112,7 @@ impl RowLedger {
         }
     }
 
-    /// Rows from this one on are to enter again.
+    /// Marks rows from this one on as not committed.
     pub fn forget_from(&mut self, row: usize) {
         let forgotten = self.committed.saturating_sub(row);
         self.remembered.truncate(self.remembered.len().saturating_sub(forgotten));
@@ -120,7 +120,7 @@ impl RowLedger {
     }
 }
 
-/// What a row says, whatever its colours.
+/// Hashes the text of a row without its colours.
 fn fingerprint(line: &Line) -> Option<u64> {
     if line.is_picture() {
         return None;

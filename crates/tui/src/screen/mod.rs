@@ -1,9 +1,9 @@
-//! Brings the terminal from one frame to the next, on the normal screen, with the terminal's own scrollback.
+//! Updates the terminal from one frame to the next, on the normal screen, with the terminal's own scrollback.
 //!
-//! Nobody can know how far a reader has scrolled, so what is in the scrollback is never touched again: rows enter it
-//! once, in order, when the frame says that they are settled, and everything else happens in the window below. The
-//! arithmetic of that is in `ledger`, the bytes are in `paint`, `row` and `sgr`. Everything is put relative to the
-//! cursor, so the program starts wherever the shell left off and wipes nothing.
+//! A program cannot know how far the user has scrolled, so the scrollback is never changed: rows enter it once, in order,
+//! when the frame marks them as settled, and all other updates happen in the window below. `ledger` computes which rows to
+//! write; `paint`, `row` and `sgr` produce the bytes. All positions are relative to the cursor, so the program starts below
+//! the shell's output and erases nothing.
 
 mod ledger;
 mod model;
@@ -32,14 +32,14 @@ pub struct Size {
     pub height: usize,
 }
 
-/// What the next frame has to do besides showing itself. Only the user causes one.
+/// An additional task of the next frame. Only user actions cause one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gesture {
-    /// Begins where the cursor is.
+    /// Begins at the cursor.
     Begin,
-    /// What was shown is another conversation's, or has another width.
+    /// The old content belongs to another conversation, or has another width.
     Replace,
-    /// The rows of the window may have wrapped or moved, what is above them stays.
+    /// The rows of the window may have wrapped or moved; the rows above stay.
     Repaint,
 }
 
@@ -48,17 +48,17 @@ pub struct Renderer {
     size: Size,
     /// The size when the window was painted.
     painted: Size,
-    /// The rows have been laid out for another width since.
+    /// The rows have been laid out for another width since then.
     rewrapped: bool,
     ledger: RowLedger,
     window: ScreenWindow,
     gesture: Option<Gesture>,
-    /// Rows of the last frame that never change again and were shown as they are.
+    /// Rows of the last frame that never change again and were shown in full.
     settled: usize,
-    /// What was painted while the terminal may have had another size already,
+    /// Frames painted while the terminal may already have had another size.
     recent: Recent,
     last: Painted,
-    /// and, since the news of another size, how many rows had been committed before that.
+    /// Set by a resize notification: the number of rows committed before these recent frames.
     certain: Option<usize>,
 }
 
@@ -88,29 +88,29 @@ impl Renderer {
         &self.profile
     }
 
-    /// From the next frame on. The scrollback is not touched.
+    /// Takes effect with the next frame. The scrollback is not changed.
     pub fn set_profile(&mut self, profile: Profile) {
         self.profile = profile;
     }
 
-    /// How long a multiplexer may keep a new size to itself: what entered the scrollback in that time before a resize
-    /// may have been cut, and enters it again. Half a second unless it is set.
+    /// Sets how late a multiplexer may report a new size: rows that entered the scrollback within this time before a resize
+    /// may have been truncated and are written again. The default is half a second.
     pub fn set_resize_lag(&mut self, lag: Duration) {
         self.recent = Recent::new(lag);
     }
 
-    /// Rows of the frame that are in the scrollback.
+    /// Returns the number of rows of the frame that are in the scrollback.
     pub fn committed(&self) -> usize {
         self.ledger.committed()
     }
 
-    /// How the last frame was painted.
+    /// Returns how the last frame was painted.
     pub fn painted(&self) -> Painted {
         self.last
     }
 
-    /// The terminal has another size. Outside a multiplexer everything is written anew at the next frame, so that the
-    /// scrollback wraps as the window does; a multiplexer keeps its history, and only the window is painted again.
+    /// Handles a new terminal size. Outside a multiplexer the next frame rewrites everything, so that the scrollback wraps
+    /// like the window; a multiplexer keeps its history, and only the window is repainted.
     pub fn resize(&mut self, size: Size) {
         let size = usable(size);
         if size == self.size {
@@ -118,7 +118,7 @@ impl Renderer {
         }
         self.rewrapped |= size.width != self.size.width;
         self.size = size;
-        // The frame may wait until the size has settled; what counts is the time of the news.
+        // The frame may be delayed until the size is stable, but the time of the notification counts.
         self.certain = self.certain.into_iter().chain(self.recent.take_committed()).min();
         match self.gesture {
             Some(_) => {}
@@ -127,7 +127,7 @@ impl Renderer {
         }
     }
 
-    /// The next frame belongs to another conversation, or shows the same one in another way.
+    /// The next frame belongs to another conversation, or shows the same one differently.
     pub fn replace(&mut self) {
         self.ledger = RowLedger::default();
         self.recent.clear();
@@ -137,13 +137,13 @@ impl Renderer {
         }
     }
 
-    /// Something else has written to the terminal, such as an editor; the next frame begins where the cursor is now.
+    /// Another program wrote to the terminal, such as an editor; the next frame begins at the current cursor position.
     pub fn begin_again(&mut self) {
         self.window = ScreenWindow::default();
         self.gesture = Some(Gesture::Begin);
     }
 
-    /// Adds the bytes that show the frame, or none when it is shown already.
+    /// Appends the bytes that show the frame, or none if it is already shown.
     pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
         self.follow_resize();
         let gesture = self.gesture.take();
@@ -157,10 +157,10 @@ impl Renderer {
         self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
         let (before, committed) = (out.len(), self.ledger.committed());
         let how = match gesture {
-            // Rows that were committed before something else wrote to the terminal are not written again.
+            // Rows committed before another program wrote to the terminal are not written again.
             Some(Gesture::Begin) => self.rewrite(frame, Erase::Below, out, "begin"),
             Some(Gesture::Repaint) => self.rewrite(frame, Erase::Below, out, "repaint"),
-            // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
+            // The history of a multiplexer cannot be erased, so the new rows follow the old ones.
             Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out, "append"),
             Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out, "replace"),
             None => self.update(frame, out),
@@ -175,12 +175,12 @@ impl Renderer {
         };
     }
 
-    /// Rows of the last frame below the cursor.
+    /// Returns the rows of the last frame below the cursor.
     pub fn rows_below(&self) -> usize {
         self.window.rows.len().saturating_sub(self.window.cursor_row + 1)
     }
 
-    /// Puts the cursor below what was painted, visible, for the shell.
+    /// Puts the cursor below the painted rows and shows it, for the shell.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         self.follow_resize();
         let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
@@ -190,12 +190,12 @@ impl Renderer {
         self.begin_again();
     }
 
-    /// Finds out where the terminal has put what was painted, and what of it is in the scrollback now.
+    /// Determines where the terminal moved the painted rows, and which of them are now in the scrollback.
     fn follow_resize(&mut self) {
         let from = std::mem::replace(&mut self.painted, self.size);
         let gone = if from == self.size { 0 } else { self.window.resized(from, self.size) };
         let certain = self.certain.take();
-        // A size may have come and gone between two frames.
+        // Several size changes may happen between two frames.
         if self.gesture != Some(Gesture::Repaint) {
             return;
         }
@@ -228,14 +228,14 @@ impl Renderer {
         }
     }
 
-    /// How the rows that are shown no longer leave the window, `None` when it must be written as a whole.
+    /// Returns how rows leave the window; `None` if the whole window must be written.
     fn leave(&self, all: &dyn Rows, plan: &RowPlan) -> Option<LeavingRows> {
         let from = self.window.top;
         let leaving = plan.top.checked_sub(from).filter(|leaving| *leaving <= self.window.rows.len())?;
         if plan.commit.is_empty() {
             return Some(LeavingRows::Hidden(leaving));
         }
-        // Into the scrollback goes exactly what is committed, as it stands there.
+        // The terminal scrolls off exactly the committed rows, as they are on the screen.
         let untouched = || (0..leaving).all(|at| self.window.rows[at].looks_like(all.row(from + at)));
         (plan.commit == (from..plan.top) && untouched()).then_some(LeavingRows::Scrolled(leaving))
     }
@@ -261,7 +261,7 @@ impl Renderer {
         self.ledger.plan(frame.rows.len(), frame.settled, self.size.height, frame.overlay.is_some())
     }
 
-    /// The rows of the window with the overlay over them, when there is one.
+    /// Returns the rows of the window covered by the overlay, if there is one.
     fn covered(&self, frame: &Frame<'_>, plan: &RowPlan) -> Option<Vec<Line>> {
         let overlay = frame.overlay.as_ref()?;
         let mut rows: Vec<Line> = (plan.top..frame.rows.len()).map(|at| frame.rows.row(at).clone()).collect();
@@ -276,14 +276,14 @@ fn visible<'a>(frame: &Frame<'a>, plan: &RowPlan, covered: &'a Option<Vec<Line>>
         Some(rows) => rows.iter().collect(),
         None => (plan.top..frame.rows.len()).map(|at| frame.rows.row(at)).collect(),
     };
-    // There is always a row to stand in.
+    // The window always has a row for the cursor.
     if rows.is_empty() {
         rows.push(&EMPTY);
     }
     rows
 }
 
-/// A terminal that tells no size, or a silly one, still gets something to see.
+/// Replaces a missing or implausible size by a usable one.
 fn usable(size: Size) -> Size {
     Size { width: size.width.clamp(1, 2000), height: size.height.clamp(1, 2000) }
 }

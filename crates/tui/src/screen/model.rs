@@ -1,4 +1,4 @@
-//! What is on the screen below the scrollback, as it was painted last.
+//! Models the screen below the scrollback, as it was last painted.
 
 use omp_stdx::display_width;
 use unicode_segmentation::UnicodeSegmentation;
@@ -8,25 +8,25 @@ use crate::frame::Overlay;
 use crate::line::{Line, Span};
 use crate::style::Style;
 
-/// Rows and columns here count from the first row of the window, wherever on the screen that is.
+/// Rows and columns are relative to the first row of the window, wherever that is on the screen.
 #[derive(Debug, Default)]
 pub struct ScreenWindow {
-    /// The row of the frame that is its first.
+    /// Frame index of its first row.
     pub top: usize,
     pub rows: Vec<Line>,
     pub cursor_row: usize,
-    /// Where the cursor was put; `None` after anything else was written.
+    /// The column of the cursor; `None` after other output.
     pub cursor_column: Option<usize>,
-    /// `None` while nobody has said so.
+    /// `None` if the state is unknown.
     pub cursor_shown: Option<bool>,
-    /// Where it is to be when the frame is done.
+    /// The cursor position at the end of the frame.
     pub wanted: Option<(usize, usize)>,
     pub painted: bool,
 }
 
 impl ScreenWindow {
-    /// A terminal that gets lower keeps the row of the cursor and pushes the ones at the top into the scrollback. Gives
-    /// how many of ours; what is below the cursor may be cut off, and is painted again.
+    /// A terminal that shrinks keeps the cursor row and pushes the top rows into the scrollback. Returns how many of our
+    /// rows were pushed; rows below the cursor may be lost and are painted again.
     pub fn resized(&mut self, from: Size, to: Size) -> usize {
         if to.width < from.width {
             self.cursor_row = self.rows_above_cursor(from.width, to.width);
@@ -34,15 +34,15 @@ impl ScreenWindow {
         self.cursor_column = None;
         let gone = self.cursor_row.saturating_sub(to.height - 1);
         self.cursor_row -= gone;
-        // Wrapped rows are no longer ours to count: rather twice than never.
+        // Wrapped rows cannot be counted reliably, so none is counted: rows appear twice rather than never.
         if to.width < from.width { 0 } else { gone.min(self.rows.len()) }
     }
 
-    /// How many rows there are above the cursor after those that are too wide have wrapped. When in doubt fewer: a row
-    /// too far down leaves something to be seen twice, one too far up wipes what is not ours.
+    /// Returns the number of rows above the cursor after rows that are too wide have wrapped. If in doubt it returns fewer:
+    /// one row too few shows a row twice, one too many erases output that is not ours.
     fn rows_above_cursor(&self, from: usize, to: usize) -> usize {
         let above: usize = self.rows.iter().take(self.cursor_row).map(|line| wrapped_rows(line, from, to)).sum();
-        // Beyond the end of the text it does not move to another row.
+        // A cursor beyond the end of the text does not wrap to another row.
         let text = self.rows.get(self.cursor_row).map_or(0, |line| painted_width(line, from));
         above + self.cursor_column.unwrap_or(0).min(text.saturating_sub(1)) / to
     }
@@ -52,7 +52,7 @@ fn painted_width(line: &Line, screen: usize) -> usize {
     if line.fill.is_some() { screen } else { line.width().min(screen) }
 }
 
-/// How many rows a painted row takes after the terminal has wrapped it.
+/// Returns the number of rows that a painted row takes after the terminal has wrapped it.
 fn wrapped_rows(line: &Line, from: usize, to: usize) -> usize {
     if line.fill.is_some() || line.spans.iter().all(|span| span.text.is_ascii()) {
         return painted_width(line, from).div_ceil(to).max(1);
@@ -72,7 +72,7 @@ fn wrapped_rows(line: &Line, from: usize, to: usize) -> usize {
     rows
 }
 
-/// Puts an overlay over the rows of a window that is as high as it must be.
+/// Draws an overlay over the rows of a window, and extends the window if needed.
 pub fn lay_over(rows: &mut Vec<Line>, overlay: &Overlay<'_>, size: Size) {
     let needed = overlay.top.saturating_add(overlay.lines.len()).min(size.height);
     if rows.len() < needed {
@@ -94,7 +94,7 @@ fn composed(below: &Line, over: &Line, overlay: &Overlay<'_>, width: usize) -> L
     line
 }
 
-/// Exactly the columns from `start` to `end`; what is missing, or cut through, is filled with spaces.
+/// Returns exactly the columns from `start` to `end`; missing columns and split characters become spaces.
 pub fn columns(line: &Line, start: usize, end: usize) -> Vec<Span> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -104,7 +104,7 @@ pub fn columns(line: &Line, start: usize, end: usize) -> Vec<Span> {
         let (from, to) = (start.saturating_sub(at).min(width), end.saturating_sub(at).min(width));
         if from < to {
             let (head, head_width) = display_width::clip(&span.text, from);
-            // A wide character that the cut goes through is left out; its other half becomes a space.
+            // A wide character at the cut is dropped; its other half becomes a space.
             let skipped = if head_width < from { next_cluster(&span.text[head.len()..]) } else { 0 };
             let rest = &span.text[head.len() + skipped..];
             let begins = at + head_width + display_width::width(&span.text[head.len()..head.len() + skipped]);

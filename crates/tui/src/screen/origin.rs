@@ -1,19 +1,19 @@
-//! Finds text again after it was laid out for another width.
+//! Locates text after it was laid out for another width.
 //!
-//! Only letters and digits count: spaces come and go at the ends of rows, and lines that are drawn are as long as the
-//! screen is wide. A picture is made of no text. The text up to a row is kept as a length and a sum from which the sum
-//! of any part can be had.
+//! Only letters and digits count: spaces at row ends change, and drawn lines are as long as the screen is wide. A picture
+//! contains no text. The text up to a row is stored as a length and a rolling sum, from which the sum of any part can be
+//! computed.
 
 use crate::frame::Rows;
 use crate::line::Line;
 
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
-/// So much text before a place is enough to know it by, or so much when more cannot be found,
+/// Letters of context that identify a position; the second value is used if the first finds nothing.
 const CONTEXTS: [usize; 2] = [160, 24];
-/// and where it cannot be found at all, as in a table, the place so many rows before may be found.
+/// Rows before the position that are tried if the context is not found, as in a table.
 const STEPS: usize = 24;
 
-/// How much text there is up to a place, and which.
+/// The length and the sum of the text up to a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextPosition {
     letters: usize,
@@ -32,7 +32,7 @@ impl TextPosition {
         }
     }
 
-    /// The sum of the text from another place to this one.
+    /// Returns the sum of the text between another position and this one.
     fn since(self, start: TextPosition) -> u64 {
         self.sum.wrapping_sub(start.sum.wrapping_mul(power(self.letters - start.letters)))
     }
@@ -57,9 +57,9 @@ fn power(mut exponent: usize) -> u64 {
 
 /// All the text of a frame.
 pub struct Stream {
-    /// After each letter, beginning with none.
+    /// The position after each letter, starting with zero letters.
     places: Vec<TextPosition>,
-    /// The letters up to the end of each row.
+    /// The number of letters up to the end of each row.
     ends: Vec<usize>,
 }
 
@@ -77,8 +77,8 @@ impl Stream {
         Self { places, ends }
     }
 
-    /// How many rows say nothing but what rows with these places at their ends have said. When it cannot be found out,
-    /// none: rather twice than never.
+    /// Returns the number of rows that contain only text of the old rows with these end positions. Returns zero if it cannot
+    /// be determined: rows appear twice rather than never.
     pub fn covered_by(&self, old: &[TextPosition]) -> usize {
         let Some(last) = old.len().checked_sub(1) else { return 0 };
         let near = last.saturating_sub(STEPS)..=last;
@@ -91,7 +91,7 @@ impl Stream {
         found.unwrap_or(0)
     }
 
-    /// After how many letters of the frame the text stands that ended the old row.
+    /// Returns the number of letters up to the text that ended the old row.
     fn find(&self, old: &[TextPosition], row: usize, context: usize) -> Option<usize> {
         let end = old[row];
         let start = old[..row].iter().rposition(|place| end.letters - place.letters >= context);
@@ -105,7 +105,7 @@ impl Stream {
         (length..self.places.len()).filter(found).min_by_key(|at| at.abs_diff(end.letters))
     }
 
-    /// Whole rows up to a letter, and at most so many rows without any that follow.
+    /// Returns the whole rows up to a letter, plus at most `blank` following rows without letters.
     fn rows_until(&self, letters: usize, blank: usize) -> usize {
         let before = self.ends.partition_point(|end| *end < letters);
         match self.ends.get(before) {
@@ -140,7 +140,7 @@ mod tests {
     fn text_is_found_at_another_width() {
         check(&["one two", "three"], &["one two three", "four"], 1);
         check(&["one two", "three"], &["one", "two", "three", "four"], 3);
-        // A row that is only partly there enters again.
+        // A row that was committed only in part is written again.
         check(&["one two", "three"], &["one", "two three four"], 1);
         check(&["one two"], &["one", "two", "", "three"], 2);
         check(&["one two", ""], &["one", "two", "", "", "three"], 3);
@@ -152,7 +152,7 @@ mod tests {
     fn text_that_was_cut_before_does_not_matter() {
         let long = "the quick brown fox jumps over the lazy dog and runs away";
         check(&["a tool said somet…", long], &["a tool said something", long, "more"], 2);
-        // The last row is not to be found, the one before it is.
+        // The last row cannot be found, but the one before it can.
         check(&[long, "and it said somet…"], &[long, "and it said so…", "more"], 1);
         check(&["nothing", "of this"], &["is there"], 0);
     }

@@ -1,4 +1,4 @@
-//! The bytes of one frame: a bracket around moves of the cursor and rows.
+//! Produces the bytes of one frame: cursor moves and rows inside a synchronization bracket.
 
 use std::io::Write as _;
 
@@ -7,18 +7,18 @@ use super::profile::Profile;
 use super::row;
 use crate::line::Line;
 
-/// What is wiped before a window is written as a whole.
+/// What is erased before a whole window is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
-    /// What is written over and nothing else.
+    /// Only what is overwritten.
     Nothing,
     /// From the first row of the window to the end of the screen.
     Below,
-    /// The screen and the scrollback: only for a gesture of the user, never in a multiplexer.
+    /// The screen and the scrollback: only for a user action, never in a multiplexer.
     Everything,
 }
 
-/// Where the first rows of the window go.
+/// The destination of the first rows of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeavingRows {
     /// Into the scrollback.
@@ -32,9 +32,9 @@ pub struct Paint<'a> {
     width: usize,
     window: &'a mut ScreenWindow,
     out: &'a mut Vec<u8>,
-    /// Where the bytes of this frame begin.
+    /// The start of this frame's bytes in `out`.
     start: usize,
-    /// Where they begin without the bracket.
+    /// The start of the bytes inside the bracket.
     body: usize,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Paint<'a> {
         } else if window.cursor_shown != Some(false) {
             out.extend_from_slice(b"\x1b[?25l");
         }
-        // A row that is as wide as the terminal must not make it go to the next one.
+        // A row as wide as the terminal must not wrap to the next one.
         out.extend_from_slice(b"\x1b[?7l");
         let body = out.len();
         Self { profile, width, window, out, start, body }
@@ -61,7 +61,7 @@ impl<'a> Paint<'a> {
         let _ = write!(self.out, "\x1b[{count}{what}");
     }
 
-    /// Writes rows into the scrollback and a whole window below them, over what the window was.
+    /// Writes rows into the scrollback and a whole window below them, over the old window.
     pub fn rewrite<'b>(&mut self, erase: Erase, chunk: impl ExactSizeIterator<Item = &'b Line>, rows: &[&Line]) {
         if erase == Erase::Everything {
             self.raw("\x1b[2J\x1b[H\x1b[3J");
@@ -69,8 +69,8 @@ impl<'a> Paint<'a> {
         } else {
             self.go_to(0);
         }
-        // Before the last row: some terminals take an erase at their first column and row for a clear of the screen,
-        // which they keep in the scrollback.
+        // The erase precedes the last row: some terminals treat an erase at the first column and row as a screen clear,
+        // which they save to the scrollback.
         let below = erase == Erase::Below || chunk.len() + rows.len() < self.window.rows.len();
         for line in chunk {
             self.row(erase, line);
@@ -89,7 +89,7 @@ impl<'a> Paint<'a> {
         self.window.painted = true;
     }
 
-    /// Where a terminal has wrapped rows each must be cleared from its first column on, or it will join them again.
+    /// If a terminal has wrapped rows, each must be cleared from its first column, or the terminal joins them again.
     fn row(&mut self, erase: Erase, line: &Line) {
         if erase == Erase::Below {
             row::write_cleared(line, self.profile, self.width, self.out);
@@ -98,7 +98,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Turns the window into another one after its first rows have left it at the top.
+    /// Updates the window to new rows after its first rows have left it at the top.
     pub fn change_to(&mut self, leave: LeavingRows, rows: &[&Line]) {
         match leave {
             LeavingRows::Scrolled(leaving) => {
@@ -122,8 +122,8 @@ impl<'a> Paint<'a> {
         self.window.wanted = wanted_cursor(rows);
     }
 
-    /// Adds empty rows at the bottom, until with those that stay there are as many as needed. The terminal scrolls when
-    /// it has no more.
+    /// Adds empty rows at the bottom until there are `needed` rows, including the `stay` rows that are kept. The terminal
+    /// scrolls if it has no more rows.
     fn extend(&mut self, stay: usize, needed: usize) {
         let missing = needed.saturating_sub(stay);
         if missing > 0 {
@@ -133,15 +133,15 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Takes rows out of the window at its top without a trace in the scrollback.
+    /// Removes rows at the top of the window without adding them to the scrollback.
     fn hide(&mut self, count: usize) {
         if count > 0 {
             self.delete(0, count);
         }
     }
 
-    /// Some terminals keep what is deleted at the top of the screen in the scrollback. So the first row stays, to be
-    /// written over, and those after it go.
+    /// Some terminals save rows deleted at the top of the screen to the scrollback. The first row is therefore kept and
+    /// overwritten, and the rows after it are deleted.
     fn delete(&mut self, at: usize, count: usize) {
         let at = at.max(1);
         let end = (at + count).min(self.window.rows.len());
@@ -168,7 +168,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// What stands at the bottom, such as an editor, is moved rather than written again.
+    /// Moves the rows at the bottom, such as an editor, instead of writing them again.
     fn move_tail(&mut self, rows: &[&Line]) {
         let painted = &self.window.rows;
         let stay = painted.len();
@@ -193,7 +193,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Below the last row, at the first column.
+    /// Moves the cursor below the last row, to the first column.
     pub fn move_below(&mut self) {
         if self.window.painted {
             self.go_to(self.window.rows.len() - 1);
@@ -211,7 +211,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Puts the cursor where the rows want it and closes the bracket. When nothing was to be done nothing is written.
+    /// Places the cursor and closes the bracket. Writes nothing if the frame changed nothing.
     pub fn finish(mut self) {
         let was_shown = self.window.cursor_shown;
         match self.window.wanted {
@@ -231,7 +231,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// At the first column, hidden: where it is must be known when the terminal wraps its rows to another width.
+    /// Hides the cursor at the first column: its position must be known when the terminal rewraps its rows.
     fn park(&mut self) {
         if self.window.cursor_column.is_none() {
             self.raw("\r");
@@ -251,7 +251,7 @@ impl<'a> Paint<'a> {
         self.show_cursor(true);
     }
 
-    /// To the first column of a row of the window.
+    /// Moves to the first column of a row of the window.
     fn go_to(&mut self, row: usize) {
         let at = self.window.cursor_row;
         match row.cmp(&at) {
@@ -265,7 +265,7 @@ impl<'a> Paint<'a> {
     }
 }
 
-/// The last row that asks for the cursor gets it.
+/// The last row that requests the cursor gets it.
 fn wanted_cursor(rows: &[&Line]) -> Option<(usize, usize)> {
     rows.iter().enumerate().rev().find_map(|(at, line)| Some((at, line.cursor?)))
 }

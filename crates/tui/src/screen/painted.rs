@@ -1,4 +1,4 @@
-//! What a frame did to the terminal, for who looks for a fault of the renderer.
+//! Statistics of a painted frame, to debug the renderer.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -6,14 +6,14 @@ use std::fmt::{Display, Formatter, Result};
 pub struct Painted {
     /// `begin`, `repaint`, `append`, `replace`, `rewrite`, `scroll` or `change`.
     pub how: &'static str,
-    /// Of the frame.
+    /// Rows of the frame.
     pub rows: usize,
     pub settled: usize,
     /// The first row of the window.
     pub top: usize,
     /// Rows in the scrollback, before and after.
     pub committed: (usize, usize),
-    /// Written for it.
+    /// Bytes written for the frame.
     pub bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What the terminal can do, as far as it changes the bytes.
+//! The terminal features that affect the output bytes.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColorDepth {
@@ -11,9 +11,9 @@ pub enum ColorDepth {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Inside tmux, screen or zellij: their history cannot be erased, so it is never written anew.
+    /// Inside tmux, screen or zellij: their history cannot be erased, so it is never rewritten.
     pub multiplexer: bool,
-    /// DEC mode 2026: a frame is shown at once.
+    /// DEC mode 2026: a frame is shown atomically.
     pub synchronized: bool,
     pub colors: ColorDepth,
     /// OSC 8.

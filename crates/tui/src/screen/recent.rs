@@ -1,18 +1,19 @@
-//! What was committed a moment ago.
+//! Records the rows committed within the last moments.
 //!
-//! Tmux resizes a pane at once but tells the program in it up to a quarter of a second later. Rows that are written in
-//! between are cut or put in the wrong place, and nobody says so. So when the news comes, the last moments do not count.
+//! Tmux resizes a pane at once but notifies the program up to a quarter of a second later. Rows written in between are
+//! truncated or misplaced without an error. When the notification arrives, rows of the last moments are therefore treated as
+//! not committed.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 const LAG: Duration = Duration::from_millis(500);
-/// Frames that follow each other this closely are taken for one.
+/// Frames closer together than this count as one.
 const GRAIN: Duration = Duration::from_millis(10);
 
 pub struct Recent {
     lag: Duration,
-    /// When a frame was painted, and how many rows had been committed before it.
+    /// The time of each frame, and the rows committed before it.
     frames: VecDeque<(Instant, usize)>,
 }
 
@@ -35,7 +36,7 @@ impl Recent {
         }
     }
 
-    /// How many rows were committed before the last moments, `None` when nothing was painted in them.
+    /// Returns the rows committed before the last moments; `None` if nothing was painted in them.
     pub fn take_committed(&mut self) -> Option<usize> {
         self.forget_before(Instant::now());
         let committed = self.frames.iter().map(|(_, committed)| *committed).min();

@@ -1,4 +1,4 @@
-//! One row as bytes: clipped to the width, free of anything that could move the cursor.
+//! Encodes one row: clipped to the width, without anything that could move the cursor.
 
 use std::io::Write as _;
 
@@ -9,11 +9,11 @@ use super::sgr;
 use crate::line::{Line, Span};
 use crate::style::Style;
 
-/// A shorter beginning is written again rather than skipped: moving the cursor takes bytes too.
+/// Shorter common prefixes are rewritten rather than skipped, because moving the cursor takes bytes too.
 const WORTH_SKIPPING: usize = 6;
 
-/// Writes a row over what stands there. The cursor is at its first column, the style plain, and is so afterwards but for
-/// the column.
+/// Writes a row over an old one. The cursor must be at the first column with plain style; afterwards the style is plain
+/// again.
 pub fn write_over(old: &Line, new: &Line, profile: &Profile, width: usize, out: &mut Vec<u8>) {
     let skip = common_columns(old, new).min(width);
     let skip = if skip < WORTH_SKIPPING { 0 } else { skip };
@@ -31,7 +31,7 @@ pub fn write_over(old: &Line, new: &Line, profile: &Profile, width: usize, out: 
     }
 }
 
-/// Writes a row where anything may stand.
+/// Writes a row over unknown content.
 pub fn write(new: &Line, profile: &Profile, width: usize, out: &mut Vec<u8>) {
     if in_doubt(new) {
         return write_cleared(new, profile, width, out);
@@ -45,8 +45,8 @@ pub fn write_cleared(new: &Line, profile: &Profile, width: usize, out: &mut Vec<
     write_from(new, 0, profile, width, out);
 }
 
-/// Terminals disagree on how wide some characters are, so nobody knows where such a row ends: what stood there is
-/// cleared before it is written, not after.
+/// Terminals disagree on the width of some characters, so the end of such a row is unknown: the old content is cleared
+/// before the row is written, not after.
 fn write_from(new: &Line, skip: usize, profile: &Profile, width: usize, out: &mut Vec<u8>) {
     clear_rest(new, skip, profile, width, out);
     text(new, skip, profile, width, out);
@@ -56,11 +56,11 @@ fn in_doubt(line: &Line) -> bool {
     line.spans.iter().any(|span| !span.text.is_ascii() && span.text.chars().any(|char| agreed_width(char).is_none()))
 }
 
-/// The columns of a character when every terminal agrees on them, and on its being one by itself.
+/// Returns the width of a character if every terminal agrees on it and treats it as a separate character.
 fn agreed_width(char: char) -> Option<usize> {
     match char {
         ' '..='~' => Some(1),
-        // Letters of Europe, dashes, quotes and bullets, arrows, lines and blocks.
+        // Latin and Greek letters, dashes, quotes, bullets, arrows, lines and blocks.
         '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{17f}' | '\u{391}'..='\u{3c9}' | '\u{410}'..='\u{44f}' => Some(1),
         '\u{2010}'..='\u{2027}' | '\u{2190}'..='\u{2193}' | '\u{2500}'..='\u{25a1}' => Some(1),
         // Kana, Chinese characters, Korean syllables.
@@ -71,7 +71,7 @@ fn agreed_width(char: char) -> Option<usize> {
     }
 }
 
-/// The text from a column on, which must not lie in the middle of anything. Gives the column after it.
+/// Writes the text from a column on, which must not be inside a character. Returns the column after it.
 fn text(line: &Line, skip: usize, profile: &Profile, width: usize, out: &mut Vec<u8>) -> usize {
     if let (0, Some(escape)) = (skip, &line.escape) {
         out.extend_from_slice(escape.as_bytes());
@@ -98,7 +98,7 @@ fn text(line: &Line, skip: usize, profile: &Profile, width: usize, out: &mut Vec
     at.max(skip)
 }
 
-/// At the right edge the cursor stands on the last column, which an erase would take away.
+/// At the right edge the cursor is on the last column, which an erase would remove.
 fn clear_rest(line: &Line, used: usize, profile: &Profile, width: usize, out: &mut Vec<u8>) {
     if used >= width {
         return;
@@ -124,7 +124,7 @@ fn is_harmless(link: &str) -> bool {
     !link.is_empty() && !link.chars().any(char::is_control)
 }
 
-/// What a model or a command has written must never steer the terminal, whatever a component let through.
+/// Text of a model or a command must never control the terminal, even if a component did not clean it.
 fn push_visible(text: &str, out: &mut Vec<u8>) {
     if !text.chars().any(char::is_control) {
         return out.extend_from_slice(text.as_bytes());
@@ -135,7 +135,7 @@ fn push_visible(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Columns at the start that are the same in both rows, as far as every terminal agrees on how wide they are.
+/// Returns the leading columns that are equal in both rows, up to the first character of disputed width.
 fn common_columns(old: &Line, new: &Line) -> usize {
     if old.escape.is_some() || new.escape.is_some() {
         return 0;
@@ -154,14 +154,14 @@ fn common_columns(old: &Line, new: &Line) -> usize {
     columns
 }
 
-/// The bytes and columns at the start of both that are the same and beyond dispute.
+/// Returns the leading bytes and columns that are equal in both and of undisputed width.
 fn common_start(old: &str, new: &str) -> (usize, usize) {
     let (mut bytes, mut columns, mut last) = (0, 0, 0);
     let mut pairs = old.chars().zip(new.chars());
     while let Some((char, width)) = pairs.next().and_then(|(a, b)| (a == b).then_some(a).zip(agreed_width(a))) {
         (bytes, columns, last) = (bytes + char.len_utf8(), columns + width, width);
     }
-    // What follows may belong to the last character, such as an accent.
+    // The next character may combine with the last one, such as an accent.
     let follows = |text: &str| text[bytes..].chars().next().is_some_and(|char| agreed_width(char).is_none());
     let doubtful = follows(old) || follows(new);
     (bytes, columns - if doubtful { last } else { 0 })

@@ -1,4 +1,4 @@
-//! The bytes that change how the next text looks, as few as will do.
+//! Writes style changes in as few bytes as possible.
 
 use std::io::Write as _;
 
@@ -24,7 +24,7 @@ pub fn change(from: Style, to: Style, depth: ColorDepth, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[m");
         return;
     }
-    // What was on can only be taken away all at once.
+    // Attributes can only be removed by a full reset.
     let lost = CODES.iter().any(|(attr, _)| from.attrs.has(*attr) && !to.attrs.has(*attr));
     let from = if lost { Style::PLAIN } else { from };
     let mut codes = Codes { out, any: false };
@@ -76,7 +76,7 @@ fn fitted(style: Style, depth: ColorDepth) -> Style {
     Style { fg: at_depth(style.fg, depth), bg: at_depth(style.bg, depth), ..style }
 }
 
-/// The nearest colour that the terminal has.
+/// Returns the nearest colour that the terminal supports.
 fn at_depth(color: Color, depth: ColorDepth) -> Color {
     match (color, depth) {
         (_, ColorDepth::None) => Color::Default,
@@ -142,7 +142,7 @@ fn palette(index: u8) -> (u8, u8, u8) {
 
 fn distance(a: (u8, u8, u8), b: (u8, u8, u8)) -> u32 {
     let square = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
-    // Eyes see green best and blue least.
+    // Weighted, because eyes are most sensitive to green and least to blue.
     3 * square(a.0, b.0) + 6 * square(a.1, b.1) + square(a.2, b.2)
 }
 

@@ -1,4 +1,4 @@
-//! What real terminal emulators show after real frames.
+//! Tests the screen of real terminal emulators after frames.
 
 use std::num::NonZeroU16;
 
@@ -36,7 +36,7 @@ impl Tape {
         String::from_utf8(out).unwrap()
     }
 
-    /// Scrollback, a bar, the screen without the empty rows at its end.
+    /// Returns the scrollback, a bar, and the screen without trailing empty rows.
     fn tape(&mut self) -> String {
         let screen = self.screen.screen_mut();
         screen.set_scrollback(usize::MAX);
@@ -185,7 +185,7 @@ fn after_something_else_wrote_only_the_window_comes_again() {
     out.extend_from_slice(b"[1]+ Stopped\r\n");
     tape.screen.process(&out);
     tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
-    // What the shell had scrolled away stays there; the rows of the window are shown again, the committed ones are not.
+    // The shell's scrolled rows stay; the rows of the window are shown again, the committed ones are not.
     assert_eq!(tape.tape(), "1,2,3,4,5,6,>,[1]+ Stopped|3,4,5,6,>");
 }
 
@@ -257,11 +257,11 @@ fn another_conversation_is_written_whole_whatever_happens_before_it_is_shown() {
 fn nothing_is_deleted_or_erased_at_the_first_row() {
     let mut tape = Tape::new(false);
     tape.frame(&["1", "2", "3", "4", "5"], 0);
-    // At the first row Alacritty would keep the deleted ones in its scrollback.
+    // At the first row Alacritty would save the deleted rows to its scrollback.
     let bytes = tape.frame(&["1", "2", "3", "4", "5", "6", "7"], 0);
     assert!(bytes.contains("\x1b[3A\r\x1b[2M"), "{bytes:?}");
     assert_eq!(tape.tape(), "|3,4,5,6,7");
-    // And tmux the erased ones.
+    // Tmux would save the erased rows.
     tape.renderer.replace();
     tape.renderer.set_profile(Profile { multiplexer: true, ..Profile::default() });
     let bytes = tape.frame(&["a", "b"], 0);
@@ -300,7 +300,7 @@ fn pictures_in_the_scrollback_may_make_room() {
         let mut tape = Tape::new(multiplexer);
         for shown in 1..=6 {
             lay_out(shown, 20);
-            // Once more, now that older ones have made room.
+            // Draws again after older pictures were evicted.
             let rows = lay_out(shown, 20);
             tape.show(&Frame { rows: &rows, settled: rows.len() - 1, overlay: None });
         }

@@ -1,4 +1,4 @@
-//! What is said past the screen: notifications, the title, the clipboard. Text is cleaned, for it may come from a model.
+//! Output outside the screen: notifications, the title, the clipboard. Text is cleaned, because it may come from a model.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,17 +8,17 @@ use super::capabilities::{Capabilities, Multiplexer, NotifyBy};
 
 const LONGEST_TITLE: usize = 200;
 const LONGEST_NOTE: usize = 500;
-/// Terminals drop more than about 100,000 bytes, some all of it.
+/// Terminals drop sequences of more than about 100,000 bytes, some of them completely.
 const LARGEST_CLIP: usize = 74_000;
 
-/// A text for somebody who looks elsewhere.
+/// A notification for a user who is not looking at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification<'a> {
     pub title: &'a str,
     pub body: &'a str,
 }
 
-/// The bytes that notify, or none.
+/// Returns the bytes of a notification, which may be empty.
 pub fn notification(note: Notification<'_>, capabilities: &Capabilities, number: u32) -> String {
     let (title, body) = (clean(note.title, LONGEST_TITLE), clean(note.body, LONGEST_NOTE));
     let line =
@@ -35,7 +35,7 @@ pub fn notification(note: Notification<'_>, capabilities: &Capabilities, number:
         }
     };
     match capabilities.multiplexer {
-        // They let nothing pass by themselves, but mark the window when the bell rings.
+        // Multiplexers forward nothing by themselves, but mark the window when the bell rings.
         Some(Multiplexer::Tmux) => format!("{}\x07", through_tmux(&osc)),
         Some(_) => "\x07".to_owned(),
         None => osc,
@@ -46,8 +46,8 @@ pub fn title(text: &str) -> String {
     format!("\x1b]0;{}\x1b\\", clean(text, LONGEST_TITLE))
 }
 
-/// The bytes that put text into the clipboard of the person's own machine (OSC 52), also over ssh; `None` when the text
-/// is more than terminals take. tmux takes it for its own (`set-clipboard on`) or lets it pass (`allow-passthrough on`).
+/// Returns the bytes that set the clipboard of the user's own machine (OSC 52), also over ssh; `None` if the text is too
+/// long for terminals. tmux stores it itself (`set-clipboard on`) or forwards it (`allow-passthrough on`).
 pub fn clipboard(text: &str, multiplexer: Option<Multiplexer>) -> Option<String> {
     let osc = (text.len() <= LARGEST_CLIP).then(|| format!("\x1b]52;c;{}\x1b\\", BASE64.encode(text)))?;
     Some(match multiplexer {
@@ -60,7 +60,7 @@ fn through_tmux(sequence: &str) -> String {
     format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b"))
 }
 
-/// One line without anything that a terminal would act on.
+/// Returns one line without control characters.
 fn clean(text: &str, most: usize) -> String {
     let text = strip_control(text);
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);

@@ -1,6 +1,6 @@
-//! What the terminal can do: first guessed from the environment, then corrected by what it answers.
+//! The capabilities of the terminal: first guessed from the environment, then corrected by its replies.
 //!
-//! A wrong guess costs looks, never content: it only chooses between ways to show the same.
+//! A wrong guess affects only appearance, never content.
 
 use super::env::TerminalEnv;
 use super::probe::{Capability, Probe};
@@ -17,7 +17,7 @@ pub enum TerminalId {
     Warp,
     Apple,
     WindowsTerminal,
-    /// The console of Linux, or a terminal that can do nothing: it is asked nothing.
+    /// The Linux console, or a terminal without features: no queries are sent.
     Plain,
     Other,
 }
@@ -37,7 +37,7 @@ pub enum ImageProtocol {
     Sixel,
 }
 
-/// How somebody who looks elsewhere is told.
+/// How a user who is not looking at the terminal is notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotifyBy {
     Nothing,
@@ -55,9 +55,9 @@ pub struct Capabilities {
     pub links: bool,
     pub images: Option<ImageProtocol>,
     pub notify: NotifyBy,
-    /// One cell in pixels, once the terminal has told.
+    /// The size of a cell in pixels, once the terminal has reported it.
     pub cell: Option<(u32, u32)>,
-    /// What the person has set is not corrected by an answer.
+    /// Settings of the user, which replies do not override.
     forced: Forced,
 }
 
@@ -104,7 +104,7 @@ impl Capabilities {
         }
     }
 
-    /// What is worth asking, in groups that each end with the sentinel.
+    /// Returns the useful queries, in groups that each end with the sentinel.
     pub(super) fn probes(&self) -> Vec<Vec<Probe>> {
         if self.id == TerminalId::Plain {
             return Vec::new();
@@ -123,14 +123,14 @@ impl Capabilities {
         vec![vec![Probe::Keyboard], rest]
     }
 
-    /// What is asked because of an answer. Some terminals would show the question for graphics instead of answering it,
-    /// but none of those that know their own name.
+    /// Returns the query that follows from a reply. Some terminals print the graphics query instead of answering it, but
+    /// none of those that report their name.
     pub(super) fn follow_up(&self, capability: &Capability) -> Option<Probe> {
         let asks = matches!(capability, Capability::Version(_)) && self.images.is_none();
         (asks && !self.forced.images && self.multiplexer.is_none()).then_some(Probe::Graphics)
     }
 
-    /// Takes over an answer. Tells whether anything is different now.
+    /// Applies a reply. Returns whether anything changed.
     pub(super) fn learn(&mut self, capability: &Capability) -> bool {
         let before = self.clone();
         match capability {
@@ -145,7 +145,7 @@ impl Capabilities {
         *self != before
     }
 
-    /// The environment said nothing, as over ssh, but the terminal knows its name.
+    /// The environment did not identify the terminal, as over ssh, but the terminal reported its name.
     fn is_in_fact(&mut self, id: TerminalId) {
         let nothing_set = TerminalEnv::default();
         self.id = id;
@@ -205,7 +205,7 @@ fn id(env: &TerminalEnv) -> TerminalId {
         "dumb" | "linux" | "cons25" => TerminalId::Plain,
         // Windows has no TERM.
         "" if cfg!(unix) => TerminalId::Plain,
-        // Of Emacs.
+        // The terminal inside Emacs.
         term if term.starts_with("eterm") => TerminalId::Plain,
         term if term.contains("ghostty") => TerminalId::Ghostty,
         term if term.contains("kitty") => TerminalId::Kitty,
@@ -237,13 +237,13 @@ fn multiplexer(env: &TerminalEnv) -> Option<Multiplexer> {
         ("CMUX_SURFACE_ID", Multiplexer::Other),
     ];
     let term = env.term();
-    // The variables may be lost on the way, over sudo or ssh; TERM stays.
+    // The variables may be lost through sudo or ssh; TERM is kept.
     let by_term = [("tmux", Multiplexer::Tmux), ("screen", Multiplexer::Screen)];
     let set = by_variable.iter().find(|(name, _)| env.has(name));
     set.or_else(|| by_term.iter().find(|(name, _)| term.starts_with(name))).map(|(_, one)| *one)
 }
 
-/// Against wins over for.
+/// A setting that disables it wins over one that enables it.
 fn synchronized_by_user(env: &TerminalEnv) -> Option<bool> {
     let either_way = env.get("PI_TUI_SYNC_OUTPUT");
     if env.has("PI_NO_SYNC_OUTPUT") || either_way == Some("0") {
@@ -253,7 +253,7 @@ fn synchronized_by_user(env: &TerminalEnv) -> Option<bool> {
 }
 
 fn synchronized(env: &TerminalEnv, id: TerminalId, multiplexer: Option<Multiplexer>) -> bool {
-    // `Sy` among codes of a capital and a small letter each.
+    // `Sy` in a list of codes that each have a capital and a small letter.
     if env.get("TERM_FEATURES").is_some_and(|features| features.contains("Sy")) || env.has("WT_SESSION") {
         return true;
     }
@@ -290,20 +290,20 @@ fn colors(env: &TerminalEnv, id: TerminalId) -> ColorDepth {
             let many = ["256color", "xterm", "tmux", "screen", "rxvt-unicode"].iter().any(|name| term.contains(name));
             if many { ColorDepth::Ansi256 } else { ColorDepth::Ansi16 }
         }
-        // What is between may know fewer than the terminal that it hides.
+        // A multiplexer may support fewer colours than the terminal it hides.
         _ if multiplexer(env).is_some() => ColorDepth::Ansi256,
         _ => ColorDepth::True,
     }
 }
 
-/// Against wins over for.
+/// A setting that disables it wins over one that enables it.
 fn links_by_user(env: &TerminalEnv) -> Option<bool> {
     let never = env.get("PI_NO_HYPERLINKS") == Some("1");
     (never || env.get("PI_FORCE_HYPERLINKS") == Some("1")).then_some(!never)
 }
 
 fn links(env: &TerminalEnv, id: TerminalId) -> bool {
-    // Screen forwards none, wherever it stands between.
+    // Screen forwards no links, even if it is not the innermost multiplexer.
     if env.has("STY") {
         return false;
     }
@@ -321,7 +321,7 @@ fn tmux_version(env: &TerminalEnv) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, digits.parse().ok()?))
 }
 
-/// `Some(None)`: no images are wanted.
+/// `Some(None)` means that the user disabled images.
 fn images_by_user(env: &TerminalEnv) -> Option<Option<ImageProtocol>> {
     let wanted = match env.get("PI_FORCE_IMAGE_PROTOCOL")?.trim().to_ascii_lowercase().as_str() {
         "kitty" => Some(ImageProtocol::Kitty),
@@ -338,7 +338,7 @@ fn images(env: &TerminalEnv, id: TerminalId, multiplexer: Option<Multiplexer>) -
     }
     match id {
         TerminalId::Kitty | TerminalId::Ghostty | TerminalId::WezTerm => Some(ImageProtocol::Kitty),
-        // On Windows it shows the bytes instead.
+        // On Windows it prints the bytes instead.
         TerminalId::Warp if !cfg!(windows) && !env.has("WSL_DISTRO_NAME") => Some(ImageProtocol::Kitty),
         TerminalId::Iterm2 => Some(ImageProtocol::Iterm2),
         _ => None,

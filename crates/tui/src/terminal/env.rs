@@ -1,10 +1,11 @@
-//! The part of the environment that tells what terminal this is. It is handed in: nothing here reads the process.
+//! The environment variables that identify the terminal. The caller passes them in; nothing here reads the process
+//! environment.
 
 use std::collections::BTreeMap;
 
 use crate::screen::Size;
 
-/// What is read; everything else of an environment is left out.
+/// The variables that are read; all others are dropped.
 const VARIABLES: &[&str] = &[
     "ALACRITTY_WINDOW_ID",
     "CMUX_SURFACE_ID",
@@ -53,12 +54,12 @@ impl TerminalEnv {
         self.values.contains_key(name)
     }
 
-    /// `TERM`, in lower case.
+    /// Returns `TERM` in lower case.
     pub(super) fn term(&self) -> String {
         self.get("TERM").unwrap_or_default().to_ascii_lowercase()
     }
 
-    /// For a terminal that does not tell its own size.
+    /// Returns the size for a terminal that does not report one.
     pub(super) fn size(&self) -> Size {
         let number = |name, otherwise| {
             let set = self.get(name).and_then(|value| value.trim().parse().ok());
@@ -68,7 +69,7 @@ impl TerminalEnv {
     }
 }
 
-/// Of a whole environment; an empty value counts as unset.
+/// Collects from a whole environment; an empty value counts as unset.
 impl<K: AsRef<str>, V: Into<String>> FromIterator<(K, V)> for TerminalEnv {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         let known = |name: &str| VARIABLES.binary_search(&name).ok().map(|at| VARIABLES[at]);

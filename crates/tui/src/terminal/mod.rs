@@ -1,7 +1,7 @@
-//! The terminal of the person: its keys, its size, what it can do, and handing it back as it was.
+//! The user's terminal: its keys, its size, its capabilities, and restoring its state.
 //!
-//! A thread reads the keys; it polls, so that it can let go of them while an editor runs. Whatever happens, every mode
-//! that was switched on is switched off again: at the end, in a panic, on SIGTERM and SIGHUP, and around a suspension.
+//! A thread reads the keys; it polls, so that it can stop reading while an editor runs. Every enabled mode is disabled again
+//! in all cases: at the end, in a panic, on SIGTERM and SIGHUP, and around a suspension.
 
 mod announce;
 mod capabilities;
@@ -37,7 +37,7 @@ use crate::theme::Rgb;
 #[derive(Clone, Debug, Default)]
 pub struct TerminalOptions {
     pub env: TerminalEnv,
-    /// Ask for clicks, drags and the wheel. The terminal's own selection then needs shift.
+    /// Requests clicks, drags and the wheel. The terminal's own selection then needs shift.
     pub mouse: bool,
 }
 
@@ -45,25 +45,26 @@ pub struct TerminalOptions {
 pub enum TermEvent {
     Input(Input),
     Resize(Size),
-    /// The terminal said something about itself; what follows from it is in [`Terminal::profile`] already.
+    /// The terminal reported a capability; [`Terminal::profile`] already includes it.
     Capability(Capability),
-    /// No keys will come any more.
+    /// No more input will arrive.
     Closed,
     Signal(Signal),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM or SIGQUIT. Who does not end the terminal soon finds it ended, and a second signal kills.
+    /// SIGTERM or SIGQUIT. If the application does not end the terminal soon, it is ended automatically; a second signal
+    /// kills.
     Term,
-    /// SIGINT, which no key causes here. The same.
+    /// SIGINT, which no key causes here. Handled like `Term`.
     Int,
-    /// SIGHUP. The same.
+    /// SIGHUP. Handled like `Term`.
     Hup,
-    /// Somebody else wants omp to stop (SIGTSTP): leave the screen tidy, then [`Terminal::suspend`]. Happens by itself
-    /// soon.
+    /// Another process wants omp to stop (SIGTSTP): clean up the screen, then call [`Terminal::suspend`]. Otherwise omp is
+    /// stopped automatically soon.
     Stop,
-    /// It goes on after a suspension; everything has to be painted where the cursor is now.
+    /// omp continues after a suspension; everything must be painted at the current cursor position.
     Cont,
 }
 
@@ -77,8 +78,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the terminal of the process: raw mode, bracketed paste, reports of the focus, and questions whose answers
-    /// come as events. Nothing is waited for.
+    /// Opens the terminal of the process: enables raw mode, bracketed paste and focus reports, and sends queries whose
+    /// replies arrive as events. Does not wait.
     pub fn open(options: TerminalOptions) -> io::Result<Terminal> {
         Self::open_on(system::Tty::of_the_process()?, options)
     }
@@ -102,13 +103,13 @@ impl Terminal {
         Ok(Terminal { shared, events, reader: Some(reader), signals, notifications: 0, env: options.env })
     }
 
-    /// What happens next. May be dropped and called again without losing anything.
+    /// Returns the next event. Cancel-safe.
     pub async fn next(&mut self) -> TermEvent {
         let event = self.events.recv().await;
         self.taken(event)
     }
 
-    /// What has happened already: keys that come in a burst are handled before the next frame.
+    /// Returns an event that has already happened, so that a burst of keys is handled before the next frame.
     pub fn try_next(&mut self) -> Option<TermEvent> {
         let event = self.events.try_recv().ok()?;
         Some(self.taken(Some(event)))
@@ -119,7 +120,7 @@ impl Terminal {
         event.unwrap_or(TermEvent::Closed)
     }
 
-    /// Shows bytes, all of them; none while paused or after the end.
+    /// Writes all bytes; writes nothing while paused or after the end.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         self.shared.write(bytes)
     }
@@ -128,7 +129,7 @@ impl Terminal {
         self.shared.size()
     }
 
-    /// As known by now: answers of the terminal change it.
+    /// Returns the current profile, which replies of the terminal may change.
     pub fn profile(&self) -> Profile {
         self.shared.capabilities().profile()
     }
@@ -137,13 +138,13 @@ impl Terminal {
         self.shared.capabilities()
     }
 
-    /// How it shows pictures, as known by now, and how large its cells are.
+    /// Returns the current image protocol and cell size.
     pub fn images(&self) -> (ImageWay, CellSize) {
         let known = self.capabilities();
         (ImageWay::choose(&known, &self.env), CellSize::of(&known))
     }
 
-    /// The colour behind the text, once the terminal has told.
+    /// Returns the background colour, once the terminal has reported it.
     pub fn background(&self) -> Option<Rgb> {
         self.shared.background()
     }
@@ -158,31 +159,31 @@ impl Terminal {
         self.shared.enter(TerminalPhase::Paused)
     }
 
-    /// Hands the terminal back to the shell and stops the job, as ctrl+z does elsewhere. Returns at once; when it goes on
-    /// [`Signal::Cont`] comes. Does nothing where there are no jobs.
+    /// Hands the terminal back to the shell and stops the job, like ctrl+z in other programs. Returns at once;
+    /// [`Signal::Cont`] follows when the job continues. Does nothing without job control.
     pub fn suspend(&mut self) {
         self.shared.wait_for_answers();
         self.shared.suspend();
     }
 
-    /// Rows of the frame below the cursor, which a crash leaves the cursor behind.
+    /// Sets the number of frame rows below the cursor, so that a crash leaves the cursor below them.
     pub fn set_rows_below(&self, rows: usize) {
         self.shared.set_rows_below(rows);
     }
 
-    /// The title of the window, until the end; then the one of before comes back where the terminal keeps it.
+    /// Sets the window title. At the end the previous title is restored if the terminal stores it.
     pub fn set_title(&mut self, title: &str) -> io::Result<()> {
         self.shared.set_title(announce::title(title))
     }
 
-    /// Tells somebody who looks elsewhere, as far as the terminal can and the person wants it.
+    /// Notifies a user who is not looking at the terminal, if the terminal supports it and the user wants it.
     pub fn notify(&mut self, note: Notification<'_>) -> io::Result<()> {
         self.notifications = self.notifications.wrapping_add(1);
         let bytes = announce::notification(note, &self.shared.capabilities(), self.notifications);
         self.write(bytes.as_bytes())
     }
 
-    /// Puts text into the clipboard. `false`: it is more than terminals take.
+    /// Copies text to the clipboard. Returns `false` if the text is too long for terminals.
     pub fn copy(&self, text: &str) -> io::Result<bool> {
         match announce::clipboard(text, self.shared.capabilities().multiplexer) {
             Some(bytes) => self.write(bytes.as_bytes()).map(|()| true),
@@ -191,7 +192,7 @@ impl Terminal {
     }
 }
 
-/// The thread that reads what is typed.
+/// Name of the thread that reads input.
 const READER: &str = "terminal";
 
 impl Drop for Terminal {
@@ -201,15 +202,15 @@ impl Drop for Terminal {
         self.signals.forget();
         self.shared.stop_reader();
         if let Some(reader) = self.reader.take() {
-            // A reader that panicked has been reported by the hook.
+            // The panic hook has already reported a panic of the reader.
             let _ = reader.join();
         }
     }
 }
 
-/// The message of a panic has to be readable, so the terminal is handed back before it is printed. Only a panic of the
-/// thread that opened the terminal, or of its reader, is the end: others are somebody's business who goes on, and their
-/// messages must not get into the picture.
+/// Restores the terminal before a panic message is printed, so that the message is readable. Only a panic of the thread that
+/// opened the terminal, or of its reader, ends the terminal: other panics are handled elsewhere, and their messages must not
+/// disturb the screen.
 fn restore_in_a_panic(shared: &Arc<SharedTerminal>) {
     let shared = Arc::downgrade(shared);
     let owner = std::thread::current().id();

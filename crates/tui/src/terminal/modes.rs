@@ -1,20 +1,20 @@
-//! The modes that the terminal was put into, so that all are taken back, in the opposite order.
+//! Tracks the enabled terminal modes, so that all are disabled again, in reverse order.
 
-/// One thing that is switched on, and must be off when the terminal is handed back.
+/// A mode that must be off when the terminal is handed back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalMode {
     BracketedPaste,
     Focus,
     /// SGR reports of buttons, drags and the wheel.
     Mouse,
-    /// The Kitty keyboard protocol with these flags, one more on its stack.
+    /// The Kitty keyboard protocol with these flags, pushed on its stack.
     KittyKeyboard(u8),
     ModifyOtherKeys,
-    /// News of a dark or a light appearance.
+    /// Notifications about a dark or light appearance.
     Appearance,
-    /// The terminal tells its size itself.
+    /// The terminal reports its size itself.
     InBandSize,
-    /// The title of before is kept on the terminal's stack.
+    /// The previous title is saved on the terminal's stack.
     Title,
 }
 
@@ -46,11 +46,11 @@ impl TerminalMode {
     }
 }
 
-/// All modes that may be on, for when nobody can tell any more which are.
+/// Disables all modes, for cases in which the enabled ones are unknown.
 pub const ALL_OFF: &str =
     "\x1b[?2048l\x1b[?2031l\x1b[<u\x1b[>4;0m\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;0t";
 
-/// What a frame that was cut short may have left: a bracket, colours, no wrapping, no cursor.
+/// Resets what an interrupted frame may have left: a bracket, colours, disabled wrapping, a hidden cursor.
 pub const AFTER_A_FRAME: &str = "\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h";
 
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Also switches it on, unless it is.
+    /// Records the mode and enables it unless it is already on.
     pub fn push(&mut self, mode: TerminalMode, out: &mut Vec<u8>) {
         if !self.on.contains(&mode) {
             out.extend_from_slice(mode.enter().as_bytes());
@@ -78,7 +78,7 @@ impl Modes {
         self.on.iter().any(|mode| matches!(mode, TerminalMode::KittyKeyboard(_)))
     }
 
-    /// Switches all off, and remembers them.
+    /// Disables all modes but keeps them recorded.
     pub fn leave(&self, out: &mut Vec<u8>) {
         for mode in self.on.iter().rev() {
             out.extend_from_slice(mode.leave().as_bytes());

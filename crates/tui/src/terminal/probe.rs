@@ -1,8 +1,8 @@
-//! Questions to the terminal, each group followed by one that every terminal answers.
+//! Queries to the terminal, each group followed by one that every terminal answers.
 //!
-//! Answers come in the order of the questions. When the sentinel (DA1) comes and a question before it has no answer, there
-//! will be none. Whose sentinel it is follows from a queue, so one cannot be taken for another. Nobody waits for any of
-//! this: the terminal is used as guessed until an answer says otherwise.
+//! Replies arrive in the order of the queries. If the sentinel (DA1) arrives before the reply to an earlier query, that
+//! reply will not come. A queue maps each sentinel to its group, so sentinels cannot be confused. Nothing waits for replies:
+//! the guessed capabilities are used until a reply corrects them.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ const SYNCHRONIZED: u32 = 2026;
 const APPEARANCE: u32 = 2031;
 const IN_BAND_SIZE: u32 = 2048;
 
-/// A question.
+/// A query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
     Keyboard,
@@ -43,7 +43,7 @@ impl Probe {
         }
     }
 
-    /// What is known when there is no answer.
+    /// Returns the capability that a missing reply implies.
     fn unanswered(self) -> Option<Capability> {
         match self {
             Probe::Keyboard => Some(Capability::KittyKeyboard(false)),
@@ -57,23 +57,23 @@ impl Probe {
     }
 }
 
-/// Something that the terminal said about itself.
+/// A capability that the terminal reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capability {
     KittyKeyboard(bool),
     /// DEC mode 2026.
     Synchronized(bool),
-    /// DEC mode 2031: it tells when the person changes between dark and light.
+    /// DEC mode 2031: reports changes between dark and light.
     AppearanceNews(bool),
-    /// DEC mode 2048: it tells its size.
+    /// DEC mode 2048: reports its size.
     InBandSize(bool),
     Background(Rgb),
-    /// The appearance is another one now; the background is asked again.
+    /// The appearance changed; the background is queried again.
     Appearance {
         dark: bool,
     },
     Version(String),
-    /// Of Kitty.
+    /// Kitty graphics.
     Graphics(bool),
     Sixel,
     /// OSC 99.
@@ -86,7 +86,7 @@ pub enum Capability {
 
 #[derive(Debug, Default)]
 pub struct Prober {
-    /// The questions before each sentinel that is still to come.
+    /// The queries before each outstanding sentinel.
     owners: VecDeque<Vec<Probe>>,
 }
 
@@ -99,7 +99,7 @@ impl Prober {
         self.owners.push_back(probes.to_vec());
     }
 
-    /// Whether answers are to come.
+    /// Whether replies are outstanding.
     pub fn is_waiting(&self) -> bool {
         !self.owners.is_empty()
     }
@@ -108,7 +108,7 @@ impl Prober {
         self.owners.iter().any(|owner| owner.contains(&probe))
     }
 
-    /// What a reply says; also one that comes late, or that nobody asked for.
+    /// Interprets a reply, even if it is late or unrequested.
     pub fn reply(&mut self, reply: TerminalReply) -> Vec<Capability> {
         let (probe, capability) = match reply {
             TerminalReply::Attributes(attributes) => return self.sentinel(&attributes),
@@ -149,7 +149,7 @@ impl Prober {
     }
 }
 
-/// 0 is unknown, 4 is off for ever.
+/// 0 means unknown, 4 permanently off.
 fn is_known(state: u32) -> bool {
     matches!(state, 1..=3)
 }

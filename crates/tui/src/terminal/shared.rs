@@ -1,4 +1,4 @@
-//! What the reader's thread and the owner of the terminal share: who has the terminal now, and what it was told.
+//! State shared by the reader thread and the owner of the terminal: who has the terminal, and its modes.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -16,25 +16,25 @@ use crate::input::{Decoded, TerminalReply};
 use crate::screen::Size;
 use crate::theme::Rgb;
 
-/// More events than this wait for nobody: the reader lets the terminal keep its bytes until some are taken.
+/// Limits the queued events: beyond it the reader leaves the bytes in the terminal until events are taken.
 const MOST_QUEUED: usize = 4096;
-/// How long answers are believed to be on their way.
+/// Time during which replies are expected.
 const ANSWERS_TAKE: Duration = Duration::from_secs(2);
-/// How long the end waits for them, so that they do not end up in the shell.
+/// How long the end waits for replies, so that they do not end up in the shell.
 const END_WAITS: Duration = Duration::from_millis(100);
 /// How long the end waits for a frame that is being written.
 const FRAME_TAKES: Duration = Duration::from_millis(200);
 
-/// Who has the terminal.
+/// The current owner of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TerminalPhase {
     Active,
-    /// Another program.
+    /// Another program has the terminal.
     Paused,
-    /// The shell, for now.
+    /// The shell has the terminal until omp continues.
     Suspended,
-    /// The shell.
+    /// The shell has the terminal for good.
     Ended,
 }
 
@@ -47,9 +47,9 @@ pub struct SharedTerminal {
     phase: AtomicU8,
     rows_below: AtomicUsize,
     state: Mutex<TerminalFacts>,
-    /// The prober may have got its last answer.
+    /// Notified when the prober may have received its last reply.
     answered: Condvar,
-    /// Held while bytes are written, so that no sequence is cut by another.
+    /// Held while bytes are written, so that sequences do not interleave.
     output: Mutex<()>,
     fallback: Size,
 }
@@ -61,9 +61,9 @@ struct TerminalFacts {
     capabilities: Capabilities,
     background: Option<Rgb>,
     size: Size,
-    /// The sequence that sets it.
+    /// The sequence that sets the title.
     title: Option<String>,
-    /// The terminal was the shell's already when it was left, so its modes are still on.
+    /// The shell already had the terminal when it was left, so its modes are still on.
     left_on: bool,
 }
 
@@ -116,7 +116,7 @@ impl SharedTerminal {
         written
     }
 
-    /// What the bytes of the terminal said.
+    /// Handles decoded input of the terminal.
     pub fn take(&self, decoded: Vec<Decoded>) {
         for decoded in decoded {
             match decoded {
@@ -133,7 +133,7 @@ impl SharedTerminal {
             let mut out = Vec::new();
             state.learn(&capability, &mut out);
             if self.phase() == TerminalPhase::Active {
-                // If that cannot be written the reader will soon find the terminal closed.
+                // If the write fails, the reader soon finds the terminal closed.
                 let _ = self.write_control(&out);
             }
             self.send(TermEvent::Capability(capability));
@@ -142,13 +142,13 @@ impl SharedTerminal {
         self.answered.notify_all();
     }
 
-    /// Until when answers may come, and may be slow.
+    /// Returns until when replies may arrive.
     pub fn expects_answers_until(&self) -> Option<Instant> {
         let state = self.lock();
         state.prober.is_waiting().then(|| state.asked + ANSWERS_TAKE)
     }
 
-    /// Answers that come after the end would be typed into the shell.
+    /// Waits for outstanding replies, which would otherwise be typed into the shell.
     pub fn wait_for_answers(&self) {
         let state = self.lock();
         if self.phase() == TerminalPhase::Active && state.asked.elapsed() < ANSWERS_TAKE {
@@ -162,7 +162,7 @@ impl SharedTerminal {
         if self.phase() == TerminalPhase::Active { self.tty.write_all(bytes) } else { Ok(()) }
     }
 
-    /// Hands the terminal back, unless that has happened.
+    /// Hands the terminal back, unless that has already happened.
     pub fn leave(&self, next: TerminalPhase) {
         let mut state = self.lock();
         self.leave_as(&mut state, next);
@@ -178,14 +178,15 @@ impl SharedTerminal {
         if was == TerminalPhase::Active && !state.left_on {
             let mut out = AFTER_A_FRAME.as_bytes().to_vec();
             state.modes.leave(&mut out);
-            // A terminal that is gone needs no restoring.
+            // A closed terminal needs no restoring.
             let _ = self.write_control(&out);
             let _ = self.tty.restore();
         }
         self.waker.wake();
     }
 
-    /// In a panic, or when somebody who was told to end does not: whoever holds a lock may never let go of it.
+    /// Restores the terminal in a panic, or when the application ignores a signal to end; does not wait for locks that may
+    /// never be released.
     pub fn leave_in_a_hurry(&self) {
         if self.phase() == TerminalPhase::Active && self.tty.takes_bytes() {
             let below = self.rows_below.load(Ordering::Relaxed);
@@ -204,7 +205,7 @@ impl SharedTerminal {
         self.send(TermEvent::Closed);
     }
 
-    /// Takes the terminal again, if it was left in that way.
+    /// Takes the terminal again if it was left in this phase.
     pub fn enter(&self, left: TerminalPhase) -> io::Result<()> {
         let mut state = self.lock();
         if self.phase() != left {
@@ -217,7 +218,7 @@ impl SharedTerminal {
         self.set_phase(TerminalPhase::Active);
         let mut out = Vec::new();
         if std::mem::take(&mut state.left_on) || left == TerminalPhase::Active {
-            // It was stopped without a chance to leave.
+            // The process was stopped without a chance to leave.
             out.extend_from_slice(AFTER_A_FRAME.as_bytes());
             state.modes.leave(&mut out);
         }
@@ -253,7 +254,7 @@ impl SharedTerminal {
         if self.phase() == TerminalPhase::Active { self.write_control(&out) } else { Ok(()) }
     }
 
-    /// Asks the system for the size, and tells when it is another.
+    /// Queries the size from the system and sends an event if it changed.
     pub fn check_size(&self) {
         self.resized(self.tty.size().unwrap_or(self.fallback));
     }
@@ -267,11 +268,11 @@ impl SharedTerminal {
 
     pub fn send(&self, event: TermEvent) {
         self.queued.fetch_add(1, Ordering::Relaxed);
-        // Nobody listens any more when the terminal is being dropped.
+        // The receiver is gone when the terminal is being dropped.
         let _ = self.events.send(event);
     }
 
-    /// An event was taken out of the queue.
+    /// Records that an event was taken from the queue.
     pub fn taken(&self) {
         if self.queued.fetch_sub(1, Ordering::Relaxed) == MOST_QUEUED {
             self.waker.wake();
@@ -317,13 +318,13 @@ impl SharedTerminal {
         self.rows_below.store(rows, Ordering::Relaxed);
     }
 
-    /// Runs while nobody can hand the terminal to somebody else.
+    /// Runs `read` while the terminal cannot be handed over.
     pub fn while_active<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
         let _state = self.lock();
         (self.phase() == TerminalPhase::Active).then(read)
     }
 
-    /// What nobody waits behind: if a frame blocks, because the terminal takes nothing, the locks do not matter any more.
+    /// Writes without waiting forever: if a frame blocks because the terminal accepts no bytes, the lock is ignored.
     fn write_control(&self, bytes: &[u8]) -> io::Result<()> {
         let _writing = try_for(FRAME_TAKES, || unpoisoned(self.output.try_lock()));
         self.tty.write_all(bytes)
@@ -335,7 +336,7 @@ impl SharedTerminal {
 }
 
 impl TerminalFacts {
-    /// Takes over what the terminal said, and what it is told because of that.
+    /// Applies a reported capability and writes the modes that follow from it.
     fn learn(&mut self, capability: &Capability, out: &mut Vec<u8>) {
         self.capabilities.learn(capability);
         if let Some(probe) = self.capabilities.follow_up(capability) {
@@ -350,7 +351,7 @@ impl TerminalFacts {
                 self.modes.push(TerminalMode::ModifyOtherKeys, out);
             }
             Capability::AppearanceNews(true) => self.modes.push(TerminalMode::Appearance, out),
-            // Elsewhere a signal tells, and for every terminal.
+            // On other systems a signal reports the size for every terminal.
             Capability::InBandSize(true) if cfg!(windows) => self.modes.push(TerminalMode::InBandSize, out),
             Capability::Background(rgb) => self.background = Some(*rgb),
             Capability::Appearance { .. } => self.ask(Probe::Background, out),
@@ -358,7 +359,7 @@ impl TerminalFacts {
         }
     }
 
-    /// Not again while the answer is to come, however often there is a reason.
+    /// Does not repeat a query while its reply is outstanding.
     fn ask(&mut self, probe: Probe, out: &mut Vec<u8>) {
         if !self.prober.waits_for(probe) {
             self.prober.ask(&[probe], out);
@@ -366,8 +367,8 @@ impl TerminalFacts {
         }
     }
 
-    /// Ambiguous keys as sequences, and where the key is on a Latin keyboard. The console of Windows drops capitals when
-    /// it is asked for the latter.
+    /// Requests ambiguous keys as sequences, and the key position on a Latin keyboard. The Windows console drops capitals if
+    /// asked for the latter.
     fn kitty_flags(&self) -> u8 {
         let windows = cfg!(windows) || self.capabilities.id == TerminalId::WindowsTerminal;
         if windows { 1 } else { 5 }
@@ -386,7 +387,7 @@ fn unpoisoned<T>(locked: Result<T, TryLockError<T>>) -> Option<T> {
     }
 }
 
-/// Only where waiting for good could mean waiting for ever.
+/// Used only where an unlimited wait could block forever.
 fn try_for<T>(long: Duration, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + long;
     loop {

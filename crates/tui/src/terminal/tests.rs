@@ -1,4 +1,5 @@
-//! A real terminal device, with this test at its other end; what needs a process of its own is in `processes`.
+//! Tests with a real terminal device whose other end this test controls; tests that need their own process are in
+//! `processes`.
 
 mod processes;
 
@@ -15,10 +16,10 @@ use super::*;
 use crate::input::{Key, KeyCode};
 
 const START: &str = "\x1b[?2004h\x1b[?1004h\x1b[?u\x1b[c";
-/// More than anything takes on a slow and busy machine.
+/// Longer than any step takes on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The program's terminal, and the hands of the person at it.
+/// The program's terminal, and the other end that simulates the user.
 struct Rig {
     terminal: Option<Terminal>,
     hands: File,
@@ -49,7 +50,7 @@ impl Rig {
         self.hands.write_all(bytes.as_bytes()).unwrap();
     }
 
-    /// Waits for bytes on the screen, and returns everything up to their end.
+    /// Waits for bytes on the screen and returns everything up to their end.
     fn sees(&mut self, wanted: &str) -> String {
         loop {
             if let Some(at) = self.seen.find(wanted) {
@@ -68,7 +69,7 @@ impl Rig {
         runtime.block_on(async { tokio::time::timeout(LIMIT, terminal.next()).await.expect("nothing happened") })
     }
 
-    /// The next thing that the person did.
+    /// Returns the next input event.
     fn input(&mut self) -> Input {
         loop {
             match self.next() {
@@ -117,7 +118,7 @@ fn without_kitty_other_keys_are_modified() {
     rig.sees("\x1b[16t\x1b[c");
     rig.kind("\x1b[?1;2c");
     rig.sees("\x1b[>4;2m");
-    // The answer was only late: the better one replaces the other.
+    // The reply was only late and replaces the assumption.
     rig.kind("\x1b[?0u\x1b[?1;2c");
     assert_eq!(rig.sees("u"), "\x1b[>4;0m\x1b[>5u");
     rig.terminal = None;
@@ -173,7 +174,7 @@ fn a_change_of_the_appearance_asks_for_the_background() {
     rig.kind("\x1b[?997;2n");
     assert_eq!(rig.next(), TermEvent::Capability(Capability::Appearance { dark: false }));
     rig.sees("\x1b]11;?\x1b\\\x1b[c");
-    // Told a hundred times more, it asks when the answer is there, and once.
+    // After a hundred more notifications it queries once, when the outstanding reply has arrived.
     rig.kind(&"\x1b[?997;1n".repeat(100));
     rig.kind("\x1b]11;rgb:00/00/00\x07\x1b[?1c\x1b[?997;1nx");
     while rig.next() != TermEvent::Input(key('x')) {}
@@ -209,7 +210,7 @@ fn while_it_is_paused_an_interrupt_is_for_others() {
     for why in [system::wake::INT, system::wake::QUIT, system::wake::SIZE] {
         rig.terminal().shared.waker.wake_for(why);
     }
-    // They are handled in order, so the first two were not told.
+    // Events are handled in order, so the first two sizes were not reported.
     assert_eq!(rig.next(), TermEvent::Resize(Size { width: 99, height: 24 }));
     rig.terminal().resume().unwrap();
     rig.terminal().shared.waker.wake_for(system::wake::INT);
@@ -247,7 +248,7 @@ fn a_flood_of_keys_waits_in_the_terminal() {
     let flood = std::thread::spawn(move || hands.write_all(&[b'x'; 200_000]).unwrap());
     let mut count = 0;
     while count < 200_000 {
-        // The bound of the queue, and what one read may add.
+        // The limit of the queue, plus the events of one read.
         assert!(rig.terminal().shared.queued() < 4096 + 16 * 1024 + 1);
         assert_eq!(rig.next(), TermEvent::Input(key('x')), "after {count}");
         count += 1;
@@ -271,7 +272,7 @@ fn a_sequence_is_not_given_up_while_nobody_reads() {
         std::thread::yield_now();
     }
     rig.kind("tle\x07a");
-    // The time after which nobody would wait for the rest any more, if they had looked for it.
+    // Longer than the pause after which an unfinished sequence is abandoned.
     std::thread::sleep(Duration::from_millis(300));
     for count in 0..KEYS {
         assert_eq!(rig.next(), TermEvent::Input(key('x')), "after {count}");

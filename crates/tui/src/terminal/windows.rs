@@ -1,4 +1,4 @@
-//! The console of Windows, as a terminal that speaks VT: records of its input queue become the bytes that a Unix reads.
+//! The Windows console as a VT terminal: converts records of its input queue to the bytes that Unix reads.
 
 use std::ffi::c_void;
 use std::io::{self, Write as _};
@@ -24,7 +24,7 @@ const WINDOW_EVENTS: u32 = 0x8;
 const VT_INPUT: u32 = 0x200;
 const KEY_EVENT: u16 = 0x1;
 const SIZE_EVENT: u16 = 0x4;
-/// Alt, whose release brings a character that was typed by its number.
+/// Alt; its release delivers a character typed by its number.
 const VK_MENU: u16 = 0x12;
 
 #[repr(C)]
@@ -56,7 +56,7 @@ pub struct Tty {
     found: u32,
 }
 
-// SAFETY: handles of the console may be used from any thread.
+// SAFETY: console handles may be used from any thread.
 unsafe impl Send for Tty {}
 // SAFETY: as above.
 unsafe impl Sync for Tty {}
@@ -66,7 +66,7 @@ impl Tty {
 
     pub fn of_the_process() -> io::Result<Self> {
         let mut found = 0;
-        // SAFETY: no pointer but to the local variable.
+        // SAFETY: the only pointer is to a local variable.
         let (input, known) = unsafe {
             let input = GetStdHandle(STD_INPUT);
             (input, GetConsoleMode(input, &mut found))
@@ -82,7 +82,7 @@ impl Tty {
         self.set((self.found & !(PROCESSED | LINES | ECHO)) | WINDOW_EVENTS | VT_INPUT)
     }
 
-    /// No shell has the console in between.
+    /// No shell uses the console in between.
     pub fn look_again(&self) {}
 
     pub fn restore(&self) -> io::Result<()> {
@@ -90,14 +90,14 @@ impl Tty {
     }
 
     fn set(&self, mode: u32) -> io::Result<()> {
-        // SAFETY: the handle belongs to the process for as long as it lives.
+        // SAFETY: the handle belongs to the process for its whole life.
         if unsafe { SetConsoleMode(self.input, mode) } == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// The records that wait; there is at least one.
+    /// Reads the waiting records; there must be at least one.
     fn records(&self, records: &mut [InputRecord]) -> io::Result<usize> {
         let mut count = 0;
-        // SAFETY: the system writes no more records than there is room for.
+        // SAFETY: the system writes no more records than the buffer holds.
         let read = unsafe { ReadConsoleInputW(self.input, records.as_mut_ptr(), records.len() as u32, &mut count) };
         if read == 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
     }
@@ -123,7 +123,7 @@ impl Tty {
     pub fn stop_the_job(&self) {}
 }
 
-/// The size of the console's window, without taking it over.
+/// Returns the size of the console window, without opening it.
 pub fn window_size() -> Option<Size> {
     let (width, height) = crossterm::terminal::size().ok()?;
     (width > 0 && height > 0).then(|| Size { width: usize::from(width), height: usize::from(height) })
@@ -133,7 +133,7 @@ pub fn window_size() -> Option<Size> {
 #[derive(Clone)]
 pub struct Waker(Arc<ConsoleEvent>);
 
-/// The other end.
+/// The receiving end of a [`Waker`].
 pub struct Wake(Arc<ConsoleEvent>);
 
 struct ConsoleEvent {
@@ -154,7 +154,7 @@ impl Drop for ConsoleEvent {
 }
 
 pub fn waker() -> io::Result<(Waker, Wake)> {
-    // SAFETY: no name and no security attributes.
+    // SAFETY: neither a name nor security attributes are passed.
     let handle = unsafe { CreateEventW(std::ptr::null(), 0, 0, std::ptr::null()) };
     if handle.is_null() {
         return Err(io::Error::last_os_error());
@@ -165,7 +165,7 @@ pub fn waker() -> io::Result<(Waker, Wake)> {
 
 impl Waker {
     pub fn wake(&self) {
-        // SAFETY: the handle is open while this lives.
+        // SAFETY: the handle is open as long as this value exists.
         unsafe { SetEvent(self.0.handle) };
     }
 
@@ -175,7 +175,7 @@ impl Waker {
     }
 }
 
-/// There are none.
+/// Windows has no signals.
 pub struct Signals;
 
 impl Signals {
@@ -186,7 +186,7 @@ impl Signals {
     pub fn forget(&mut self) {}
 }
 
-/// Until the terminal is dropped.
+/// Runs until the terminal is dropped.
 pub fn read(shared: &SharedTerminal, wake: &Wake) {
     let mut decoder = InputDecoder::default();
     let mut surrogate = None;
@@ -205,7 +205,7 @@ pub fn read(shared: &SharedTerminal, wake: &Wake) {
                 Some(Ok((bytes, resized))) => {
                     decoder.feed(&bytes, Instant::now(), &mut decoded);
                     if resized {
-                        // Below, when nobody is locked out.
+                        // Called outside `while_active`, so that no lock is held.
                         shared.take(std::mem::take(&mut decoded));
                         shared.check_size();
                     }
@@ -223,7 +223,7 @@ pub fn read(shared: &SharedTerminal, wake: &Wake) {
     }
 }
 
-/// What the records type, and whether the window has another size.
+/// Returns the bytes typed by the records, and whether the window size changed.
 fn pending_bytes(shared: &SharedTerminal, surrogate: &mut Option<u16>) -> io::Result<(Vec<u8>, bool)> {
     let mut records = [InputRecord::default(); 128];
     let count = shared.tty.records(&mut records)?;

@@ -1,5 +1,5 @@
-//! What a command has printed, as styled rows: colours and links are kept, everything else that steers a terminal is
-//! dropped. A carriage return begins the row anew, as progress bars want it.
+//! Converts command output to styled rows: keeps colours and links, drops all other control sequences. A carriage return
+//! restarts the row, as progress bars expect.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::ansi_sgr::apply_sgr;
 use crate::line::{Line, Span};
 use crate::style::Style;
 
-/// A row longer than this goes on in the next one, so that one line cannot take all memory.
+/// Longer rows are wrapped, so that one line cannot take all memory.
 const LONGEST_ROW: usize = 8192;
 const TAB_STOP: usize = 8;
 const LONGEST_LINK: usize = 2083;
 
-/// The rows hold no control characters, however broken the text is.
+/// The rows contain no control characters, even if the text is malformed.
 pub fn from_ansi(text: &str) -> Vec<Line> {
     let mut screen = AnsiScreen::new(text);
     for piece in pieces(text) {
@@ -29,7 +29,7 @@ pub fn from_ansi(text: &str) -> Vec<Line> {
     screen.finish()
 }
 
-/// What one column shows: a part of the text, by its place.
+/// The content of one column: a range of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct ScreenCell {
     start: usize,
@@ -41,7 +41,7 @@ struct ScreenCell {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     Whole,
-    /// Of a wide character; the other half is the next cell.
+    /// The first half of a wide character; the next cell is the other half.
     Left,
     Right,
 }
@@ -95,7 +95,7 @@ impl<'a> AnsiScreen<'a> {
         }
     }
 
-    /// A mark without width that came apart from its character, after an escape sequence.
+    /// Joins a combining mark to its character across an escape sequence.
     fn join_to_previous(&mut self, start: usize, end: usize) {
         let previous = self.column.checked_sub(1).and_then(|column| self.cells.get_mut(column));
         if let Some(cell) = previous.filter(|cell| cell.end == start && cell.half == Half::Whole) {
@@ -117,7 +117,7 @@ impl<'a> AnsiScreen<'a> {
         self.column += 1;
     }
 
-    /// What is left of a wide character when one half is written over becomes a space.
+    /// Replaces the remaining half of an overwritten wide character by a space.
     fn break_pair(&mut self, at: usize, writing: Half) {
         let blank = self.blank();
         match self.cells[at].half {
@@ -157,7 +157,7 @@ impl<'a> AnsiScreen<'a> {
             pen.style = apply_sgr(pen.style, parameters);
             return self.change_pen(pen);
         }
-        // Erasing is what makes a shorter progress line replace a longer one.
+        // Erasing lets a shorter progress line replace a longer one.
         match body {
             "K" | "0K" => self.cells.truncate(self.column),
             "2K" => self.blank_up_to(self.cells.len()),
@@ -172,7 +172,7 @@ impl<'a> AnsiScreen<'a> {
         self.cells[..end].fill(blank);
     }
 
-    /// `parameters ; address`, closed by BEL or ST; an empty address ends the link.
+    /// Parses `parameters ; address`, terminated by BEL or ST; an empty address ends the link.
     fn link(&mut self, body: &str) {
         let body = body.trim_end_matches(['\u{7}', '\u{9c}']);
         let body = body.strip_suffix("\u{1b}\\").unwrap_or(body);
@@ -196,7 +196,7 @@ impl<'a> AnsiScreen<'a> {
         if self.pens[last] == pen {
             return;
         }
-        // A pen that has drawn nothing is not kept, so that changes alone take no memory.
+        // A pen that drew nothing is dropped, so that style changes alone take no memory.
         if self.drawn {
             self.pens.push(pen);
         } else {
@@ -221,7 +221,7 @@ impl<'a> AnsiScreen<'a> {
         self.rows.push(row);
         self.cells.clear();
         self.column = 0;
-        // Only the pen in hand is needed from here on.
+        // Only the current pen is needed from here on.
         self.pens.drain(..self.pens.len() - 1);
         self.drawn = false;
     }

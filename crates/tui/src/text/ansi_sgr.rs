@@ -2,7 +2,7 @@
 
 use crate::style::{Attrs, Color, Style};
 
-/// Parameters stand between `;`, the parts of one parameter between `:`. What is unknown changes nothing.
+/// Parameters are separated by `;`, their parts by `:`. Unknown parameters are ignored.
 pub fn apply_sgr(style: Style, parameters: &str) -> Style {
     let mut style = style;
     let mut rest = parameters.split(';');
@@ -61,7 +61,7 @@ fn without(style: Style, attrs: Attrs) -> Style {
     Style { attrs: kept.fold(Attrs::NONE, Attrs::with), ..style }
 }
 
-/// `38;5;n` and `38;2;r;g;b`.
+/// Parses `38;5;n` and `38;2;r;g;b`.
 fn spread_color<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<Color> {
     let mut byte = || rest.next().and_then(number).and_then(|value| u8::try_from(value).ok());
     match byte()? {
@@ -74,7 +74,7 @@ fn spread_color<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<Color> {
     }
 }
 
-/// `38:5:n`, `38:2:r:g:b` and `38:2:space:r:g:b`.
+/// Parses `38:5:n`, `38:2:r:g:b` and `38:2:space:r:g:b`.
 fn packed_color(parts: &[Option<u16>]) -> Option<Color> {
     let byte = |at: usize| parts.get(at).copied().flatten().and_then(|value| u8::try_from(value).ok());
     match byte(0)? {

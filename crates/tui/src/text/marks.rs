@@ -1,4 +1,4 @@
-//! Rows as text in which the styles can be seen, for snapshots.
+//! Formats rows as text with visible styles, for snapshots.
 
 use std::collections::HashMap;
 
@@ -6,19 +6,19 @@ use crate::line::{Line, Span};
 use crate::style::{Attrs, Color, Style};
 use crate::theme::{Theme, Token};
 
-/// A theme in which every token has a colour of its own.
+/// Returns a theme in which every token has a distinct colour.
 pub fn theme() -> Theme {
     Theme::new("marks", 77, |token| Color::Rgb(1, 2, token as u8))
 }
 
-/// One row per line. A styled span is `{marks|text}`: attributes as letters (b dim `d` i u r s), colours as the token's
-/// name or the colour, `@` before a link's address.
+/// Returns one row per line. A styled span is `{marks|text}`: attributes as letters (b dim `d` i u r s), colours as the
+/// token's name or the colour, `@` before a link's address.
 pub fn marked(lines: &[Line]) -> String {
     let names: HashMap<u8, &str> = Token::ALL.iter().map(|token| (*token as u8, token.name())).collect();
     lines.iter().map(|line| line.spans.iter().map(|span| mark(span, &names)).collect::<String>() + "\n").collect()
 }
 
-/// Only the text, one row per line.
+/// Returns only the text, one row per line.
 pub fn plain(lines: &[Line]) -> String {
     lines.iter().map(|line| line.text() + "\n").collect()
 }

@@ -1,5 +1,5 @@
-//! Styled text into rows: wrapped at words, clipped with an ellipsis, split where nothing may be lost, or read from what
-//! a command has printed.
+//! Converts styled text to rows: wrapped at words, clipped with an ellipsis, split without loss, or parsed from command
+//! output.
 
 mod ansi;
 mod ansi_sgr;
@@ -15,17 +15,17 @@ use crate::style::Style;
 pub use ansi::from_ansi;
 pub use wrap::{split, wrap};
 
-/// Columns from one tab stop to the next in prose and code.
+/// Columns between tab stops in prose and code.
 pub const TAB: usize = 4;
 
-/// Plain text into rows. Untrusted text is fine: escape sequences and control characters are taken out.
+/// Wraps plain text. Untrusted text is allowed: escape sequences and control characters are removed.
 pub fn wrap_text(text: &str, width: usize, style: Style) -> Vec<Line> {
     let clean = sanitize::strip_control(text);
     let rows = clean.split('\n').map(|row| Line::styled(expand_tabs(row).into_owned(), style));
     rows.flat_map(|line| wrap(&line, width)).collect()
 }
 
-/// A row that fits, the last column an ellipsis when something was cut.
+/// Clips a row to the width; the last column is an ellipsis if something was cut.
 pub fn clip(mut line: Line, width: usize) -> Line {
     if line.width() <= width {
         return line;
@@ -51,7 +51,7 @@ pub fn clip(mut line: Line, width: usize) -> Line {
     line
 }
 
-/// Tabs as spaces up to the next stop.
+/// Replaces tabs by spaces up to the next stop.
 pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     if !text.contains('\t') {
         return Cow::Borrowed(text);
@@ -70,7 +70,7 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(expanded)
 }
 
-/// Adds a piece to a row, to its last span when that looks the same.
+/// Appends text to a row; extends its last span if the style and link are equal.
 pub(crate) fn append(line: &mut Line, text: &str, style: Style, link: Option<&std::sync::Arc<str>>) {
     match line.spans.last_mut() {
         _ if text.is_empty() => {}

@@ -1,4 +1,4 @@
-//! Wrapping, clipping and reading of printed text, and how wide real terminals think the hard strings are.
+//! Tests wrapping, clipping and parsing of printed text, and the width of difficult strings in real terminals.
 
 use alacritty_terminal::event::VoidListener;
 use alacritty_terminal::term::Config;
@@ -126,8 +126,8 @@ fn hostile_output_is_harmless() {
     assert_eq!(from_ansi(&"\u{1b}[31m\u{1b}[32m".repeat(100_000)).len(), 1);
 }
 
-/// What vt100 and alacritty make of the strings that are hard to measure. Both count by code points, so they take more
-/// columns for what is joined; where the numbers differ, ours is what terminals that shape text show.
+/// Compares the widths of difficult strings with vt100 and alacritty. Both count code points, so joined characters take more
+/// columns there; where the numbers differ, ours matches terminals that shape text.
 #[test]
 fn widths_of_hard_strings() {
     for (text, ours, vt100, alacritty) in [

@@ -1,4 +1,4 @@
-//! Breaking a styled row into rows that fit.
+//! Breaks a styled row into rows that fit.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::line::{Line, Span};
 
-/// Breaks between words; a word that is longer than a row is split, but never inside of what a reader sees as one
-/// character. Spaces at a break are dropped, those at the start of the line are kept.
+/// Breaks between words; a word longer than a row is split, but never inside a grapheme. Spaces at a break are dropped,
+/// leading spaces are kept.
 pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
     let columns = columns.max(1);
     if line.width() <= columns {
@@ -21,7 +21,7 @@ pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
     wrapper.finish()
 }
 
-/// Breaks where the row is full and nowhere else, so that the rows put together are the line: for code.
+/// Breaks only where the row is full, so that the joined rows equal the line: for code.
 pub fn split(line: &Line, columns: usize) -> Vec<Line> {
     let columns = columns.max(1);
     if line.width() <= columns {
@@ -84,7 +84,7 @@ impl<'a> LineWrapper<'a> {
         }
     }
 
-    /// Places the word that is complete now.
+    /// Places the completed word.
     fn flush(&mut self) {
         if self.word.is_empty() {
             return;
@@ -117,7 +117,7 @@ impl<'a> LineWrapper<'a> {
         self.push(part.span, part.start, part.end);
     }
 
-    /// Places as much as fits, row after row.
+    /// Places as much as fits, row by row.
     fn fill(&mut self, part: WrapPiece) {
         let text = &self.line.spans[part.span].text[part.start..part.end];
         let mut start = part.start;
@@ -135,7 +135,7 @@ impl<'a> LineWrapper<'a> {
         self.push(part.span, start, part.end);
     }
 
-    /// Grows the last span of the row when the piece comes right behind it.
+    /// Extends the last span of the row if the piece directly follows it.
     fn push(&mut self, index: usize, start: usize, end: usize) {
         if start == end {
             return;
@@ -161,7 +161,7 @@ impl<'a> LineWrapper<'a> {
         self.used = 0;
     }
 
-    /// Spaces at the end stay as far as they fit.
+    /// Trailing spaces are kept as far as they fit.
     fn finish(mut self) -> Vec<Line> {
         self.flush();
         for part in std::mem::take(&mut self.spaces) {
@@ -177,7 +177,7 @@ fn sum(parts: &[WrapPiece]) -> usize {
     parts.iter().map(|part| part.columns).sum()
 }
 
-/// Cuts into runs of spaces, words and wide characters.
+/// Splits into runs of spaces, words and wide characters.
 fn for_each_atom(text: &str, mut each: impl FnMut(WrapPiece)) {
     let part = |start, end, columns, kind| WrapPiece { span: 0, start, end, columns, kind };
     let mut start = 0;
@@ -200,7 +200,7 @@ fn for_each_atom(text: &str, mut each: impl FnMut(WrapPiece)) {
     }
 }
 
-/// A word with characters that are not ASCII: breakable at the wide ones.
+/// Splits a word with non-ASCII characters, which may break at wide ones.
 fn for_each_wide(word: &str, offset: usize, each: &mut impl FnMut(WrapPiece)) {
     let mut run = (offset, 0);
     let mut at = offset;

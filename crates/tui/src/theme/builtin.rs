@@ -1,14 +1,14 @@
-//! The themes that need no file: dark, light, and two of high contrast.
+//! The built-in themes: dark, light, and two of high contrast.
 //!
-//! Each is a handful of inks and grounds. The tests hold every ink that text is written in against the backgrounds that
-//! terminals really have and against the theme's own grounds: 4.5 at least, 7 where the name promises high contrast.
+//! Each consists of a few text colours and backgrounds. The tests check the contrast of every text colour against typical
+//! terminal backgrounds and the theme's own backgrounds: at least 4.5, and 7 for high contrast.
 
 use super::{Rgb, Theme, Token};
 use crate::style::Color;
 
 type MakeTheme = fn() -> Theme;
 
-/// By name, in the order in which they are offered.
+/// Name and constructor, in the order in which they are offered.
 pub const BUILT_IN: [(&str, MakeTheme); 4] = [
     ("dark", Theme::dark),
     ("light", Theme::light),
@@ -35,7 +35,7 @@ impl Theme {
         CONTRAST_LIGHT.theme("high-contrast-light")
     }
 
-    /// The one that can be read on the background of the terminal.
+    /// Returns the theme that is readable on the background of the terminal.
     pub fn for_background(background: Rgb) -> Self {
         if background.is_light() { Self::light() } else { Self::dark() }
     }
@@ -46,7 +46,7 @@ struct ThemePalette {
     ground: Grounds,
 }
 
-/// What text is written in.
+/// The text colours.
 struct Inks {
     text: Color,
     muted: Color,
@@ -62,7 +62,7 @@ struct Inks {
     pink: Color,
 }
 
-/// What text stands on, and the lines around it.
+/// The backgrounds, and the colours of borders.
 struct Grounds {
     border: Color,
     line: Color,
@@ -240,7 +240,7 @@ mod tests {
         matches!(token, Border | BorderMuted | MdCodeBlockBorder | MdQuoteBorder | MdHr | StatusLineSep)
     }
 
-    /// What a token may stand on besides the terminal's background.
+    /// Returns the backgrounds of a token besides the terminal's.
     fn grounds_of(token: Token) -> Vec<Token> {
         use Token::*;
         let name = token.name();

@@ -1,4 +1,4 @@
-//! All themes that can be chosen: the built-in ones and the files of a folder.
+//! All available themes: the built-in ones and the files of a folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use super::{Rgb, Theme};
 const MOST_FILES: usize = 256;
 const LARGEST_FILE: u64 = 256 * 1024;
 
-/// Something that is not right with a theme file. The theme may be there nevertheless.
+/// A problem in a theme file. The theme may be usable nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThemeProblem {
     pub file: PathBuf,
@@ -28,12 +28,12 @@ pub struct Themes {
 }
 
 impl Themes {
-    /// Only those that need no file.
+    /// Contains only the built-in themes.
     pub fn built_in() -> Self {
         Self::default()
     }
 
-    /// With those of a folder, one file each, known by its name without `.json`. No folder is no problem.
+    /// Adds the themes of a folder, one per file, named by the file without `.json`. A missing folder is no problem.
     pub fn load(folder: &Path) -> Self {
         let mut themes = Self::default();
         match theme_files(folder) {
@@ -44,7 +44,7 @@ impl Themes {
         themes
     }
 
-    /// Built-in ones first.
+    /// Returns the names, built-in themes first.
     pub fn names(&self) -> Vec<&str> {
         BUILT_IN.iter().map(|(name, _)| *name).chain(self.from_files.keys().map(String::as_str)).collect()
     }
@@ -54,8 +54,8 @@ impl Themes {
         built_in.map(|(_, theme)| Arc::new(theme())).or_else(|| self.from_files.get(name).cloned())
     }
 
-    /// The theme for a terminal: the one that the user names for its kind of background, otherwise the built-in one. With
-    /// what to tell the user when the named one is not there. A background that is not known counts as dark.
+    /// Returns the theme for a terminal: the one that the user configured for its kind of background, otherwise the built-in
+    /// one. Also returns a message if the configured theme does not exist. An unknown background counts as dark.
     pub fn choose(
         &self,
         background: Option<Rgb>,
@@ -80,7 +80,7 @@ impl Themes {
         }
     }
 
-    /// What to tell the user about the files.
+    /// Returns the problems of the files, for the user.
     pub fn problems(&self) -> &[ThemeProblem] {
         &self.problems
     }

@@ -1,13 +1,13 @@
-//! How well two colours can be told apart, by the measure of the WCAG.
+//! The contrast of two colours, as defined by the WCAG.
 
 use crate::style::Color;
 
-/// A colour that is known by its light, as a terminal tells that of its background.
+/// A colour given by its light, as a terminal reports its background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
 impl Rgb {
-    /// From 0 for black to 1 for white, as eyes see it.
+    /// Returns the relative luminance, from 0 for black to 1 for white.
     pub fn luminance(self) -> f64 {
         let linear = |value: u8| match f64::from(value) / 255.0 {
             low if low <= 0.040_45 => low / 12.92,
@@ -16,13 +16,13 @@ impl Rgb {
         0.2126 * linear(self.0) + 0.7152 * linear(self.1) + 0.0722 * linear(self.2)
     }
 
-    /// From 1 for the same to 21 for black on white; text wants 4.5.
+    /// Returns the contrast, from 1 for equal colours to 21 for black on white; text needs 4.5.
     pub fn contrast(self, other: Rgb) -> f64 {
         let (one, two) = (self.luminance(), other.luminance());
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
     }
 
-    /// Whether black is easier to read on it than white.
+    /// Whether black text is more readable on it than white text.
     pub fn is_light(self) -> bool {
         self.contrast(Rgb(0, 0, 0)) > self.contrast(Rgb(255, 255, 255))
     }
@@ -50,7 +50,7 @@ mod tests {
         let (black, white) = (Rgb(0, 0, 0), Rgb(255, 255, 255));
         assert!((black.contrast(white) - 21.0).abs() < 1e-9);
         assert!((white.contrast(white) - 1.0).abs() < 1e-9);
-        // The grey that just passes on white.
+        // The lightest grey that passes on white.
         assert!(Rgb(0x76, 0x76, 0x76).contrast(white) >= 4.5 && Rgb(0x77, 0x77, 0x77).contrast(white) < 4.5);
     }
 

@@ -1,7 +1,7 @@
-//! A theme as a file says it: JSON with `name`, `vars`, `colors` and `symbols`.
+//! Theme files: JSON with `name`, `vars`, `colors` and `symbols`.
 //!
-//! Whatever can be used is used. A colour that is missing or makes no sense is taken from the built-in theme that suits
-//! the rest and told of, so that a theme written for another version still works.
+//! All usable parts are used. A missing or invalid colour is taken from the matching built-in theme and reported, so that a
+//! theme written for another version still works.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,14 +14,14 @@ use super::symbols::GROUPS;
 use super::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, Token};
 use crate::style::Color;
 
-/// More is not told of one file.
+/// Limits the warnings for one file.
 const MOST_WARNINGS: usize = 20;
 const WIDEST_SYMBOL: usize = 8;
 const MOST_FRAMES: usize = 64;
-/// In files of others and without a meaning here.
+/// Keys of other programs' files that have no meaning here.
 const UNUSED: [&str; 2] = ["link", "toolText"];
 
-/// A file that is no theme.
+/// The error for a file that is not a theme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThemeError {
     what: String,
@@ -37,7 +37,7 @@ impl fmt::Display for ThemeError {
 impl std::error::Error for ThemeError {}
 
 impl Theme {
-    /// The theme of a file, which is known by the file's name, and what is not right with it.
+    /// Returns the theme of a file, named by the file, and its problems.
     pub fn parse(json: &str, name: &str) -> Result<(Theme, Vec<String>), ThemeError> {
         let value: Value = serde_json::from_str(json.trim_start_matches('\u{feff}')).map_err(|error| ThemeError {
             what: format!("the theme \"{name}\" is not JSON: {error}"),
@@ -184,7 +184,7 @@ fn unknown(what: &str, name: &str, meant: Option<&str>) -> String {
     }
 }
 
-/// The built-in theme for the kind of background that these colours were made for.
+/// Returns the built-in theme for the kind of background that these colours were made for.
 fn suiting(found: &[Option<Color>]) -> Theme {
     let grounds = Token::ALL.iter().filter(|token| token.name().ends_with("Bg"));
     let known: Vec<Rgb> = grounds.filter_map(|token| Rgb::of(found[*token as usize]?)).collect();
@@ -219,7 +219,7 @@ fn resolve<'a>(
     }
 }
 
-/// `rgb`, `rrggbb`, or with a transparency that a terminal has not.
+/// Parses `rgb` and `rrggbb`, and drops an alpha value, which terminals do not support.
 fn hex(digits: &str) -> Option<Color> {
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

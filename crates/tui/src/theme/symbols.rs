@@ -1,10 +1,10 @@
-//! Marks and frames: what stands for success, a branch of a tree, a corner. By preset, because not every font has them.
+//! Symbols for states, trees and borders. They come in presets, because not every font has all of them.
 //!
-//! The keys are those of theme files; a file may name keys of things that omp does not draw, which is no mistake.
+//! The keys are those of theme files; a file may contain keys of symbols that omp does not draw.
 
 use std::collections::BTreeMap;
 
-/// Which characters the font of the terminal can be trusted with.
+/// The set of characters that the terminal's font supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SymbolPreset {
     #[default]
@@ -38,7 +38,7 @@ macro_rules! symbols {
         impl Symbol {
             pub const ALL: &'static [Symbol] = &[$(Symbol::$symbol,)*];
 
-            /// The key in theme files.
+            /// Returns the key in theme files.
             pub const fn name(self) -> &'static str {
                 match self { $(Symbol::$symbol => $name,)* }
             }
@@ -115,13 +115,13 @@ symbols! {
     MdBullet = "md.bullet": "•" "•" "-",
 }
 
-/// The first parts of keys that theme files may have.
+/// The first parts of keys that theme files may contain.
 pub const GROUPS: [&str; 16] = [
     "status", "nav", "tree", "boxRound", "boxSharp", "sep", "icon", "thinking", "checkbox", "radio", "format", "md",
     "advisor", "lang", "tab", "tool",
 ];
 
-/// What is drawn for each symbol, and how things turn.
+/// The text of each symbol, and the frames of spinners.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Symbols {
     preset: SymbolPreset,
@@ -132,9 +132,9 @@ pub struct Symbols {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spinner {
-    /// Beside one of many things at work.
+    /// Shown beside one of several running tasks.
     Status,
-    /// The line that says that something is going on.
+    /// Shown in the activity line.
     Activity,
 }
 
@@ -147,7 +147,7 @@ impl Symbols {
         self.preset
     }
 
-    /// Another preset for what the theme's file does not name: `symbolPreset` wins over the file.
+    /// Uses another preset for symbols that the theme file does not define: `symbolPreset` wins over the preset of the file.
     pub fn with_preset(self, preset: SymbolPreset) -> Self {
         Self { preset, ..self }
     }
@@ -168,7 +168,7 @@ impl Symbols {
         *slot = Some(frames).filter(|frames| !frames.is_empty());
     }
 
-    /// The picture of a turning thing after so many steps.
+    /// Returns the frame of a spinner after this many steps.
     pub fn frame(&self, spinner: Spinner, step: usize) -> &str {
         let own = match spinner {
             Spinner::Status => &self.status_frames,

@@ -1,4 +1,4 @@
-//! A border around something, with a title in it.
+//! A border with a title around other rows.
 
 use omp_stdx::display_width::{ellipsize, pad};
 
@@ -9,7 +9,7 @@ use crate::line::Line;
 use crate::style::Style;
 use crate::theme::{Symbol, Token};
 
-/// Columns that the border and the space beside it take.
+/// Columns of the border and its padding.
 const SIDES: usize = 4;
 
 pub struct Boxed {
@@ -56,7 +56,7 @@ impl Boxed {
 
 impl Component for Boxed {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        // A border around nothing helps nobody.
+        // Too narrow for content inside a border.
         if space.width <= SIDES + 1 {
             return self.inner.draw(space);
         }

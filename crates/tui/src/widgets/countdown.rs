@@ -1,4 +1,4 @@
-//! A row that says how long until something happens by itself. The application has the clock.
+//! A row that shows the time until an automatic action. The application provides the clock.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ impl Countdown {
         Self { message: message.into(), until: now + left, left }
     }
 
-    /// Whether it looks different now.
+    /// Returns whether the row changed.
     pub fn tick(&mut self, now: Instant) -> bool {
         let before = self.seconds();
         self.left = self.until.saturating_duration_since(now);
@@ -33,7 +33,7 @@ impl Countdown {
         self.left.is_zero()
     }
 
-    /// A part of a second is still one to wait.
+    /// A started second counts as a whole one.
     fn seconds(&self) -> u64 {
         self.left.as_secs() + u64::from(self.left.subsec_nanos() > 0)
     }

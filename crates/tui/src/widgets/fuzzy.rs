@@ -1,34 +1,34 @@
-//! Finding entries by a few letters of them, the best first.
+//! Finds entries by a few of their letters, best match first.
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// Longer queries are cut: nobody types them, and a match takes time with both lengths.
+/// Longer queries are truncated, because the time to match grows with both lengths.
 const MAX_QUERY: usize = 256;
 
-/// A query that is tried on many texts. Letters must come in order but need not stand together; words may come in any
-/// order; case counts only when the query has capitals.
+/// A query for many texts. Letters must appear in order but need not be adjacent; words may appear in any order; case counts
+/// only if the query has capitals.
 pub struct Fuzzy {
     pattern: Pattern,
-    /// The words as they stand, for what else belongs to an entry: in long text scattered letters are always found.
+    /// Matches whole words in the other text of an entry, because scattered letters are found in any long text.
     whole: Pattern,
     matcher: Matcher,
     chars: Vec<char>,
 }
 
-/// Where in a text a query was found.
+/// The match of a query in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FuzzyHit {
     /// Higher is better.
     pub score: u32,
-    /// Which graphemes of the text, in order.
+    /// Indexes of the matched graphemes, in order.
     pub graphemes: Vec<u32>,
 }
 
 /// An entry that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankedMatch {
-    /// In the list that was searched.
+    /// Index in the searched list.
     pub index: usize,
     pub graphemes: Vec<u32>,
 }
@@ -41,7 +41,7 @@ impl Fuzzy {
         Self { pattern, whole, matcher: Matcher::new(Config::DEFAULT), chars: Vec::new() }
     }
 
-    /// Everything matches an empty query.
+    /// An empty query matches everything.
     pub fn is_empty(&self) -> bool {
         self.pattern.atoms.is_empty()
     }
@@ -55,8 +55,8 @@ impl Fuzzy {
         Some(FuzzyHit { score, graphemes })
     }
 
-    /// The entries that match, the best first. Each is a label and what else may be searched; a match of the label is
-    /// better than any other.
+    /// Returns the matching entries, best first. Each entry is a label and other searchable text; a match of the label ranks
+    /// above any other.
     pub fn filter<'a>(&mut self, entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<RankedMatch> {
         let entries = entries.into_iter().enumerate();
         if self.is_empty() {

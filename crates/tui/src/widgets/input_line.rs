@@ -1,4 +1,4 @@
-//! One line of text with the keys of the editor, which scrolls sideways. What is secret shows as dots.
+//! A single-line input with the keys of the editor that scrolls horizontally. Secrets are shown as dots.
 
 use omp_stdx::display_width::{self, ellipsize};
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,7 +11,7 @@ use crate::line::Line;
 use crate::style::Style;
 use crate::theme::Token;
 
-/// More than any key or path has; all of it is measured for every picture.
+/// Longer than any key or path; the whole text is measured for every frame.
 const MOST_BYTES: usize = 8 << 10;
 
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,7 @@ pub struct InputLine {
     prompt: String,
     placeholder: String,
     secret: bool,
-    /// The column of the text that stands at the left edge.
+    /// The text column at the left edge.
     left: usize,
 }
 
@@ -41,7 +41,7 @@ impl InputLine {
         self.draft.set(Fragment::plain(fitting(text)));
     }
 
-    /// The text; nothing is left, not even in what can be yanked when it was secret.
+    /// Returns and clears the text; a secret is also removed from the kill ring.
     pub fn take(&mut self) -> String {
         let taken = self.draft.clear().text;
         self.left = 0;
@@ -67,12 +67,12 @@ impl InputLine {
         self.placeholder = placeholder.into();
     }
 
-    /// What is seen of a stretch of the text.
+    /// Returns the visible form of a part of the text.
     fn seen(&self, text: &str) -> String {
         if self.secret { "•".repeat(text.graphemes(true).count()) } else { text.to_owned() }
     }
 
-    /// The part that fits, and the column of the cursor in it.
+    /// Returns the part that fits, and the column of the cursor in it.
     fn window(&mut self, room: usize) -> (String, usize) {
         let (before, after) = self.text().split_at(self.draft.buffer().cursor());
         let (before, after) = (self.seen(before), self.seen(after));
@@ -80,7 +80,7 @@ impl InputLine {
         self.left = self.left.clamp((column + 1).saturating_sub(room), column);
         let all = before + &after;
         let hidden = display_width::clip(&all, self.left).0.len();
-        // A wide character that stands across the left edge is hidden whole.
+        // A wide character across the left edge is hidden completely.
         let start = all[hidden..].graphemes(true).next().filter(|_| display_width::width(&all[..hidden]) < self.left);
         let hidden = hidden + start.map_or(0, str::len);
         let cursor = column.saturating_sub(display_width::width(&all[..hidden]));

@@ -1,4 +1,4 @@
-//! One row of a list: a sign when it is selected, the label with what matched, more about it, and a hint at the end.
+//! One row of a list: a selection mark, the label with highlighted matches, details, and a hint at the end.
 
 use omp_stdx::display_width::{self, ellipsize, pad};
 use omp_stdx::sanitize::strip_control;
@@ -10,28 +10,28 @@ use crate::style::{Attrs, Style};
 use crate::theme::{Symbol, Token};
 
 const GAP: usize = 2;
-/// With less than this, details are left out.
+/// Details are omitted if there is less width.
 const LEAST_DETAIL: usize = 8;
 
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ListRow<'a> {
     pub selected: bool,
     pub label: &'a str,
-    /// The graphemes of the label that matched a filter, in order.
+    /// Indexes of the label's graphemes that matched a filter, in order.
     pub hits: &'a [u32],
     pub detail: &'a str,
     pub hint: &'a str,
 }
 
 impl ListRow<'_> {
-    /// `label_width` is that of the widest label, so that the details stand below each other.
+    /// `label_width` is the width of the widest label, so that the details are aligned.
     pub fn draw(&self, space: &Space<'_>, label_width: usize) -> Line {
         let mut line = Line::styled(list_sign(space, self.selected), space.theme.fg(Token::Accent));
         line.spans.extend(self.draw_bare(&space.narrower(line.width()), label_width).spans);
         line
     }
 
-    /// Without the sign before it.
+    /// Draws the row without the selection mark.
     pub fn draw_bare(&self, space: &Space<'_>, label_width: usize) -> Line {
         let theme = space.theme;
         let style = if self.selected { theme.fg(Token::Accent) } else { theme.fg(Token::Text) };
@@ -77,7 +77,7 @@ impl ListRow<'_> {
     }
 }
 
-/// Before an entry, whether it is selected or not; nothing where there is hardly room for the entry.
+/// Returns the mark before an entry, selected or not; empty if there is hardly room for the entry.
 pub(crate) fn list_sign(space: &Space<'_>, selected: bool) -> String {
     let sign = space.theme.symbols().get(Symbol::NavCursor);
     match (space.width < 6, selected) {
@@ -91,12 +91,12 @@ fn emphasis(style: Style, hit: bool) -> Style {
     if hit { style.with(Attrs::BOLD).with(Attrs::UNDERLINE) } else { style }
 }
 
-/// Without anything that a row may not have: line breaks and tabs become spaces, control characters go.
+/// Converts line breaks and tabs to spaces and removes control characters.
 pub(crate) fn one_line(text: &str) -> String {
     strip_control(text).replace(['\n', '\t'], " ")
 }
 
-/// Fills a label up, for columns that are not [`ListRow`]s.
+/// Pads a label, for columns that are not [`ListRow`]s.
 pub(crate) fn column(text: &str, width: usize) -> String {
     pad(&ellipsize(&one_line(text), width), width).into_owned()
 }

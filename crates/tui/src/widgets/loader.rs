@@ -1,5 +1,5 @@
-//! The row that says that something is going on, for how long, and how to stop it. It has no clock of its own: the
-//! application says when time has passed, and hears whether the row looks different now.
+//! A row that shows an activity, its duration, and how to stop it. It has no clock: the application passes the time and
+//! learns whether the row changed.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// How long one picture of the spinner stands.
+    /// Duration of one frame of the spinner.
     pub const FRAME: Duration = Duration::from_millis(80);
 
     pub fn new(message: impl Into<String>, now: Instant) -> Self {
@@ -30,12 +30,12 @@ impl Loader {
         self.message = message.into();
     }
 
-    /// Behind the elapsed time, such as which key stops it.
+    /// Sets the text after the elapsed time, such as the key that stops the activity.
     pub fn set_hint(&mut self, hint: impl Into<String>) {
         self.hint = hint.into();
     }
 
-    /// Whether it looks different now.
+    /// Returns whether the row changed.
     pub fn tick(&mut self, now: Instant) -> bool {
         let elapsed = now.saturating_duration_since(self.started);
         let turned = steps(elapsed) != steps(self.elapsed);
@@ -72,7 +72,7 @@ fn steps(elapsed: Duration) -> usize {
     (elapsed.as_millis() / Loader::FRAME.as_millis()) as usize
 }
 
-/// `7s`, `2m 05s`, `1h 02m`.
+/// Formats `7s`, `2m 05s`, `1h 02m`.
 pub(crate) fn short_time(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

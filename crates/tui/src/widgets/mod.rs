@@ -1,4 +1,4 @@
-//! The parts that dialogs and panels are made of.
+//! Widgets for dialogs and panels.
 
 mod boxed;
 mod countdown;

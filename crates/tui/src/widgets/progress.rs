@@ -1,4 +1,4 @@
-//! How much of something is done, as a bar.
+//! A progress bar.
 
 use omp_stdx::display_width;
 
@@ -29,7 +29,7 @@ impl ProgressBar {
         (self.done, self.total) = (done, total);
     }
 
-    /// Of 100; all of nothing is done.
+    /// Returns the percentage; 100 if the total is zero.
     pub fn percent(&self) -> u64 {
         let share = u128::from(self.done.min(self.total)) * 100;
         share.checked_div(u128::from(self.total)).unwrap_or(100) as u64

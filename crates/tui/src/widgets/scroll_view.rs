@@ -1,4 +1,4 @@
-//! More rows than there is space for, with keys to look at all of them.
+//! A scrollable view of rows.
 
 use omp_stdx::display_width;
 
@@ -14,7 +14,7 @@ pub struct ScrollView {
     rows: Vec<Line>,
     top: usize,
     max_rows: Option<usize>,
-    /// How many were shown last.
+    /// The number of rows shown last.
     shown: usize,
 }
 
@@ -23,13 +23,13 @@ impl ScrollView {
         Self { rows, ..Self::default() }
     }
 
-    /// Half of the screen unless told.
+    /// The default is half of the screen.
     pub fn max_rows(mut self, rows: usize) -> Self {
         self.max_rows = Some(rows.max(1));
         self
     }
 
-    /// Other rows; one that looks at the end keeps looking at the end.
+    /// Replaces the rows; a view at the end stays at the end.
     pub fn set_rows(&mut self, rows: Vec<Line>) {
         let at_end = self.top > 0 && self.top == self.last_top();
         self.rows = rows;
@@ -38,7 +38,7 @@ impl ScrollView {
         }
     }
 
-    /// The first row in sight.
+    /// Returns the first visible row.
     pub fn top(&self) -> usize {
         self.top
     }

@@ -1,4 +1,4 @@
-//! A list to choose one entry of. Enter and escape are left to whoever shows it.
+//! A list to select one entry from. The caller handles enter and escape.
 
 use omp_stdx::display_width;
 
@@ -10,13 +10,13 @@ use crate::theme::Token;
 
 const DEFAULT_ROWS: usize = 10;
 
-/// An entry. What is empty is not shown.
+/// An entry. Empty fields are not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListChoice {
     pub label: String,
-    /// More about it, in a column of its own.
+    /// Details, in a separate column.
     pub detail: String,
-    /// At the right edge: a key, a mark.
+    /// Shown at the right edge: a key or a mark.
     pub hint: String,
 }
 
@@ -60,13 +60,13 @@ impl SelectList {
         self
     }
 
-    /// Said when there is nothing to choose.
+    /// Sets the text shown for an empty list.
     pub fn empty_text(mut self, text: impl Into<String>) -> Self {
         self.empty = text.into();
         self
     }
 
-    /// With a line above in which the filter is typed.
+    /// Adds a line above in which the filter is typed.
     pub fn with_filter_line(mut self) -> Self {
         let mut line = InputLine::new("/ ");
         line.set_placeholder("type to filter");
@@ -74,7 +74,7 @@ impl SelectList {
         self
     }
 
-    /// Other entries; the filter stays, and so does the selection when its label is still there.
+    /// Replaces the entries; the filter stays, and so does the selection if its label still exists.
     pub fn set_choices(&mut self, choices: Vec<ListChoice>) {
         let before = self.selected().map(|index| self.choices[index].label.clone());
         self.label_width = choices.iter().map(|choice| display_width::width(&choice.label)).max().unwrap_or_default();
@@ -89,14 +89,14 @@ impl SelectList {
         &self.choices
     }
 
-    /// By its place among all entries; nothing happens when the filter hides it.
+    /// Selects by index among all entries; does nothing if the filter hides the entry.
     pub fn select(&mut self, index: usize) {
         if let Some(at) = self.found.iter().position(|found| found.index == index) {
             self.window.select(at);
         }
     }
 
-    /// The place among all entries.
+    /// Returns the index among all entries.
     pub fn selected(&self) -> Option<usize> {
         self.found.get(self.window.selected()).map(|found| found.index)
     }
@@ -105,7 +105,7 @@ impl SelectList {
         &self.filter
     }
 
-    /// Only what matches is shown, the best first and selected.
+    /// Shows only matching entries, best first, and selects the best.
     pub fn set_filter(&mut self, filter: &str) {
         if self.filter == filter {
             return;

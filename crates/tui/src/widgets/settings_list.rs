@@ -1,5 +1,5 @@
-//! Settings with their values, changed in place: enter or space goes to the next value, opens the list of values when
-//! there are many, or a line to write in.
+//! Settings with their values, changed in place: enter or space selects the next value, opens a list if there are many
+//! values, or opens an input line.
 
 use omp_stdx::display_width;
 
@@ -11,12 +11,12 @@ use crate::text::wrap_text;
 use crate::theme::Token;
 
 const DEFAULT_ROWS: usize = 12;
-/// With more values than this, a list of them is shown.
+/// With more values, a list of them is shown.
 const MOST_TO_CYCLE: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What the application calls it.
+    /// The application's identifier.
     pub id: String,
     pub label: String,
     pub value: String,
@@ -28,13 +28,13 @@ pub struct Setting {
 pub enum SettingKind {
     OneOf(Vec<String>),
     Text,
-    /// Written as dots, and never shown.
+    /// Typed as dots, and never shown.
     Secret,
-    /// Only shown; enter is left to the application.
+    /// Read-only; the application handles enter.
     Fixed,
 }
 
-/// What was chosen or written. The list shows it already; [`SettingsList::set_value`] takes it back.
+/// A changed value. The list already shows it; [`SettingsList::set_value`] reverts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingChange {
     pub index: usize,
@@ -54,7 +54,7 @@ pub struct SettingsList {
     label_width: usize,
 }
 
-/// What is open for the selected setting.
+/// The open editor of the selected setting.
 #[derive(Clone, Debug)]
 enum OpenSetting {
     Values(SelectList),
@@ -80,7 +80,7 @@ impl SettingsList {
         &self.settings
     }
 
-    /// The place among all settings.
+    /// Returns the index among all settings.
     pub fn selected(&self) -> Option<usize> {
         self.found.get(self.window.selected()).map(|found| found.index)
     }
@@ -102,12 +102,12 @@ impl SettingsList {
         self.search();
     }
 
-    /// What changed since it was last asked for.
+    /// Returns the change since the last call.
     pub fn take_change(&mut self) -> Option<SettingChange> {
         self.change.take()
     }
 
-    /// Whether a setting is open, so that escape closes that and not the list.
+    /// Whether a setting is open, so that escape closes it and not the list.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
@@ -127,7 +127,7 @@ impl SettingsList {
         }
     }
 
-    /// Enter or space on the selected setting.
+    /// Handles enter or space on the selected setting.
     fn activate(&mut self) -> Reaction {
         let Some(setting) = self.selected().map(|index| &self.settings[index]) else { return Reaction::Ignored };
         match &setting.kind {
@@ -164,7 +164,7 @@ impl SettingsList {
                 let chosen = list.selected().map(|index| list.choices()[index].label.clone());
                 return chosen.into_iter().for_each(|value| self.change(value));
             }
-            // A secret is not shown, so that nothing written means that it stays.
+            // A secret is not shown, so an empty input keeps it.
             (Input::Key(Key { code: KeyCode::Enter, .. }), OpenSetting::Writing(line))
                 if line.is_secret() && line.is_empty() =>
             {

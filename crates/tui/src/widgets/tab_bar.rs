@@ -1,4 +1,4 @@
-//! Names of pages in one row, one of which is open.
+//! A row of page names, one of which is open.
 
 use omp_stdx::display_width;
 
@@ -13,7 +13,7 @@ use crate::theme::Token;
 pub struct TabBar {
     tabs: Vec<String>,
     selected: usize,
-    /// The first one that is shown, when there is not room for all.
+    /// The first visible tab, if there is not room for all.
     first: usize,
 }
 
@@ -34,7 +34,7 @@ impl TabBar {
         self.selected = (self.selected + by) % self.tabs.len().max(1);
     }
 
-    /// How many tabs fit from `first` on, at least one.
+    /// Returns how many tabs fit from `first` on, at least one.
     fn fitting(&self, first: usize, width: usize) -> usize {
         let mut left = width.saturating_sub(if first > 0 { 2 } else { 0 });
         let mut count = 0;

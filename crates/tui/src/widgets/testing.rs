@@ -1,11 +1,11 @@
-//! For tests of components: keys by their names in, rows of plain text out.
+//! Test support for components: key names in, rows of plain text out.
 
 use crate::component::{Component, Reaction, Space};
 use crate::input::{Input, Key, KeyCode};
 use crate::theme::Theme;
 
-/// Presses keys one after another: single characters are typed, `_` stands for a space, everything else is named as
-/// in keybinding files. Gives the reaction to the last.
+/// Presses keys in sequence: single characters are typed, `_` stands for a space, and other keys are named as in keybinding
+/// files. Returns the reaction to the last key.
 pub(crate) fn press(component: &mut (impl Component + ?Sized), keys: &str) -> Reaction {
     let mut last = Reaction::Ignored;
     for name in keys.split_whitespace() {
@@ -26,7 +26,7 @@ pub(crate) fn type_text(component: &mut (impl Component + ?Sized), text: &str) {
     }
 }
 
-/// The rows at a width on a screen of 24 rows, the cursor as `▏` before the cell it stands on.
+/// Returns the rows at a width on a screen of 24 rows, with the cursor as `▏` before its cell.
 pub(crate) fn rows(component: &mut (impl Component + ?Sized), width: usize) -> Vec<String> {
     let theme = Theme::colorless();
     let space = Space { width, height: 24, theme: &theme, focused: true };
@@ -48,7 +48,7 @@ pub(crate) fn rows(component: &mut (impl Component + ?Sized), width: usize) -> V
     lines.iter().map(with_cursor).collect()
 }
 
-/// The same as one text, for snapshots.
+/// Returns the rows as one text, for snapshots.
 pub(crate) fn screen(component: &mut (impl Component + ?Sized), width: usize) -> String {
     rows(component, width).join("\n")
 }

@@ -1,4 +1,4 @@
-//! Keys in, rows out.
+//! Tests widgets: keys in, rows out.
 
 use std::time::{Duration, Instant};
 
@@ -193,7 +193,7 @@ fn settings_are_shown_with_their_values() {
     ");
 }
 
-/// Two branches below a chain, one of them with a chain of its own.
+/// Two branches below a chain, one of them with its own chain.
 fn tree() -> TreeList {
     let node =
         |parent: Option<usize>, label: &str| TreeListNode { parent, label: label.into(), ..TreeListNode::default() };

@@ -9,7 +9,7 @@ use crate::theme::Token;
 pub struct TextWidget {
     text: String,
     token: Token,
-    /// The rows and what they were laid out for: the width and the theme.
+    /// The cached rows with their width and theme.
     laid_out: Option<(usize, u64, Vec<Line>)>,
 }
 

@@ -1,5 +1,5 @@
-//! A tree to choose a node of. Branches fold; a chain of only children stays at its depth, and what is deeper than the
-//! screen is wide is cut at the left, so that labels always have room.
+//! A tree to select a node from. Branches can be folded; a chain of only children is not indented, and guides deeper than
+//! the screen is wide are clipped at the left, so that labels always have room.
 
 use omp_stdx::display_width;
 
@@ -15,12 +15,12 @@ const DEFAULT_ROWS: usize = 15;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeListNode {
-    /// Its place among all nodes, which is before this one; none for a root.
+    /// Index of the parent, which precedes this node; `None` for a root.
     pub parent: Option<usize>,
     pub label: String,
     pub detail: String,
     pub hint: String,
-    /// Where one is.
+    /// The user's current position in the tree.
     pub current: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct TreeList {
     nodes: Vec<TreeListNode>,
     children: Vec<Vec<usize>>,
     folded: Vec<bool>,
-    /// Which nodes the filter lets through, and where it was found in their labels.
+    /// The matched graphemes of each label; `None` for nodes that the filter hides.
     hits: Vec<Option<Vec<u32>>>,
     /// Nothing is folded while there is a filter.
     filtering: bool,
@@ -40,11 +40,11 @@ pub struct TreeList {
     empty: String,
 }
 
-/// A node in sight.
+/// A visible node.
 #[derive(Clone, Copy, Debug)]
 struct TreeRow {
     node: usize,
-    /// Whether it has siblings in sight, so that guides lead to it.
+    /// Whether it has visible siblings, so that guides are drawn.
     branches: bool,
     is_last: bool,
     /// The row of its parent.
@@ -80,19 +80,19 @@ impl TreeList {
         self
     }
 
-    /// Only children are indented as well.
+    /// Indents only children as well.
     pub fn indent_chains(mut self) -> Self {
         self.indent_chains = true;
         self.lay_out(self.selected());
         self
     }
 
-    /// The place among all nodes.
+    /// Returns the index among all nodes.
     pub fn selected(&self) -> Option<usize> {
         self.rows.get(self.window.selected()).map(|row| row.node)
     }
 
-    /// Unfolds what hides the node.
+    /// Selects a node and unfolds its ancestors.
     pub fn select(&mut self, node: usize) {
         let mut above = self.parent(node);
         while let Some(parent) = above {
@@ -102,7 +102,7 @@ impl TreeList {
         self.lay_out(Some(node));
     }
 
-    /// Shows nodes that match, with those above them.
+    /// Shows matching nodes and their ancestors.
     pub fn set_filter(&mut self, filter: &str) {
         let selected = self.selected();
         let entries = self.nodes.iter().map(|node| (node.label.as_str(), node.detail.as_str()));
@@ -125,7 +125,7 @@ impl TreeList {
         self.folded.get(node).copied().unwrap_or_default()
     }
 
-    /// Hides what is below the selected node. Says whether there was anything to hide.
+    /// Hides the descendants of the selected node. Returns whether there were any.
     pub fn fold(&mut self) -> bool {
         self.set_folded(true)
     }
@@ -175,7 +175,7 @@ impl TreeList {
         self.window.select(at.unwrap_or(0));
     }
 
-    /// What leads to a row from the left, cut at the left when it is too wide.
+    /// Returns the guides before a row, clipped at the left if they are too wide.
     fn guides(&self, at: usize, space: &Space<'_>) -> String {
         let symbols = space.theme.symbols();
         let (branch, last) = (symbols.get(Symbol::TreeBranch), symbols.get(Symbol::TreeLast));
@@ -223,7 +223,7 @@ impl TreeList {
         clip(line, space.width)
     }
 
-    /// Folds, or goes to the parent when there is nothing to fold.
+    /// Folds, or moves to the parent if there is nothing to fold.
     fn fold_or_up(&mut self) {
         if self.fold() {
             return;

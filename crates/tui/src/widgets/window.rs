@@ -1,4 +1,4 @@
-//! Which entries of a list are in sight, and which of them is selected.
+//! The visible part of a list and its selected entry.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use crate::input::{Key, KeyCode};
 use crate::line::Line;
 use crate::theme::Token;
 
-/// A place in a list of any length, and the entries around it that were drawn last.
+/// A selection in a list of any length, and the entries around it that were last drawn.
 #[derive(Clone, Debug, Default)]
 pub struct ListWindow {
     selected: usize,
     top: usize,
-    /// As of the last draw.
+    /// Visible rows of the last draw.
     rows: usize,
 }
 
@@ -27,7 +27,7 @@ impl ListWindow {
         self.selected = index;
     }
 
-    /// Up and down go around the ends, pages stop there.
+    /// Up and down wrap around, pages stop at the ends.
     pub fn key(&mut self, key: &Key, len: usize) -> bool {
         if !key.mods.is_empty() {
             return false;
@@ -48,7 +48,7 @@ impl ListWindow {
         true
     }
 
-    /// The entries to be drawn, the selected one among them.
+    /// Returns the entries to draw, including the selected one.
     pub fn visible(&mut self, len: usize, rows: usize) -> Range<usize> {
         self.rows = rows.min(len);
         self.selected = self.selected.min(len.saturating_sub(1));
@@ -57,7 +57,7 @@ impl ListWindow {
         self.top..self.top + self.rows
     }
 
-    /// Says where in the list one is, when not all of it is in sight.
+    /// Shows the position in the list if not all entries are visible.
     pub fn position(&self, len: usize, space: &Space<'_>) -> Option<Line> {
         let text = format!("  ({}/{len})", self.selected + 1);
         let shown = display_width::ellipsize(&text, space.width).into_owned();

@@ -1,4 +1,4 @@
-//! Frames that make no sense: nothing panics, and what is written stays text.
+//! Tests nonsensical frames: nothing panics, and the output stays text.
 
 use omp_tui::{Color, ColorDepth, Frame, Line, Overlay, Profile, Renderer, Size, Span, Style};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn line() -> impl Strategy<Value = Line> {
     let color = prop_oneof![Just(Color::Default), any::<u8>().prop_map(Color::Indexed), Just(Color::Rgb(1, 200, 3))];
     let style = color.prop_map(|color| Style::PLAIN.bg(color).bold());
     let link = proptest::option::of("\\PC{0,6}").prop_map(|link| link.map(Into::into));
-    // Control characters, marks without a letter, clusters of many characters.
+    // Control characters, combining marks without a letter, long clusters.
     let text = prop_oneof!["[a-z ]{0,30}", "(\\PC|\\x1b|\\n|\u{301}|\u{200d}|👩|日|\u{fe0f}){0,12}"];
     let span = (text, style.clone(), link).prop_map(|(text, style, link)| Span { link, ..Span::new(text, style) });
     let cursor = proptest::option::weighted(0.3, prop_oneof![0usize..50, Just(usize::MAX)]);

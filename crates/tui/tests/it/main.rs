@@ -1,4 +1,4 @@
-//! The renderer against real terminal emulators and real multiplexers.
+//! Tests the renderer with real terminal emulators and real multiplexers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod frames;

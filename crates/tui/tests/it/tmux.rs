@@ -1,4 +1,4 @@
-//! A stream in a pane of a real tmux, which is resized, split and zoomed all the while: nothing may get lost.
+//! Streams into a pane of a real tmux that is constantly resized, split and zoomed: no row may be lost.
 #![cfg(unix)]
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use omp_testkit::Tmux;
 
 const PARAGRAPHS: usize = 30;
 
-/// What a user does to a pane.
+/// Actions of a user on a pane.
 const GESTURES: [&[&str]; 14] = [
     &["resize-window", "-x", "60", "-y", "20"],
     &["resize-window", "-x", "100", "-y", "20"],
@@ -25,7 +25,7 @@ const GESTURES: [&[&str]; 14] = [
     &["resize-window", "-x", "80", "-y", "24"],
 ];
 
-/// `cargo test` builds the examples beside the tests.
+/// `cargo test` builds the examples next to the tests.
 fn example() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join("examples/stream");
@@ -43,7 +43,7 @@ fn check(gestures: &[&[&str]]) {
     let mut done = 0;
     while !ended.exists() {
         match gestures.get(done % gestures.len().max(1)) {
-            // A gesture can be impossible, such as a split of a small pane.
+            // A gesture can be impossible, such as splitting a small pane.
             Some(gesture) if !said.exists() => drop(tmux.run(gesture).unwrap()),
             _ => drop(tmux.run(&["display-message", "-p", ""]).unwrap()),
         }
@@ -59,7 +59,7 @@ fn every_word_is_there(pane: &str) {
     let mut from = 0;
     let expected = expected_words();
     for word in &expected {
-        // Followed by the next one or by a row of something else, never by another digit.
+        // Followed by the next number or by another row, never by another digit.
         let found = stream[from..]
             .match_indices(word.as_str())
             .find(|(at, _)| !stream[from + at + word.len()..].starts_with(|next: char| next.is_ascii_digit()));

@@ -1,4 +1,4 @@
-//! The same seeds in xterm.js, the terminal of editors and browsers.
+//! Plays the same seeds in xterm.js, the terminal of editors and browsers.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn node(input: &[u8]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Where `scripts/test` keeps what it installs.
+/// The folder in which `scripts/test` stores installed packages.
 #[expect(clippy::disallowed_methods, reason = "a test asks where the machine's user keeps caches")]
 fn cache() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));

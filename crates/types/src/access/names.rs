@@ -1,7 +1,7 @@
-//! Whether a path lies within another, where names that look different may be the same to a file system.
+//! Whether a path is inside another, if names that look different may be equal to a file system.
 //!
-//! What is denied is denied under every spelling on every system: a disk that ignores case can be mounted anywhere. What
-//! is allowed is allowed under other spellings only where the system itself takes them for the same.
+//! Denied paths are denied in every spelling on every system, because a case-insensitive disk can be mounted anywhere.
+//! Allowed paths are allowed in other spellings only if the system itself treats them as equal.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,14 +18,14 @@ pub(super) fn is_denied_by(root: &Path, real: &Path) -> bool {
     real.starts_with(root) || is_within_folded(root, real)
 }
 
-/// The same for all paths that a file system may take for one: in small letters, composed.
+/// Returns the same text for all paths that a file system may treat as equal: lower case, composed.
 pub fn folded_path(path: &Path) -> Cow<'_, str> {
     let text = path.to_string_lossy();
     let is_plain = |char: char| char.is_ascii() && !char.is_ascii_uppercase();
     if text.chars().all(is_plain) {
         return text;
     }
-    // Small letters can come apart again (U+0130), so they are composed last.
+    // Lower-casing can decompose characters (U+0130), so they are composed last.
     let small: String = text.nfd().flat_map(char::to_lowercase).collect();
     match is_nfc_quick(small.chars()) {
         IsNormalized::Yes => small.into(),
@@ -37,8 +37,8 @@ fn is_within_folded(root: &Path, real: &Path) -> bool {
     Path::new(&*folded_path(real)).starts_with(Path::new(&*folded_path(root)))
 }
 
-/// What git runs or reads its settings from, in the folder of any repository: those of its worktrees and submodules lie
-/// in folders below.
+/// Whether git runs this or reads its settings from it, in any repository: worktrees and submodules have theirs in
+/// subfolders.
 pub(super) fn decides_for_git(real: &Path) -> bool {
     const NAMES: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
     let folded = folded_path(real);

@@ -1,4 +1,4 @@
-//! A map that is made once, by whoever needs it first; everybody else waits meanwhile.
+//! A map that the first reader builds; all others wait meanwhile.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::{AccessMap, ContainMode, HeldMap, NetworkMode};
 type MakeMap = Box<dyn FnOnce() -> AccessMap + Send>;
 type MapChange = Box<dyn FnOnce(&mut AccessMap) + Send>;
 
-/// Changes that wait for the map. Whoever has more waits for it as well.
+/// Limits the changes that wait for the map; a caller with more waits for the map itself.
 const MOST_EARLY: usize = 64;
 
 pub(super) struct Promised {
@@ -17,7 +17,7 @@ pub(super) struct Promised {
     network: NetworkMode,
     held: OnceLock<RwLock<HeldMap>>,
     make: Mutex<Option<MakeMap>>,
-    /// `None` once they were made.
+    /// `None` once the changes were applied.
     early: Mutex<Option<Vec<MapChange>>>,
 }
 
@@ -39,7 +39,7 @@ impl Promised {
         self.network
     }
 
-    /// `None` while it is not made.
+    /// Returns `None` until the map is built.
     pub(super) fn get(&self) -> Option<&RwLock<HeldMap>> {
         self.held.get()
     }
@@ -47,7 +47,7 @@ impl Promised {
     pub(super) fn wait(&self) -> &RwLock<HeldMap> {
         self.held.get_or_init(|| {
             let make = lock(&self.make).take();
-            // Taken before by somebody who has failed.
+            // `make` is gone if an earlier attempt panicked.
             let mut map = make.map_or_else(closed, |make| make());
             let early = lock(&self.early).take();
             early.into_iter().flatten().for_each(|change| change(&mut map));
@@ -55,7 +55,7 @@ impl Promised {
         })
     }
 
-    /// Gives the change back where it comes too late.
+    /// Returns the change if it comes too late.
     pub(super) fn change_early(&self, change: MapChange) -> Option<MapChange> {
         match &mut *lock(&self.early) {
             Some(early) if early.len() < MOST_EARLY => {
@@ -83,7 +83,7 @@ fn held(map: AccessMap) -> RwLock<HeldMap> {
     RwLock::new(HeldMap { map: Arc::new(map), ..HeldMap::default() })
 }
 
-/// Nothing is read, written or reached.
+/// A map that denies all access.
 fn closed() -> AccessMap {
     AccessMap {
         mode: ContainMode::ReadOnly,

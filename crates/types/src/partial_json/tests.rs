@@ -1,4 +1,4 @@
-//! What is visible of unfinished text, that cuts do not matter, and that the work is linear.
+//! Tests the visible part of unfinished text, that splits do not matter, and that the work is linear.
 
 use super::*;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Map<String, Value>, P
     (root, parser)
 }
 
-/// The text as a whole and character by character.
+/// Parses the text as a whole and character by character.
 #[track_caller]
 fn check(text: &str, expect: Value) {
     let expect = expect.as_object().unwrap();

@@ -1,4 +1,4 @@
-//! The estimate against a real tokenizer, on texts as they stand in conversations.
+//! Compares the estimate with a real tokenizer, on typical texts of conversations.
 
 use super::*;
 
@@ -131,10 +131,10 @@ drwxr-xr-x 2 user user   4096 Nov 14 09:03 docs
 -rw-r--r-- 1 user user   1071 Oct 01 12:00 LICENSE
 ";
 
-/// How far off an estimate of a text of some length may be, in percent.
+/// The allowed error of an estimate for a longer text, in percent.
 const BAND: f64 = 12.0;
 
-/// The estimate in percent of what o200k counts.
+/// Returns the estimate in percent of o200k's count.
 fn percent(tokenizer: &tiktoken_rs::CoreBPE, text: &str) -> f64 {
     let counted = tokenizer.encode_ordinary(text).len();
     estimate_tokens(text) as f64 * 100.0 / counted as f64

@@ -1,4 +1,4 @@
-//! What is rewritten, what stays, and what is refused where.
+//! Tests what is rewritten, kept and refused.
 
 use super::*;
 

@@ -1,16 +1,16 @@
-//! The top of a tool's parameters: one object, whatever combination of schemas it was written as.
+//! Converts the top level of a tool's parameters to one object, from any combination of schemas.
 //!
-//! The parameters of all branches are offered together. Required is what every branch requires; which parameters belong
-//! together is said in the description.
+//! The parameters of all branches are merged. A parameter is required if every branch requires it; the description says
+//! which parameters belong together.
 
 use serde_json::{Map, Value, json};
 
 use super::{SchemaPath, ToolSchemaProblem, resolve};
 
-/// References that lead to references.
+/// Limits chains of references.
 const MAX_STEPS: usize = 32;
 
-/// Keys that no provider takes beside the top-level object; what they say is put into the description.
+/// Keys that no provider accepts beside the top-level object; they are moved to the description.
 const SPOKEN: [&str; 6] = ["enum", "const", "not", "if", "then", "else"];
 
 pub(super) fn flatten(
@@ -42,10 +42,10 @@ pub(super) fn flatten(
     Ok(())
 }
 
-/// Where the sentence about the branches waits until the description is made.
+/// A temporary key for the sentence about the branches until the description is built.
 const NOTE: &str = "\u{0}note";
 
-/// A schema without references and combinations at its top.
+/// Returns a schema without references and combinations at its top.
 fn one_object(
     mut node: Map<String, Value>,
     root: &Value,
@@ -56,7 +56,7 @@ fn one_object(
         return Err(place.problem("its references lead back to themselves"));
     }
     if let Some(Value::String(reference)) = node.shift_remove("$ref") {
-        // That it leads somewhere has been checked.
+        // The reference has been checked before.
         for (key, value) in resolve(root, &reference).into_iter().flatten() {
             node.entry(key.clone()).or_insert_with(|| value.clone());
         }
@@ -98,7 +98,7 @@ fn may_be_object(node: &Map<String, Value>) -> bool {
     }
 }
 
-/// All of the part holds, too.
+/// Merges a part of `allOf`.
 fn add_all(node: &mut Map<String, Value>, part: Map<String, Value>) {
     for (key, value) in part {
         match (node.get_mut(&key), value) {
@@ -126,7 +126,7 @@ fn add_all(node: &mut Map<String, Value>, part: Map<String, Value>) {
     }
 }
 
-/// One of the branches holds: what any of them knows is offered, what all of them require is required.
+/// Merges branches of which one holds: properties of any branch are offered, properties required by all are required.
 fn choose(
     node: &mut Map<String, Value>,
     choices: Vec<Value>,
@@ -139,7 +139,7 @@ fn choose(
     for (number, choice) in choices.into_iter().enumerate() {
         match one_object(as_object(choice), root, &place.below(&number.to_string()), step + 1) {
             Ok(branch) => branches.push(branch),
-            // A choice that is no object can never be taken, as long as there is another one.
+            // A branch that is not an object can never match, so it is ignored if there is another one.
             Err(problem) => wrong = Some(problem),
         }
     }
@@ -168,7 +168,7 @@ fn choose(
     if let Some(note) = note {
         add_all(&mut merged, [(NOTE.to_owned(), note.into())].into_iter().collect());
     }
-    // What is true of all branches may stand at the top, what differs may not.
+    // Keys that are equal in all branches may stay at the top, differing ones may not.
     for key in ["additionalProperties", "title", "description", "type"] {
         merged.shift_remove(key);
     }
@@ -211,7 +211,7 @@ fn offer(merged: &mut Map<String, Value>, branch: Map<String, Value>) {
     }
 }
 
-/// A parameter that two branches know differently.
+/// Combines two definitions of a parameter from different branches.
 fn either(known: &mut Value, other: Value) {
     if *known == other {
         return;

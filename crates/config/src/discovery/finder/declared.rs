@@ -1,4 +1,4 @@
-//! What is found as it was written: configuration files and what they declare, hooks, tools. None of it is run.
+//! Finds declarations as written: configuration files, hooks, tools. None of them is run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use super::super::files::{EntryKind, Limit};
 use super::super::{Kind, Level, items, jsonc};
 use super::{Finder, Folder};
 
-/// Claude keeps its whole history beside its servers.
+/// Large, because Claude stores its whole history beside its servers.
 const MAX_CONFIG_BYTES: usize = 8 << 20;
 
 impl Finder<'_> {
-    /// An object in JSON, comments allowed.
+    /// Reads a JSON object; comments are allowed.
     pub fn json(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
         self.config(path, level, jsonc::parse)
     }
 
-    /// What lies at some places in an object in JSON, however long the rest of the file is.
+    /// Reads only some parts of a JSON object, however long the rest of the file is.
     pub fn json_parts(&mut self, path: &Path, level: Level, parts: &[&[&str]]) -> Option<Map<String, Value>> {
         self.config(path, level, |text| jsonc::parse_parts(text, parts))
     }
@@ -36,7 +36,7 @@ impl Finder<'_> {
         self.declare(Kind::Settings, name, Value::Object(value), path, level);
     }
 
-    /// The entries of an object, each a server.
+    /// Adds each entry of an object as a server.
     pub fn mcp_servers(&mut self, servers: Option<&Value>, path: &Path, level: Level) {
         self.declare_each(Kind::McpServer, servers, path, level);
     }
@@ -45,7 +45,7 @@ impl Finder<'_> {
         self.declare_each(Kind::SshHost, hosts, path, level);
     }
 
-    /// `hooks/pre/*` and `hooks/post/*`, named after the tool they are for. The files are not opened.
+    /// Adds `hooks/pre/*` and `hooks/post/*`, named after the tool they apply to. The files are not opened.
     pub fn hooks(&mut self, folder: &Folder) {
         for when in ["pre", "post"] {
             for (_, path) in self.named_files(&folder.join(when), &[""]) {
@@ -62,9 +62,9 @@ impl Finder<'_> {
         self.declare(Kind::Hook, format!("{when}:{tool}:{file}"), value, path, level);
     }
 
-    /// Shell hooks as Claude Code writes them, `{"PreToolUse": [{"matcher": …, "hooks": [{"type": "command", …}]}]}`: one
-    /// item for each entry of an event. Two files never shadow each other's: a repository must not take the place of a
-    /// guard that the user has set up.
+    /// Adds shell hooks in the format of Claude Code, `{"PreToolUse": [{"matcher": …, "hooks": [{"type": "command", …}]}]}`:
+    /// one item per entry of an event. Hooks of two files never shadow each other, because a repository must not replace a
+    /// guard of the user.
     pub fn shell_hooks(&mut self, hooks: Option<&Value>, path: &Path, level: Level) {
         let events = match hooks {
             None => return,
@@ -89,7 +89,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Tools in files of their own. Only descriptions are read, never code.
+    /// Adds tools in separate files. Only descriptions are read, never code.
     pub fn tools(&mut self, folder: &Folder, endings: &[&str]) {
         for (name, path) in self.named_files(folder, endings) {
             let described = path.extension().is_some_and(|ending| ending == "md" || ending == "json");

@@ -1,4 +1,4 @@
-//! Code for the extension system: which files there are. They are named, never opened.
+//! Finds code for the extension system. The files are listed, never opened.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::{FOREIGN_FOLDERS, Finder, Folder};
 const ENDINGS: &[&str] = &[".ts", ".js"];
 
 impl Finder<'_> {
-    /// `*.ts`, `*.js`, and in each folder what its `package.json` names or its `index`.
+    /// Finds `*.ts`, `*.js`, and in each folder the file that its `package.json` names or its `index`.
     pub fn extension_modules(&mut self, folder: &Folder) {
         let mut paths: Vec<PathBuf> = self.named_files(folder, ENDINGS).into_iter().map(|(_, path)| path).collect();
         let entries = self.files.list(&folder.path, folder.level);

@@ -1,14 +1,13 @@
-//! The front matter nearly everybody writes, read without a YAML parser: three hundred files at a start are a matter of
-//! milliseconds then.
+//! Parses common front matter without a YAML parser, so that three hundred files take only milliseconds.
 //!
-//! Understands `key: value` lines with values whose meaning is beyond doubt, and declines everything else.
+//! Accepts `key: value` lines with unambiguous values and declines everything else.
 
 use serde_json::{Map, Value};
 
-/// Words that YAML, in one version or another, does not read as text.
+/// Words that some version of YAML does not read as text.
 const NOT_TEXT: &[&str] = &["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
-/// The same as YAML would give, or `None` where that takes a parser.
+/// Returns the same as a YAML parser, or `None` if a parser is needed.
 pub(super) fn parse(block: &str) -> Option<Map<String, Value>> {
     let mut fields = Map::new();
     for line in block.lines() {
@@ -44,7 +43,7 @@ fn scalar(value: &str) -> Option<Value> {
     }
 }
 
-/// Text without quotes: begins with a letter and holds nothing that could end it or make it something else.
+/// Unquoted text: begins with a letter and contains nothing that could end it or change its type.
 fn is_text(value: &str) -> bool {
     value.starts_with(|c: char| c.is_ascii_alphabetic())
         && !value.ends_with(':')
@@ -54,7 +53,7 @@ fn is_text(value: &str) -> bool {
         && !NOT_TEXT.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// What stands between quotes, where nothing in it is escaped.
+/// Returns the text between quotes if it contains no escapes.
 fn quoted(value: &str) -> Option<&str> {
     let inner = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote))?;
     let plain =

@@ -1,11 +1,11 @@
-//! Where a Markdown text mentions a file as `@path`: at the start of a line or behind a space, never in code.
+//! Finds mentions of files as `@path` in Markdown: at the start of a line or after a space, never in code.
 
 use std::ops::Range;
 
 /// A line with its line break.
 pub(crate) struct Line<'a> {
     pub text: &'a str,
-    /// Each from the `@` to the end of the path.
+    /// Ranges from the `@` to the end of the path.
     pub mentions: Vec<Range<usize>>,
 }
 
@@ -15,7 +15,7 @@ impl Line<'_> {
     }
 }
 
-/// The text line by line; nothing is mentioned inside a fence.
+/// Returns the text line by line; lines inside a fence have no mentions.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut open: Option<(u8, usize)> = None;
     text.split_inclusive('\n').map(move |line| {
@@ -30,12 +30,12 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The mark of a fence, how many there are, and whether nothing else stands there, as where it closes.
+/// Returns the character of a fence, its length, and whether nothing else is on the line, as in a closing fence.
 fn fence(line: &str) -> Option<(u8, usize, bool)> {
     let line = line.trim();
     let mark = *line.as_bytes().first().filter(|mark| [b'`', b'~'].contains(mark))?;
     let length = line.bytes().take_while(|byte| *byte == mark).count();
-    // "```x```" is a span of code.
+    // "```x```" is an inline code span.
     let is_span = mark == b'`' && line[length..].contains('`');
     (length >= 3 && !is_span).then_some((mark, length, length == line.len()))
 }
@@ -59,7 +59,7 @@ fn mentions(line: &str) -> Vec<Range<usize>> {
     mentions.collect()
 }
 
-/// From a run of backticks to the next run of as many.
+/// Returns ranges from a run of backticks to the next run of the same length.
 fn code_spans(line: &str) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, _) in line.match_indices('`') {

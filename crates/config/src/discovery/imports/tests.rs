@@ -1,4 +1,4 @@
-//! What is imported, from where, and what is said instead.
+//! Tests which files are imported, and the notes about refused imports.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ struct Imported {
     problems: Vec<String>,
 }
 
-/// Expands `p/F.md` (a project's file) or `h/F.md` (the user's); files are given below the two folders.
+/// Expands `p/F.md` (a project's file) or `h/F.md` (the user's); files are given relative to the two folders.
 fn expand(level: Level, files: &[(&str, &str)]) -> Imported {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();

@@ -1,4 +1,4 @@
-//! `.agents` and `.agent`, which belong to no program: of the user and of the project, the whole way up.
+//! `.agents` and `.agent`, which belong to no program: the user's, and the project's at every level up to the root.
 
 use super::super::Provider;
 use super::super::finder::Finder;
@@ -14,7 +14,7 @@ impl Vendor for Agents {
     fn find(&self, find: &mut Finder<'_>) {
         let names = [".agent", ".agents"];
         let mut folders: Vec<_> = names.iter().flat_map(|name| find.in_project(name)).collect();
-        // Nearest first, whichever of the two names it has.
+        // Nearest first, with either name.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.path.components().count()));
         folders.extend(names.map(|name| find.user(name)));
         for folder in &folders {

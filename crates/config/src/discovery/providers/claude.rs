@@ -1,4 +1,4 @@
-//! Claude Code: `~/.claude`, `~/.claude.json` and the project's `.claude`. Its skills come from the whole way up.
+//! Claude Code: `~/.claude`, `~/.claude.json` and the project's `.claude`. Skills are read at every level up to the root.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl Vendor for Claude {
     }
 }
 
-/// The servers of `~/.claude.json`: for every project, and what was added for this one, nearest folder first.
+/// Returns the servers of `~/.claude.json`: those for every project, and those for this one, nearest folder first.
 fn own_servers(find: &mut Finder<'_>) -> (Option<Value>, Vec<Value>) {
     let folders: Vec<String> = find.project.iter().map(|folder| folder.display().to_string()).collect();
     let parts: Vec<[&str; 3]> = folders.iter().map(|folder| ["projects", folder.as_str(), "mcpServers"]).collect();
@@ -65,7 +65,7 @@ fn settings(find: &mut Finder<'_>, folder: &Folder) {
     }
 }
 
-/// The first file that names servers.
+/// Reads the first file that names servers.
 fn servers(find: &mut Finder<'_>, folder: &Folder, names: &[&str]) {
     for name in names {
         let path = folder.path.join(name);

@@ -1,6 +1,6 @@
-//! Plugins that the user has installed with Claude Code: `~/.claude/plugins/installed_plugins.json` says where they lie.
+//! Plugins that the user installed with Claude Code, located by `~/.claude/plugins/installed_plugins.json`.
 //!
-//! They are the user's choice, so they are read as the user's, also where one was installed for a single project.
+//! The user chose them, so they count as the user's, even if installed for a single project.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub(crate) struct ClaudePlugins;
 
 const MAX_PLUGINS: usize = 200;
 const TOOL_ENDINGS: &[&str] = &[".ts", ".js", ".sh", ".bash", ".py"];
-/// What a plugin writes where it means its own folder.
+/// Placeholders that a plugin uses for its own folder.
 const ROOT_NAMES: &[&str] = &["${CLAUDE_PLUGIN_ROOT}", "${OMP_PLUGIN_ROOT}"];
 
 impl Vendor for ClaudePlugins {
@@ -38,12 +38,12 @@ impl Vendor for ClaudePlugins {
 }
 
 struct Plugin {
-    /// Without its marketplace.
+    /// The name without the marketplace.
     name: String,
     folder: Folder,
 }
 
-/// `{"plugins": {"name@marketplace": [{"installPath": …}]}}`, without those that are switched off.
+/// Reads `{"plugins": {"name@marketplace": [{"installPath": …}]}}`, without disabled plugins.
 fn installed(find: &mut Finder<'_>) -> Vec<Plugin> {
     let path = find.places.home.join(".claude/plugins/installed_plugins.json");
     let Some(registry) = find.json(&path, Level::User) else { return Vec::new() };
@@ -77,7 +77,7 @@ fn installed(find: &mut Finder<'_>) -> Vec<Plugin> {
     plugins
 }
 
-/// Not switched off, and for every project or for this one.
+/// Whether the plugin is enabled, and installed for every project or for this one.
 fn is_for_here(find: &Finder<'_>, install: &Value) -> bool {
     if install.get("enabled") == Some(&Value::Bool(false)) {
         return false;
@@ -92,7 +92,7 @@ fn is_for_here(find: &Finder<'_>, install: &Value) -> bool {
     }
 }
 
-/// `skills/*`, and what the manifest names besides.
+/// Adds `skills/*`, and the skills that the manifest names.
 fn skills(find: &mut Finder<'_>, plugin: &Plugin, manifest: &Map<String, Value>) {
     let mut folders = vec![plugin.folder.join("skills")];
     for folder in named(find, plugin, manifest, &["skills"]) {
@@ -105,7 +105,7 @@ fn skills(find: &mut Finder<'_>, plugin: &Plugin, manifest: &Map<String, Value>)
     }
 }
 
-/// `/plugin:command`, from `commands/*.md` or from what the manifest names instead.
+/// Adds `/plugin:command` from `commands/*.md`, or from the paths that the manifest names instead.
 fn commands(find: &mut Finder<'_>, plugin: &Plugin, manifest: &Map<String, Value>) {
     let mut places = named(find, plugin, manifest, &["commands", "slash-commands"]);
     if places.is_empty() {
@@ -116,7 +116,7 @@ fn commands(find: &mut Finder<'_>, plugin: &Plugin, manifest: &Map<String, Value
     }
 }
 
-/// `hooks/hooks.json`, in which a plugin may name its own folder.
+/// Reads `hooks/hooks.json`, which may refer to the plugin's own folder.
 fn hooks(find: &mut Finder<'_>, plugin: &Plugin) {
     let path = plugin.folder.path.join("hooks/hooks.json");
     let Some(config) = find.json(&path, Level::User) else { return };
@@ -125,7 +125,7 @@ fn hooks(find: &mut Finder<'_>, plugin: &Plugin) {
     find.shell_hooks(Some(&hooks), &path, Level::User);
 }
 
-/// The paths of the first of these fields that has any, as long as they stay in the plugin.
+/// Returns the paths of the first of these fields that has any, limited to paths inside the plugin.
 fn named(find: &mut Finder<'_>, plugin: &Plugin, manifest: &Map<String, Value>, keys: &[&str]) -> Vec<Folder> {
     let paths = keys.iter().map(|key| texts(manifest.get(*key))).find(|paths| !paths.is_empty()).unwrap_or_default();
     let places = paths.iter().filter_map(|path| inside(find, plugin, path));
@@ -144,14 +144,14 @@ fn texts(value: Option<&Value>) -> Vec<String> {
 fn inside(find: &mut Finder<'_>, plugin: &Plugin, path: &str) -> Option<PathBuf> {
     let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     if Path::new(path).components().all(stays) {
-        // Without `./`, so that one folder has one name.
+        // Without `./`, so that a folder has a single name.
         return Some(plugin.folder.path.join(path).components().collect());
     }
     find.warn(format!("the plugin `{}` names `{path}`, which is outside of it: left out", plugin.name));
     None
 }
 
-/// `mcpServers` of a manifest, itself or in the file it names, else `.mcp.json`. Servers are `plugin:server`.
+/// Reads `mcpServers` of a manifest, inline or in the named file, else `.mcp.json`. Servers are named `plugin:server`.
 fn servers(find: &mut Finder<'_>, plugin: &Plugin, claude: &Map<String, Value>) {
     let own = plugin.folder.path.join(".omp-plugin/plugin.json");
     let manifests = [
@@ -175,7 +175,7 @@ fn servers(find: &mut Finder<'_>, plugin: &Plugin, claude: &Map<String, Value>) 
         }
     };
     let base = if path.ends_with("plugin.json") { &plugin.folder.path } else { path.parent().unwrap_or(&path) };
-    // With `mcpServers` around them or without.
+    // With or without an enclosing `mcpServers`.
     let servers = match servers.get("mcpServers") {
         Some(Value::Object(inner)) => inner.clone(),
         Some(_) => return,
@@ -186,7 +186,7 @@ fn servers(find: &mut Finder<'_>, plugin: &Plugin, claude: &Map<String, Value>) 
     find.mcp_servers(Some(&Value::Object(named.collect())), &path, Level::User);
 }
 
-/// A server is started from anywhere: its own paths are made full ones.
+/// Makes the server's own paths absolute, because it may be started from any folder.
 fn rooted(mut server: Value, plugin: &Plugin, base: &Path) -> Value {
     put_root(&mut server, &plugin.folder.path.display().to_string());
     for key in ["command", "cwd"] {

@@ -1,4 +1,4 @@
-//! Codex: `~/.codex` and the project's `.codex`; servers and settings stand in `config.toml`.
+//! Codex: `~/.codex` and the project's `.codex`; servers and settings are in `config.toml`.
 
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ impl Vendor for Codex {
         find.context_file(user.path.join("AGENTS.md"), user.level, &user.path);
         find.system(&user, "SYSTEM.md");
         find.append_system(&user, "APPEND_SYSTEM.md");
-        // The project's servers first: a server it switches off stays off.
+        // The project's servers come first: a server that it disables stays disabled.
         for folder in project.iter().chain([&user]) {
             let path = folder.path.join("config.toml");
             let Some(mut config) = find.toml(&path, folder.level) else { continue };
@@ -42,7 +42,7 @@ impl Vendor for Codex {
     }
 }
 
-/// Only `pre-<tool>` and `post-<tool>`: what else lies there are programs of Codex's own.
+/// Reads only `pre-<tool>` and `post-<tool>`; other files there are Codex's own programs.
 fn hooks(find: &mut Finder<'_>, folder: &Folder) {
     for (name, path) in find.named_files(folder, &[".ts", ".js"]) {
         if let Some((when @ ("pre" | "post"), tool)) = name.split_once('-') {
@@ -51,7 +51,7 @@ fn hooks(find: &mut Finder<'_>, folder: &Folder) {
     }
 }
 
-/// Codex's words for a server in the words every other program uses.
+/// Translates Codex's server fields to the common ones.
 fn server(value: Value) -> Value {
     let Value::Object(mut fields) = value else { return value };
     if let Some(headers) = fields.shift_remove("http_headers") {

@@ -26,7 +26,7 @@ impl Vendor for Copilot {
             instructions(find, &folder.join(".github"));
             let path = folder.path.join("AGENTS.md");
             match folder.level {
-                // The user has asked for each of them, so none shadows another.
+                // The user named each of them, so none shadows another.
                 Level::User => find.context_file_for(path.display().to_string(), path, Level::User),
                 Level::Project => find.context_file(path, Level::Project, &folder.path),
             }
@@ -38,7 +38,7 @@ fn instructions(find: &mut Finder<'_>, folder: &Folder) {
     find.instructions(&folder.join("instructions"), &[".instructions.md"], true);
 }
 
-/// A relative one lies in whatever folder omp is started in, which is not the user's word.
+/// Skips relative folders: they depend on the folder in which omp is started, so the user did not choose them.
 fn named_folders(find: &Finder<'_>) -> Vec<Folder> {
     let folders = find.choices.copilot_folders.iter().map(|folder| match folder.is_absolute() {
         true => Folder { path: folder.clone(), level: Level::User },

@@ -22,7 +22,7 @@ impl Vendor for Cursor {
                 find.settings(value, path, folder.level);
             }
         }
-        // The project's servers first: a server it switches off stays off.
+        // The project's servers come first: a server that it disables stays disabled.
         for folder in project.iter().chain([&user]) {
             let path = folder.path.join("mcp.json");
             if let Some(config) = find.json(&path, folder.level) {

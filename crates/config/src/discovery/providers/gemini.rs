@@ -31,7 +31,7 @@ impl Vendor for Gemini {
     }
 }
 
-/// `prompt` with `{{args}}` where everybody else writes `$ARGUMENTS`.
+/// Reads `prompt`, and replaces `{{args}}` by the common `$ARGUMENTS`.
 fn commands(find: &mut Finder<'_>, folder: &Folder) {
     for (name, path) in find.deep_files(folder, &[".toml"]) {
         let Some(fields) = find.toml(&path, folder.level) else { continue };

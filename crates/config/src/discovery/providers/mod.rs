@@ -1,4 +1,4 @@
-//! The programs whose folders are read, each in a file of its own, and their order.
+//! The supported programs, one file each, and their order.
 
 mod agents;
 mod claude;
@@ -19,13 +19,13 @@ use super::Provider;
 use super::finder::Finder;
 pub(crate) use plain_files::NAMES as CONTEXT_FILE_NAMES;
 
-/// One program's places.
+/// The locations of one program.
 pub(crate) trait Vendor: Sync {
     fn provider(&self) -> Provider;
     fn find(&self, find: &mut Finder<'_>);
 }
 
-/// Every one there is, with its priority: higher wins, and the one that stands first among equals.
+/// All programs with their priority: the higher one wins, and the first among equals.
 pub(crate) const VENDORS: &[(u32, &dyn Vendor)] = &[
     (100, &native::Native),
     (80, &claude::Claude),

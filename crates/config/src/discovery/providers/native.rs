@@ -19,7 +19,7 @@ impl Vendor for Native {
         let agent = Folder { path: find.places.agent.to_owned(), level: Level::User };
         let mut folders = find.in_project(".omp");
         folders.push(agent.clone());
-        // An empty folder says nothing, not even that it is the nearest.
+        // An empty folder is ignored, so it does not count as the nearest one.
         folders.retain(|folder| find.holds_something(folder));
         for folder in &folders {
             find.skills(&folder.join("skills"), true);
@@ -37,14 +37,14 @@ impl Vendor for Native {
     }
 }
 
-/// From the nearest `.omp` of the project and from the user's; the project's counts.
+/// Reads the nearest `.omp` of the project and the user's; the project's wins.
 fn prompt_files(find: &mut Finder<'_>, folders: &[Folder]) {
     let nearest = folders.iter().find(|folder| folder.level == Level::Project);
     let user = folders.iter().find(|folder| folder.level == Level::User);
     for folder in nearest.into_iter().chain(user) {
         find.system(folder, "SYSTEM.md");
         find.append_system(folder, "APPEND_SYSTEM.md");
-        // A repository must not direct a model unseen.
+        // A repository must not instruct a model without the user seeing it.
         if folder.level == Level::User {
             find.title_system(folder, "TITLE_SYSTEM.md");
         }
@@ -74,7 +74,7 @@ fn configuration(find: &mut Finder<'_>, folder: &Folder) {
     if let Some(config) = find.yaml(&path, folder.level) {
         find.shell_hooks(Some(&within_hooks(config)), &path, folder.level);
     }
-    // Whoever loads the settings tells what is wrong with them.
+    // The settings loader reports problems of these files.
     find.quietly(|find| {
         let path = folder.path.join("settings.json");
         if let Some(config) = find.json(&path, folder.level) {
@@ -89,7 +89,7 @@ fn configuration(find: &mut Finder<'_>, folder: &Folder) {
     });
 }
 
-/// With `hooks` around the events or without.
+/// Accepts events with or without an enclosing `hooks`.
 fn within_hooks(mut config: Map<String, Value>) -> Value {
     config.shift_remove("hooks").unwrap_or(Value::Object(config))
 }

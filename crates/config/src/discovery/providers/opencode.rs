@@ -42,7 +42,7 @@ fn configuration(find: &mut Finder<'_>, folder: &Folder) {
     }
 }
 
-/// OpenCode's words for a server in the words every other program uses.
+/// Translates OpenCode's server fields to the common ones.
 fn server(value: Value) -> Value {
     let Value::Object(mut fields) = value else { return value };
     let kind = match fields.shift_remove("type").as_ref().and_then(Value::as_str) {

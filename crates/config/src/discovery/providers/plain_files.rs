@@ -1,4 +1,4 @@
-//! `AGENTS.md`, `CLAUDE.md` and `GEMINI.md` as they lie in a project, from the working folder up to the repository root.
+//! `AGENTS.md`, `CLAUDE.md` and `GEMINI.md` in a project, from the working folder up to the repository root.
 
 use super::super::finder::Finder;
 use super::super::{Level, Provider};
@@ -6,7 +6,7 @@ use super::Vendor;
 
 pub(crate) struct PlainFiles;
 
-/// Context files that stand in a folder by themselves, strongest first. One of them counts for its folder.
+/// Stand-alone context files, strongest first. One of them counts for its folder.
 pub(crate) const NAMES: &[(&str, Provider)] =
     &[("AGENTS.md", Provider::Agents), ("CLAUDE.md", Provider::Claude), ("GEMINI.md", Provider::Gemini)];
 

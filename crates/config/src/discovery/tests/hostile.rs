@@ -1,4 +1,4 @@
-//! Homes and repositories that were made to hang or to fill discovery: it ends, finds the rest and names the file.
+//! Tests homes and repositories made to block or flood discovery: it ends, finds the rest and names the file.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// Far more than it takes, far less than to read a gigabyte or to go round in circles.
+/// Much longer than discovery takes, much shorter than reading a gigabyte or looping.
 const QUICK: Duration = Duration::from_secs(30);
 
 #[track_caller]

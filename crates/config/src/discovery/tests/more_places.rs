@@ -1,4 +1,4 @@
-//! Plugins, Copilot's other folders, what Claude keeps for one project, imports, modules, folders the user has named.
+//! Tests plugins, Copilot's other folders, Claude's per-project data, imports, modules, and folders named by the user.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Shell hooks: every file that may hold them, and no way for a repository to be rid of the user's.
+//! Tests shell hooks: every file that may contain them, and that a repository cannot remove the user's.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn around() -> String {
     format!(r#"{{"hooks": {HOOK}}}"#)
 }
 
-/// Where hooks were found, in their order.
+/// Returns the locations of the hooks, in order.
 fn places(tree: &Tree, found: &Catalogue) -> Vec<String> {
     found.hooks.iter().map(|hook| tree.named(&hook.source.path)).collect()
 }
@@ -69,7 +69,7 @@ fn a_repository_cannot_be_rid_of_the_users_hooks() {
     assert!(settings.load_project(&tree.path("cwd/")).is_empty());
     let found = tree.discover_chosen(&settings);
     assert_eq!(places(&tree, &found), ["~/.claude/settings.json"]);
-    // What the user switches off is off.
+    // The user can disable them.
     let mut settings = Settings::default();
     settings.set_runtime("disabledProviders", json!(["claude", "native"]));
     assert!(tree.discover_chosen(&settings).hooks.is_empty());

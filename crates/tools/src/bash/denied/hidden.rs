@@ -1,4 +1,5 @@
-//! What a command looked for and did not see: a hidden path looks empty or missing, a closed service as if it did not run.
+//! Detects hidden paths and closed services in a command's output: a hidden path looks empty or missing, a closed service
+//! looks stopped.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use omp_types::{AccessMap, Denied, Env, Service, Touch};
 
 use super::{MOST, WantedPath, paths_in, without_speaker};
 
-/// What programs print of a path that is not there for them.
+/// Messages that programs print if a path does not exist.
 const MISSING: &[&str] = &[
     "o such file or directory",
     "ENOENT",
@@ -30,7 +31,7 @@ const MISSING: &[&str] = &[
     "ot a socket",
 ];
 
-/// What clients print when they do not reach their service. Any of them is enough.
+/// Messages that clients print if they cannot reach their service. One match is enough.
 const CLOSED: &[(&str, &[&str])] = &[
     (
         "ssh-agent",
@@ -100,7 +101,7 @@ const CLOSED: &[(&str, &[&str])] = &[
 #[derive(Clone, Copy, Debug)]
 pub(in crate::bash) struct EndedCommand<'a> {
     pub command: &'a str,
-    /// As far as it was kept.
+    /// The output that was kept, possibly truncated.
     pub output: &'a str,
     pub cwd: &'a Path,
     pub home: Option<&'a Path>,
@@ -108,7 +109,7 @@ pub(in crate::bash) struct EndedCommand<'a> {
     pub failed: bool,
 }
 
-/// Sentences, each with what would open it.
+/// Returns sentences, each naming the argument or setting that grants access.
 pub(super) fn told(ended: &EndedCommand<'_>, map: &AccessMap) -> Vec<String> {
     let mut services: Vec<&Service> = services_in(ended.output, map);
     let mut hidden: Vec<PathBuf> = Vec::new();
@@ -159,9 +160,9 @@ fn of_service(service: &Service) -> [String; 2] {
     ]
 }
 
-/// Those whose clients said that they do not reach them, and that are closed.
+/// Returns the closed services whose clients reported that they cannot reach them.
 fn services_in<'a>(output: &str, map: &'a AccessMap) -> Vec<&'a Service> {
-    // Omp has the agents, so none of them is missing.
+    // If omp signs itself, no agent is missing.
     let is_told = |name: &str| {
         if output.contains("omp did not sign: ") && matches!(name, "gpg-agent" | "ssh-agent") {
             return false;
@@ -172,9 +173,9 @@ fn services_in<'a>(output: &str, map: &'a AccessMap) -> Vec<&'a Service> {
     map.services.iter().filter(|service| is_told(service.name) && map.is_closed(service)).collect()
 }
 
-/// Paths that the command names. One that only prints its words names none.
+/// Returns the paths named in the command. A command that only prints its words names none.
 fn named<'a>(ended: &'a EndedCommand<'_>) -> impl Iterator<Item = PathBuf> + 'a {
-    /// Words that are looked at.
+    /// Limits the words that are checked.
     const MOST_WORDS: usize = 2_000;
     let commands = omp_shell::read(ended.command).commands;
     let words: Vec<String> =
@@ -206,7 +207,7 @@ fn only_prints(command: &ShellCommand) -> bool {
             .all(|redirect| matches!(redirect.kind, RedirectKind::Descriptor | RedirectKind::Text))
 }
 
-/// As the shell would read the word: `~`, `$HOME` and other variables at its beginning.
+/// Expands `~`, `$HOME` and other variables at the beginning of the word, as the shell does.
 fn expanded(word: &str, ended: &EndedCommand<'_>) -> Option<PathBuf> {
     if word == "~" || word.starts_with("~/") {
         return Some(ended.home?.join(word[1..].trim_start_matches('/')));
@@ -225,7 +226,7 @@ fn expanded(word: &str, ended: &EndedCommand<'_>) -> Option<PathBuf> {
     (is_path && word.len() < 1024).then(|| ended.cwd.join(word))
 }
 
-/// Paths that programs said they have not found.
+/// Returns the paths that programs reported as not found.
 fn missed<'a>(ended: &'a EndedCommand<'_>) -> impl Iterator<Item = PathBuf> + 'a {
     let lines = ended.output.lines().filter(|line| MISSING.iter().any(|sign| line.contains(sign)));
     lines.flat_map(|line| paths_in(without_speaker(line))).filter_map(|path| expanded(path, ended))
@@ -273,7 +274,7 @@ mod tests {
             self.home.path().canonicalize().unwrap()
         }
 
-        /// What is told, as the names of what is hidden or closed.
+        /// Returns the names of the hidden paths and closed services that are reported.
         fn names(&self, command: &str, output: &str) -> Vec<String> {
             let root = self.root();
             let cwd = root.join("work");
@@ -332,9 +333,9 @@ mod tests {
         }
         scene.check("docker ps", "Cannot connect to the Docker daemon at unix:///run/docker.sock.", &["docker"]);
         scene.check("git commit", "Couldn't get agent socket?\nomp did not sign: ssh-keygen ended with code 255", &[]);
-        // What is not on this machine is nothing that containment keeps.
+        // A service that is missing on this machine is not reported as closed.
         scene.check("xeyes", "Error: Can't open display:", &[]);
-        // Nor is what is open.
+        // An open service is not reported either.
         let opened: Vec<PathBuf> = scene.map.services[0].paths().cloned().collect();
         opened.iter().for_each(|path| scene.map.open_to(Touch::Read, path));
         scene.check("git push", "Host key verification failed.", &[]);

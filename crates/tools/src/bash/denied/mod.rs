@@ -1,5 +1,5 @@
-//! What a contained command could not reach, told to the model and the user: programs only say that something is
-//! read-only, or is not there.
+//! Reports to the model and the user what containment denied to a command: programs only say that a path is read-only or
+//! missing.
 
 mod hidden;
 mod paths;
@@ -13,7 +13,7 @@ use omp_types::{AccessMap, ContainMode, Denied, Touch, UnusedCache};
 pub(super) use hidden::EndedCommand;
 use paths::{paths_in, quoted_in};
 
-/// What programs print when containment stops them, some with a small first letter.
+/// Messages that programs print when containment stops them. Some programs begin them with a lower-case letter.
 const SIGNS: &[&str] = &[
     "ermission denied",
     "ead-only file system",
@@ -26,13 +26,13 @@ const SIGNS: &[&str] = &[
 ];
 const BUSY: &[&str] = &["evice or resource busy", "EBUSY"];
 const OF_OTHERS: &str = "Contained: commands do not look into other processes.";
-/// Paths named in one result.
+/// Limits the paths named in one result.
 const MOST: usize = 3;
-/// Characters of output that are looked through, from its end.
+/// Characters scanned at the end of the output.
 const LOOKED_AT: usize = 16 * 1024;
 
-/// Sentences for the model and the user, each with what would open it; none where nothing was denied. What the user
-/// `may_write` neither is not containment's doing.
+/// Returns sentences for the model and the user, each naming the argument or setting that grants access; none if nothing was
+/// denied. Paths that the user cannot write either (`may_write`) are not reported, because containment did not deny them.
 pub(super) fn told(ended: &EndedCommand<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
     if map.mode == ContainMode::Off {
         return Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn told(ended: &EndedCommand<'_>, map: &AccessMap, may_write: impl Fn
     sentences
 }
 
-/// Caches that a program wanted to make. It could not, as the folder around them is closed; omp can.
+/// Returns caches that a program tried to create. The program could not because the parent folder is closed; omp can.
 pub(super) fn missing_caches(ended: &EndedCommand<'_>, map: &AccessMap) -> Vec<PathBuf> {
     let lines = tail(ended.output).lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign)));
     let paths: Vec<PathBuf> = lines
@@ -80,7 +80,7 @@ fn not_written(ended: &EndedCommand<'_>, map: &AccessMap, may_write: impl Fn(&Pa
     {
         let real = omp_stdx::real_path::of(&ended.cwd.join(path));
         match map.allows(Touch::Write, &real) {
-            // Told as what it is: nobody tried to write it.
+            // Reported as hidden instead: the command did not try to write it.
             Err(Denied::Hidden(_)) => {}
             Err(Denied::Outside(_)) if is_of_a_process(&real) => is_of_others = true,
             Err(Denied::Outside(_)) if !may_write(&real) => {}
@@ -118,7 +118,7 @@ fn not_written(ended: &EndedCommand<'_>, map: &AccessMap, may_write: impl Fn(&Pa
     sentences
 }
 
-/// The path that may be written although no folder around it is open: a command has to name it.
+/// Returns the writable path whose parent folders are all closed, so that a command has to name it to write it.
 fn closed_root<'a>(real: &Path, map: &'a AccessMap) -> Option<&'a PathBuf> {
     let mut folders = map.writable.iter().chain([&map.workspace]);
     if folders.any(|root| real.starts_with(root) && root.is_dir()) {
@@ -148,7 +148,7 @@ fn about_unopened(roots: &[PathBuf], command: &str) -> Vec<String> {
     told
 }
 
-/// What stopped a command, and what would have to be opened for it.
+/// The restriction that stopped a command, and the access that would lift it.
 struct Wall {
     why: String,
     wanted: Vec<WantedPath>,
@@ -160,7 +160,7 @@ fn add(walls: &mut Vec<Wall>, why: String, wanted: WantedPath) {
     }
 }
 
-/// A folder that is where it is because of something guarded in it.
+/// A folder that cannot be moved or removed because it contains something guarded.
 fn held_by_guards(folder: &Path, map: &AccessMap) -> Option<Wall> {
     let is_in = |guard: &&PathBuf| guard.starts_with(folder) && *guard != folder && guard.symlink_metadata().is_ok();
     let guards = map.guarded.iter().filter(is_in);
@@ -174,7 +174,7 @@ fn held_by_guards(folder: &Path, map: &AccessMap) -> Option<Wall> {
     Some(Wall { why, wanted })
 }
 
-/// A path to write to, as the argument of the tool has it.
+/// A path to write to, in the form of the tool's argument.
 struct WantedPath {
     path: PathBuf,
     is_folder: bool,
@@ -192,8 +192,8 @@ impl From<PathBuf> for WantedPath {
     }
 }
 
-/// Whether the last line complains of a folder that could not be made. Python says so in the lines before, which name its
-/// functions.
+/// Whether the last line complains that a folder could not be created. Python reports this in the preceding lines, which
+/// name its functions.
 fn makes_folder(lines: &[&str]) -> bool {
     const MAKES: &[&str] =
         &["mkdir", "makedirs", "create directory", "create dir", "work tree dir", "leading directories"];
@@ -204,7 +204,7 @@ fn makes_folder(lines: &[&str]) -> bool {
     makes(last) || (last.contains("Error: [Errno ") && traced.into_iter().any(|line| makes(line)))
 }
 
-/// As an argument of the tool holds them; `None` where there is none that it could hold.
+/// Formats the paths as a tool argument; `None` if no path can be written that way.
 fn listed(wanted: &[WantedPath]) -> Option<String> {
     let is_plain = |text: &&str| !text.contains(|c: char| c.is_control() || c == '"');
     let mut texts: Vec<String> = Vec::new();
@@ -228,7 +228,7 @@ fn is_of_a_process(path: &Path) -> bool {
     number.is_some_and(|number| number.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What the kernel could not prevent: what was done, and where it is now.
+/// Reports writes that the kernel could not prevent: what was done, and where the result is now.
 pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
     let mut sentences: Vec<String> = found.iter().take(MOST).map(of_one).collect();
     if found.len() > MOST {
@@ -291,10 +291,10 @@ fn tail(output: &str) -> &str {
     &output[from..]
 }
 
-/// Without the program that says it, which may name itself by its path, and the line of its script.
+/// Removes the program that prints the message, which may be named by its path, and the line number in its script.
 fn without_speaker(line: &str) -> &str {
     let Some((speaker, mut rest)) = line.trim_start().split_once(": ") else { return line };
-    // `/srv/x: Permission denied` is said of the path, not by it.
+    // In `/srv/x: Permission denied` the path is the object of the message, not the program that prints it.
     let begins_with_sign =
         SIGNS.iter().any(|sign| rest.starts_with(sign) || rest.get(1..).is_some_and(|rest| rest.starts_with(sign)));
     let speaks = !speaker.contains(char::is_whitespace) && (!begins_with_sign || ends_with_number(speaker));
@@ -309,7 +309,7 @@ fn without_speaker(line: &str) -> &str {
     rest
 }
 
-/// As zsh has it: `zsh:1: permission denied: x`.
+/// Matches the zsh format: `zsh:1: permission denied: x`.
 fn ends_with_number(speaker: &str) -> bool {
     let number = speaker.rsplit_once(':').map(|(_, number)| number);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -344,7 +344,7 @@ mod tests {
         let ended = EndedCommand { command: "make", output: &output, cwd: &home, home: None, env: &env, failed: true };
         assert_eq!(missing_caches(&ended, &map), [home.join(".npm")]);
         assert_eq!(told(&ended, &map, |_| true), [not_there(&home.join(".npm"))]);
-        // One that is there is refused for another reason.
+        // A folder that exists was refused for another reason.
         std::fs::create_dir(home.join(".npm")).unwrap();
         assert!(missing_caches(&ended, &map).is_empty());
     }
@@ -366,7 +366,7 @@ mod tests {
         check("/usr/bin/touch: cannot touch '/srv/x': Read-only file system", &[outside, allow]);
         check("open /srv/x: read-only file system", &[outside, allow]);
         check("/srv/x: Permission denied", &[outside, allow]);
-        // Where it says no path, none is told.
+        // A message without a path reports no path.
         let somewhere = "Contained: commands write in /w/app, the temp folder and caches only.";
         for shell in ["/usr/bin/bash: line 1", "/usr/bin/zsh:1", "/bin/sh: 1"] {
             check(&format!("{shell}: x: Read-only file system"), &[somewhere]);
@@ -417,7 +417,7 @@ mod tests {
         ] {
             check(output, &[outside, folder]);
         }
-        // A file of a script that makes folders elsewhere.
+        // The script's own file, as opposed to the folders that it creates elsewhere.
         let file = &*ask("\"/srv/x\"");
         check(
             "  File \"a.py\", line 3, in f\n    open('/srv/x', 'w')\nOSError: [Errno 30] Read-only file system: '/srv/x'",
@@ -444,7 +444,7 @@ mod tests {
         let begins = format!("Contained: {} may not be moved or removed: {}", at("a"), at("a/b/.envrc"));
         let expect = [format!("{begins} decides what runs or is allowed."), ask(&format!("\"{}\"", at("a/b/.envrc")))];
         assert_eq!(told_with(&["a/b/.envrc"]), expect);
-        // Too many to be opened.
+        // Too many paths to open.
         let expect = [format!("{begins} and other files in it decide what runs or is allowed.")];
         assert_eq!(told_with(&["a/b/.envrc", "a/1", "a/2", "a/3"]), expect);
         assert_eq!(told_with(&[".envrc"]), [""; 0]);
@@ -505,7 +505,7 @@ mod tests {
         let rejected = " ! [remote rejected] main -> main (unpacker error)\nerror: failed to push some refs to ";
         check(&format!("{failed}To /srv/remote.git\n{rejected}'/srv/remote.git'"), &[why, ask]);
         check(&format!("{failed}To file:///srv/remote.git\n{rejected}'file:///srv/remote.git'"), &[why, ask]);
-        // Elsewhere, in the workspace, or not the user's either.
+        // Remotes on another host, in the workspace, or not writable by the user either.
         check(&format!("{failed}To host.example:remote.git\n{rejected}'host.example:remote.git'"), &[]);
         check(&format!("{failed}To ssh://host.example/srv/remote.git\n"), &[]);
         check(&format!("{failed}To ./remote.git\n"), &[]);

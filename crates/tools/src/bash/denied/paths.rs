@@ -1,5 +1,5 @@
-//! The paths that a program's message speaks of. Few programs put quotes around them, so where one with spaces ends is
-//! known only by looking which folders exist.
+//! Finds the paths in a program's message. Few programs quote them, so the end of a path with spaces is found by checking
+//! which folders exist.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::path::Path;
 use super::SIGNS;
 
 const QUOTES: [char; 5] = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
-/// Longer ones are none.
+/// Longer candidates are not treated as paths.
 const LONGEST: usize = 1024;
-/// Paths of one line whose ends are looked for on the disk.
+/// Limits the paths per line whose ends are checked on disk.
 const MOST_LOOKED_FOR: usize = 8;
 
 pub(super) fn quoted_in(line: &str) -> impl Iterator<Item = &str> {
     line.split(QUOTES).skip(1).step_by(2).filter(|name| !name.is_empty())
 }
 
-/// Pieces of a message that name a path: quoted ones, words with a slash, and whole paths with spaces in them.
+/// Returns the parts of a message that name a path: quoted text, words with a slash, and whole paths with spaces.
 pub(super) fn paths_in(line: &str) -> Vec<&str> {
     let whole = whole_paths(line);
     let is_part = |word: &&str| {
@@ -39,7 +39,7 @@ fn looks_like_a_path(text: &str) -> bool {
     text.contains('/') || (text.starts_with('.') && !text.contains(' '))
 }
 
-/// Where the full paths with spaces in them stand.
+/// Returns the ranges of absolute paths that contain spaces.
 fn whole_paths(line: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let quoted = quoted_in(line).filter(|name| name.starts_with('/') && name.contains(char::is_whitespace));
@@ -59,8 +59,8 @@ fn whole_paths(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// How long the path is that the text begins with, if there are spaces in it: the folders of it that exist tell. What
-/// follows them ends at the next space, or before the sign that programs put behind it.
+/// Returns the length of the path at the start of the text if it contains spaces, based on which of its folders exist. The
+/// rest after the last existing folder ends at the next space, or before the message that programs append.
 fn spaced_path(text: &str) -> Option<usize> {
     let piece = text.find(": ").unwrap_or(text.len());
     let another = text.find(" /").unwrap_or(text.len());
@@ -80,7 +80,7 @@ fn spaced_path(text: &str) -> Option<usize> {
     Some(if is_told_of && !ends_in_word { whole.len() } else { next_space() })
 }
 
-/// Where a part of the line begins in it.
+/// Returns the byte offset of `part` in `line`.
 fn place_of(part: &str, line: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize)
 }

@@ -1,8 +1,8 @@
-//! Repositories on this machine that git could not push to: it says that something failed, and elsewhere where.
+//! Finds local repositories that git could not push to: git reports the failure and the repository on different lines.
 
 use std::path::{Path, PathBuf};
 
-/// What git prints where it cannot write to the repository at the other end.
+/// Messages that git prints if it cannot write to the remote repository.
 const SIGNS: &[&str] = &[
     "nable to create temporary object directory",
     "insufficient permission for adding an object",
@@ -12,7 +12,7 @@ const SIGNS: &[&str] = &[
     "failed to update ref",
 ];
 
-/// The folders that git would have written to.
+/// Returns the folders that git tried to write to.
 pub(super) fn remotes(lines: &[&str], cwd: &Path) -> Vec<PathBuf> {
     if !lines.iter().any(|line| SIGNS.iter().any(|sign| line.contains(sign))) {
         return Vec::new();
@@ -36,7 +36,7 @@ fn remote_in(line: &str) -> Option<&str> {
     refs.or_else(|| line.strip_prefix("To ").map(str::trim)).filter(|name| !name.is_empty())
 }
 
-/// As git tells them apart: an address has a scheme, or a colon before the first slash.
+/// Distinguishes paths from addresses as git does: an address has a scheme, or a colon before the first slash.
 fn local(name: &str) -> Option<&str> {
     if let Some(path) = name.strip_prefix("file://") {
         return path.starts_with('/').then_some(path);
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(of("../bare.git"), std::slice::from_ref(&bare));
         assert_eq!(of(&format!("file://{}", bare.display())), std::slice::from_ref(&bare));
         assert_eq!(of(&bare.display().to_string()), [bare]);
-        // One with a tree is written to in its own folder of git.
+        // A push to a repository with a work tree writes to its `.git` folder.
         assert_eq!(of("../other"), [top.join("other/.git")]);
         for far in ["git@host.example:a.git", "https://host.example/a.git", "host.example:/srv/a.git"] {
             assert_eq!(of(far), [""; 0].map(PathBuf::from), "{far}");

@@ -1,7 +1,7 @@
-//! Shortens the output of programs that say a lot when all is well: test runners, package managers, compilers, git.
+//! Shortens the output of programs that print a lot on success: test runners, package managers, compilers, git.
 //!
-//! The rules are data, one file a family. A rule names only lines of success and progress, and every other line stays,
-//! so failures are whole by construction. What was dropped is counted where it stood.
+//! The rules are data, one file per family. A rule matches only lines of success and progress, and every other line stays,
+//! so failures are always complete. A count replaces the dropped lines.
 
 mod families;
 #[cfg(test)]
@@ -9,20 +9,19 @@ mod tests;
 
 use super::options::MinimizerOptions;
 
-/// One kind of program and the lines it can do without.
+/// One kind of program and the lines that can be dropped.
 #[derive(Debug)]
 struct Family {
-    /// What a command begins with: program and, where it matters, its first arguments.
+    /// Prefixes of commands: the program and, where it matters, its first arguments.
     commands: &'static [&'static str],
     noise: &'static [Noise],
-    /// For programs whose lines of success bear no sign: finds them, one answer a line, when the output as a whole
-    /// proves what they are.
+    /// For programs whose success lines have no marker: classifies every line if the output as a whole shows what they are.
     passed: Option<FindPassed>,
 }
 
 type FindPassed = fn(&[&str]) -> Option<Vec<bool>>;
 
-/// A line that begins with, holds and ends with these. Space around the line does not count.
+/// Matches a line that starts with, contains and ends with these. Surrounding whitespace is ignored.
 #[derive(Debug)]
 struct Noise {
     starts: &'static str,
@@ -34,7 +33,7 @@ const fn starts(text: &'static str) -> Noise {
     Noise { starts: text, holds: "", ends: "" }
 }
 
-/// Fewer lines are not worth a footer.
+/// Dropping fewer lines than this is not worth a footer.
 const MIN_DROPPED: usize = 8;
 
 /// The rules for one command line.
@@ -43,7 +42,7 @@ pub(super) struct Minimizer {
 }
 
 impl Minimizer {
-    /// `None` when nothing in `command` is known, or its output is filtered already.
+    /// Returns `None` if no program in `command` is known, or if its output is already filtered.
     pub(super) fn of(command: &str, options: &MinimizerOptions) -> Option<Self> {
         if !options.enabled || command.contains(['|', '>', '<', '`', '\n']) || command.contains("$(") {
             return None;
@@ -62,7 +61,7 @@ impl Minimizer {
         (!families.is_empty()).then_some(Self { families })
     }
 
-    /// The text without its noise; `None` when there is too little of it.
+    /// Returns the text without noise, or `None` if there is too little noise.
     pub(super) fn shorten(&self, text: &str) -> Option<String> {
         let (mut short, mut dropped_here, mut dropped) = (String::new(), 0, 0);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -100,7 +99,7 @@ impl Noise {
     }
 }
 
-/// Says how many lines are missing here.
+/// Writes how many lines were dropped here.
 fn settle(here: &mut usize, all: &mut usize, short: &mut String) {
     if *here > 0 {
         short.push_str(&format!("[… {here} {} of success or progress]\n", if *here == 1 { "line" } else { "lines" }));
@@ -109,7 +108,7 @@ fn settle(here: &mut usize, all: &mut usize, short: &mut String) {
     }
 }
 
-/// The words of one step, from the program on: what only wraps it is passed over.
+/// Returns the words of one step starting at the program; wrappers are skipped.
 fn words(step: &str) -> Vec<&str> {
     let mut words: Vec<&str> = step.split_ascii_whitespace().collect();
     while let Some(first) = words.first() {

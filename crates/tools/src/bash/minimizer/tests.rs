@@ -1,4 +1,4 @@
-//! Realistic outputs before and after.
+//! Tests realistic outputs before and after shortening.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `edit` by the freeform patch envelope: several files in one text.
+//! `edit` with the freeform patch envelope: several files in one text.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct Params {
     pub input: String,
 }
 
-/// The text, and what it says to do.
+/// The input and the parsed operations.
 pub struct Patch {
     input: String,
     ops: Result<Vec<FileOp>, EditRefused>,

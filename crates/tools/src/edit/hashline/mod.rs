@@ -1,4 +1,4 @@
-//! `edit` by line numbers, bound to the content they were read from.
+//! `edit` by line numbers that are bound to the content they were read from.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Params {
     pub input: String,
 }
 
-/// The text, and what it says to do.
+/// The input and the parsed operations.
 pub struct Sections {
     input: String,
     patch: Result<hashline::HashlinePatch, HashlineError>,
@@ -97,7 +97,7 @@ impl Arrived for HashlineInput<'_> {
     fn plan(&self, _whole: bool) -> Option<Vec<FileEdit>> {
         let files = &*self.tool.files;
         let plan = |input: &str| plan(&LastKnown(files), files, hashline::parse(input).ok()?, self.tool.options).ok();
-        // What stands of the last line may be no operation yet.
+        // The last line may still be incomplete.
         plan(self.input).or_else(|| plan(whole_lines(self.input)))
     }
 }
@@ -112,7 +112,7 @@ fn plan(
     HashlinePlanner { files: source, seen: &seen, options }.plan(patch).map_err(ToolError::reply)
 }
 
-/// The files a patch names, also while it is still being written.
+/// Returns the files that a patch names, also while it is still arriving.
 fn named(input: &str) -> impl Iterator<Item = &str> {
     input.lines().filter_map(|line| {
         let bracketed = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));

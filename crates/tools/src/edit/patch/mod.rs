@@ -1,4 +1,4 @@
-//! `edit` by hunks: each entry makes, changes or deletes the file.
+//! `edit` by hunks: each entry creates, changes or deletes the file.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ struct Entries<'a> {
     entries: Vec<ArrivedEntry<'a>>,
 }
 
-/// What there is of an [`Entry`].
+/// The part of an [`Entry`] that has arrived.
 struct ArrivedEntry<'a> {
     op: Option<Op>,
     diff: Option<&'a str>,
@@ -135,7 +135,7 @@ impl Arrived for Entries<'_> {
             let ops: Vec<FileOp> = first.iter().cloned().chain(last).collect();
             plan_partial(&self.tool.files, &ops, rules)
         };
-        // What stands of the last line may not be enough to tell its place.
+        // The incomplete last line may not be enough to locate its hunk.
         let growing = arrived(self.path, last, false).and_then(|op| plan(Some(op)));
         growing.or_else(|| plan(arrived(self.path, last, true)))
     }
@@ -148,7 +148,7 @@ fn file_ops(params: &Params) -> Result<Vec<FileOp>, EditRefused> {
         let op = operation(entry)?;
         let next = entry.rename.clone();
         ops.push(FileOp { path: path.clone(), op });
-        // What follows a rename is about the file under its new name.
+        // Entries after a rename refer to the file by its new name.
         path = next.unwrap_or(path);
     }
     Ok(ops)
@@ -170,7 +170,7 @@ fn operation(entry: &Entry) -> Result<PatchOp, EditRefused> {
     }
 }
 
-/// As much of an entry as is whole. A rename is shown once all of it is there, which only the call itself tells.
+/// Returns the complete part of an entry. A rename is shown only when it is complete, which only the finished call shows.
 fn arrived(path: &str, entry: &ArrivedEntry<'_>, only_whole_lines: bool) -> Option<FileOp> {
     let diff = || entry.diff.map(|diff| if only_whole_lines { whole_lines(diff) } else { diff });
     let op = match entry.op? {

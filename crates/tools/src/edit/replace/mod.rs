@@ -1,4 +1,4 @@
-//! `edit` by quoting: this text becomes that text.
+//! `edit` by quoting: replaces one text by another.
 
 use std::sync::Arc;
 
@@ -94,9 +94,9 @@ impl Tool for ReplaceEdit {
 struct Edits<'a> {
     tool: &'a ReplaceEdit,
     path: &'a str,
-    /// Those whose old text is whole.
+    /// Edits whose old text is complete.
     edits: Vec<TextEdit>,
-    /// Of all texts.
+    /// Length of all texts.
     length: usize,
 }
 
@@ -114,7 +114,7 @@ impl Arrived for Edits<'_> {
         let mut edits = self.edits.clone();
         let growing = edits.last_mut().filter(|last| !whole && last.old_text.ends_with('\n'));
         if let Some(last) = growing.filter(|last| !last.new_text.is_empty() && !last.new_text.ends_with('\n')) {
-            // Otherwise the line behind it would seem to be drawn up until the newline arrives.
+            // Otherwise the following line would seem joined to it until the newline arrives.
             last.new_text.push('\n');
         }
         let (last_seen, rules) = (|path: &std::path::Path| files.last_seen(path), rules_for(self.tool.rules, whole));
@@ -122,7 +122,7 @@ impl Arrived for Edits<'_> {
     }
 }
 
-/// An edit whose old text is whole: the new text has begun.
+/// Returns an edit whose old text is complete, which is the case once the new text has begun.
 fn arrived(edit: &Value) -> Option<TextEdit> {
     let text = |key: &str| edit.get(key).and_then(Value::as_str).map(str::to_owned);
     Some(TextEdit {

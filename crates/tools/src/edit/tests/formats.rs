@@ -1,4 +1,4 @@
-//! The other three languages through the eyes of the loop, and what all four have in common.
+//! Tests the other three edit languages as the agent loop calls them, and what all four have in common.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Notebooks are edited by the text of their cells, in all four languages.
+//! Tests editing notebooks by the text of their cells, in all four languages.
 
 use omp_agent::AnyTool;
 use omp_workspace::EditRules;
@@ -8,7 +8,7 @@ use super::super::*;
 use super::{edit_text, read_header, tool};
 use crate::scratch::Scratch;
 
-/// As a notebook program writes it; the number would be written in another way by us.
+/// Written as notebook programs write it; omp would format the number differently.
 const FILE: &str = r##"{
  "cells": [
   {
@@ -179,7 +179,7 @@ fn the_json_itself_under_its_own_tag() {
 fn a_notebook_that_changed_since() {
     let scratch = Scratch::new(&[("a.ipynb", FILE)]);
     let header = read_header(&scratch, "a.ipynb");
-    // Only what is not shown: the numbers still hold.
+    // Only hidden data changed, so the line numbers stay valid.
     scratch.put("a.ipynb", FILE.replace("\"execution_count\": 3", "\"execution_count\": 4").as_bytes());
     let text = edit_text(&scratch, &format!("{header}\n6:print(9)"));
     assert!(!text.contains("Warnings"), "{text}");
@@ -187,10 +187,10 @@ fn a_notebook_that_changed_since() {
         (&cells(&scratch)[1]["execution_count"], &cells(&scratch)[1]["source"][1]),
         (&json!(4), &json!("print(9)"))
     );
-    // The line itself.
+    // The edited line itself changed.
     let text = edit_text(&scratch, &format!("{header}\n6:print(10)"));
     assert!(text.starts_with("error: Stale tag for a.ipynb") && text.contains("\n*6:print(9)"), "{text}");
-    // Lines above.
+    // Lines above the edited line changed.
     let header = read_header(&scratch, "a.ipynb");
     scratch.put("a.ipynb", scratch.get("a.ipynb").replace("\"# Title\\n\"", "\"# Title\\n\", \"more\\n\"").as_bytes());
     let text = edit_text(&scratch, &format!("{header}\n6:print(11)"));

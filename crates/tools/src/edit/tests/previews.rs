@@ -1,4 +1,4 @@
-//! Previews of all four languages, while their arguments arrive letter by letter.
+//! Tests previews of all four languages while their arguments arrive letter by letter.
 
 use omp_types::PartialJson;
 use omp_view::{Status, View};
@@ -8,7 +8,7 @@ use super::formats::{any, replacing};
 use super::*;
 use crate::scratch::{arriving, whole};
 
-/// Every beginning of a string argument, as it arrives.
+/// Returns every prefix of a string argument, as it arrives.
 fn beginnings(text: &str) -> impl Iterator<Item = &str> {
     (0..=text.len()).filter(|end| text.is_char_boundary(*end)).map(|end| &text[..end])
 }
@@ -28,7 +28,7 @@ fn signs(view: &View) -> String {
     out.trim_end().to_owned()
 }
 
-/// What is seen one after another while a call arrives; nothing may be written.
+/// Returns the previews shown while a call arrives and checks that nothing is written.
 fn previewed(mode: EditMode, arguments: impl Fn(&Scratch) -> Vec<Value>) -> Vec<String> {
     let scratch = Scratch::new(&[("a", "one\ntwo\nthree\n")]);
     let tool = any(mode, &scratch);
@@ -71,7 +71,7 @@ fn previews() {
     assert_eq!(replace, ["", "-two", "-two +2", "-two +2 +2", "-two +2 +2½"]);
 }
 
-/// Who is asked sees the whole change at the first look, however long it is and whatever was seen of it before.
+/// An approval request shows the whole change, however long it is and whatever was previewed before.
 #[test]
 fn whoever_is_asked_sees_all_of_it() {
     let lines: String = (0..1000).map(|at| format!("line {at}\n")).collect();
@@ -124,7 +124,7 @@ const MODES: [EditMode; 4] = [EditMode::Hashline, EditMode::Replace, EditMode::P
 
 const BEFORE: &str = "use std::fmt;\n\nfn first() -> u32 {\n    let value = 1; // “one”\n    value\n}\n\nfn second() {\n    todo();\n}\n";
 
-/// A call that changes three places of `src/a.rs`, with text that JSON has to escape.
+/// Builds a call that changes three places of `src/a.rs`, with text that JSON has to escape.
 fn realistic(mode: EditMode, scratch: &Scratch) -> Value {
     let hunks = "@@ fn first() -> u32 {\n-    let value = 1; // “one”\n+    let value = \"two\\n\"; // ½\n     value\n@@\n fn second() {\n-    todo();\n+    done();\n }\n+\n+fn third() {}";
     match mode {
@@ -144,7 +144,7 @@ fn realistic(mode: EditMode, scratch: &Scratch) -> Value {
     }
 }
 
-/// Asks with every beginning of the JSON text, and gives the answer for all of it.
+/// Requests a preview for every prefix of the JSON text and returns the last one.
 fn streamed(tool: &dyn AnyTool, text: &str) -> Option<View> {
     let (mut parser, mut root) = (PartialJson::default(), Map::new());
     for letter in text.chars() {
@@ -179,7 +179,7 @@ fn the_last_preview_is_the_diff_of_the_call() {
     }
 }
 
-/// Similar text is looked for when all is there, not with every letter.
+/// The search for similar text runs only for complete arguments.
 #[test]
 fn the_last_preview_spares_no_effort() {
     let line = "let the_name_of_it = compute_the_value(first, second, third);";
@@ -189,7 +189,7 @@ fn the_last_preview_spares_no_effort() {
     assert_eq!(signs(&streamed(&*tool, &arguments.to_string()).unwrap()), format!("-{line} +new"));
 }
 
-/// Twice the letters are twice the work, not four times: each question has a bound of its own.
+/// Twice the letters take twice the work, not four times, because each request is bounded.
 #[test]
 fn the_work_grows_with_the_letters_only() {
     let content: String = (0..10_000).map(|n| format!("line {n} of a long file\n")).collect();
@@ -217,7 +217,7 @@ fn files_too_large_are_not_even_read() {
     assert_eq!(view.blocks, [Block::Text("(too large for a preview)".into())]);
 }
 
-/// However much the one before had cost, nothing of it is shown for another call.
+/// A call never shows the preview of the previous call, whatever that one cost.
 #[test]
 fn another_call_is_not_shown_the_one_before() {
     let scratch = Scratch::new(&[("large", &"some text\n".repeat(100_000)), ("small", "x\n")]);

@@ -1,4 +1,4 @@
-//! Every tool that writes ends the scan that `find` and `search` share: what it did is seen at once.
+//! Every tool that writes invalidates the scan that `find` and `search` share, so that its changes are visible at once.
 
 use omp_types::{Env, Model};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::options::ToolOptions;
 use crate::toolbox::Toolbox;
 
-/// All tools of a session over one folder. Kept scans last, and "nothing" is not asked again.
+/// All tools of a session in one folder. Cached scans do not expire, and empty results are not rescanned.
 struct Desk {
     folder: tempfile::TempDir,
     tools: Vec<Arc<dyn AnyTool>>,
@@ -69,7 +69,7 @@ fn model() -> Model {
     .unwrap()
 }
 
-/// A file that nobody was told of stays unseen until the calls are made; then it is seen, and what they did as well.
+/// Checks that an unreported file stays invisible until the calls run; then it is visible, together with their changes.
 async fn check(edit_mode: &str, calls: &[(&str, Value)], appears: &[&str], vanishes: &[&str]) {
     let desk = Desk::new(edit_mode);
     let before = desk.find().await;

@@ -1,4 +1,4 @@
-//! Code in outline, and the ends of files.
+//! Tests code outlines and the ends of files.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn code_comes_in_outline() {
     let details = output.details.unwrap();
     assert_eq!(details["summary"], json!({"lines": 120, "elidedSpans": 60, "elidedLines": 480}));
     assert_eq!(details["totalLines"], 600);
-    // The header is the same however the file is read.
+    // The header does not depend on how the file is read.
     let header = shown.lines().next().unwrap();
     assert!(header.starts_with("[a.rs#"));
     let whole = text(&scratch, "a.rs:1");

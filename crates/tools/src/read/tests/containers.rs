@@ -1,4 +1,4 @@
-//! Files in archives, rows in databases, and addresses that lead elsewhere.
+//! Tests files in archives, rows in databases, and internal addresses.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn web_addresses_are_no_files() {
     );
 }
 
-/// A tar archive of plain files.
+/// Builds a tar archive of plain files.
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, data) in files {
@@ -115,7 +115,7 @@ fn notebooks() {
     assert!(text(&scratch, "bad.ipynb").ends_with("\n1:{}"));
 }
 
-/// An empty database with one table `t (a)` and the row 42, as SQLite writes it with the smallest pages.
+/// Builds a database with one table `t (a)` and the row 42, as SQLite writes it with the smallest page size.
 fn database() -> Vec<u8> {
     let mut file = vec![0_u8; 1024];
     file[..16].copy_from_slice(b"SQLite format 3\0");
@@ -134,7 +134,7 @@ fn database() -> Vec<u8> {
     file
 }
 
-/// A page of a table with one cell at its end.
+/// Writes a table page with one cell at its end.
 fn leaf(page: &mut [u8], header: usize, cell: &[u8]) {
     let place = page.len() - cell.len();
     page[place..].copy_from_slice(cell);

@@ -1,4 +1,4 @@
-//! Files that are not what they seem: pipes, sockets, paths that are swapped, names that only look alike.
+//! Tests hostile files: pipes, sockets, paths that are swapped during a read, names that look alike.
 
 use super::*;
 
@@ -47,8 +47,8 @@ mod special {
         }
     }
 
-    /// A path that another process swaps all the time: each read shows what one of the targets holds, or says what the
-    /// path leads to. None waits.
+    /// Another process keeps swapping the path: each read shows the content of one target or names its type, and none
+    /// blocks.
     #[test]
     fn a_path_that_is_swapped_while_it_is_read() {
         let scratch = Scratch::new(&[("a.txt", "one\n"), ("dir/file", "")]);
@@ -85,19 +85,19 @@ fn names_that_differ_in_case_or_unicode_form() {
         ("Cafe\u{301}.md", "docs/Caf\u{e9}.md"),
         ("caf\u{e9}.md", "docs/Caf\u{e9}.md"),
         ("DOCS/CAFE\u{301}.MD", "docs/Caf\u{e9}.md"),
-        // To the letter comes first.
+        // An exact match comes first.
         ("same.rs", "y/same.rs"),
         ("Same.rs", "x/Same.rs"),
     ] {
         let shown = text(&scratch, path);
-        // Some disks take the names for the same anyway.
+        // Some file systems treat the names as equal.
         let said = format!("[{path} not found; showing {found}]\n[{found}#");
         assert!(shown.starts_with(&said) || scratch.path(path).exists(), "{path}: {shown}");
     }
-    // Neither is closer than the other.
+    // Both are equally close.
     let shown = text(&scratch, "SAME.RS");
     assert!(shown.ends_with("\nhint: did you mean x/Same.rs, y/same.rs?"), "{shown}");
-    // Letters that only look alike are others.
+    // Letters that only look similar are different letters.
     assert!(text(&scratch, "Cafe.md").starts_with("error: File not found: Cafe.md"));
 }
 

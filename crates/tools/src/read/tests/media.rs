@@ -1,8 +1,8 @@
-//! Images and documents.
+//! Tests images and documents.
 
 use super::*;
 
-/// A PNG of one colour, written by hand: the image library is not ours to use.
+/// Builds a PNG of one colour by hand, because this crate does not depend on an image library.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let chunk = |kind: &[u8], data: &[u8]| {
         let body = [kind, data].concat();
@@ -100,6 +100,6 @@ fn broken_documents_say_why() {
     assert!(text(&scratch, "a.pdf").starts_with("error: a.pdf cannot be read as a PDF: "));
     assert!(text(&scratch, "a.docx").starts_with("error: a.docx cannot be read as a Word document: "));
     assert!(text(&scratch, "plain.docx").ends_with("\n1:text"));
-    // The source of a document can still be looked at.
+    // The source of a document can still be read.
     assert!(text(&scratch, "a.pdf:raw").starts_with("%PDF-1.4"));
 }

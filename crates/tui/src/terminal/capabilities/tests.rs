@@ -1,4 +1,4 @@
-//! Environments of real terminals as rows.
+//! Tests environments of real terminals, as a table.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Answers of terminals, whole and byte by byte, late and never.
+//! Tests replies of terminals: whole, byte by byte, late and missing.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ fn asked() -> Prober {
     prober
 }
 
-/// Feeds an answer byte by byte: what is known then, and whether anything reached the person's input.
+/// Feeds a reply byte by byte, returns the capabilities, and checks that nothing reached the user's input.
 fn answer(prober: &mut Prober, bytes: &str) -> Vec<Capability> {
     let (mut decoder, mut out) = (InputDecoder::default(), Vec::new());
     for byte in bytes.as_bytes() {

@@ -1,6 +1,6 @@
-//! Signals, a panic and a suspension, in processes of their own at a real terminal.
+//! Tests signals, a panic and a suspension in separate processes at a real terminal.
 //!
-//! The process is this test binary once more, told by a variable what to do.
+//! The process is this test binary again; a variable selects what it does.
 
 use std::io::{Read, Write};
 use std::sync::mpsc::{Receiver, channel};
@@ -18,7 +18,7 @@ const PLAY: &str = "OMP_TUI_TEST_PLAY";
 const ANSWERS: &str = "\x1b[?0u\x1b[?62c\x1b[?62c";
 const AFTER: &str = "\x1b[<u\x1b[?1004l\x1b[?2004l";
 
-/// Not a test by itself: what the other process does.
+/// Not a test by itself: the code of the other process.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "the tests tell the process that they start what to do")]
 fn play() {
@@ -53,7 +53,7 @@ fn play() {
     drop(terminal);
 }
 
-/// Starts it as the only thing at the terminal, or below a shell that knows jobs.
+/// Starts the process alone at the terminal, or below a shell with job control.
 fn spawn(role: &str, shell: Option<&str>) -> (Box<dyn Child + Send + Sync>, Box<dyn MasterPty + Send>) {
     let pair = native_pty_system().openpty(PtySize::default()).unwrap();
     let exe = std::env::current_exe().unwrap();
@@ -97,7 +97,7 @@ impl Process {
         Self { child, _terminal: terminal, hands, screen, seen: String::new() }
     }
 
-    /// With the Kitty protocol on.
+    /// Starts the process and waits for it, with the Kitty protocol on.
     fn ready(role: &str, shell: Option<&str>) -> Self {
         let mut process = Self::start(role, shell);
         process.sees("READY");
@@ -116,7 +116,7 @@ impl Process {
         kill(Pid::from_raw(id.cast_signed()), signal).unwrap();
     }
 
-    /// Waits for bytes, and returns everything up to their end.
+    /// Waits for bytes and returns everything up to their end.
     fn sees(&mut self, wanted: &str) -> String {
         loop {
             if let Some(at) = self.seen.find(wanted) {
@@ -129,7 +129,7 @@ impl Process {
         }
     }
 
-    /// Everything until the process has ended.
+    /// Returns all output until the process has ended.
     fn rest(mut self) -> String {
         self.child.wait().unwrap();
         while let Ok(bytes) = self.screen.recv_timeout(LIMIT) {
@@ -155,7 +155,7 @@ fn a_panic_restores_the_terminal_before_its_message() {
     let (restored, message) = (rest.find(AFTER).unwrap(), rest.find("boom").unwrap());
     assert!(restored < message, "{rest:?}");
     assert_eq!(rest.matches("\x1b[<u").count(), 1, "{rest:?}");
-    // The message is printed by a terminal that breaks lines again.
+    // The message is printed after line-break translation is restored.
     assert!(rest[message..].contains("\r\n"), "{rest:?}");
 }
 
@@ -194,7 +194,7 @@ fn who_does_not_listen_is_restored_all_the_same() {
     let mut process = Process::ready("deaf", None);
     process.signal(UnixSignal::SIGTERM);
     process.sees(AFTER);
-    // The second one kills.
+    // The second signal kills.
     process.signal(UnixSignal::SIGTERM);
     let rest = process.rest();
     assert!(!rest.contains("\x1b[>5u"), "{rest:?}");
@@ -217,7 +217,7 @@ fn a_terminal_that_takes_nothing_cannot_keep_the_program() {
     let mut hands = terminal.take_writer().unwrap();
     hands.write_all(b"f").unwrap();
     read_until(&mut screen, "xxxx");
-    // Nobody reads any more. The first signal asks, a later one ends.
+    // The output is no longer read. The first signal asks the process to end, a later one kills it.
     let id = child.process_id().unwrap();
     let start = std::time::Instant::now();
     while start.elapsed() < LIMIT {
@@ -262,7 +262,7 @@ fn a_stopped_job_can_be_ended_in_the_background() {
     process.sees("STOPPED");
     let rest = process.sees("GONE");
     assert!(rest.contains("1 passed"), "it was stopped again: {rest:?}");
-    // The shell has the terminal: nothing is switched on, nor off a second time.
+    // The shell has the terminal: no mode is enabled, or disabled a second time.
     assert!(!rest.contains("\x1b[>5u") && !rest.contains("\x1b[<u"), "{rest:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The terminal of a Unix: `termios`, `poll`, signals.
+//! The terminal on Unix: `termios`, `poll`, signals.
 
 mod reader;
 mod signals;
@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-/// What the reader is woken for.
+/// Reasons to wake the reader.
 pub mod wake {
     pub const LOOK: u8 = 0;
     pub const STOP: u8 = 1;
@@ -25,11 +25,11 @@ pub mod wake {
     pub const CONT: u8 = b'c';
 }
 
-/// Wakes the reader; also from a signal handler.
+/// Wakes the reader; can be used in a signal handler.
 #[derive(Clone)]
 pub struct Waker(Arc<UnixStream>);
 
-/// The other end.
+/// The receiving end of a [`Waker`].
 pub struct Wake(UnixStream);
 
 pub fn waker() -> io::Result<(Waker, Wake)> {
@@ -48,7 +48,7 @@ impl Waker {
         self.wake_for(wake::STOP);
     }
 
-    /// If it cannot be written, there is more than enough to wake up for.
+    /// A failed write means that the pipe is full, so the reader wakes anyway.
     pub fn wake_for(&self, why: u8) {
         let _ = (&*self.0).write(&[why]);
     }

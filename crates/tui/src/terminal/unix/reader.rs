@@ -1,4 +1,4 @@
-//! The thread that reads the keys: it sleeps until there is a byte, a signal or a deadline.
+//! The thread that reads input: it sleeps until there is a byte, a signal or a deadline.
 
 use std::io::Read as _;
 use std::os::fd::AsFd;
@@ -14,16 +14,17 @@ use crate::input::InputDecoder;
 use crate::terminal::shared::{SharedTerminal, TerminalPhase};
 use crate::terminal::{Signal, TermEvent};
 
-/// Who was told to end, and has not, is not asked again.
+/// Time for the application to end after a signal; then the terminal is ended for it.
 const GRACE: Duration = Duration::from_millis(500);
-/// Who stopped and was not stopped has no shell that could let it go on.
+/// Time to wait for a stop. A job that still runs afterwards has no shell that could continue it.
 const STOPS_WITHIN: Duration = Duration::from_millis(300);
-/// How often a job in the background looks whether it is in front again: not every shell tells one that runs.
+/// Interval at which a background job checks whether it is in the foreground again, because not every shell notifies a
+/// running job.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
-/// A job that found out by itself that it goes on may be told so as late as this.
+/// A SIGCONT this soon after the job noticed that it continues is not reported again.
 const TOLD_WITHIN: Duration = Duration::from_millis(200);
 
-/// Until the terminal is dropped.
+/// Runs until the terminal is dropped.
 pub fn read(shared: &SharedTerminal, wake: &Wake) {
     let mut reader = TerminalReader {
         shared,
@@ -41,18 +42,18 @@ struct TerminalReader<'a> {
     shared: &'a SharedTerminal,
     decoder: InputDecoder,
     closed: bool,
-    /// The terminal is ended then, if nobody else did it.
+    /// When to end the terminal if the application has not.
     end_at: Option<Instant>,
-    /// The job is stopped then.
+    /// When to stop the job.
     stop_at: Option<Instant>,
-    /// The job was to be stopped, but runs.
+    /// When to check whether a job that should have stopped still runs.
     check_at: Option<Instant>,
-    /// When it was seen, without a signal, that the job goes on.
+    /// When the job noticed, without a signal, that it continues.
     found_out: Option<Instant>,
 }
 
 impl TerminalReader<'_> {
-    /// `None` when it is to stop.
+    /// Returns `None` to stop the thread.
     fn turn(&mut self, wake: &Wake) -> Option<()> {
         self.decoder.expect_replies(self.shared.expects_answers_until());
         let full = !self.shared.has_room();
@@ -66,7 +67,7 @@ impl TerminalReader<'_> {
         let (woken, input) = (is_ready(0), is_ready(1));
         match found {
             Err(Errno::EINTR) => return Some(()),
-            // Without poll there are no keys.
+            // Without `poll` no input can be read.
             Err(_) => {
                 self.close();
                 return None;
@@ -79,7 +80,7 @@ impl TerminalReader<'_> {
         if input {
             self.input();
         } else if !full {
-            // Who did not look cannot say that the rest of a sequence does not come.
+            // Expires a pending sequence only if the input was checked, because its rest may be waiting.
             let mut decoded = Vec::new();
             self.decoder.expire(Instant::now(), &mut decoded);
             self.shared.take(decoded);
@@ -92,7 +93,7 @@ impl TerminalReader<'_> {
         let pending = self.decoder.pending_deadline().filter(|_| !full);
         let deadlines = [pending, self.end_at, self.stop_at, self.check_at];
         let Some(next) = deadlines.into_iter().flatten().min() else { return PollTimeout::NONE };
-        // Rounded up, so that the deadline has passed then.
+        // Rounded up, so that the deadline has passed after the wait.
         let wait = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
         PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX)
     }
@@ -106,7 +107,7 @@ impl TerminalReader<'_> {
                 wake::SIZE => self.shared.check_size(),
                 wake::TERM => self.end(Signal::Term, UnixSignal::SIGTERM),
                 wake::HUP => self.end(Signal::Hup, UnixSignal::SIGHUP),
-                // They are for the program that has the terminal now.
+                // These signals are meant for the program that has the terminal now.
                 wake::INT | wake::QUIT if self.shared.phase() == TerminalPhase::Paused => {}
                 wake::INT => self.end(Signal::Int, UnixSignal::SIGINT),
                 wake::QUIT => self.end(Signal::Term, UnixSignal::SIGQUIT),
@@ -116,7 +117,7 @@ impl TerminalReader<'_> {
             }
         }
         if self.shared.phase() != TerminalPhase::Active {
-            // What was begun is not ended by bytes that come after somebody else has read.
+            // Another program has read since, so later bytes do not complete an earlier sequence.
             self.decoder = InputDecoder::default();
         }
         if self.shared.phase() == TerminalPhase::Suspended {
@@ -146,7 +147,7 @@ impl TerminalReader<'_> {
 
     fn end(&mut self, signal: Signal, told_by: UnixSignal) {
         if self.shared.phase() == TerminalPhase::Ended {
-            // Told again, although nothing has to be saved for the terminal any more.
+            // A repeated signal, and the terminal is already restored.
             die_of(told_by);
         }
         self.end_at.get_or_insert(Instant::now() + GRACE);
@@ -172,7 +173,7 @@ impl TerminalReader<'_> {
         }
     }
 
-    /// After a stop, whoever stopped it.
+    /// Continues after a stop, whatever caused it.
     fn go_on(&mut self) {
         self.check_at = None;
         self.stop_at = None;
@@ -182,11 +183,11 @@ impl TerminalReader<'_> {
             return;
         }
         if self.shared.tty.is_ours() {
-            // If it cannot be taken again, the next read finds it closed.
+            // If the terminal cannot be taken again, the next read finds it closed.
             let _ = self.shared.enter(phase);
             self.shared.send(TermEvent::Signal(Signal::Cont));
         } else {
-            // In the background the terminal is the shell's.
+            // In the background the terminal belongs to the shell.
             self.shared.leave(TerminalPhase::Suspended);
             self.check_at = Some(Instant::now() + LOOKS_EVERY);
         }
@@ -209,10 +210,10 @@ impl TerminalReader<'_> {
     }
 }
 
-/// As if nobody had listened.
+/// Dies of the signal, as if no handler were installed.
 fn die_of(signal: UnixSignal) {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: the default action runs no code of ours.
+    // SAFETY: the default action runs none of our code.
     if unsafe { sigaction(signal, &default) }.is_ok() {
         let _ = kill(getpid(), signal);
     }

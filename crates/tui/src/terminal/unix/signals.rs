@@ -1,4 +1,4 @@
-//! Signals wake the reader, which may do everything that a handler may not.
+//! Signals wake the reader, which is not restricted to async-signal-safe functions.
 
 use std::io;
 
@@ -26,7 +26,7 @@ impl Signals {
         for (signal, why) in SIGNALS {
             let waker = shared.waker.clone();
             let handler = move || waker.wake_for(why);
-            // SAFETY: the handler does one write to a descriptor that it keeps open, which a handler may.
+            // SAFETY: the handler does a single write to a descriptor that it keeps open, which is async-signal-safe.
             match unsafe { register(signal, handler) } {
                 Ok(id) => listening.0.push(id),
                 Err(error) => {
@@ -38,7 +38,7 @@ impl Signals {
         Ok(listening)
     }
 
-    /// Others that listen go on.
+    /// Unregisters our handlers; other handlers stay.
     pub fn forget(&mut self) {
         for id in self.0.drain(..) {
             unregister(id);

@@ -1,4 +1,4 @@
-//! The two ends of the terminal, its settings as they were found, and stopping the job.
+//! The terminal's file descriptors, its original settings, and stopping the job.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -18,9 +18,9 @@ pub struct Tty {
     input: OwnedFd,
     output: OwnedFd,
     found: Mutex<libc::termios>,
-    /// Bytes that were typed before the terminal was ours, in its line mode.
+    /// Bytes typed in line mode, before the terminal was ours.
     typed_ahead: AtomicUsize,
-    /// How SIGTSTP is handled while the job may be stopped by us.
+    /// The original SIGTSTP action while we stop the job.
     stop_action: Mutex<Option<SigAction>>,
 }
 
@@ -42,14 +42,14 @@ impl Tty {
     pub fn make_raw(&self) -> io::Result<()> {
         let mut raw = Termios::from(*self.found());
         cfmakeraw(&mut raw);
-        // Line mode has made a line feed of every return that was typed in it.
+        // Line mode has turned every typed return into a line feed.
         let turned = again(|| tcgetattr(&self.input)).is_ok_and(|now| now.input_flags.contains(InputFlags::ICRNL));
         self.set(&raw)?;
         self.typed_ahead.store(if turned { self.waiting() } else { 0 }, Ordering::SeqCst);
         Ok(())
     }
 
-    /// How many bytes can be read.
+    /// Returns the number of readable bytes.
     fn waiting(&self) -> usize {
         let mut count: libc::c_int = 0;
         // SAFETY: the descriptor is open, and the request fills exactly this number.
@@ -57,7 +57,7 @@ impl Tty {
         if answer == 0 { usize::try_from(count).unwrap_or(0) } else { 0 }
     }
 
-    /// The shell had the terminal, and whoever sat there may have changed its settings: these are to be restored then.
+    /// Reads the settings again, because the user may have changed them in the shell; these are then the ones to restore.
     pub fn look_again(&self) {
         if let Ok(now) = again(|| tcgetattr(&self.input))
             && now.local_flags.contains(LocalFlags::ICANON)
@@ -70,7 +70,7 @@ impl Tty {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As it was found.
+    /// Restores the original settings.
     pub fn restore(&self) -> io::Result<()> {
         let found = Termios::from(*self.found());
         self.set(&found)
@@ -84,7 +84,7 @@ impl Tty {
         self.input.as_fd()
     }
 
-    /// Reads what there is without waiting; `None` when there is nothing after all.
+    /// Reads available bytes without waiting; `None` if there are none.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let mut ready = [PollFd::new(self.input(), PollFlags::POLLIN)];
         if again(|| poll(&mut ready, PollTimeout::ZERO))? == 0 {
@@ -100,7 +100,7 @@ impl Tty {
         }
     }
 
-    /// Who typed ahead has pressed Enter, whatever the line mode of the shell made of it.
+    /// Converts line feeds typed ahead back to returns, because the shell's line mode changed them.
     fn undo_line_mode(&self, bytes: &mut [u8]) {
         let ahead = self.typed_ahead.load(Ordering::SeqCst).min(bytes.len());
         bytes[..ahead].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r');
@@ -111,7 +111,7 @@ impl Tty {
         while !bytes.is_empty() {
             match again(|| write(&self.output, bytes)) {
                 Ok(written) => bytes = &bytes[written..],
-                // Somebody who shares the terminal has made it so.
+                // Another process that shares the terminal made it non-blocking.
                 Err(Errno::EAGAIN) => {
                     let mut ready = [PollFd::new(self.output.as_fd(), PollFlags::POLLOUT)];
                     again(|| poll(&mut ready, PollTimeout::NONE))?;
@@ -122,7 +122,7 @@ impl Tty {
         Ok(())
     }
 
-    /// Whether bytes would be taken within a moment: not by a terminal that somebody holds.
+    /// Whether the terminal accepts bytes within a moment; a stopped terminal does not.
     pub fn takes_bytes(&self) -> bool {
         const MOMENT: u16 = 100;
         let mut ready = [PollFd::new(self.output.as_fd(), PollFlags::POLLOUT)];
@@ -133,28 +133,28 @@ impl Tty {
         [&self.output, &self.input].into_iter().find_map(|end| size_of(end.as_fd()))
     }
 
-    /// Whether changing the terminal is our business: not while another job is in front.
+    /// Whether we may change the terminal: not while another job is in the foreground.
     pub fn is_ours(&self) -> bool {
         is_in_front(self.input())
     }
 
-    /// The system stops the whole job, as if ctrl+z had been its own key.
+    /// Stops the whole job, as ctrl+z does by default.
     pub fn stop_the_job(&self) {
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-        // SAFETY: the default action runs no code of ours.
+        // SAFETY: the default action runs none of our code.
         let before = unsafe { sigaction(Signal::SIGTSTP, &default) };
         if let (Ok(before), Ok(mut kept)) = (before, self.stop_action.lock()) {
             kept.get_or_insert(before);
         }
-        // Without a shell that could let it go on the system does not stop it; then it goes on by itself.
+        // Without a shell that could continue the job, the system does not stop it, and it continues.
         let _ = kill(Pid::from_raw(0), Signal::SIGTSTP);
     }
 
-    /// SIGTSTP is ours again.
+    /// Restores our SIGTSTP action.
     pub fn job_goes_on(&self) {
         let kept = self.stop_action.lock().ok().and_then(|mut kept| kept.take());
         if let Some(action) = kept {
-            // SAFETY: it is the action that was there before.
+            // SAFETY: this is the action that was installed before.
             let _ = unsafe { sigaction(Signal::SIGTSTP, &action) };
         }
     }
@@ -164,10 +164,10 @@ fn is_in_front(terminal: BorrowedFd<'_>) -> bool {
     tcgetpgrp(terminal).map_or(true, |in_front| in_front == getpgrp())
 }
 
-/// A job that was started in the background stops until it is wanted, as whoever reads from the terminal does. Before
-/// that, the settings that are found are those of the shell while it edits a line.
+/// Stops a job that was started in the background until it is in the foreground, as reading from the terminal would. Before
+/// that, the terminal has the settings of the shell's line editor.
 fn wait_for_the_front(terminal: BorrowedFd<'_>) {
-    /// Where no shell could let it go on the system does not stop it.
+    /// Limited, because without a shell that could continue the job the system does not stop it.
     const ATTEMPTS: usize = 3;
     for _ in 0..ATTEMPTS {
         if is_in_front(terminal) || kill(Pid::from_raw(0), Signal::SIGTTIN).is_err() {
@@ -182,7 +182,7 @@ fn not_a_terminal(which: &str, error: Errno) -> io::Error {
     io::Error::new(error.kind(), text)
 }
 
-/// A signal is no reason to give up.
+/// Repeats a call that a signal interrupted.
 fn again<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
     loop {
         match call() {
@@ -192,7 +192,7 @@ fn again<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
     }
 }
 
-/// The size of the window that the standard streams lead to, without taking the terminal over.
+/// Returns the window size of the standard streams, without opening the terminal.
 pub fn window_size() -> Option<Size> {
     let (output, input, errors) = (io::stdout(), io::stdin(), io::stderr());
     [output.as_fd(), input.as_fd(), errors.as_fd()].into_iter().find_map(size_of)

@@ -1,4 +1,4 @@
-//! Theme files, right and wrong.
+//! Tests valid and invalid theme files.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -101,7 +101,7 @@ fn what_is_missing_comes_from_the_theme_that_suits() {
         "taken from the theme \"light\", because not in the file: dim",
     );
     assert_eq!(light.color(Token::Dim), Theme::light().color(Token::Dim));
-    // Older files do not have it.
+    // Older files lack this colour.
     let older = warns(|theme| without(theme, &["thinkingMax"]), "");
     assert_eq!(older.color(Token::ThinkingMax), older.color(Token::ThinkingXhigh));
 }

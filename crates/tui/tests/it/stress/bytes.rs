@@ -1,6 +1,6 @@
-//! What a frame may say to the terminal at all.
+//! Checks the sequences that a frame may send to the terminal.
 
-/// `gesture`: the user asked for everything to be written anew.
+/// `gesture` means that the user requested a full rewrite.
 pub fn check(bytes: &[u8], synchronized: bool, gesture: bool) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the bytes are no text")?;
     if text.is_empty() {

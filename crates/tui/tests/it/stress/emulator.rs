@@ -1,4 +1,4 @@
-//! Three terminals, by three hands, behind one face.
+//! Three independent terminal emulators behind one trait.
 
 use std::num::NonZeroU16;
 
@@ -9,12 +9,12 @@ use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::{Config, Term, TermMode};
 use alacritty_terminal::vte::ansi::{Color as AlacrittyColor, Processor};
 
-/// A cell as far as it can be seen.
+/// The visible content of a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// The second half of a wide character is `\0`.
     char: char,
-    /// Marks over the character.
+    /// Combining marks of the character.
     marks: u32,
     style: u64,
 }
@@ -27,7 +27,7 @@ impl Cell {
     }
 }
 
-/// A row without the blank cells at its end.
+/// A row without trailing blank cells.
 pub type Image = Vec<Cell>;
 
 pub fn text(image: &Image) -> String {
@@ -41,27 +41,27 @@ pub struct Caret {
     pub shown: bool,
 }
 
-/// Rows count from the first one in the scrollback.
+/// Rows are counted from the first one in the scrollback.
 pub trait Emulator {
     fn name(&self) -> &'static str;
     fn feed(&mut self, bytes: &[u8]);
     fn resize(&mut self, width: usize, height: usize);
     fn history(&self) -> usize;
     fn image(&mut self, row: usize) -> Image;
-    /// All rows from this one on.
+    /// Returns all rows from this one on.
     fn images(&mut self, from: usize, height: usize) -> Vec<Image> {
         (from..self.history() + height).map(|row| self.image(row)).collect()
     }
     fn caret(&self) -> Caret;
-    /// Whether it knows how to erase its scrollback.
+    /// Whether it can erase its scrollback.
     fn forgets(&self) -> bool {
         true
     }
-    /// Whether rows that are too wide after a resize go on in the next one, or are cut.
+    /// Whether a resize rewraps rows that are too wide instead of truncating them.
     fn wraps_again(&self) -> bool {
         true
     }
-    /// An empty one of the same kind.
+    /// Returns an empty emulator of the same kind.
     fn another(&self, width: usize, height: usize) -> Box<dyn Emulator>;
 }
 

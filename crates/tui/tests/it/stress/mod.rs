@@ -1,9 +1,9 @@
-//! The fidelity gate: random scenes, the bytes that the renderer writes for them, and what emulators make of these.
+//! The fidelity gate: random scenes, the bytes that the renderer writes for them, and the resulting screens of emulators.
 //!
-//! A seed becomes a [`Tape`] of operations, a tape is played into the renderer and the emulators, and after each
-//! operation the screens are compared with what a second, naive implementation of the rules expects. A tape that fails
-//! is cut down to the few operations that matter, and is saved as a file which `cargo run -p omp-tui --example stress --
-//! --replay FILE` plays again.
+//! A seed produces a [`Tape`] of operations, a tape is played into the renderer and the emulators, and after each operation
+//! the screens are compared with a second, naive implementation of the rules. A failing tape is reduced to the few
+//! operations that matter and saved as a file, which
+//! `cargo run -p omp-tui --example stress -- --replay FILE` plays again.
 
 mod bytes;
 mod emulator;
@@ -15,7 +15,7 @@ mod shadow;
 pub use ops::Tape;
 use play::Recording;
 
-/// Plays the tape of one seed. The error is the shortest tape that still fails, with what it found.
+/// Plays the tape of one seed. The error is the shortest tape that still fails, with the reason.
 pub fn run_seed(seed: u64) -> Result<(), (Tape, String)> {
     let tape = Tape::of_seed(seed);
     match play::play(&tape) {
@@ -28,13 +28,13 @@ pub fn play(tape: &Tape) -> Result<(), String> {
     play::play(tape)
 }
 
-/// What another terminal is to be told, and what it should show then.
+/// Returns the bytes for another terminal, and the expected screen.
 #[allow(dead_code, reason = "the example does without")]
 pub fn record(tape: &Tape) -> Option<Recording> {
     play::record(tape).ok().filter(|recording| !recording.moved)
 }
 
-/// Leaves out as many operations as it can while something still goes wrong.
+/// Removes as many operations as possible while the tape still fails.
 fn shortest(mut tape: Tape, mut why: String) -> (Tape, String) {
     let mut chunk = tape.ops.len().div_ceil(2);
     while chunk > 0 {

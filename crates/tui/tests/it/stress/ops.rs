@@ -1,42 +1,42 @@
-//! What can happen to a screen, as data: made from a seed, saved to a file, read again.
+//! Operations on a screen as data: generated from a seed, saved to a file, read again.
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that happens. The numbers are taken modulo what there is, so any part of a tape is a tape.
+/// One operation. Numbers are taken modulo the available range, so any part of a tape is a valid tape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Op {
-    /// Words at the end of the last block.
+    /// Adds words to the last block.
     Stream(u8),
-    /// A paragraph at the end of the last block.
+    /// Adds a paragraph to the last block.
     Paragraph {
         kind: u8,
         words: u8,
     },
-    /// A new block that may still change.
+    /// Adds a block that may still change.
     Block,
-    /// Many finished rows at once.
+    /// Adds many settled rows at once.
     Burst(u8),
-    /// The first paragraphs of the last block never change again.
+    /// Settles the first paragraphs of the last block.
     SettleSome(u8),
-    /// The last block never changes again.
+    /// Settles the last block.
     Settle,
-    /// One paragraph that may change reads differently.
+    /// Changes the text of one unsettled paragraph.
     Rewrite {
         at: u8,
         kind: u8,
         words: u8,
     },
-    /// Paragraphs at the end that may change are gone.
+    /// Removes unsettled paragraphs at the end.
     Shrink(u8),
-    /// A finished block above the ones that may change.
+    /// Inserts a settled block above the unsettled ones.
     InsertAbove(u8),
-    /// Rows that were said to be settled move: a component breaks its word.
+    /// Moves rows that were marked as settled, which breaks the contract of a component.
     Tamper(u8),
     Chrome {
         rows: u8,
         cursor: u8,
     },
-    /// A row of the chrome changes, as a spinner does.
+    /// Changes a row of the chrome, like a spinner.
     Tick,
     Overlay {
         top: u8,
@@ -49,18 +49,18 @@ pub enum Op {
         width: u8,
         height: u8,
     },
-    /// As before, but the renderer hears of it only after two more frames.
+    /// Resizes the terminal, but notifies the renderer only after two more frames.
     LateResize {
         width: u8,
         height: u8,
     },
     Replace,
-    /// Something else writes to the terminal.
+    /// Simulates output of another program.
     Foreign(u8),
     Synchronized(bool),
-    /// The conversation ends and another one begins.
+    /// Ends the conversation and begins another one.
     Restart,
-    /// Nothing is painted after the next operation, so that it falls together with the one after it.
+    /// Skips painting after the next operation, so that it is combined with the one after it.
     Hold,
 }
 
@@ -70,11 +70,11 @@ pub struct Tape {
     pub height: u8,
     pub multiplexer: bool,
     pub synchronized: bool,
-    /// A multiplexer tells a new size late, and the renderer reckons with it.
+    /// A multiplexer reports a new size late, and the renderer allows for it.
     pub lag: bool,
-    /// Clusters about whose width terminals disagree.
+    /// Includes clusters on whose width terminals disagree.
     pub disputed: bool,
-    /// Rows that the shell has left on the screen.
+    /// Rows that the shell left on the screen.
     pub shell: u8,
     pub ops: Vec<Op>,
 }

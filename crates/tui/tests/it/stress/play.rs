@@ -17,13 +17,13 @@ pub fn play(tape: &Tape) -> Result<(), String> {
     record(tape).map(drop)
 }
 
-/// What a terminal was told, and what it shows in the end.
+/// The bytes sent to a terminal, and its final screen.
 #[derive(Serialize)]
 pub struct Recording {
     pub events: Vec<Event>,
-    /// All rows without their styles and marks.
+    /// All rows without styles and marks.
     pub rows: Vec<String>,
-    /// A terminal has put rows where the renderer did not, as each does in its own way.
+    /// The terminal moved rows itself, which each terminal does differently.
     pub moved: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn record(tape: &Tape) -> Result<Recording, String> {
     for (at, op) in tape.ops.iter().enumerate() {
         player.step(op).map_err(|why| format!("operation {at}, {op:?}: {why}"))?;
     }
-    // What was held back.
+    // Delivers a pending resize.
     player.tell();
     player.paint().map_err(|why| format!("the last frame: {why}"))?;
     let Player { mut watched, size, events, was_moved: moved, .. } = player;
@@ -62,9 +62,9 @@ struct Player {
     events: Vec<Event>,
     resized: bool,
     hold: bool,
-    /// Whether the renderer expects to hear late of a new size.
+    /// Whether the renderer expects late resize notifications.
     lag: bool,
-    /// The frames before it hears of it.
+    /// The new size, and the frames until the renderer is notified.
     late: Option<(Size, u8)>,
 }
 
@@ -73,7 +73,7 @@ impl Player {
         let size = Size { width: tape.width.into(), height: tape.height.into() };
         let mut emulators: Vec<Box<dyn Emulator>> =
             vec![Box::new(Alacritty::new(size.width, size.height)), Box::new(Avt::new(size.width, size.height))];
-        // It cannot be told not to wrap, and wraps nothing again when it is resized.
+        // This emulator cannot disable wrapping, and does not rewrap on a resize.
         if !tape.disputed && !tape.multiplexer {
             emulators.push(Box::new(Vt100::new(size.width, size.height)));
         }
@@ -93,7 +93,7 @@ impl Player {
             lag: tape.lag,
             late: None,
         };
-        // Long enough for any machine, or not at all.
+        // Long enough for any machine, or zero.
         player.renderer.set_resize_lag(Duration::from_secs(if tape.lag { 3600 } else { 0 }));
         player.foreign("$ sh", tape.shell);
         player
@@ -143,11 +143,11 @@ impl Player {
         self.late = Some((size, 2));
     }
 
-    /// The renderer hears of the size that the terminals have.
+    /// Notifies the renderer of the terminals' size.
     fn tell(&mut self) {
         let Some((size, _)) = self.late.take() else { return };
         if size == self.size {
-            // There and back again. Tmux tells of another size then, so that the program hears of something.
+            // The size changed and changed back. Tmux reports another size in between, so that the program is notified.
             self.renderer.resize(Size { height: size.height + 1, ..size });
         }
         for watched in &mut self.watched {
@@ -246,7 +246,7 @@ impl Player {
 }
 
 impl Player {
-    /// A frame for a size that the terminals no longer have. What comes of it does not matter, if it is made good.
+    /// Paints a frame for a size that the terminals no longer have. The result does not matter if it is repaired later.
     fn paint_blindly(&mut self) -> Result<(), String> {
         let shown = self.scene.shown(self.size.width);
         let mut out = Vec::new();
@@ -260,15 +260,15 @@ impl Player {
     }
 }
 
-/// An emulator and what it should show.
+/// An emulator and its expected content.
 struct Watched {
     emulator: Box<dyn Emulator>,
     /// All rows above the window.
     tape: Vec<Image>,
-    /// `None`: terminals have no common idea of this row.
+    /// `None` for a row on which terminals disagree.
     window: Vec<Option<Image>>,
     cursor: Option<(usize, usize)>,
-    /// What single rows look like, and the terminal that shows them.
+    /// A cache of how single rows look, and the terminal that shows them.
     seen: HashMap<Line, Image>,
     paper: Option<Box<dyn Emulator>>,
 }
@@ -278,7 +278,7 @@ impl Watched {
         Self { emulator, tape: Vec::new(), window: Vec::new(), cursor: None, seen: HashMap::new(), paper: None }
     }
 
-    /// What this terminal makes of one row, written without any art on an empty screen.
+    /// Returns how this terminal shows one row, written naively on an empty screen.
     fn expected(&mut self, line: &Line, width: usize) -> Image {
         if let Some(image) = self.seen.get(line) {
             return image.clone();
@@ -313,7 +313,7 @@ impl Watched {
                 let disputed = rows.get(at).is_some_and(is_disputed);
                 let below = self.window[at].take().filter(|_| !disputed);
                 self.window[at] = below.map(|below| laid_over(below, &over, *left, *width, size.width));
-                // The cursor of what is covered is not to be seen.
+                // A covered cursor is not visible.
                 self.cursor = self.cursor.filter(|(row, _)| *row != at);
             }
         }
@@ -322,7 +322,7 @@ impl Watched {
         }
     }
 
-    /// This terminal cannot forget: its old rows stay above the new ones.
+    /// This terminal cannot erase its scrollback: its old rows stay above the new ones.
     fn keep_old_rows(&mut self) {
         let above = self.emulator.caret().row - self.row_of_cursor();
         let mut old: Vec<Image> = (0..above - self.tape.len()).map(|row| self.emulator.image(row)).collect();
@@ -330,12 +330,12 @@ impl Watched {
         self.tape = old;
     }
 
-    /// After the window was written as a whole.
+    /// Returns the cursor row after a whole window was written.
     fn row_of_cursor(&self) -> usize {
         self.cursor.map_or(self.window.len() - 1, |(row, _)| row)
     }
 
-    /// What stands above the window now is what a multiplexer has made of it. Nothing may be missing.
+    /// Accepts the rows above the window as a multiplexer left them. No row may be missing.
     fn adopt(&mut self, shown: &Shown, top: usize, committed: usize) -> Result<(), String> {
         let caret = self.emulator.caret();
         let above = caret.row.checked_sub(self.row_of_cursor()).ok_or("the window begins above the first row")?;
@@ -346,7 +346,7 @@ impl Watched {
         }
         let stream: String = self.tape.iter().map(text).chain(shown.rows[top..].iter().map(Line::text)).collect();
         let stream: String = stream.split_whitespace().collect();
-        // What a terminal takes for wider than it is may be cut off at its edge.
+        // A row that a terminal considers too wide may be truncated at its edge.
         let must_be_there = shown.rows[..committed.min(shown.rows.len())].iter().chain(&shown.rows[top..]);
         let must_be_there = must_be_there.filter(|line| !is_disputed(line));
         let mut from = 0;
@@ -417,7 +417,7 @@ impl Watched {
     }
 }
 
-/// Whether terminals disagree on its width.
+/// Whether terminals disagree on the row's width.
 fn is_disputed(line: &Line) -> bool {
     line.text().chars().any(|char| !char.is_ascii() && !('\u{3000}'..'\u{e000}').contains(&char))
 }
@@ -440,7 +440,7 @@ fn laid_over(mut below: Image, over: &Image, left: usize, width: usize, screen: 
     below
 }
 
-/// A row as anybody would write it.
+/// Encodes a row in the simplest way.
 fn naive(line: &Line, width: usize) -> Vec<u8> {
     let mut out = String::from("\x1b[?7l");
     if let Some(fill) = line.fill {

@@ -23,7 +23,7 @@ struct Block {
     done: bool,
 }
 
-/// What is to be seen at one moment.
+/// The visible content at one moment.
 pub struct Shown {
     pub rows: Vec<Line>,
     pub settled: usize,
@@ -49,7 +49,7 @@ pub struct Scene {
     tick: usize,
     overlay: Option<(Vec<Line>, usize, usize, usize)>,
     disputed: bool,
-    /// Every word has a number, so that none can be taken for another.
+    /// Every word has a number, so that words are distinguishable.
     words: usize,
 }
 
@@ -63,7 +63,7 @@ impl Scene {
             Op::Stream(words) => {
                 let more = self.some_words(words, 0);
                 match self.live().paragraphs.last_mut() {
-                    // Rows are either all disputed or not at all.
+                    // A row is either completely disputed or not at all.
                     Some(last) if !matches!(last.kind, 4 | 5) => last.words.extend(more),
                     _ => self.live().paragraphs.push(Paragraph { kind: 0, words: more }),
                 }
@@ -79,7 +79,7 @@ impl Scene {
             }
             Op::SettleSome(count) => {
                 let block = self.live();
-                // The last one still grows.
+                // The last paragraph still grows.
                 let most = block.paragraphs.len().saturating_sub(1);
                 block.settled = (block.settled + usize::from(count)).min(most).max(block.settled);
             }
@@ -101,13 +101,13 @@ impl Scene {
             Op::InsertAbove(rows) => {
                 let paragraphs = (0..rows).map(|row| self.paragraph(row, 3)).collect();
                 let at = self.blocks.iter().position(|block| !block.done).unwrap_or(self.blocks.len());
-                // Above settled rows it would be a broken promise.
+                // Inserting above settled rows would break the contract.
                 if self.blocks.get(at).is_none_or(|block| block.settled == 0) {
                     self.blocks.insert(at, Block { paragraphs, settled: 0, done: true });
                 }
             }
             Op::Tamper(at) => {
-                // With one row in its place the audit lets it pass, so it may never be seen: it has no numbers.
+                // If only one row changed the audit ignores it, so the row may never be shown: it has no numbers.
                 let paragraph = Paragraph { kind: 0, words: vec!["broken".to_owned(), format!("promise {at}")] };
                 if !self.blocks.is_empty() {
                     let at = usize::from(at) % self.blocks.len();
@@ -134,7 +134,7 @@ impl Scene {
         }
     }
 
-    /// The block that may change.
+    /// Returns the block that may change.
     fn live(&mut self) -> &mut Block {
         if self.blocks.last().is_none_or(|block| block.done) {
             self.blocks.push(Block::default());

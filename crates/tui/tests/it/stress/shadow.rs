@@ -1,4 +1,4 @@
-//! The rules of what enters the scrollback, a second time and as naive as can be: it keeps every row's text.
+//! A second, naive implementation of the rules for the scrollback: it stores the text of every row.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use super::scene::Shown;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Update,
-    /// At the cursor, after something else wrote.
+    /// Begins at the cursor, after other output.
     Begin,
-    /// All of it anew.
+    /// Rewrites everything.
     Anew,
 }
 
@@ -20,7 +20,7 @@ pub struct Shadow {
     texts: Vec<String>,
 }
 
-/// What a frame does: the rows that enter the scrollback, and the first of the window.
+/// The effect of a frame: the rows that enter the scrollback, and the first row of the window.
 pub struct Step {
     pub chunk: Range<usize>,
     pub top: usize,
@@ -56,7 +56,7 @@ impl Shadow {
         }
     }
 
-    /// A multiplexer was resized: where the renderer goes on is taken from it, and what it lost is looked for elsewhere.
+    /// After a resize of a multiplexer the position is taken from the renderer; lost rows are checked elsewhere.
     pub fn adopt(&mut self, shown: &Shown, committed: usize) {
         self.texts = shown.rows[..committed.min(shown.rows.len())].iter().map(Line::text).collect();
     }

@@ -1,4 +1,4 @@
-//! Cargo: crates compiled and fetched, tests that passed (libtest and nextest). `cargo run` is left alone.
+//! Cargo: lines about compiled and fetched crates and passed tests (libtest and nextest). `cargo run` is not changed.
 
 use super::{Family, Noise, starts};
 

@@ -1,4 +1,5 @@
-//! C compilers called by hand: what `-v` says of the compiler itself. Diagnostics, search lists and versions stay.
+//! C compilers called directly: lines that `-v` prints about the compiler itself. Diagnostics, search lists and versions
+//! stay.
 
 use super::{Family, Noise, starts};
 

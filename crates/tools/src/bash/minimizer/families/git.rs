@@ -1,4 +1,4 @@
-//! Git's progress while objects move, and the advice of `git status`. What git shows of content is left alone.
+//! Git: transfer progress and the advice of `git status`. File content that git prints is not changed.
 
 use super::{Family, Noise, starts};
 

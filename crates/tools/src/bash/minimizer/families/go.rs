@@ -1,4 +1,4 @@
-//! Go: tests that ran and passed, modules fetched.
+//! Go: lines about passed tests and fetched modules.
 
 use super::{Family, Noise, starts};
 

@@ -1,4 +1,4 @@
-//! JavaScript: jest, vitest, mocha and what npm scripts run; npm, pnpm and yarn while they install.
+//! JavaScript: lines of jest, vitest, mocha and npm scripts, and install progress of npm, pnpm and yarn.
 
 use super::{Family, Noise, starts};
 

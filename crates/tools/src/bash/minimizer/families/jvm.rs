@@ -1,4 +1,4 @@
-//! Maven and Gradle: downloads, tasks that had nothing to do.
+//! Maven and Gradle: lines about downloads and tasks that had nothing to do.
 
 use super::{Family, Noise, starts};
 

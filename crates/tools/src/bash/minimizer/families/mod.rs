@@ -1,4 +1,4 @@
-//! All families that are known.
+//! Lists all known families.
 
 mod cargo;
 mod compilers;

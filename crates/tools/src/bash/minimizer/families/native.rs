@@ -1,4 +1,4 @@
-//! C and C++: make, ninja, cmake and ctest, step by step. Warnings and errors are none of these lines.
+//! C and C++: progress lines of make, ninja, cmake and ctest. Warnings and errors stay.
 
 use super::{Family, Noise, starts};
 

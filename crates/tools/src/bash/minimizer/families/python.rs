@@ -1,4 +1,4 @@
-//! Python: pytest and unittest line by line, pip while it installs.
+//! Python: per-test lines of pytest and unittest, and install progress of pip.
 
 use super::{Family, Noise, starts};
 

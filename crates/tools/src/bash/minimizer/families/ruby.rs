@@ -1,7 +1,7 @@
 //! Ruby: rspec's documentation format, minitest with `-v`, bundler.
 //!
-//! An example that passed is printed by rspec as an indented line and nothing else, which a test's own output may look
-//! like as well. So such lines count only when there are exactly as many as rspec says it ran.
+//! Rspec prints a passed example as a plain indented line, which a test's own output may look like. Such lines count only if
+//! their number equals the number of examples that rspec reports.
 
 use super::{Family, Noise, starts};
 
@@ -42,7 +42,7 @@ fn ends_the_tree(line: &str) -> bool {
     ["Failures:", "Pending:", "Finished in "].iter().any(|start| line.starts_with(start))
 }
 
-/// An indented line with nothing deeper right below it.
+/// Whether the next line is not indented deeper.
 fn is_leaf(lines: &[&str], number: usize, end: usize) -> bool {
     let depth = indent(lines[number]);
     if depth == 0 || lines[number].trim().is_empty() {

@@ -1,4 +1,4 @@
-//! apt, dnf and apk: fetching, unpacking, setting up.
+//! apt, dnf and apk: lines about fetching, unpacking and setting up packages.
 
 use super::{Family, Noise, starts};
 

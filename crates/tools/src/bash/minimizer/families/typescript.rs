@@ -1,4 +1,4 @@
-//! The TypeScript compiler: projects that are up to date or being built, files read and written.
+//! The TypeScript compiler: lines about projects that are up to date or being built, and files read and written.
 
 use super::{Family, Noise, starts};
 
@@ -12,7 +12,7 @@ pub(super) const FAMILY: Family = Family {
         Noise { starts: "[", holds: "' is out of date because ", ends: "" },
         Noise { starts: "[", holds: "] Building project '", ends: "'..." },
         Noise { starts: "[", holds: "] Updating output timestamps of project '", ends: "'..." },
-        // `--listFiles`; a complaint about such a file has more behind its name.
+        // Printed by `--listFiles`; a diagnostic about such a file continues after its name.
         Noise { starts: "/", holds: "/node_modules/", ends: ".d.ts" },
     ],
     passed: None,
