@@ -88,6 +88,8 @@ fn build_command(root: &Path, metadata: &Metadata, host: &str) -> std::process::
     let mut command = command("cargo", root);
     command.args(["build", "--offline", "--locked", "--profile", PROFILE, "-p", "omp", "--config"]);
     command.arg(format!("target.{host}.rustflags={flags}"));
+    // Systems with an older C library than this one are to start it as well: see `crates/omp/build.rs`.
+    command.env("OMP_PORTABLE", "1");
     if !cfg!(windows) {
         command.env("CFLAGS", c_flags(&renamed));
     }
