@@ -1,5 +1,5 @@
-//! The one queue to the other side. It numbers messages in the order in which they are written, and holds only so many: while
-//! the other side does not read, senders wait.
+//! The only queue to the other side. It numbers messages in write order and is bounded: while the other side does not read,
+//! senders wait.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -17,19 +17,19 @@ use crate::protocol::Protocol;
 pub(crate) struct Outbox {
     protocol: Protocol,
     sender: mpsc::Sender<Queued>,
-    /// In bytes.
+    /// Free room in bytes.
     room: Arc<Semaphore>,
     order: Mutex<SendOrder>,
     closed: CancellationToken,
 }
 
-/// Held while a message gets its number and its place, never while somebody waits.
+/// Locked while a message gets its number and is queued, never while waiting.
 struct SendOrder {
     next: i64,
     closed: bool,
 }
 
-/// One message, and the room that it takes until it is written.
+/// A message, and the room that it takes until it is written.
 struct Queued {
     bytes: Vec<u8>,
     _room: OwnedSemaphorePermit,
