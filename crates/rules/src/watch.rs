@@ -79,7 +79,7 @@ impl Watch {
         is_open && entry.scope.admits(place)
     }
 
-    /// These return whether any rule may watch text, thinking or tools.
+    /// Returns whether any rule may watch text.
     pub(crate) fn watches_text(&self) -> bool {
         self.entries.iter().any(|entry| entry.scope.text)
     }
