@@ -1,4 +1,5 @@
-//! Blanks old tool output in place: a little of it every turn, more before a compaction, most of it by the mechanical strategy.
+//! Blanks old tool output in place: a little on every turn, more before a compaction, most of it with the mechanical
+//! strategy.
 
 use omp_store::Custom;
 use omp_types::{CacheRetention, Transcript, now_ms};
@@ -10,14 +11,14 @@ use crate::session::CompactionSession;
 use crate::span::Told;
 use crate::{Addresses, CacheState, Pass, PruneNote, PrunePolicy, ShakePolicy, prune, shake};
 
-/// The type of the entries that keep what was blanked.
+/// Type of the entries that record blanked output.
 pub const BLANKED_ENTRY: &str = "blanked";
 
-/// How long a provider keeps a prefix.
+/// How long a provider caches a prefix.
 const SHORT_LIFE_MS: u64 = 5 * 60 * 1000;
 const LONG_LIFE_MS: u64 = 60 * 60 * 1000;
 
-/// What earlier runs have blanked, as their entries say.
+/// Parses the records of output blanked by earlier runs.
 pub(crate) fn notes_in(entries: &[Value]) -> Vec<PruneNote> {
     let notes =
         entries.iter().filter_map(|entry| serde_json::from_value::<Vec<PruneNote>>(entry.get("notes")?.clone()).ok());
@@ -25,12 +26,12 @@ pub(crate) fn notes_in(entries: &[Value]) -> Vec<PruneNote> {
 }
 
 impl Compactor {
-    /// Blanks what is no longer worth its tokens, where that costs little.
+    /// Blanks output that is no longer worth its tokens, if that costs little.
     pub fn tidy(&mut self, session: &dyn CompactionSession, transcript: &mut Transcript) {
         self.prune(session, transcript, Pass::EveryTurn);
     }
 
-    /// Whether anything became shorter.
+    /// Returns whether anything became shorter.
     pub(super) fn prune(&mut self, session: &dyn CompactionSession, transcript: &mut Transcript, pass: Pass) -> bool {
         let settings = &self.options.settings;
         let policy = PrunePolicy {
@@ -56,7 +57,7 @@ impl Compactor {
         }
     }
 
-    /// The strategy that asks no model.
+    /// Runs the strategy that uses no model.
     pub(super) fn shake_off(
         &mut self,
         session: &dyn CompactionSession,
@@ -75,7 +76,7 @@ impl Compactor {
         }
     }
 
-    /// Into the file first, so that a resumed session is told the same.
+    /// Writes the record to the file first, so that a resumed session sends the same conversation.
     fn blank(
         &mut self,
         session: &dyn CompactionSession,

@@ -1,4 +1,4 @@
-//! Branch summaries: what was tried on a branch that is left is told where the conversation goes on.
+//! Branch summaries: summarize an abandoned branch at the point where the conversation continues.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::session::{CompactionSession, tell};
 use crate::summarize::Material;
 use crate::{file_operations, prompts, serialize};
 
-/// Stands before the summary.
+/// Precedes the summary.
 const PREAMBLE: &str =
     "The user left another branch of this conversation and came back to this point. What was done there:";
 
-/// What is told of the branch that is left.
+/// What is recorded about an abandoned branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BranchNote {
-    /// Nothing, or a summary where `branchSummary.enabled` is on.
+    /// A summary if `branchSummary.enabled` is on, otherwise nothing.
     #[default]
     AsSet,
-    /// Nothing, whatever is set.
+    /// Nothing, regardless of the settings.
     Nothing,
-    /// A model sums it up, by these words where there are some.
+    /// A summary by a model, with optional instructions.
     Summary(Option<String>),
 }
 
 impl Compactor {
-    /// Asks before a move. A summary that somebody has written, where one is wanted.
+    /// Runs the hooks before a move. Returns a summary that a hook has supplied, if one is wanted.
     pub fn before_tree(
         &self,
         session: &dyn CompactionSession,
@@ -52,7 +52,7 @@ impl Compactor {
         }
     }
 
-    /// The summary of what lies between where the session stands and where it goes; `None` where that is nothing.
+    /// Summarizes the entries between the current position and the target; returns `None` if there are none.
     pub async fn summarize_branch(
         &mut self,
         session: &dyn CompactionSession,
@@ -92,7 +92,7 @@ fn from_id(target: Option<&EntryId>) -> String {
     target.map_or_else(|| "root".to_owned(), |id| id.as_str().to_owned())
 }
 
-/// As many of the newest as there is room for; at least one.
+/// Returns as many of the newest messages as fit; at least one.
 fn newest(messages: &[Arc<Message>], room: u64) -> &[Arc<Message>] {
     let mut used = 0_u64;
     let fits = messages.iter().rev().take_while(|message| {

@@ -1,4 +1,4 @@
-//! The life of a compaction: what is cut, who summarizes it, what is written, what the conversation is afterwards.
+//! The life cycle of a compaction: what is cut, who summarizes it, what is written, and the resulting conversation.
 
 use std::sync::Arc;
 
@@ -23,57 +23,57 @@ use crate::{
     find_cut, promote, prompts, serialize, strip_tags, would_cost_more_than_it_saves,
 };
 
-/// What a summary is expected to come to, before it is written.
+/// Expected size of a summary in tokens, before it is written.
 const EXPECTED_SUMMARY: u64 = 1_000;
-/// Shares of the reserve that a summary, and that of the beginning of a turn, may take.
+/// Shares of the reserve for a summary, and for that of the start of a turn.
 const SUMMARY_SHARE: f64 = 0.8;
 const PREFIX_SHARE: f64 = 0.5;
 const SHORT_SHARE: f64 = 0.05;
-/// Characters of a short summary.
+/// Maximum number of characters of a short summary.
 const LONGEST_SHORT: usize = 160;
 
-/// In the place of a summary that no model could write.
+/// Used instead of a summary if no model could write one.
 const NO_WORDS: &str =
     "No summary could be written; the provider keeps its own form of what was said. What survived word for word:";
 
-/// How a session keeps its conversation within the model's window.
+/// How a session keeps its conversation within the model's context window.
 #[derive(Clone, Default)]
 pub struct CompactionOptions {
     pub settings: CompactionSettings,
     /// Makes summaries instead of a model.
     pub remote: Option<Arc<dyn RemoteSummary>>,
-    /// The models that can be used.
+    /// Returns the usable models.
     pub models: Option<Arc<dyn Fn() -> Vec<Arc<Model>> + Send + Sync>>,
-    /// Which files the calls of a conversation are about.
+    /// Determines which files a call is about.
     pub touched: TouchedBy,
 }
 
-/// The compaction that is wanted.
+/// Parameters of a compaction.
 #[derive(Clone, Copy, Debug)]
 pub struct CompactionRequest<'a> {
     pub reason: CompactionReason,
     pub instructions: Option<&'a str>,
-    /// Whether the prompt is tried again afterwards.
+    /// Whether the prompt is retried afterwards.
     pub will_retry: bool,
 }
 
-/// Keeps the conversation of one session within the model's window.
+/// Keeps the conversation of one session within the model's context window.
 pub struct Compactor {
     pub options: CompactionOptions,
-    /// The file of the plan, which is never blanked.
+    /// The plan file, whose content is never blanked.
     pub(crate) plan_file: String,
-    /// What was blanked, to be done again whenever the conversation is read from the file.
+    /// Records of blanked output, reapplied whenever the conversation is read from the file.
     pub(crate) notes: Vec<PruneNote>,
-    /// Counts of the provider from before this are of a longer conversation.
+    /// Token counts of the provider from before this time refer to a longer conversation.
     pub(crate) stale_until_ms: u64,
-    /// The size at which nothing could be done; below a tenth more it is not tried again.
+    /// The size at which nothing could be done; there is no further attempt until it grows by a tenth.
     pub(crate) gave_up_at: Option<u64>,
-    /// What summaries have cost since it was last asked for.
+    /// Answers of the summarizing models since the last [`Self::take_spent`], for cost accounting.
     pub(crate) spent: Vec<AssistantMessage>,
 }
 
 impl Compactor {
-    /// `blanked` are the entries of what earlier runs have blanked: see [`crate::BLANKED_ENTRY`].
+    /// `blanked` are the records of output blanked by earlier runs: see [`crate::BLANKED_ENTRY`].
     pub fn new(options: CompactionOptions, plan_file: &str, blanked: &[Value]) -> Self {
         Self {
             options,
@@ -85,12 +85,12 @@ impl Compactor {
         }
     }
 
-    /// What summaries have cost since the last call.
+    /// Returns the answers of the summarizing models since the last call.
     pub fn take_spent(&mut self) -> Vec<AssistantMessage> {
         std::mem::take(&mut self.spent)
     }
 
-    /// Tokens of the next request.
+    /// Estimates the tokens of the next request.
     pub fn tokens(&self, session: &dyn CompactionSession, transcript: &Transcript) -> u64 {
         self.size(session, transcript).tokens
     }
@@ -103,17 +103,17 @@ impl Compactor {
         trigger::size(transcript.messages(), prefix, self.stale_until_ms)
     }
 
-    /// A conversation that was read from the file, with the same output blanked as before.
+    /// Reapplies the blanking to a conversation that was read from the file.
     pub fn reblanked(&self, transcript: Transcript) -> Transcript {
         if self.notes.is_empty() { transcript } else { apply_notes(&transcript, &self.notes) }
     }
 
-    /// Whether the settings let anything happen without being asked for.
+    /// Returns whether the settings allow automatic compaction.
     pub fn is_automatic(&self) -> bool {
         self.options.settings.enabled && self.options.settings.strategy != CompactionStrategy::Off
     }
 
-    /// Whether the next request would fill the window further than it may.
+    /// Returns whether the next request would exceed the threshold.
     pub fn is_full(&mut self, session: &dyn CompactionSession, transcript: &mut Transcript) -> bool {
         if !self.options.settings.enabled || !session.compacts() {
             return false;
@@ -129,7 +129,7 @@ impl Compactor {
         tokens > threshold && retried && (self.is_automatic() || self.promotion(session.model()).is_some())
     }
 
-    /// Shortens the conversation by the strategy that fits, telling when it begins and ends.
+    /// Shortens the conversation with the applicable strategy, and sends events at start and end.
     pub async fn run(
         &mut self,
         session: &dyn CompactionSession,
@@ -181,7 +181,7 @@ impl Compactor {
         }
     }
 
-    /// What the settings say, as far as it fits.
+    /// Returns the configured strategy, if it is applicable.
     async fn action(&self, session: &dyn CompactionSession, wanted: CompactionRequest<'_>) -> CompactionStrategy {
         let directed = wanted.instructions.is_some_and(|text| !text.trim().is_empty());
         match self.options.settings.strategy {
@@ -191,7 +191,7 @@ impl Compactor {
                 CompactionStrategy::ContextFull
             }
             CompactionStrategy::Off => CompactionStrategy::ContextFull,
-            // The request for a document would be as long as the one that was refused.
+            // The request for a handoff document would be as long as the refused one.
             CompactionStrategy::Handoff
                 if matches!(wanted.reason, CompactionReason::Manual | CompactionReason::Overflow) =>
             {
@@ -202,7 +202,7 @@ impl Compactor {
         }
     }
 
-    /// Replaces the older part of the conversation by a summary of it.
+    /// Replaces the older part of the conversation by a summary.
     async fn summarize(
         &mut self,
         session: &dyn CompactionSession,
@@ -227,7 +227,7 @@ impl Compactor {
         let hooked = Hooked::ask(session, &plan)?;
         let native = match hooked.is_plain() && wanted.instructions.is_none_or(|text| text.trim().is_empty()) {
             true => self.by_provider(session, transcript, &work.gone, &work.survivors).await?,
-            // The provider can be told neither.
+            // The provider accepts neither instructions nor changes by hooks.
             false => None,
         };
         let made = match self.make(session, &work, wanted, &hooked).await {
@@ -251,7 +251,7 @@ impl Compactor {
         Ok(compacted)
     }
 
-    /// Whether there is anything that a compaction could take out. Only a summary knows before it is tried.
+    /// Returns whether there is anything to remove. Only the summary strategy knows this in advance.
     pub fn may_shorten(&self, session: &dyn CompactionSession, transcript: &Transcript) -> bool {
         if matches!(self.options.settings.strategy, CompactionStrategy::Handoff | CompactionStrategy::Shake) {
             return true;
@@ -273,7 +273,7 @@ impl Compactor {
         })
     }
 
-    /// The summary, by a hook, an endpoint or a model.
+    /// Creates the summary with a hook, an endpoint or a model.
     async fn make(
         &mut self,
         session: &dyn CompactionSession,
@@ -306,20 +306,21 @@ impl Compactor {
         }
     }
 
-    /// The larger model that the current one may be exchanged for.
+    /// Returns the larger model that may replace the current one.
     pub fn promotion(&self, model: &Model) -> Option<Arc<Model>> {
         let models = self.options.models.as_ref().filter(|_| self.options.settings.promotes)?;
         promote::target(model, &models())
     }
 
-    /// The model to change to after the provider refused the conversation as too long; the next larger sibling will do.
+    /// Returns the model to switch to after the provider refused the conversation as too long; the next larger sibling is
+    /// allowed.
     pub fn promotion_after_overflow(&self, model: &Model) -> Option<Arc<Model>> {
         let models = self.options.models.as_ref().filter(|_| self.options.settings.promotes)?;
         let models = models();
         promote::target(model, &models).or_else(|| promote::next_larger(model, &models))
     }
 
-    /// Into the file first; the conversation is what the file says.
+    /// Writes to the file first; the conversation is then read from it.
     fn write(
         &mut self,
         session: &dyn CompactionSession,
@@ -364,7 +365,7 @@ impl Compactor {
         }
     }
 
-    /// Puts other words in the place of the last summary.
+    /// Replaces the text of the last summary.
     pub fn correct(
         &mut self,
         session: &dyn CompactionSession,
@@ -385,7 +386,7 @@ impl Compactor {
             tokens_before,
             details,
             from_extension: None,
-            // The words that were corrected are to be read, not what the provider made before.
+            // The corrected text must be used, not the provider's earlier compaction.
             preserve_data: with_native(preserve_data, None),
             warning: None,
         };
@@ -404,7 +405,7 @@ fn ended(
     let (result, error) = match done {
         Ok(result) => (result.clone().map(Box::new), None),
         Err(CompactionFailure::Failed(why)) => (None, Some(wanted.reason.failed(why))),
-        // Who waits for a recovery has to know why there is none.
+        // A caller that waits for a recovery must know why it failed.
         Err(CompactionFailure::Skipped(why)) if wanted.will_retry => (None, Some(wanted.reason.failed(why))),
         Err(_) => (None, None),
     };
@@ -422,10 +423,10 @@ fn ended(
     }
 }
 
-/// What leaves the context, and what of it stays word by word.
+/// The messages that leave the context, and the parts of them that are kept verbatim.
 struct Work<'a> {
     previous: Option<&'a Previous>,
-    /// To be summarized, without the turn that is cut through.
+    /// Messages to summarize, without the turn that is split.
     history: Vec<Arc<Message>>,
     turn_prefix: Vec<Arc<Message>>,
     gone: Vec<Arc<Message>>,
@@ -445,7 +446,7 @@ impl<'a> Work<'a> {
         let evicted = evicted.map(|(first, last)| evicted_url(&first.id, &last.id));
         match told.recorded {
             true => survivors.note(entries, None, touched),
-            // What is not in a file cannot be read there.
+            // Without a file there is nothing to read the originals from.
             false => {
                 survivors.files.merge(file_operations(&gone, touched));
                 survivors.ledger.note(entries);
@@ -463,7 +464,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What the summary takes the place of.
+    /// Returns the tokens that the summary replaces.
     fn gone_tokens(&self) -> u64 {
         let before = self.previous.map_or(0, |previous| estimate_tokens(&previous.summary));
         before + self.gone.iter().map(|message| estimate_message_tokens(message)).sum::<u64>()
@@ -477,13 +478,13 @@ struct Made {
 }
 
 impl Made {
-    /// For a conversation that the provider alone has shortened.
+    /// Creates the entry for a conversation that only the provider has compacted.
     fn without_words(survivors: &Survivors) -> Self {
         Self { summary: compose(NO_WORDS, None, survivors), short: None }
     }
 }
 
-/// One request for the history, one for the beginning of a turn that is cut through, a small one for the short summary.
+/// Sends one request for the history, one for the start of a split turn, and a small one for the short summary.
 async fn ask(
     summarizer: &mut Summarizer<'_>,
     work: &Work<'_>,
@@ -493,7 +494,7 @@ async fn ask(
     let previous = work.previous.map(|previous| strip_tags(&previous.summary));
     let usual = if previous.is_some() { prompts::UPDATE } else { prompts::SUMMARIZE };
     let history = match (&previous, work.history.is_empty()) {
-        // Nothing is new but the beginning of a turn.
+        // Only the start of a turn is new.
         (Some(previous), true) => previous.clone(),
         (None, true) => String::new(),
         _ => {
@@ -517,7 +518,7 @@ async fn ask(
     };
     let said = [Some(history.as_str()), prefix.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     let short = Material { conversation: said, task: prompts::SHORT, ..Material::default() };
-    // Without one the divider says less; the compaction stands.
+    // A missing short summary only makes the divider less informative.
     let short = match summarizer.ask(&short, SHORT_SHARE).await {
         Err(CompactionFailure::Aborted) => return Err(CompactionFailure::Aborted),
         short => short.ok().map(|text| one_line(&text)).filter(|text| !text.is_empty()),
@@ -530,7 +531,7 @@ fn one_line(text: &str) -> String {
     line.chars().filter(|c| !c.is_control()).take(LONGEST_SHORT).collect()
 }
 
-/// A compaction that is bound to cost more than it saves is not begun, unless there is no choice.
+/// Refuses a compaction that would cost more than it saves, unless the context is full.
 fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionReason) -> Result<(), CompactionFailure> {
     if !matches!(reason, CompactionReason::Manual | CompactionReason::Idle) {
         return Ok(());
@@ -547,7 +548,7 @@ fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionRea
         summarized: estimate_tokens(&serialize(&work.gone)),
         summary,
         after: size.tokens.saturating_sub(gone) + summary + kept_words,
-        // Who asks for it wants room more than money.
+        // For a manual compaction, the costs are ignored.
         prices: if reason == CompactionReason::Manual { Prices::default() } else { model.cost },
     };
     match would_cost_more_than_it_saves(&estimate) {
@@ -558,7 +559,7 @@ fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionRea
     }
 }
 
-/// A summary that is as long as what it stands for helps nobody.
+/// Refuses a summary that is as long as the text it replaces.
 fn check_shorter(entry: &Compaction, work: &Work<'_>) -> Result<(), CompactionFailure> {
     let (summary, gone) = (estimate_tokens(&entry.summary), work.gone_tokens());
     if summary < gone {

@@ -1,29 +1,29 @@
-//! Whether shortening the conversation pays: the summary has to be made and the shorter prefix has to be cached anew.
+//! Whether compaction pays: the summary costs a request and the shorter prefix has to be cached again.
 
 use omp_types::Prices;
 
-/// Requests that may be expected to follow: a turn of real work.
+/// Expected number of further requests: a turn of real work.
 const EXPECTED_REQUESTS: f64 = 30.0;
-/// Below this part of the context, nothing worth the loss of detail is saved.
+/// Minimum share of the context to save; less is not worth the loss of detail.
 const LEAST_PART: f64 = 0.1;
 const PER_MILLION: f64 = 1_000_000.0;
 
-/// What is known before a compaction, in tokens.
+/// Estimates before a compaction, in tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
     /// The whole context now.
     pub before: u64,
-    /// What the summarizer would read.
+    /// Input of the summarizer.
     pub summarized: u64,
-    /// What the summarizer would write.
+    /// Output of the summarizer.
     pub summary: u64,
-    /// The context afterwards: system prompt and tools, what is kept, summary, ledger.
+    /// The context afterwards: system prompt and tools, kept messages, summary, ledger.
     pub after: u64,
     pub prices: Prices,
 }
 
-/// The reason, in words for the user, when it does not pay within the requests that may be expected. Not to be asked when
-/// the context is full: then there is no choice.
+/// Returns the reason, as text for the user, if the compaction does not pay within the expected requests. Must not be used
+/// when the context is full, because then there is no choice.
 pub(crate) fn would_cost_more_than_it_saves(estimate: &Estimate) -> Option<String> {
     let Estimate { before, after, .. } = *estimate;
     let saved = before.saturating_sub(after);
@@ -31,7 +31,7 @@ pub(crate) fn would_cost_more_than_it_saves(estimate: &Estimate) -> Option<Strin
         return Some(format!("of {before} tokens only {saved} would be saved"));
     }
     let (cost, saving) = (estimate.cost(), estimate.saving_per_request() * EXPECTED_REQUESTS);
-    // Where nothing has a price, fewer tokens are always better.
+    // If nothing has a price, fewer tokens are always better.
     (cost > saving).then(|| {
         format!(
             "it would cost about ${cost:.4} and save about ${saving:.4} over the next {EXPECTED_REQUESTS:.0} requests"
@@ -40,7 +40,7 @@ pub(crate) fn would_cost_more_than_it_saves(estimate: &Estimate) -> Option<Strin
 }
 
 impl Estimate {
-    /// The summary, and writing the new prefix into the cache instead of reading it there.
+    /// The summary, and writing the new prefix to the cache instead of reading the old one.
     fn cost(&self) -> f64 {
         let Prices { input, output, .. } = self.prices;
         let recached = (self.cached_write() - self.cached_read()).max(0.0);
@@ -51,7 +51,7 @@ impl Estimate {
         self.before.saturating_sub(self.after) as f64 * self.cached_read() / PER_MILLION
     }
 
-    /// Providers without a price for cached input bill it as any other.
+    /// Providers without a price for cached input bill it as normal input.
     fn cached_read(&self) -> f64 {
         if self.prices.cache_read > 0.0 { self.prices.cache_read } else { self.prices.input }
     }

@@ -1,4 +1,4 @@
-//! Where a conversation is cut: everything before is summarized, everything from there on is kept as it is.
+//! Finds the cut: everything before it is summarized, everything after it is kept.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,25 +7,25 @@ use omp_store::EntryId;
 use omp_types::{Message, estimate_message_tokens, estimate_tokens};
 use serde_json::Value;
 
-/// A message of the branch and the entry it stands in. The branch since the last compaction, oldest first.
+/// A message and its entry. A list of these is the branch since the last compaction, oldest first.
 #[derive(Clone, Debug)]
 pub struct ConversationEntry {
     pub id: EntryId,
     pub message: Arc<Message>,
-    /// What the user wrote, where a command has made the message of it.
+    /// The user's original input, if a command expanded it to this message.
     pub typed: Option<String>,
 }
 
-/// A call and its results are always on the same side.
+/// A cut position. A call and its results are always on the same side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Index of the first entry that stays.
+    /// Index of the first entry that is kept.
     pub first_kept: usize,
-    /// Where the turn began that the cut goes through; its part before the cut is summarized apart.
+    /// Start of the turn that is split; its part before the cut is summarized separately.
     pub turn_start: Option<usize>,
 }
 
-/// The place that leaves about `keep_recent_tokens` behind it; `None` when nothing would be before it.
+/// Returns the cut that keeps about `keep_recent_tokens`; `None` if there would be nothing before it.
 pub(crate) fn find_cut(entries: &[ConversationEntry], keep_recent_tokens: u64) -> Option<Cut> {
     let mut kept = 0;
     let enough = entries.iter().rposition(|entry| {
@@ -33,7 +33,7 @@ pub(crate) fn find_cut(entries: &[ConversationEntry], keep_recent_tokens: u64) -
         kept >= keep_recent_tokens
     })?;
     let possible = possible_cuts(entries);
-    // What is found a little later keeps less than wished, but one huge result then does not stay for ever.
+    // A later cut keeps less than configured, but otherwise one huge result would be kept forever.
     let later = (enough..entries.len()).find(|at| possible[*at]);
     let first_kept = later.or_else(|| (0..enough).rev().find(|at| possible[*at])).filter(|at| *at > 0)?;
     let turn_start = match starts_turn(&entries[first_kept].message) {
@@ -43,7 +43,8 @@ pub(crate) fn find_cut(entries: &[ConversationEntry], keep_recent_tokens: u64) -
     Some(Cut { first_kept, turn_start })
 }
 
-/// Estimates are off by a factor that differs from model to model: what the provider has measured corrects the wish.
+/// Corrects `keep_recent_tokens` by the ratio of measured to estimated tokens, because estimates are off by a model-specific
+/// factor.
 pub(crate) fn adapted_keep_recent(keep_recent_tokens: u64, measured: Option<u64>, estimated: u64) -> u64 {
     match measured {
         Some(measured) if estimated > 0 && measured > estimated => {
@@ -54,7 +55,8 @@ pub(crate) fn adapted_keep_recent(keep_recent_tokens: u64, measured: Option<u64>
     }
 }
 
-/// For each entry whether it may be the first that is kept: no result, and no call before it waits for one after it.
+/// Returns for each entry whether it may be the first kept one: it is not a result, and no call before it waits for a later
+/// result.
 fn possible_cuts(entries: &[ConversationEntry]) -> Vec<bool> {
     let mut last_result: HashMap<&str, usize> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
@@ -74,7 +76,7 @@ fn possible_cuts(entries: &[ConversationEntry]) -> Vec<bool> {
     possible
 }
 
-/// Messages of other programs are told as text, which the estimate of a message does not see.
+/// Messages of other programs are sent as text, which the estimate of a message does not include.
 fn tokens(message: &Message) -> u64 {
     let other = match message {
         Message::Other(other) => ["command", "code", "output", "summary"]
@@ -101,7 +103,7 @@ mod tests {
     use crate::sample::{Line, entries};
     use proptest::prelude::*;
 
-    /// One letter a message of 100 tokens: `u`ser, `a`nswer, `c`all, `r`esult, `n`ote of the program, `b`ash of the user.
+    /// One letter per message of 100 tokens: `u`ser, `a`nswer, `c`all, `r`esult, `n`ote of the program, `b`ash of the user.
     #[track_caller]
     fn check(shape: &str, keep: u64, expect: Option<(usize, Option<usize>)>) {
         let cut = find_cut(&entries(&Line::shape(shape)), keep);
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_late_result_keeps_the_cut_away_from_what_stands_before_it() {
-        // The note between call and result is no place to cut.
+        // The note between call and result is not a valid cut.
         check("uacnra", 220, Some((5, Some(3))));
         check("uacnr", 120, Some((2, Some(0))));
     }

@@ -1,4 +1,4 @@
-//! Everything that outlives a compaction beside its summary: in the entry's details as data, in its summary as text.
+//! Data that survives a compaction in addition to the summary: as data in the entry's details, as text in its summary.
 
 use omp_types::TouchedBy;
 use serde_json::{Map, Value};
@@ -8,11 +8,11 @@ use crate::evicted::{Evicted, Span};
 use crate::files::{FileOps, file_operations};
 use crate::ledger::Ledger;
 
-/// Tags that each compaction makes anew; the last two stand in summaries of earlier versions.
+/// Tags that each compaction regenerates; the last two are from summaries of earlier versions.
 const TAGS: [&str; 4] = ["evicted", "files", "read-files", "modified-files"];
 const LEDGER: (&str, &str) = ("<user-said>", "</user-said>");
 
-/// What survives word by word.
+/// Data that survives verbatim.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survivors {
     pub files: FileOps,
@@ -21,7 +21,7 @@ pub(crate) struct Survivors {
 }
 
 impl Survivors {
-    /// As the previous compaction of this branch left it.
+    /// Reads the state from the previous compaction of this branch.
     pub fn from_details(details: Option<&Value>) -> Self {
         Self {
             files: FileOps::from_details(details),
@@ -30,7 +30,7 @@ impl Survivors {
         }
     }
 
-    /// Takes in what leaves the context now.
+    /// Adds the entries that leave the context now.
     pub fn note(&mut self, leaving: &[ConversationEntry], about: Option<&str>, touched: TouchedBy) {
         let messages: Vec<_> = leaving.iter().map(|entry| entry.message.clone()).collect();
         self.files.merge(file_operations(&messages, touched));
@@ -50,7 +50,7 @@ impl Survivors {
     }
 }
 
-/// The summary as it is stored and told to the model.
+/// Composes the summary as it is stored and sent to the model.
 pub(crate) fn compose(history: &str, turn_prefix: Option<&str>, survivors: &Survivors) -> String {
     let mut text = history.trim().to_owned();
     if let Some(prefix) = turn_prefix.map(str::trim).filter(|prefix| !prefix.is_empty()) {
@@ -66,10 +66,10 @@ pub(crate) fn compose(history: &str, turn_prefix: Option<&str>, survivors: &Surv
     text
 }
 
-/// A stored summary without the tags that are made anew by each compaction.
+/// Removes the tags that each compaction regenerates from a stored summary.
 pub(crate) fn strip_tags(summary: &str) -> String {
     let mut text = summary.to_owned();
-    // What the user said may hold anything, also such a tag: its end is the last one there is.
+    // User text may contain such a tag itself, so the last closing tag counts.
     if let Some(start) = line_start_of(&text, LEDGER.0, 0)
         && let Some(end) = text.rfind(LEDGER.1).filter(|end| *end > start)
     {
@@ -92,7 +92,7 @@ fn without(text: &str, open: &str, close: &str) -> String {
     kept + &text[from..]
 }
 
-/// Where a line begins with `tag`, at or behind `from`.
+/// Returns the position of a line that starts with `tag`, at or after `from`.
 fn line_start_of(text: &str, tag: &str, from: usize) -> Option<usize> {
     let found = text[from..].match_indices(tag).map(|(at, _)| from + at);
     found.into_iter().find(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n')

@@ -1,4 +1,4 @@
-//! What was cut out of the context stays readable: each span has an address that the summary names.
+//! Keeps evicted messages readable: the summary names a URL for each span.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::cut::ConversationEntry;
 
-/// Spans that are told apart; older ones become one.
+/// Maximum number of separate spans; older ones are merged.
 const MAX_SPANS: usize = 12;
 
-/// The address of all entries from one to another, both included.
+/// Returns the URL of all entries from one to another, inclusive.
 pub(crate) fn evicted_url(first: &EntryId, last: &EntryId) -> String {
     url(first.as_str(), last.as_str())
 }
@@ -21,7 +21,7 @@ fn url(first: &str, last: &str) -> String {
     if first == last { format!("history://{first}") } else { format!("history://{first}..{last}") }
 }
 
-/// Every span that compactions of this branch have taken out, oldest first.
+/// All spans that compactions of this branch have removed, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Evicted {
     pub spans: Vec<Span>,
@@ -32,13 +32,13 @@ pub(crate) struct Span {
     pub first: String,
     pub last: String,
     pub messages: u64,
-    /// A few words on what it is about.
+    /// A short description of its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
 }
 
 impl Span {
-    /// `None` for nothing.
+    /// Returns `None` for an empty list.
     pub fn of(entries: &[ConversationEntry], about: Option<&str>) -> Option<Self> {
         let id = |entry: &ConversationEntry| entry.id.as_str().to_owned();
         let about = about.map(|about| about.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -72,7 +72,7 @@ impl Evicted {
         }
     }
 
-    /// For the summary message; empty when nothing was taken out.
+    /// Formats the spans for the summary message; empty if there are none.
     pub fn tag(&self) -> String {
         if self.spans.is_empty() {
             return String::new();
@@ -90,7 +90,7 @@ impl Evicted {
     }
 }
 
-/// Where results can be read in full: by call and time, because some providers use the ids of calls again.
+/// URLs of full results: by call ID and time, because some providers reuse call IDs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Addresses(HashMap<(String, u64), String>);
 
@@ -105,7 +105,7 @@ impl Addresses {
         Self(results.collect())
     }
 
-    /// The whole history where the entry is not known.
+    /// Returns the URL of the whole history if the entry is unknown.
     pub fn find(&self, result: &ToolResultMessage) -> &str {
         let key = (result.tool_call_id.clone(), result.timestamp);
         self.0.get(&key).map_or("history://", String::as_str)

@@ -1,4 +1,4 @@
-//! Which files a conversation has read and changed, told as a small tree.
+//! Files that a conversation has read and changed, formatted as a small tree.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use omp_types::{Message, TouchedBy, TouchedFiles};
 use serde_json::{Map, Value, json};
 
-/// Files told to the model.
+/// Maximum number of files listed for the model.
 const MAX_TOLD: usize = 20;
-/// Files of each kind that are kept in the session file.
+/// Maximum number of files per kind kept in the session file.
 const MAX_KEPT: usize = 1_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct FileOps {
     pub modified: BTreeSet<String>,
 }
 
-/// What the calls of these messages have read and written. Calls that failed have done neither.
+/// Collects the files that the calls in these messages have read and written. Failed calls are ignored.
 pub(crate) fn file_operations(messages: &[Arc<Message>], touched: TouchedBy) -> FileOps {
     let failed: HashSet<&str> = messages.iter().filter_map(|message| failed_call(message)).collect();
     let answers = messages.iter().filter_map(|message| message.as_assistant());
@@ -41,7 +41,7 @@ impl FileOps {
         self.modified.extend(touched.modified.iter().filter_map(|path| file(path)));
     }
 
-    /// Of the previous compaction. Only for one that was made here: an extension's details are its own.
+    /// Reads the data of the previous compaction, if it was made here: details of an extension have their own format.
     pub fn from_details(details: Option<&Value>) -> Self {
         let list = |name: &str| -> BTreeSet<String> {
             let list = details.and_then(|details| details.get(name)).and_then(Value::as_array);
@@ -52,7 +52,8 @@ impl FileOps {
         Self { read, modified: list("modifiedFiles") }
     }
 
-    /// `readFiles` and `modifiedFiles` as other programs know them; which of the modified were also read stands apart.
+    /// Uses `readFiles` and `modifiedFiles`, which other programs know; the modified files that were also read are stored
+    /// separately.
     pub fn to_details(&self) -> Map<String, Value> {
         let list = |files: &mut dyn Iterator<Item = &String>| json!(files.take(MAX_KEPT).collect::<Vec<_>>());
         let mut details = Map::new();
@@ -67,7 +68,7 @@ impl FileOps {
         self.modified.extend(newer.modified);
     }
 
-    /// Empty when no file was touched. Files that were changed come first where not all can be told.
+    /// Empty if no file was touched. Changed files come first if not all can be listed.
     pub fn tag(&self) -> String {
         let only_read = self.read.difference(&self.modified);
         let told: BTreeSet<&String> = self.modified.iter().chain(only_read).take(MAX_TOLD).collect();
@@ -96,7 +97,7 @@ impl FileOps {
     }
 }
 
-/// Folders and files below one folder.
+/// Subfolders and files of a folder.
 #[derive(Default)]
 struct Folder<'a> {
     files: Vec<(&'a str, &'static str)>,
@@ -105,7 +106,7 @@ struct Folder<'a> {
 
 impl<'a> Folder<'a> {
     fn add(&mut self, path: &'a str, marker: &'static str) {
-        // An absolute path keeps its first slash in the name of its first folder.
+        // An absolute path keeps its leading slash in the name of its first folder.
         let slash = path[1.min(path.len())..].find('/').map(|at| at + 1);
         match slash {
             Some(at) => self.folders.entry(&path[..at]).or_default().add(path[at..].trim_start_matches('/'), marker),
@@ -118,7 +119,7 @@ impl<'a> Folder<'a> {
             out.push_str(&format!("{name} ({marker})\n"));
         }
         for (name, folder) in &self.folders {
-            // A folder that holds nothing but one folder is not worth a line of its own.
+            // A folder that contains only one folder gets no line of its own.
             let (mut path, mut folder) = (format!("{name}/"), folder);
             while let (true, 1, Some((name, only))) =
                 (folder.files.is_empty(), folder.folders.len(), folder.folders.first_key_value())
@@ -132,7 +133,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// Only what lies on the disk.
+/// Returns only paths on disk.
 fn file(path: &str) -> Option<String> {
     let path = path.trim().trim_matches(['"', '\'', '`']);
     let path = path.strip_prefix("./").unwrap_or(path);

@@ -1,7 +1,7 @@
-//! Handoff: a document for whoever takes over, with which the conversation begins anew.
+//! Handoff: a document for a successor, with which the conversation starts anew.
 //!
-//! It stays in the same file, behind a boundary: no front end has to change its session, and what was said before can
-//! still be read above it.
+//! It stays in the same file, after a boundary: front ends keep their session, and the earlier messages remain readable
+//! above it.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::outcome::CompactionFailure;
 use crate::prompts;
 use crate::session::{CompactionEvent, CompactionSession, tell};
 
-/// The type of the message that holds the document.
+/// Type of the message that holds the document.
 pub(crate) const HANDOFF: &str = "handoff";
 
 impl Compactor {
-    /// Has the document written and begins anew with it.
+    /// Lets a model write the document and restarts the conversation with it.
     pub async fn hand_off(
         &mut self,
         session: &dyn CompactionSession,
@@ -45,7 +45,7 @@ impl Compactor {
         Ok(document)
     }
 
-    /// The document of a handoff that nobody asked for, in a file beside the session, where that is wished.
+    /// Saves the document of an automatic handoff to a file next to the session, if configured.
     pub(super) async fn save_handoff(&self, session: &dyn CompactionSession, document: &str) {
         let file = session.file().filter(|_| self.options.settings.saves_handoffs);
         let Some(file) = file else { return };
@@ -58,7 +58,7 @@ impl Compactor {
         tell(session, &told).await;
     }
 
-    /// The request begins as the session's own do, so that the provider finds its beginning in the cache.
+    /// The request starts like the session's own requests, so that the provider's cached prefix is used.
     async fn document(
         &mut self,
         session: &dyn CompactionSession,

@@ -1,4 +1,4 @@
-//! What those who take part in a session are asked and told of a compaction, and of a move to another branch.
+//! Hook types for compactions and moves to another branch.
 
 use omp_store::{BranchSummary, EntryId};
 use omp_types::Message;
@@ -8,62 +8,62 @@ use std::sync::Arc;
 use crate::outcome::{CompactionFailure, CompactionReason};
 use crate::session::{CompactionSession, LeftBranch};
 
-/// What is about to happen.
+/// The planned compaction.
 pub struct CompactionPlan<'a> {
     pub reason: CompactionReason,
     pub instructions: Option<&'a str>,
-    /// Leaves the context.
+    /// Messages that leave the context.
     pub messages: &'a [Arc<Message>],
     pub previous_summary: Option<&'a str>,
     pub tokens_before: u64,
 }
 
-/// What somebody wants who was asked before.
+/// A hook's decision before a summary is made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum BeforeSummary {
     #[default]
     Go,
     Cancel,
-    /// This is the summary, where one is wanted; no model is asked.
+    /// Use this summary, if one is wanted, without a model.
     Summary {
         summary: String,
         details: Option<Value>,
     },
 }
 
-/// Changes to what the summarizing model is told.
+/// Changes to the input of the summarizing model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compacting {
-    /// Instead of the usual prompt.
+    /// Replaces the default prompt.
     pub prompt: Option<String>,
     pub context: Vec<String>,
-    /// Kept in the entry.
+    /// Data that is stored in the entry.
     pub preserve_data: Option<Value>,
 }
 
-/// Where the session is about to go.
+/// The planned move in the session tree.
 pub struct TreePlan<'a> {
-    /// `None`: before the first entry.
+    /// `None` for the position before the first entry.
     pub to: Option<&'a EntryId>,
-    /// Whether the branch that is left is to be summed up. A summary that nobody wants is not used.
+    /// Whether the abandoned branch is to be summarized. Otherwise a supplied summary is ignored.
     pub summarizes: bool,
     pub instructions: Option<&'a str>,
-    /// What is left behind, read from the file when it is asked for.
+    /// The abandoned branch, read from the file on demand.
     pub left: &'a dyn Fn() -> LeftBranch,
 }
 
-/// A move that was made.
+/// A completed move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeMove {
     pub from: Option<EntryId>,
-    /// Where the session stands now: the summary, where there is one.
+    /// The new position: the summary, if there is one.
     pub to: Option<EntryId>,
-    /// `from_extension` says that no model has written it.
+    /// `from_extension` means that no model has written it.
     pub summary: Option<BranchSummary>,
 }
 
 impl Compacting {
-    /// With what the next one wants, where this one does not say otherwise.
+    /// Fills unset fields from the next hook.
     pub fn and(mut self, next: Self) -> Self {
         self.prompt = self.prompt.or(next.prompt);
         self.context.extend(next.context);
@@ -72,7 +72,7 @@ impl Compacting {
     }
 }
 
-/// What those who take part in the session want.
+/// The combined requests of all hooks.
 pub(crate) struct Hooked {
     pub own: Option<String>,
     pub details: Option<Value>,
@@ -90,7 +90,7 @@ impl Hooked {
         }
     }
 
-    /// Whether nobody has asked for anything out of the usual.
+    /// Returns whether no hook has requested a change.
     pub fn is_plain(&self) -> bool {
         self.own.is_none() && self.compacting.prompt.is_none() && self.compacting.context.is_empty()
     }

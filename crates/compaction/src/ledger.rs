@@ -1,8 +1,8 @@
-//! The ledger: what the user said, word by word, through every compaction.
+//! The ledger: the user's messages, kept verbatim through every compaction.
 //!
-//! A summary tells what happened; what the user wants must not depend on how well it was retold. Everything the user
-//! said counts: a program cannot tell a constraint from a remark. When that becomes too much, long pastes lose their
-//! middle first; short messages stay until they alone fill many times the room.
+//! A summary describes what happened; the user's wishes must not depend on its quality. All user messages count, because a
+//! program cannot distinguish a constraint from a remark. When they become too much, long pastes lose their middle first;
+//! short messages stay until they alone fill many times the limit.
 
 use omp_types::{Attribution, Content, Message, UserMessage, estimate_tokens};
 use serde::{Deserialize, Serialize};
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use crate::cut::ConversationEntry;
 use crate::shorten::middle_out;
 
-/// Tokens from which on long pastes are shortened.
+/// Number of tokens above which long pastes are shortened.
 const ROOM: u64 = 8_000;
-/// Tokens from which on the oldest messages are only pointed to.
+/// Number of tokens above which the oldest messages are replaced by a reference.
 const MOST: u64 = 4 * ROOM;
-/// Messages up to this are never shortened.
+/// Messages up to this size are never shortened.
 const SHORT: u64 = 400;
-/// Characters that are kept of a long one: always fewer than those of a short one.
+/// Number of characters kept of a long message: always fewer than those of a short one.
 const KEPT: usize = 1_000;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,14 +30,14 @@ pub(crate) struct Ledger {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item {
-    /// The entry it stands in, whole.
+    /// The entry with the full message.
     pub entry: String,
     pub text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shortened: bool,
 }
 
-/// The oldest messages, once even the short ones are too many.
+/// The oldest messages, dropped when even the short ones are too many.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Dropped {
     count: u64,
@@ -46,7 +46,7 @@ struct Dropped {
 }
 
 impl Ledger {
-    /// As the previous compaction of this branch left it.
+    /// Reads the ledger of the previous compaction of this branch.
     pub fn from_details(details: Option<&Value>) -> Self {
         let field = |name: &str| details.and_then(|details| details.get(name)).cloned();
         let items = field("ledger").and_then(|items| serde_json::from_value(items).ok());
@@ -54,7 +54,7 @@ impl Ledger {
         Self { items: items.unwrap_or_default(), dropped }
     }
 
-    /// Takes in what the user said in entries that leave the context.
+    /// Adds the user's messages from entries that leave the context.
     pub fn note(&mut self, entries: &[ConversationEntry]) {
         for entry in entries {
             if let Message::User(user) = &*entry.message
@@ -67,8 +67,8 @@ impl Ledger {
         self.fit(ROOM, MOST);
     }
 
-    /// Makes it smaller where `room` tokens are not enough, and then drops the oldest where `most` are not. For models
-    /// with little room of their own.
+    /// Shortens messages above `room` tokens, and then drops the oldest above `most`. For models with a small context
+    /// window.
     pub fn fit(&mut self, room: u64, most: u64) {
         let costs: Vec<u64> = self.items.iter().map(cost).collect();
         let mut total: u64 = costs.iter().sum();
@@ -98,7 +98,7 @@ impl Ledger {
         self.items.is_empty() && self.dropped.is_none()
     }
 
-    /// For the summary message; empty when the user said nothing.
+    /// Formats the ledger for the summary message; empty if there is nothing.
     pub fn text(&self) -> String {
         if self.is_empty() {
             return String::new();
@@ -116,7 +116,7 @@ impl Ledger {
         text + "</user-said>"
     }
 
-    /// An object to be merged into a compaction's details.
+    /// Returns an object to be merged into a compaction's details.
     pub fn to_details(&self) -> Value {
         match &self.dropped {
             None => json!({ "ledger": self.items }),
@@ -124,7 +124,7 @@ impl Ledger {
         }
     }
 
-    /// What is said twice stands where it was said last: that is when it began to hold again.
+    /// A repeated message is kept at its last position, because it applies again from there.
     fn add(&mut self, item: Item) {
         self.items.retain(|known| known.entry != item.entry && known.text != item.text);
         self.items.push(item);
@@ -146,7 +146,7 @@ impl Item {
     fn shorten(&mut self) {
         let gap = |missing| format!("\n[… {missing} characters left out; `read` history://{} …]\n", self.entry);
         let text = middle_out(&self.text, KEPT, gap).into_owned();
-        // Scripts with a token a letter are long before they have many letters.
+        // Scripts with one token per letter reach the limit with fewer characters.
         if estimate_tokens(&text) < estimate_tokens(&self.text) {
             self.text = text;
             self.shortened = true;
@@ -158,8 +158,8 @@ fn cost(item: &Item) -> u64 {
     estimate_tokens(&item.text) + 4
 }
 
-/// The words of a message; pictures cannot be told again, only that there were some. What a command has made of a line is
-/// not what the user wrote: it is only pointed to.
+/// Returns the text of a message; images are only mentioned. Text that a command expanded is not the user's own: only a
+/// reference is kept.
 fn said(user: &UserMessage, entry: &ConversationEntry) -> Option<String> {
     let text = match &entry.typed {
         Some(typed) => format!("{typed}\n(a command; what it stands for: `read` history://{})", entry.id),

@@ -1,4 +1,4 @@
-//! Keeping a long conversation within what a model can hold: what is cut, what is told in its place, what survives.
+//! Keeps a long conversation within the model's context window: what is removed, what replaces it, what survives.
 
 mod blank;
 mod branch;
@@ -52,12 +52,12 @@ use prune::{CacheState, Pass, PruneNote, PrunePolicy, apply_notes, prune};
 use serialize::serialize;
 use shake::{ShakePolicy, shake};
 
-/// The words that stand for what was taken out.
+/// Returns the summary of the removed messages.
 pub fn summary_in(messages: &[std::sync::Arc<omp_types::Message>]) -> Option<String> {
     span::Previous::of(messages).map(|previous| previous.summary)
 }
 
-/// The words that stand for what was taken out and the short ones, where a message is such a summary.
+/// Returns the summary and the short summary, if the message is a compaction summary.
 pub fn compaction_summary(message: &omp_types::Message) -> Option<(String, Option<String>)> {
     let previous = span::Previous::of_message(message)?;
     Some((previous.summary, previous.short_summary))

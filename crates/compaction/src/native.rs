@@ -1,5 +1,5 @@
-//! Native compaction: a provider that can shorten a conversation itself does so, beside the summary that people and other
-//! models read. What it answers only it can read; the wire sends it again as long as the same model goes on.
+//! Native compaction: a provider that can compact a conversation itself does so, in addition to the summary for people and
+//! other models. Only the provider can read its result; the wire API sends it back as long as the same model is used.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::trigger::as_summary;
 use crate::{Survivors, compose};
 
 impl Compactor {
-    /// What the provider makes of the messages that leave. `None` where it offers nothing or fails.
+    /// Lets the provider compact the messages that leave. Returns `None` if it does not support this or fails.
     pub(super) async fn by_provider(
         &mut self,
         session: &dyn CompactionSession,
@@ -24,7 +24,7 @@ impl Compactor {
         if !self.options.settings.remote {
             return Ok(None);
         }
-        // What stood for still earlier messages leaves with these.
+        // The previous summary leaves together with these messages.
         let before = transcript.messages().first().filter(|first| as_summary(first).is_some());
         let messages = before.into_iter().chain(leaving).map(|message| Message::clone(message)).collect();
         let request = Request {
@@ -54,12 +54,12 @@ impl Compactor {
     }
 }
 
-/// What is kept in the entry, with what the provider has made or without what it made before.
+/// Returns the data to store in the entry, with the provider's new result or without its old one.
 pub(super) fn with_native(kept: Option<Value>, native: Option<Value>) -> Option<Value> {
     let mut fields = match kept {
         Some(Value::Object(fields)) => fields,
         None => Map::new(),
-        // Of a hook; nothing can be put beside it.
+        // Data of a hook that is not an object; nothing can be added to it.
         other => return other,
     };
     fields.shift_remove(SHORTENED_BY_PROVIDER);

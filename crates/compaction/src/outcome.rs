@@ -1,20 +1,20 @@
-//! What comes of a compaction, as front ends and hooks see it.
+//! Results of a compaction, for front ends and hooks.
 
 use omp_store::{Compaction, EntryId};
 use serde_json::Value;
 
-/// Why the conversation is shortened.
+/// Why the conversation is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionReason {
-    /// The user wants it.
+    /// Requested by the user.
     Manual,
-    /// The window is nearly full.
+    /// The context window is nearly full.
     Threshold,
-    /// The provider said that the conversation is too long.
+    /// The provider refused the conversation as too long.
     Overflow,
-    /// An answer was cut off for want of room.
+    /// An answer was cut off for lack of context space.
     Incomplete,
-    /// Nobody has said anything for a while.
+    /// The session has been idle for a while.
     Idle,
 }
 
@@ -29,7 +29,7 @@ impl CompactionReason {
         }
     }
 
-    /// What failed, before the reason, in the words clients know.
+    /// Formats a failure in the wording that clients know.
     pub(crate) fn failed(self, why: &str) -> String {
         match self {
             Self::Manual => why.to_owned(),
@@ -40,7 +40,7 @@ impl CompactionReason {
     }
 }
 
-/// A conversation that was shortened.
+/// A completed compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compacted {
     pub summary: String,
@@ -52,19 +52,19 @@ pub struct Compacted {
     pub survived: Survived,
 }
 
-/// What is left of the conversation, for those who want to check it.
+/// What is left of the conversation, for checking.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Survived {
-    /// Where it stands in the file.
+    /// The entry in the file.
     pub entry: Option<EntryId>,
     pub tokens_after: u64,
     pub summarized_messages: usize,
     pub kept_messages: usize,
-    /// What the user said in the messages that are gone, word by word.
+    /// The user's messages among the removed ones, verbatim.
     pub ledger: Vec<String>,
     pub read_files: Vec<String>,
     pub modified_files: Vec<String>,
-    /// Where the messages that are gone can be read.
+    /// URL of the removed messages.
     pub evicted: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl Compacted {
         }
     }
 
-    /// What survived, a few lines.
+    /// Describes what survived in a few lines.
     pub fn told(&self) -> String {
         let Survived { tokens_after, summarized_messages, kept_messages, .. } = self.survived;
         let mut lines = vec![
@@ -94,7 +94,7 @@ impl Compacted {
         lines.join("\n")
     }
 
-    /// What the user is told after the summary was replaced by hand.
+    /// Message for the user after the summary was replaced by hand.
     pub fn told_corrected(&self) -> String {
         let mut lines = vec!["The summary is corrected; the model is told it from now on.".to_owned()];
         lines.extend(self.survivors());
@@ -111,7 +111,7 @@ impl Compacted {
     }
 }
 
-/// Of a long list only the beginning is shown.
+/// Shows only the start of a long list.
 fn list(what: &str, noun: &str, items: &[String]) -> Option<String> {
     const SHOWN: usize = 8;
     const WIDTH: usize = 100;
@@ -135,13 +135,13 @@ fn list(what: &str, noun: &str, items: &[String]) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompactionFailure {
     Aborted,
-    /// There is nothing to be done, or it would not pay.
+    /// There is nothing to do, or it would not pay.
     Skipped(String),
     Failed(String),
 }
 
 impl CompactionFailure {
-    /// For who asked for it.
+    /// Message for the requester.
     pub fn told(&self) -> String {
         match self {
             CompactionFailure::Aborted => "Compaction cancelled".to_owned(),

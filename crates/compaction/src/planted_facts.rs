@@ -1,4 +1,4 @@
-//! Fifty constraints of the user through 300 turns and five compactions by a model that remembers nothing.
+//! Test: fifty user constraints survive 300 turns and five compactions by a model that remembers nothing.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -39,7 +39,7 @@ impl Stage {
         LoadedSession::open(self.writer.path(), BlobStore::new(&self.workspace.agent_dir())).unwrap()
     }
 
-    /// What the model is sent, one text.
+    /// Returns everything sent to the model as one text.
     fn sent(&self) -> String {
         self.load().context().messages.iter().map(|message| text_of(message.content()) + "\n").collect()
     }
@@ -57,7 +57,7 @@ impl Stage {
         self.say(&Line::Answer(format!("Step {number} is done.")), number);
     }
 
-    /// What the life cycle does, with a summary that is good for nothing.
+    /// Performs a compaction with a useless summary.
     fn compact(&mut self) {
         let mut loaded = self.load();
         let context = loaded.context();
@@ -95,7 +95,7 @@ fn previous_compaction(loaded: &LoadedSession, entries: &mut Vec<ConversationEnt
     Some(serde_json::from_value(entry).unwrap())
 }
 
-/// Odd enough that nobody gets it right from memory.
+/// Unusual enough that it cannot be guessed.
 fn constraint(number: usize) -> String {
     format!(
         "Constraint {number}: never touch `gen_{}/*.rs`;\n  keep ≤ {} ms — “exactly”, <files> & \\n included.",

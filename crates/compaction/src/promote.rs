@@ -1,13 +1,13 @@
-//! Context promotion: a model is exchanged for a larger sibling before anything is thrown away.
+//! Context promotion: switches to a larger sibling model before anything is removed.
 //!
-//! The model's own `contextPromotionTarget` counts at any time. Another one is taken only when the provider has refused
-//! the conversation, and only one that can do as much and costs no more: nobody has asked for it.
+//! The model's own `contextPromotionTarget` is always allowed. Another model is used only after the provider refused the
+//! conversation, and only if it is as capable and not more expensive, because the user has not asked for it.
 
 use std::sync::Arc;
 
 use omp_types::Model;
 
-/// The model to go on with, if there is one that can be used and holds more.
+/// Returns the configured larger model, if it can be used.
 pub(crate) fn target(current: &Model, available: &[Arc<Model>]) -> Option<Arc<Model>> {
     let named = current.context_promotion_target.as_deref()?.trim();
     let found = available
@@ -17,7 +17,7 @@ pub(crate) fn target(current: &Model, available: &[Arc<Model>]) -> Option<Arc<Mo
     (found.context_window > current.context_window && current.context_window > 0).then(|| found.clone())
 }
 
-/// The smallest larger model of the same provider and API that is as able and no dearer.
+/// Returns the smallest larger model of the same provider and API that is as capable and not more expensive.
 pub(crate) fn next_larger(current: &Model, available: &[Arc<Model>]) -> Option<Arc<Model>> {
     let fits = |model: &&Arc<Model>| {
         model.provider == current.provider

@@ -1,16 +1,16 @@
-//! What the summarizing model is told, in our own words.
+//! Prompts of the summarizing model.
 
-/// Who it is; the same for every kind of summary.
+/// System prompt for every kind of summary.
 pub(crate) const SYSTEM: &str = include_str!("system.md");
-/// The first summary of a conversation.
+/// Prompt for the first summary of a conversation.
 pub(crate) const SUMMARIZE: &str = include_str!("summarize.md");
-/// Carries an earlier summary on.
+/// Prompt for updating an earlier summary.
 pub(crate) const UPDATE: &str = include_str!("update.md");
-/// The beginning of a turn whose end is kept.
+/// Prompt for the start of a turn whose end is kept.
 pub(crate) const TURN_PREFIX: &str = include_str!("turn_prefix.md");
-/// A line for lists and dividers.
+/// Prompt for a one-line summary for lists and dividers.
 pub(crate) const SHORT: &str = include_str!("short.md");
-/// Asks for the document with which a new session takes over.
+/// Prompt for the document with which a new session takes over.
 pub(crate) const HANDOFF: &str = include_str!("handoff.md");
-/// A branch that is being left.
+/// Prompt for a branch that is being abandoned.
 pub(crate) const BRANCH: &str = include_str!("branch.md");

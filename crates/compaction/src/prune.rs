@@ -1,7 +1,7 @@
-//! Takes tool output that is no longer worth its tokens out of the context. Calls and results stay pairs.
+//! Removes tool output that is no longer worth its tokens. Calls and results stay paired.
 //!
-//! Changing what stands far up in a conversation makes the provider forget its cached prefix, which costs more than a
-//! stale result does. So what is stale goes only where little follows it or when the cache is cold anyway.
+//! A change early in the conversation invalidates the provider's cached prefix, which costs more than a stale result. So
+//! stale output is removed only where little follows it or when the cache is cold anyway.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,43 +15,43 @@ use serde_json::Value;
 
 pub(crate) const SUPERSEDED: &str = "[Superseded by a newer read of this file]";
 pub(crate) const USELESS: &str = "[Uneventful result elided]";
-/// Old output smaller than this stays: a line in its place would be no shorter.
+/// Smaller output is kept: a placeholder would be no shorter.
 const SMALL: u64 = 50;
-/// What a picture is taken to cost.
+/// Assumed tokens of an image.
 const IMAGE: u64 = 1_200;
 
-/// What the provider still has in its cache.
+/// State of the provider's cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CacheState {
-    /// When the last request was answered; `None` when nothing can be cached.
+    /// Time of the last answer; `None` if nothing can be cached.
     pub last_request_ms: Option<u64>,
     pub lifetime_ms: u64,
 }
 
-/// What is looked for.
+/// What to prune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
-    /// Only what is stale, and only where the cache loses little.
+    /// Only stale output, and only where the cache loses little.
     EveryTurn,
-    /// Also old output, in case that makes a compaction needless.
+    /// Also old output, which may make a compaction unnecessary.
     BeforeCompaction,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct PrunePolicy {
     pub pass: Pass,
-    /// Tokens of the newest tool output that stay.
+    /// Tokens of the newest tool output that are kept.
     pub protect_tokens: u64,
-    /// Fewer than this are not worth it; of old output only.
+    /// Minimum number of tokens to save; applies to old output only.
     pub least_saving: u64,
     /// `compaction.dropUseless`.
     pub drop_useless: bool,
     /// `compaction.supersedeReads`.
     pub supersede_reads: bool,
     pub protected_tools: BTreeSet<String>,
-    /// The plan that is being carried out, as the model names it.
+    /// The current plan file, as the model names it.
     pub plan_file: Option<String>,
-    /// Which files a call is about.
+    /// Determines which files a call is about.
     pub touched: TouchedBy,
 }
 
@@ -61,15 +61,15 @@ pub(crate) struct Pruned {
     pub notes: Vec<PruneNote>,
 }
 
-/// What was done to one message; kept in the file, so that a resumed session is told the same. The time tells apart what
-/// has the same id.
+/// The change of one message; stored in the file, so that a resumed session sends the same conversation. The time
+/// distinguishes messages with the same ID.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "camelCase")]
 pub(crate) enum PruneNote {
-    /// The result of a call says this instead.
+    /// The result of a call is replaced by this text.
     #[serde(rename_all = "camelCase")]
     Result { call_id: String, at: u64, text: String },
-    /// What the model thought before an answer is gone.
+    /// The thinking before an answer is removed.
     Thinking { at: u64 },
 }
 
@@ -94,9 +94,9 @@ impl CacheState {
     }
 }
 
-/// `None` when nothing is worth taking out.
+/// Returns `None` if nothing is worth removing.
 pub(crate) fn prune(transcript: &Transcript, policy: &PrunePolicy, now_ms: u64, cache: CacheState) -> Option<Pruned> {
-    // What was sent stays as it was sent while the provider has it.
+    // Messages stay unchanged while the provider has them in its cache.
     if policy.pass == Pass::EveryTurn && cache.is_warm(now_ms) {
         return None;
     }
@@ -114,7 +114,7 @@ pub(crate) fn prune(transcript: &Transcript, policy: &PrunePolicy, now_ms: u64, 
     Some(Pruned { transcript: apply_notes(transcript, &notes), notes })
 }
 
-/// Does again what was done to a conversation before it was written and read.
+/// Reapplies recorded changes to a conversation that was read from the file.
 pub(crate) fn apply_notes(transcript: &Transcript, notes: &[PruneNote]) -> Transcript {
     let mut results: HashMap<(&str, u64), &str> = HashMap::new();
     let mut thoughts = HashSet::new();
@@ -134,7 +134,7 @@ pub(crate) fn apply_notes(transcript: &Transcript, notes: &[PruneNote]) -> Trans
     })
 }
 
-/// An unsigned empty thought stays in place of each: it tells the wires that item ids of the answer are void.
+/// Each thought is replaced by an unsigned empty one, which tells the wire APIs that item IDs of the answer are invalid.
 fn without_thinking(content: &[Content]) -> Vec<Content> {
     let emptied = content.iter().filter_map(|block| match block {
         Content::Thinking(_) => Some(Content::Thinking(ThinkingContent::default())),
@@ -144,7 +144,7 @@ fn without_thinking(content: &[Content]) -> Vec<Content> {
     emptied.collect()
 }
 
-/// Something that can go.
+/// A message that can be pruned.
 struct Candidate {
     at: usize,
     saved: u64,
@@ -152,7 +152,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// `None` where nothing would be saved, as with what was pruned before.
+    /// Returns `None` if nothing would be saved, as for already pruned output.
     fn new(at: usize, result: &ToolResultMessage, text: String) -> Option<Self> {
         let saved = output_tokens(result).checked_sub(estimate_tokens(&text)).filter(|saved| *saved > 0)?;
         let note = PruneNote::Result { call_id: result.tool_call_id.clone(), at: result.timestamp, text };
@@ -160,7 +160,7 @@ impl Candidate {
     }
 }
 
-/// Useless results and reads that a newer read has replaced.
+/// Returns useless results, and reads that a newer read has replaced.
 fn stale(messages: &[Arc<Message>], policy: &PrunePolicy) -> Vec<Candidate> {
     let calls = calls(messages);
     let mut newer = NewerReads::default();
@@ -185,7 +185,7 @@ fn stale(messages: &[Arc<Message>], policy: &PrunePolicy) -> Vec<Candidate> {
     found
 }
 
-/// Everything older than the newest `protect_tokens` of output, as far as it is not among the found.
+/// Adds all output older than the newest `protect_tokens` that is not in the list yet.
 fn add_old_output(messages: &[Arc<Message>], policy: &PrunePolicy, found: &mut Vec<Candidate>) {
     let calls = calls(messages);
     let known: HashSet<usize> = found.iter().map(|it| it.at).collect();
@@ -203,7 +203,7 @@ fn add_old_output(messages: &[Arc<Message>], policy: &PrunePolicy, found: &mut V
 }
 
 impl PrunePolicy {
-    /// What the model was told to follow must not vanish.
+    /// Instructions for the model must not be removed.
     fn protects(&self, tool: &str, call: Option<&ToolCall>) -> bool {
         let read = call.map(|call| (self.touched.0)(call).read).unwrap_or_default();
         let is_told = |path: &String| path.starts_with("skill://") || self.plan_file.as_ref() == Some(path);
@@ -211,24 +211,24 @@ impl PrunePolicy {
     }
 }
 
-/// Reads that stand later in the conversation than where the walk is.
+/// Reads that are later in the conversation than the current position of the scan.
 #[derive(Default)]
 struct NewerReads {
-    /// What was asked for, to the letter.
+    /// The exact arguments of the reads.
     exact: HashSet<String>,
-    /// Files of which every line was shown.
+    /// Files that were shown completely.
     whole: HashSet<String>,
 }
 
 impl NewerReads {
-    /// Whether one of them makes this read needless. Remembers it for those before.
+    /// Returns whether a newer read makes this one obsolete. Records it for earlier reads.
     fn replaces(&mut self, call: &ToolCall, result: &ToolResultMessage, touched: TouchedBy) -> bool {
         let TouchedFiles { mut read, modified } = (touched.0)(call);
         let Some(path) = read.pop().filter(|_| read.is_empty() && modified.is_empty()) else { return false };
         let asked = format!("{} {}", call.name, Value::Object(call.arguments.clone()));
         let replaced = self.whole.contains(&path) || self.exact.contains(&asked);
         let outline = result.details.as_ref().is_some_and(|details| details.get("summary").is_some());
-        // An outline shows less than an older read of the same words may have shown.
+        // An outline may show less than an older read with the same arguments.
         if !outline {
             self.exact.insert(asked);
         }
@@ -239,7 +239,7 @@ impl NewerReads {
     }
 }
 
-/// Whether a read has shown every line of its file, as its details say.
+/// Returns whether a read has shown every line of its file, according to its details.
 fn shows_all(result: &ToolResultMessage) -> bool {
     let Some(details) = &result.details else { return false };
     let total = details.get("totalLines").and_then(Value::as_u64);
@@ -247,7 +247,7 @@ fn shows_all(result: &ToolResultMessage) -> bool {
     matches!((total, shown), (Some(total), Some(shown)) if total > 0 && shown.len() as u64 >= total)
 }
 
-/// The call that each result answers, by id and position: the latest of that id before it.
+/// Returns the call of each result, by ID and position: the latest with that ID before it.
 fn calls(messages: &[Arc<Message>]) -> HashMap<(&str, usize), &ToolCall> {
     let mut latest: HashMap<&str, &ToolCall> = HashMap::new();
     let mut calls = HashMap::new();
@@ -265,7 +265,7 @@ fn calls(messages: &[Arc<Message>]) -> HashMap<(&str, usize), &ToolCall> {
     calls
 }
 
-/// What the output itself costs, without what stands around any message.
+/// Returns the tokens of the output itself, without message overhead.
 pub(super) fn output_tokens(result: &ToolResultMessage) -> u64 {
     let of_block = |block: &Content| block.as_text().map_or(IMAGE, estimate_tokens);
     result.content.iter().map(of_block).sum()

@@ -1,8 +1,8 @@
-//! Summaries that are made elsewhere. The session knows no HTTP, so whoever makes it hands in a way to ask.
+//! Summaries made by a remote endpoint. The session does not use HTTP itself, so its creator supplies an implementation.
 
 use futures_util::future::BoxFuture;
 
-/// Asks for a summary; a problem is a sentence.
+/// Requests a summary; errors are sentences.
 pub trait RemoteSummary: Send + Sync {
     fn summarize<'a>(&'a self, system_prompt: &'a str, prompt: &'a str) -> BoxFuture<'a, Result<String, String>>;
 }

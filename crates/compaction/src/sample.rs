@@ -1,4 +1,4 @@
-//! Conversations for the tests of compaction.
+//! Test conversations.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cut::ConversationEntry;
 
-/// As the tools `read` and `write` of these conversations know it.
+/// Knows the `read` and `write` tools of these conversations.
 pub(crate) const TOUCHED: TouchedBy = TouchedBy(|call| {
     let path = call.arguments.get("path").and_then(Value::as_str);
     match call.name.as_str() {
@@ -24,13 +24,13 @@ fn without_lines(path: &str) -> &str {
     path.rsplit_once(':').filter(|(_, rest)| !rest.starts_with("//")).map_or(path, |(path, _)| path)
 }
 
-/// A text of so many tokens, as they are estimated.
+/// Returns a text with this estimated number of tokens.
 pub(crate) fn text_of(tokens: usize) -> String {
     let enough = |words: &usize| estimate_tokens(&"word ".repeat(*words)) >= tokens as u64;
     "word ".repeat((tokens * 16 / 17..).find(enough).unwrap_or_default())
 }
 
-/// One message to be.
+/// A message to create.
 #[derive(Clone, Debug)]
 pub(crate) enum Line {
     User(String),
@@ -45,7 +45,7 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// Each letter a message of about 100 tokens; a result answers the latest call that has none.
+    /// One letter per message of about 100 tokens; a result answers the latest unanswered call.
     pub fn shape(letters: &str) -> Vec<Self> {
         let text = || text_of(96);
         let (mut calls, mut open) = (0, Vec::new());
@@ -106,7 +106,7 @@ impl Line {
     }
 }
 
-/// Entries named `00000000`, `00000001`, …
+/// Creates entries named `00000000`, `00000001`, …
 pub(crate) fn entries(lines: &[Line]) -> Vec<ConversationEntry> {
     let entry = |(at, line): (usize, &Line)| ConversationEntry {
         id: format!("{at:08x}").into(),

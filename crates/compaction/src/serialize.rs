@@ -1,7 +1,7 @@
-//! The conversation as one text for the model that summarizes it.
+//! Serializes the conversation to one text for the summarizing model.
 //!
-//! What tools have put out is most of a conversation and least of what has to be remembered, so it is shortened; what
-//! people and models said is not. Calls that found nothing are left out with their results.
+//! Tool output makes up most of a conversation but matters least, so it is shortened; messages of users and models are not.
+//! Calls that found nothing are left out with their results.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use serde_json::Value;
 
 use crate::shorten::middle_out;
 
-/// Characters of one result.
+/// Maximum number of characters of one result.
 const RESULT: usize = 2_000;
-/// Characters of what a model thought before one answer.
+/// Maximum number of characters of the thinking before one answer.
 const THINKING: usize = 2_000;
-/// Characters of one argument, and of all arguments of a call.
+/// Maximum numbers of characters of one argument, and of all arguments of a call.
 const ARGUMENT: usize = 500;
 const ARGUMENTS: usize = 2_000;
 
-/// One paragraph a message. A tag that would end the `<conversation>` around it is made harmless.
+/// Writes one paragraph per message. A tag that would close the surrounding `<conversation>` is escaped.
 pub(crate) fn serialize(messages: &[Arc<Message>]) -> String {
     let useless = useless_calls(messages);
     let mut text = String::new();
@@ -69,7 +69,7 @@ fn tell(message: &Message, useless: &HashSet<&str>, out: &mut String) {
     }
 }
 
-/// Commands that the user ran belong to the story; other roles are no business of the model.
+/// Commands run by the user are included; other roles are not sent to the model.
 fn told_by_others(role: &str, value: &Value, out: &mut String) {
     let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
     let hidden = value.get("excludeFromContext").and_then(Value::as_bool) == Some(true);
@@ -185,7 +185,7 @@ mod tests {
             let once = messages(&Line::shape(&shape));
             let many: Vec<_> = std::iter::repeat_n(once.clone(), times).flatten().collect();
             let (one, all) = (serialize(&once), serialize(&many));
-            // Each part is followed by an empty line but the last.
+            // Each part except the last is followed by an empty line.
             prop_assert_eq!(all.len(), if one.is_empty() { 0 } else { (one.len() + 2) * times - 2 });
         }
     }

@@ -1,4 +1,4 @@
-//! What a compaction needs of the session whose conversation it shortens.
+//! The interface that a compaction needs from its session.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,83 +14,83 @@ use crate::hooks::{BeforeSummary, Compacting, CompactionPlan, TreePlan};
 use crate::outcome::{Compacted, CompactionReason};
 use crate::settings::CompactionStrategy;
 
-/// The session, for as long as one compaction takes. A problem with its file is a sentence.
+/// The session during one compaction. Errors of its file are sentences.
 pub trait CompactionSession: Send + Sync {
     fn llm(&self) -> &dyn Llm;
 
     fn model(&self) -> &Arc<Model>;
 
-    /// The session's next request without its messages. No tool has to be called in it.
+    /// Returns the session's next request without messages and without a forced tool.
     fn request(&self) -> Request;
 
-    /// How long to wait before a failed request is made again, for the `attempt`th time; `None` when the failure stands.
+    /// Returns the delay before the given retry of a failed request; `None` if it must not be retried.
     fn retry_delay(&self, error: &ModelError, attempt: u32) -> Option<Duration>;
 
-    /// Whether the waits before retries take place.
+    /// Whether retry delays are really waited for.
     fn waits(&self) -> bool;
 
-    /// Ends the compaction early.
+    /// Cancels the compaction.
     fn cancel(&self) -> &CancellationToken;
 
-    /// Whether a full context is shortened without being asked.
+    /// Whether a full context is compacted automatically.
     fn compacts(&self) -> bool;
 
     /// The session's file.
     fn file(&self) -> Option<PathBuf>;
 
-    /// The conversation as the file has it; `None` for a session without a file.
+    /// Returns the conversation in the file; `None` for a session without a file.
     fn recorded(&self) -> Result<Option<Vec<ConversationEntry>>, String>;
 
-    /// What is left behind when the session goes on from `target`; `None` for a session without a file.
+    /// Returns the branch that is abandoned when the session continues from `target`; `None` for a session without a file.
     fn left_branch(&self, target: Option<&EntryId>) -> Result<Option<LeftBranch>, String>;
 
-    /// A conversation as it may be sent.
+    /// Converts messages to the form that is sent.
     fn as_sent(&self, messages: Vec<Message>) -> Transcript;
 
-    /// Writes a compaction: where it stands, and the conversation from then on. `None` for a session without a file.
+    /// Writes a compaction; returns its entry and the new conversation. `None` for a session without a file.
     fn write_compaction(&self, compaction: &Compaction) -> Result<Option<(EntryId, Vec<Message>)>, String>;
 
     fn write_note(&self, note: Custom) -> Result<(), String>;
 
-    /// Writes a message before which nothing is told any more.
+    /// Writes a message with which the context starts anew.
     fn begin_anew(&self, message: &Arc<Message>) -> Result<(), String>;
 
-    /// The conversation has become this one.
+    /// Called after the conversation was replaced.
     fn replaced(&self, messages: &[Arc<Message>]);
 
-    /// Old output is blanked, so the next request begins differently.
+    /// Called after old output was blanked, so that the next request starts differently.
     fn pruned(&self);
 
-    /// Asked before anything is shortened: why that must not be done, if so.
+    /// Called before a compaction; returns the reason if it must not happen.
     fn before<'a>(&'a self, by_hand: bool, instructions: Option<&'a str>) -> BoxFuture<'a, Option<String>>;
 
-    /// Asked before anything is summarized: whether somebody cancels it or has written the summary.
+    /// Called before a summary is made; a hook may cancel it or supply the summary.
     fn before_summary(&self, plan: &CompactionPlan<'_>) -> BeforeSummary;
 
-    /// What the summarizing model is told besides.
+    /// Returns additional input for the summarizing model.
     fn compacting(&self, plan: &CompactionPlan<'_>) -> Compacting;
 
-    /// A summary is in the file. `from_extension`: no model has written it.
+    /// Called after a summary was written to the file. `from_extension`: no model has written it.
     fn compacted(&self, compacted: &Compacted, from_extension: bool);
 
-    /// Asked before the session goes on from another entry, and before the branch that is left is summed up.
+    /// Called before the session continues from another entry, and before the abandoned branch is summarized.
     fn before_move(&self, plan: &TreePlan<'_>) -> BeforeSummary;
 
-    /// Told after the conversation was shortened.
+    /// Called after the conversation was shortened.
     fn after(&self) -> BoxFuture<'_, ()>;
 
     fn tell(&self, event: CompactionEvent) -> BoxFuture<'_, ()>;
 }
 
-/// The part of the tree that a move leaves.
+/// The part of the tree that a move abandons.
 #[derive(Clone, Debug, Default)]
 pub struct LeftBranch {
-    /// Where the session stands before the move.
+    /// The position before the move.
     pub from: Option<EntryId>,
     pub messages: Vec<Arc<Message>>,
 }
 
-/// What happens during a compaction, for whoever watches the session.
+/// Progress events of a compaction.
 #[derive(Clone, Debug)]
 pub enum CompactionEvent {
     Notice(String),
@@ -108,11 +108,11 @@ pub enum CompactionEvent {
         skipped: Option<String>,
         error: Option<String>,
     },
-    /// The conversation begins anew with this document.
+    /// The conversation restarts with this document.
     HandedOff(Arc<Message>),
 }
 
-/// Says something to the user.
+/// Sends a notice to the user.
 pub(crate) async fn tell(session: &dyn CompactionSession, text: &str) {
     session.tell(CompactionEvent::Notice(text.to_owned())).await;
 }

@@ -1,4 +1,4 @@
-//! What the user has set about compaction, context promotion and branch summaries.
+//! User settings for compaction, context promotion and branch summaries.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use omp_types::{Setting, SettingKind};
 
 const STRATEGIES: &[&str] = &["context-full", "handoff", "shake", "snapcompact", "off"];
 const TOKENS: SettingKind = SettingKind::Number { least: 0.0, most: 1e9 };
-/// -1 leaves it to the default.
+/// -1 selects the default.
 const OVERRIDE: SettingKind = SettingKind::Number { least: -1.0, most: 1e9 };
 
-/// The settings of this folder.
+/// The settings of this crate.
 pub const COMPACTION_SETTINGS: &[Setting] = &[
     Setting::new(
         "context",
@@ -133,16 +133,16 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// How the context is kept small.
+/// The compaction strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionStrategy {
     /// A model writes a summary.
     ContextFull,
-    /// A model writes a document, with which the conversation begins anew.
+    /// A model writes a document, with which the conversation restarts.
     Handoff,
-    /// Old tool output and thinking is shortened without a model.
+    /// Old tool output and thinking are shortened without a model.
     Shake,
-    /// Images of the history; not built yet, so a summary is written.
+    /// Images of the history; not implemented yet, so a summary is written.
     Snapcompact,
     Off,
 }
@@ -161,27 +161,27 @@ impl CompactionStrategy {
     }
 }
 
-/// When the context counts as full, and what stays.
+/// Thresholds, and how much is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompactionLimits {
     pub reserve_tokens: u64,
     pub keep_recent_tokens: u64,
-    /// Not positive: none.
+    /// Not positive means no limit.
     pub threshold_percent: f64,
     pub threshold_tokens: f64,
 }
 
-/// When a session is shortened that nobody talks to.
+/// When an idle session is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleCompaction {
     pub threshold_tokens: u64,
     pub timeout: Duration,
 }
 
-/// What is told of branches that are left.
+/// Settings for summaries of abandoned branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BranchSummaries {
-    /// Also where nobody asks for it.
+    /// Also without a request.
     pub always: bool,
     pub reserve_tokens: u64,
 }
@@ -190,7 +190,7 @@ pub struct BranchSummaries {
 pub struct CompactionSettings {
     pub enabled: bool,
     pub strategy: CompactionStrategy,
-    /// Documents of automatic handoffs go into files, too.
+    /// Also save documents of automatic handoffs to files.
     pub saves_handoffs: bool,
     pub limits: CompactionLimits,
     pub mid_turn: bool,

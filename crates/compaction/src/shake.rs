@@ -1,6 +1,6 @@
-//! The mechanical strategy: old tool results are shortened and old thinking is dropped, without asking a model.
+//! The mechanical strategy: shortens old tool results and drops old thinking, without a model.
 //!
-//! The same conversation always gives the same result, and what is already shaken stays as it is.
+//! The result is deterministic, and already shortened messages stay unchanged.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::evicted::Addresses;
 use crate::prune::{PruneNote, apply_notes, output_tokens};
 use crate::shorten::middle_out;
 
-/// Characters that stay of an old result.
+/// Number of characters kept of an old result.
 const KEPT: usize = 400;
-/// Results that cost no more than this stay whole.
+/// Results up to this number of tokens are kept whole.
 const SMALL: u64 = 200;
 
 #[derive(Clone, Debug)]
 pub(crate) struct ShakePolicy {
-    /// Tokens at the end that stay as they are.
+    /// Tokens at the end that stay unchanged.
     pub keep_recent_tokens: u64,
     pub least_saving: u64,
-    /// Where the whole results can be read.
+    /// URLs of the full results.
     pub addresses: Addresses,
 }
 
@@ -32,15 +32,15 @@ impl Default for ShakePolicy {
 
 pub(crate) struct Shaken {
     pub transcript: Transcript,
-    /// Oldest first; [`apply_notes`] does the same again.
+    /// Oldest first; [`apply_notes`] reapplies them.
     pub notes: Vec<PruneNote>,
 }
 
-/// `None` when too little would be saved.
+/// Returns `None` if too little would be saved.
 pub(crate) fn shake(transcript: &Transcript, policy: &ShakePolicy) -> Option<Shaken> {
     let messages = transcript.messages();
     let old = &messages[..recent_from(messages, policy.keep_recent_tokens)];
-    // Providers want the thoughts of the turn that is going on back.
+    // Providers require the thinking of the current turn.
     let turn = messages.iter().rposition(|message| matches!(**message, Message::User(_))).unwrap_or(0);
     let (mut saved_tokens, mut notes) = (0, Vec::new());
     for (at, message) in old.iter().enumerate() {
@@ -63,7 +63,7 @@ pub(crate) fn shake(transcript: &Transcript, policy: &ShakePolicy) -> Option<Sha
     Some(Shaken { transcript: apply_notes(transcript, &notes), notes })
 }
 
-/// Index of the first message that is recent.
+/// Returns the index of the first recent message.
 fn recent_from(messages: &[Arc<Message>], keep: u64) -> usize {
     let mut kept = 0;
     let full = messages.iter().rposition(|message| {

@@ -1,14 +1,14 @@
-//! Takes the middle out of a long text and says how much is missing.
+//! Cuts the middle out of a long text and states how much is missing.
 
 use std::borrow::Cow;
 
-/// Of what is kept, the part that comes from the beginning.
+/// Share of the kept text that comes from the start.
 const HEAD: (usize, usize) = (3, 5);
 
-/// At most about `longest` characters: the beginning and the end, between them what `gap` says of the characters that
-/// are missing.
+/// Returns at most about `longest` characters: start and end, with the text of `gap` (called with the number of missing
+/// characters) in between.
 pub(super) fn middle_out(text: &str, longest: usize, gap: impl FnOnce(usize) -> String) -> Cow<'_, str> {
-    // Bytes are never fewer than characters, so short texts are not counted.
+    // There are at least as many bytes as characters, so short texts need no counting.
     if text.len() <= longest {
         return Cow::Borrowed(text);
     }

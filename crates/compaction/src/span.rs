@@ -1,4 +1,4 @@
-//! The part of a session that a compaction works on: what the model is told now, entry by entry.
+//! The part of a session that a compaction works on: the current context, entry by entry.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::cut::ConversationEntry;
 use crate::session::CompactionSession;
 use crate::trigger::as_summary;
 
-/// Since the last compaction, with what that one kept.
+/// The entries since the last compaction, including those it kept.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub previous: Option<Previous>,
     pub entries: Vec<ConversationEntry>,
-    /// Whether the entries stand in a file.
+    /// Whether the entries are in a file.
     pub recorded: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Previous {
 }
 
 impl Told {
-    /// From the file, where there is one. A problem is a sentence.
+    /// Reads from the file, if there is one. Errors are sentences.
     pub fn read(session: &dyn CompactionSession, transcript: &Transcript) -> Result<Self, String> {
         Ok(session.recorded()?.map_or_else(|| Self::remembered(transcript), |entries| Self::of(entries, true)))
     }
@@ -59,13 +59,13 @@ impl Told {
     }
 }
 
-/// What failed is not told again, so there is nothing to keep of it.
+/// Failed answers are not sent again, so nothing of them is kept.
 fn has_failed(message: &Message) -> bool {
     message.as_assistant().is_some_and(|answer| answer.stop_reason == StopReason::Error)
 }
 
 impl Previous {
-    /// Out of the message that stands for it, which is the first.
+    /// Parses the summary message, which is the first one.
     pub fn of(messages: &[Arc<Message>]) -> Option<Self> {
         messages.first().and_then(|message| Self::of_message(message))
     }

@@ -1,4 +1,4 @@
-//! Asks for a summary: a remote endpoint first, where there is one, then models, each with retries.
+//! Requests a summary: from a remote endpoint first, if there is one, then from models, each with retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,37 +14,37 @@ use crate::prompts;
 use crate::remote::RemoteSummary;
 use crate::session::CompactionSession;
 
-/// Who asks a model to be patient for longer is passed over for the next model, where there is one.
+/// If a model asks for a longer delay, the next one is used, if there is one.
 const LONG_WAIT: Duration = Duration::from_secs(30);
-/// Bytes of a text that make a token, at the least: to cut a text to size.
+/// Lower bound of bytes per token, for cutting text.
 const BYTES_PER_TOKEN: u64 = 3;
 
 pub(crate) struct Summarizer<'a> {
     pub session: &'a dyn CompactionSession,
-    /// In the order they are tried.
+    /// In the order of use.
     pub models: Vec<Arc<Model>>,
     pub remote: Option<&'a dyn RemoteSummary>,
     pub reserve_tokens: u64,
-    /// What the requests have cost.
+    /// Answers to the requests, for cost accounting.
     pub spent: Vec<AssistantMessage>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notes: Vec<String>,
 }
 
-/// What the summarizing model is told.
+/// Input of the summarizing model.
 #[derive(Default)]
 pub(crate) struct Material<'a> {
     pub conversation: String,
     pub previous_summary: Option<&'a str>,
-    /// Of hooks.
+    /// Additional context from hooks.
     pub context: Vec<String>,
     pub task: &'a str,
-    /// The user's own words on what matters.
+    /// The user's instructions.
     pub instructions: Option<&'a str>,
 }
 
 impl Material<'_> {
-    /// The conversation gives way when it is too long: its beginning least, being told in the summary before.
+    /// Builds the prompt; a conversation that is too long is cut to the remaining room.
     fn prompt(&self, room: u64) -> String {
         let mut rest = String::new();
         if let Some(previous) = self.previous_summary {
@@ -62,7 +62,7 @@ impl Material<'_> {
     }
 }
 
-/// The end of a text that is too long, with a word on what is missing.
+/// Returns the end of a text that is too long, with a note on what is missing.
 fn cut_to(text: &str, tokens: u64) -> std::borrow::Cow<'_, str> {
     if estimate_tokens(text) <= tokens {
         return text.into();
@@ -73,7 +73,7 @@ fn cut_to(text: &str, tokens: u64) -> std::borrow::Cow<'_, str> {
 }
 
 impl Summarizer<'_> {
-    /// One summary. `share` of the reserve is what it may take.
+    /// Requests one summary. It may use `share` of the reserve.
     pub async fn ask(&mut self, material: &Material<'_>, share: f64) -> Result<String, CompactionFailure> {
         let max_tokens = ((self.reserve_tokens as f64 * share) as u64).max(1024);
         if let Some(text) = self.ask_remote(material).await? {
@@ -92,7 +92,7 @@ impl Summarizer<'_> {
         Err(last)
     }
 
-    /// `None` where no endpoint answers.
+    /// Returns `None` if no endpoint answers.
     async fn ask_remote(&mut self, material: &Material<'_>) -> Result<Option<String>, CompactionFailure> {
         let Some(remote) = self.remote else { return Ok(None) };
         let prompt = material.prompt(u64::MAX);
@@ -108,7 +108,7 @@ impl Summarizer<'_> {
                 self.notes.push(format!("the remote endpoint made no summary ({why}); a model makes it instead"))
             }
         }
-        // One refusal is enough for this compaction.
+        // After one failure the endpoint is not used again in this compaction.
         self.remote = None;
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! When the context counts as full.
+//! Decides when the context counts as full.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use omp_types::{AssistantMessage, CustomMessage, Message, estimate_message_token
 
 use crate::settings::CompactionLimits;
 
-/// The type of the message that stands for what was taken out.
+/// Type of the summary message.
 pub(crate) const SUMMARY: &str = "compactionSummary";
 
-/// Tokens from which a conversation is shortened; `None` where the window is not known.
+/// Returns the number of tokens at which a conversation is compacted; `None` if the context window is unknown.
 pub(crate) fn threshold(context_window: u64, limits: &CompactionLimits) -> Option<u64> {
     let most = context_window.checked_sub(1).filter(|most| *most > 0)?;
     if limits.threshold_tokens > 0.0 {
@@ -21,21 +21,21 @@ pub(crate) fn threshold(context_window: u64, limits: &CompactionLimits) -> Optio
     }
     let share = (context_window as f64 * 0.15) as u64;
     let reserve = share.max(limits.reserve_tokens);
-    // A reserve that is meant for large windows must not eat up a small one.
+    // A reserve meant for large windows must not use up a small one.
     let reserve = if reserve > context_window / 2 { share } else { reserve };
     Some((context_window - reserve).min(most))
 }
 
-/// How many tokens the next request will have.
+/// Size of the next request in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub tokens: u64,
-    /// What the provider counted, beside what is estimated for the same messages.
+    /// The provider's count, and the estimate for the same messages.
     pub measured: Option<(u64, u64)>,
 }
 
-/// As the provider counted it for the newest answer, plus an estimate of what came since. An answer from before
-/// `stale_until_ms` was to a longer conversation.
+/// Uses the provider's count for the newest answer, plus an estimate of later messages. An answer from before
+/// `stale_until_ms` refers to a longer conversation.
 pub(crate) fn size(messages: &[Arc<Message>], prefix: impl FnOnce() -> u64, stale_until_ms: u64) -> Size {
     let stale_until = summary_of(messages).map_or(stale_until_ms, |summary| summary.timestamp.max(stale_until_ms));
     let estimate = |messages: &[Arc<Message>]| messages.iter().map(|it| estimate_message_tokens(it)).sum::<u64>();
@@ -48,12 +48,12 @@ pub(crate) fn size(messages: &[Arc<Message>], prefix: impl FnOnce() -> u64, stal
         return Size { tokens: prefix() + estimate(messages), measured: None };
     };
     let estimated = prefix() + estimate(&messages[..=at]);
-    // A count that is far below the estimate is no count: servers of local models send anything.
+    // A count far below the estimate is implausible: servers of local models send anything.
     let measured = answer.usage.prompt_tokens().saturating_add(answer.usage.output).max(estimated / 2);
     Size { tokens: measured.saturating_add(estimate(&messages[at + 1..])), measured: Some((measured, estimated)) }
 }
 
-/// The message that stands for what was taken out, where something was.
+/// Returns the summary message, if there is one.
 pub(crate) fn summary_of(messages: &[Arc<Message>]) -> Option<&CustomMessage> {
     messages.first().and_then(|message| as_summary(message))
 }
@@ -65,7 +65,7 @@ pub(crate) fn as_summary(message: &Message) -> Option<&CustomMessage> {
     }
 }
 
-/// What every request begins with.
+/// Returns the tokens of system prompt and tools.
 pub(crate) fn prefix_tokens(system: &str, specs: &[omp_types::ToolSpec]) -> u64 {
     let tools = specs.iter().map(|spec| {
         let schema = serde_json::to_string(&spec.parameters).unwrap_or_default();

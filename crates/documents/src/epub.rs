@@ -1,4 +1,4 @@
-//! Books: the chapters in reading order, under the title.
+//! EPUB books: the chapters in reading order, under the title.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocume
     Ok(document)
 }
 
-/// The part that describes the book.
+/// Returns the path of the part that describes the book.
 fn root(container: &str, limits: DocumentLimits) -> Result<String, DocumentError> {
     let mut root = None;
     xml::walk(container, limits, |node| {
@@ -54,9 +54,9 @@ fn root(container: &str, limits: DocumentLimits) -> Result<String, DocumentError
 struct Book {
     title: String,
     author: String,
-    /// Files by their ids.
+    /// Files by ID.
     items: HashMap<String, String>,
-    /// Ids in reading order.
+    /// IDs in reading order.
     spine: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ impl Book {
     }
 }
 
-/// Undoes `%20`, and drops what stands behind `#`.
+/// Decodes `%20` and the like, and drops the fragment after `#`.
 fn decoded_url(address: &str) -> String {
     let address = address.split('#').next().unwrap_or_default().as_bytes();
     let mut bytes = Vec::with_capacity(address.len());

@@ -1,4 +1,4 @@
-//! Workbooks: each sheet as a table with the names of its rows and columns, so that cells can be talked about.
+//! Workbooks: each sheet as a table with row numbers and column names, so that cells can be referred to.
 
 use std::io::Cursor;
 
@@ -39,7 +39,7 @@ fn reason(error: XlsxError) -> DocumentError {
     }
 }
 
-/// Cells are read one by one: a sheet may claim to be a million rows high and hold two.
+/// Reads cells one by one: a sheet may claim a million rows and contain two.
 fn sheet(
     workbook: &mut Xlsx<Cursor<Vec<u8>>>,
     name: &str,
@@ -63,13 +63,13 @@ fn sheet(
 
 #[derive(Default)]
 struct ExcelSheet {
-    /// Number of the row and its cells. Empty rows are not kept.
+    /// Row number and cells. Empty rows are not kept.
     rows: Vec<(u32, Vec<String>)>,
     bytes: usize,
     last_row: Option<u32>,
     rows_left_out: usize,
     cells_left_out: usize,
-    /// The time was over before its last row.
+    /// The time limit was reached before the last row.
     is_cut_off: bool,
 }
 
@@ -118,7 +118,7 @@ impl ExcelSheet {
     }
 }
 
-/// `A`, `Z`, `AA`.
+/// Formats a column number as `A`, `Z`, `AA`.
 fn letters(mut column: usize) -> String {
     let mut name = Vec::new();
     loop {

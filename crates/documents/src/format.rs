@@ -1,4 +1,4 @@
-//! Which documents can be read, told by name and by the first bytes.
+//! The supported document formats, detected by name and first bytes.
 
 /// A kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file with this name and these first bytes. A name alone does not make a document.
+    /// Detects the format by name and first bytes. The name alone is not sufficient.
     pub fn of(name: &str, head: &[u8]) -> Option<Self> {
         if head.starts_with(b"%PDF-") {
             return Some(Format::Pdf);
@@ -29,7 +29,7 @@ impl Format {
         }
     }
 
-    /// What people call it.
+    /// Returns the common name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Pdf => "PDF",

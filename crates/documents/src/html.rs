@@ -1,4 +1,4 @@
-//! Web pages: what is read of them, without what is run.
+//! HTML pages: their readable content, without scripts.
 
 use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, Options};
@@ -8,13 +8,13 @@ use crate::{ConvertedDocument, DocumentError, DocumentLimits};
 
 const SKIPPED: [&str; 7] = ["script", "style", "noscript", "template", "svg", "iframe", "head"];
 
-/// Elements that have no end, or whose end is often left out and implied.
+/// Elements without an end tag, or whose end tag is optional.
 const NOT_NESTED: [&str; 29] = [
     "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img", "input", "li",
     "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
 ];
 
-/// More is machine-made, and building its tree costs many times its size.
+/// Size limit; larger pages are machine-made, and building the tree takes many times their size.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 pub fn convert(bytes: &[u8], limits: DocumentLimits) -> Result<ConvertedDocument, DocumentError> {
@@ -25,7 +25,7 @@ pub fn convert(bytes: &[u8], limits: DocumentLimits) -> Result<ConvertedDocument
 }
 
 pub fn to_markdown(html: &str, limits: DocumentLimits) -> Result<String, DocumentError> {
-    // The converter walks the tree by recursion.
+    // The converter recurses through the tree.
     if nesting(html) > limits.depth {
         return Err(DocumentError::TooDeep { most: limits.depth });
     }
@@ -39,7 +39,7 @@ pub fn to_markdown(html: &str, limits: DocumentLimits) -> Result<String, Documen
     converter.convert(html).map_err(DocumentError::broken)
 }
 
-/// How deep the elements that nest are open at most, counted from the tags alone.
+/// Returns the maximum nesting depth, computed from the tags alone.
 fn nesting(html: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for tag in html.split('<').skip(1) {

@@ -1,8 +1,7 @@
-//! Documents as Markdown: PDF, Word, Excel, PowerPoint, EPUB, HTML.
+//! Converts documents to Markdown: PDF, Word, Excel, PowerPoint, EPUB, HTML.
 //!
-//! Every document is taken for hostile: what it unpacks to is measured before it is parsed, nesting is bounded, entities
-//! are never expanded, nothing is fetched or run, time is limited, and a parser that panics costs an error and nothing
-//! else.
+//! Every document is treated as hostile: its unpacked size is measured before parsing, nesting is bounded, entities are
+//! never expanded, nothing is fetched or run, time is limited, and a panic of a parser is only an error.
 
 mod epub;
 mod error;
@@ -26,12 +25,12 @@ pub use limits::DocumentLimits;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConvertedDocument {
     pub markdown: String,
-    /// What was left out, a sentence each.
+    /// What was left out, one sentence each.
     pub left_out: Vec<String>,
 }
 
-/// Turns the bytes of a document into Markdown. Blocks, until [`DocumentLimits::time`] is over or `cancelled` says so at the
-/// latest; call it off the async threads.
+/// Converts the bytes of a document to Markdown. Blocks until [`DocumentLimits::time`] is over or `cancelled` returns true
+/// at the latest; call it outside async threads.
 pub fn to_markdown(
     format: Format,
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! How much of a document is looked at, and shown.
+//! Limits on what is read of a document, and shown.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use crate::ConvertedDocument;
 
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentLimits {
-    /// Of the file itself.
+    /// Size of the file itself.
     pub file_bytes: usize,
-    /// Of everything in it together, unpacked.
+    /// Unpacked size of everything in it.
     pub unpacked_bytes: u64,
-    /// Of the text made from it.
+    /// Size of the resulting text.
     pub markdown_bytes: usize,
-    /// Pages, slides, sheets and chapters.
+    /// Number of pages, slides, sheets and chapters.
     pub pages: usize,
-    /// Of a sheet or a table.
+    /// Number of rows of a sheet or a table.
     pub rows: usize,
     pub columns: usize,
-    /// Elements within elements.
+    /// Nesting depth of elements.
     pub depth: usize,
-    /// For all of it.
+    /// Time for the whole conversion.
     pub time: Duration,
 }
 
@@ -41,7 +41,7 @@ impl Default for DocumentLimits {
     }
 }
 
-/// The document with its text cut to the limit, without blank lines at its ends.
+/// Cuts the text to the limit and trims blank lines at its ends.
 pub(crate) fn capped(document: ConvertedDocument, limits: DocumentLimits) -> ConvertedDocument {
     let ConvertedDocument { markdown, mut left_out } = document;
     let text = markdown.trim_matches('\n');

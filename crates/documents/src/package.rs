@@ -1,4 +1,4 @@
-//! The zip file that office documents and books are: measured as a whole before anything of it is used.
+//! The zip package of office documents and books: measured as a whole before anything in it is used.
 
 use std::io::{Cursor, Read};
 
@@ -14,7 +14,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Opens a package, unless it unpacks to more than the limit. Sizes in headers are not believed.
+    /// Opens a package, unless it unpacks to more than the limit. Sizes in headers are not trusted.
     pub fn open(bytes: Vec<u8>, limits: DocumentLimits) -> Result<Self, DocumentError> {
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(DocumentError::broken)?;
         if zip.len() > MAX_ENTRIES {
@@ -24,7 +24,7 @@ impl Package {
         let mut left = most;
         for index in 0..zip.len() {
             sealed::check_time()?;
-            // An encrypted or damaged part matters only when it is asked for.
+            // An encrypted or damaged part matters only when it is requested.
             let Ok(mut part) = zip.by_index(index) else { continue };
             left -= std::io::copy(&mut (&mut part).take(left), &mut std::io::sink()).unwrap_or_default();
             if left == 0 {
@@ -34,7 +34,7 @@ impl Package {
         Ok(Self { zip, most })
     }
 
-    /// A part as text; `None` when there is no such part.
+    /// Returns a part as text; `None` if there is no such part.
     pub fn part(&mut self, name: &str) -> Result<Option<String>, DocumentError> {
         let name = name.trim_start_matches('/');
         let part = match self.zip.by_name(name) {
@@ -53,13 +53,13 @@ impl Package {
         self.part(name)?.ok_or_else(|| DocumentError::Broken(format!("{name} is missing in it")))
     }
 
-    /// The whole file again, for parsers that open it themselves.
+    /// Returns the whole file, for parsers that open it themselves.
     pub fn into_bytes(self) -> Vec<u8> {
         self.zip.into_inner().into_inner()
     }
 }
 
-/// XML may be UTF-16; everything else is taken for UTF-8.
+/// Decodes UTF-16 XML; everything else is treated as UTF-8.
 pub fn decoded(bytes: &[u8]) -> String {
     let wide = |pair: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|two| pair([two[0], two[1]])).collect();
@@ -73,7 +73,7 @@ pub fn decoded(bytes: &[u8]) -> String {
     }
 }
 
-/// `target` as the part `from` means it: relative to its folder, or from the root.
+/// Resolves `target` as used in the part `from`: relative to its folder, or from the root.
 pub fn resolve(from: &str, target: &str) -> String {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut path: Vec<&str> =

@@ -48,7 +48,7 @@ pub fn convert(bytes: &[u8], limits: DocumentLimits) -> Result<ConvertedDocument
     Ok(ConvertedDocument { left_out: shortened(document.left_out), ..document })
 }
 
-/// The text of a page. The parser panics on what it does not expect, which should cost this page only.
+/// Extracts the text of a page. The parser panics on unexpected input, which must only affect this page.
 fn page(pdf: &Pdf, number: u32, limits: DocumentLimits) -> Result<String, String> {
     let work = || {
         let mut text = String::new();
@@ -58,7 +58,7 @@ fn page(pdf: &Pdf, number: u32, limits: DocumentLimits) -> Result<String, String
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(sealed::reason(&*panic).to_owned()))
 }
 
-/// Without blanks at the ends of lines and more than one empty line in a row.
+/// Removes trailing blanks and repeated empty lines.
 fn tidy(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for line in text.trim().lines().map(str::trim_end) {
@@ -69,7 +69,7 @@ fn tidy(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A scanned book has no text on any page, which need not be said a thousand times.
+/// Merges repeated notes: a scanned book has no text on any page.
 fn shortened(mut left_out: Vec<String>) -> Vec<String> {
     const MOST: usize = 5;
     if left_out.len() > MOST + 1 {

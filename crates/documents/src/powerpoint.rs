@@ -1,4 +1,4 @@
-//! Presentations: the slides in their order, each with its title, text, tables and notes.
+//! Presentations: the slides in order, each with its title, text, tables and notes.
 
 use crate::package::Package;
 use crate::xml::{self, Relation, XmlNode};
@@ -26,13 +26,13 @@ pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocume
     Ok(document)
 }
 
-/// The parts of the slides, in the order they are shown.
+/// Returns the parts of the slides, in presentation order.
 fn slides(package: &mut Package, limits: DocumentLimits) -> Result<Vec<String>, DocumentError> {
     let relations = xml::relations(package, MAIN, limits)?;
     let mut slides = Vec::new();
     xml::walk(&package.needed_part(MAIN)?, limits, |node| {
         let XmlNode::Open(element) = node else { return };
-        // `id` is a number and `r:id` the relation; only the latter names one.
+        // `id` is a number and `r:id` the relation; only the latter names a part.
         if element.is("sldId") {
             let relation = element.attributes("id").find_map(|id| relations.get(&id));
             slides.extend(relation.map(|relation| relation.target.clone()));
@@ -72,7 +72,7 @@ fn is_notes(relation: &Relation) -> bool {
 #[derive(Default)]
 struct SlideShape {
     is_title: bool,
-    /// The placeholder for running text; in notes, the note itself.
+    /// The placeholder for body text; in notes, the note itself.
     is_body: bool,
     lines: Vec<String>,
     rows: Vec<Vec<String>>,

@@ -1,8 +1,8 @@
-//! Parsers of other people's formats, where they can do no harm: on a thread of their own, with a stack that holds what
-//! the limits allow, with their panics caught and for a limited time.
+//! Runs third-party parsers isolated: on a separate thread, with a stack sufficient for the limits, with panics caught and
+//! with a time limit.
 //!
-//! No thread can be ended from outside. Our own loops ask whether their time is over and stop with what they have; a
-//! parser that does not ask is left behind, and while too many of those still run no further document is begun.
+//! A thread cannot be killed from outside. Our own loops check the time and stop with a partial result; a parser that does
+//! not check is abandoned, and while too many of those still run, no further document is started.
 
 use std::any::Any;
 use std::cell::OnceCell;
@@ -15,29 +15,29 @@ use std::time::{Duration, Instant};
 
 use crate::{ConvertedDocument, DocumentError};
 
-/// Room for [`crate::DocumentLimits::depth`] levels of the hungriest parser.
+/// Enough for [`crate::DocumentLimits::depth`] levels of the most stack-hungry parser.
 const STACK: usize = 64 * 1024 * 1024;
-/// How often somebody is asked whether the work is still wanted.
+/// Interval of the cancellation check.
 const TICK: Duration = Duration::from_millis(20);
-/// For work that asks, to hand over what it has.
+/// Additional time for work that checks the limit to return its partial result.
 const GRACE: Duration = Duration::from_secs(2);
 const MAX_LEFT_BEHIND: usize = 4;
 
 static LEFT_BEHIND: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// The time of the document that this thread works on.
+    /// The time limit of the document on this thread.
     static TIME: OnceCell<Arc<Time>> = const { OnceCell::new() };
 }
 
 struct Time {
     given: Duration,
     end: Instant,
-    /// Nobody waits for it any more.
+    /// Nobody waits for the result any more.
     is_over: AtomicBool,
 }
 
-/// Does the work, unless it takes longer than `given` or is not wanted any more.
+/// Runs the work, unless it takes longer than `given` or is cancelled.
 pub fn run<T: Send + 'static>(
     given: Duration,
     cancelled: &dyn Fn() -> bool,
@@ -51,7 +51,7 @@ pub fn run<T: Send + 'static>(
     let job = move || {
         TIME.with(|time| time.set(times)).ok();
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        // Nobody waits for it any more if this fails.
+        // If sending fails, nobody waits for the result any more.
         done.send(
             outcome
                 .unwrap_or_else(|panic| Err(DocumentError::Broken(format!("its parser gave up: {}", reason(&*panic))))),
@@ -74,19 +74,19 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-/// Asked by the work itself, as often as it likes.
+/// Called by the work itself, as often as needed.
 pub fn is_over() -> bool {
     let over = |time: &Arc<Time>| time.is_over.load(Ordering::Relaxed) || Instant::now() >= time.end;
     TIME.with(|time| time.get().is_some_and(over))
 }
 
-/// An error once the time is over.
+/// Returns an error after the time limit.
 pub fn check_time() -> Result<(), DocumentError> {
     let given = TIME.with(|time| time.get().map(|time| time.given)).unwrap_or_default();
     if is_over() { Err(DocumentError::TooSlow { given }) } else { Ok(()) }
 }
 
-/// What there is of a document when it has to end, or an error where that is nothing.
+/// Returns the partial document at the time limit, or an error if it is empty.
 pub fn in_time(mut document: ConvertedDocument) -> Result<ConvertedDocument, DocumentError> {
     let Err(error) = check_time() else { return Ok(document) };
     if document.markdown.is_empty() {
@@ -109,7 +109,7 @@ fn left_behind() -> std::sync::MutexGuard<'static, Vec<JoinHandle<()>>> {
     LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 pub fn reason(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     const ENOUGH: Duration = Duration::from_secs(60);
-    /// What is left behind is counted for the whole process, so no two of these tests run at a time.
+    /// Abandoned threads are counted per process, so these tests must not run concurrently.
     static ALONE: Mutex<()> = Mutex::new(());
 
     #[test]

@@ -1,11 +1,11 @@
-//! Rows of cells as a Markdown table.
+//! Formats rows of cells as a Markdown table.
 
 use omp_stdx::truncate::{Keep, by_bytes};
 
-/// A cell with more is cut: a table is for looking over.
+/// Length limit of a cell; longer ones are cut.
 const MAX_CELL: usize = 1000;
 
-/// A table whose first row is its header; `None` without rows.
+/// Formats a table whose first row is its header; `None` without rows.
 pub fn markdown(rows: &[Vec<String>]) -> Option<String> {
     let (header, body) = rows.split_first()?;
     let width = rows.iter().map(Vec::len).max().unwrap_or_default().max(1);

@@ -1,4 +1,4 @@
-//! Word documents: headings, lists, tables, emphasis, links and footnotes of the running text.
+//! Word documents: headings, lists, tables, emphasis, links and footnotes of the body text.
 
 mod paragraph;
 mod styles;
@@ -28,7 +28,7 @@ pub fn convert(bytes: Vec<u8>, limits: DocumentLimits) -> Result<ConvertedDocume
         walked => walked?,
     }
     if let Some(notes) = package.part("word/footnotes.xml")? {
-        // A damaged part at the end does not take the text with it.
+        // A damaged part at the end does not invalidate the text.
         if xml::walk(&notes, limits, |node| writer.node(node)).is_err() {
             writer.left_out.push("the footnotes cannot be read".into());
         }
@@ -43,15 +43,15 @@ struct WordWriter {
     limits: DocumentLimits,
     out: String,
     left_out: Vec<String>,
-    /// Paragraphs within paragraphs are those of text boxes.
+    /// Nested paragraphs are those of text boxes.
     paragraphs: Vec<Paragraph>,
     tables: Vec<Table>,
-    /// How deep in elements that repeat what stands elsewhere.
+    /// Nesting depth in elements that repeat other content.
     skipped: usize,
     in_text: bool,
-    /// What the next paragraph begins with: the mark of a footnote.
+    /// Prefix of the next paragraph: the mark of a footnote.
     note_mark: Option<String>,
-    /// The last block was an item of a list.
+    /// The last block was a list item.
     after_item: bool,
 }
 
@@ -81,7 +81,7 @@ impl WordWriter {
 
     fn node(&mut self, node: XmlNode<'_>) {
         match node {
-            // The same content again, for readers that do not know the first form.
+            // A fallback repeats the content for readers that do not support the first form.
             XmlNode::Open(element) if element.is("Fallback") => self.skipped += 1,
             XmlNode::Close("Fallback") => self.skipped = self.skipped.saturating_sub(1),
             _ if self.skipped > 0 => {}
@@ -186,7 +186,7 @@ impl WordWriter {
         let in_list = paragraph.list.as_ref().filter(|_| heading.is_none() && self.tables.is_empty());
         let bullet = in_list.map(|list| self.numbering.next(list, paragraph.list_level));
         if self.tables.is_empty() && !self.paragraphs.is_empty() {
-            // A text box stands where its anchor is.
+            // A text box is placed at its anchor.
             self.push(&format!("{text}\n"));
         } else if let (Some(heading), true) = (heading, self.tables.is_empty()) {
             self.block(&format!("{} {}", "#".repeat(heading), paragraph.plain().replace('\n', " ")), "\n\n");
@@ -201,7 +201,7 @@ impl WordWriter {
         }
     }
 
-    /// Puts a piece where it belongs: into the innermost table cell, or under what is there already.
+    /// Adds a block to the innermost table cell, or to the end of the text.
     fn block(&mut self, text: &str, gap: &str) {
         self.after_item = false;
         let Some(table) = self.tables.last_mut() else {
@@ -228,7 +228,7 @@ impl WordWriter {
     }
 
     fn note(&mut self, element: &Element<'_>) {
-        // Word keeps its separator lines as notes of their own.
+        // Word stores its separator lines as notes.
         let is_note = element.attribute("type").is_none();
         self.note_mark = element.attribute("id").filter(|_| is_note).map(|id| format!("[^{id}]: "));
     }

@@ -1,5 +1,5 @@
-//! XML as a flat stream of opened, closed and text. Depth is bounded, and a document type is skipped unread, so there
-//! are no entities but the five that XML has itself.
+//! XML as a flat stream of start, end and text events. Depth is bounded, and a document type is skipped, so there are only
+//! the five predefined entities.
 
 use std::collections::HashMap;
 
@@ -24,12 +24,12 @@ pub struct Element<'a> {
 }
 
 impl Element<'_> {
-    /// An attribute by its name without prefix.
+    /// Returns an attribute by its name without prefix.
     pub fn attribute(&self, name: &str) -> Option<String> {
         self.attributes(name).next()
     }
 
-    /// All attributes that have the same name without their prefixes.
+    /// Returns all attributes with the same name without prefix.
     pub fn attributes(&self, name: &str) -> impl Iterator<Item = String> {
         let mut all = self.start.attributes();
         all.with_checks(false);
@@ -42,7 +42,7 @@ impl Element<'_> {
     }
 }
 
-/// Hands every node to `each`, an empty element as opened and closed.
+/// Passes every node to `each`, an empty element as start and end.
 pub fn walk(text: &str, limits: DocumentLimits, mut each: impl FnMut(XmlNode<'_>)) -> Result<(), DocumentError> {
     let mut reader = Reader::from_str(text);
     let mut depth = 0_usize;
@@ -80,7 +80,7 @@ pub fn walk(text: &str, limits: DocumentLimits, mut each: impl FnMut(XmlNode<'_>
     }
 }
 
-/// Where the relations of a part lead, by their ids: targets within the package resolved, others as they are.
+/// Returns the targets of a part's relations by ID: those within the package resolved, others unchanged.
 pub fn relations(
     package: &mut Package,
     part: &str,

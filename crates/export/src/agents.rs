@@ -1,4 +1,4 @@
-//! Sub-agents: their transcripts and answers lie beside the session and become sections of the page.
+//! Sub-agents: their transcripts and answers are stored next to the session and become sections of the page.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::markdown::{Lines, markdown};
 use crate::markup::{Html, LONGEST_TEXT};
 use crate::talk::{SidebarOutline, write_talk};
 
-/// Sections of a page, and how deep agents of agents are followed.
+/// Limits on sections per page, and on the nesting depth of agents.
 const MOST_AGENTS: usize = 200;
 const DEEPEST: usize = 4;
 
@@ -18,7 +18,7 @@ const DEEPEST: usize = 4;
 #[derive(Default)]
 pub(crate) struct AgentSections {
     pub written: Vec<Agent>,
-    /// Transcripts beyond the limit.
+    /// Number of transcripts beyond the limit.
     pub left_out: usize,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Agent {
     pub outline: Option<SidebarOutline>,
 }
 
-/// Writes a section for every agent of a session, agents of agents inside of theirs.
+/// Writes a section for every agent of a session, nested agents inside their parent's section.
 pub(crate) fn write_agents(
     scribe: &mut EntryScribe<'_>,
     session: &Path,
@@ -88,7 +88,7 @@ fn write_answer(scribe: &EntryScribe<'_>, file: &Path, out: &mut dyn Write) -> i
     out.write_all(html.as_str().as_bytes())
 }
 
-/// More than is ever shown, so that what is cut says so.
+/// Reads more than is ever shown, so that a cut is reported.
 fn beginning_of(file: &Path) -> Option<String> {
     if !file.is_file() {
         return None;
@@ -98,7 +98,7 @@ fn beginning_of(file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Stems of transcripts and answers, in order.
+/// Returns the file stems of transcripts and answers, in order.
 fn names_in(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = files.filter_map(|file| name_of(&file.path())).collect();

@@ -1,4 +1,4 @@
-//! A [`View`] as HTML: the same card that every front end draws.
+//! Renders a [`View`] as HTML: the same card that every front end shows.
 
 use omp_types::Content;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
@@ -6,14 +6,14 @@ use omp_view::{Block, DiffKind, DiffLine, Status, View};
 use crate::markup::{Html, LONGEST_TEXT};
 use crate::pictures::Pictures;
 
-/// Lines of one block that are drawn.
+/// Maximum number of lines rendered per block.
 const MOST_LINES: usize = 4_000;
 
-/// What a card shows besides its view.
+/// Details of a card in addition to its view.
 pub(crate) struct Behind<'a> {
     /// The arguments of the call, as JSON.
     pub arguments: Option<String>,
-    /// What the model was told.
+    /// The result that was sent to the model.
     pub result: &'a [Content],
 }
 
@@ -151,7 +151,7 @@ fn table(html: &mut Html, header: &[String], rows: &[Vec<String>]) {
     room.tell(html);
 }
 
-/// What a block of lines may still take.
+/// Remaining size of a block of lines.
 struct Room {
     lines: usize,
     bytes: usize,
@@ -166,7 +166,7 @@ impl Default for Room {
 
 impl Room {
     fn admits(&mut self, line: &str) -> bool {
-        // Once a line did not fit, no later one may: a text with holes would look whole.
+        // After the first line that does not fit, no further one is added: a text with gaps would look complete.
         if self.left_out > 0 || self.lines == 0 || self.bytes < line.len() {
             self.left_out += 1;
             return false;

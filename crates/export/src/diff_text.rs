@@ -1,8 +1,8 @@
-//! A diff that lies in a result as text, as lines: sessions of other programs have no view for it.
+//! Parses a diff in a text result into lines: sessions of other programs have no view for it.
 
 use omp_view::{DiffKind, DiffLine};
 
-/// Lines of a unified diff; without `@@` lines they have no numbers.
+/// Parses the lines of a unified diff; without `@@` lines they have no numbers.
 pub(crate) fn diff_lines(text: &str) -> Vec<DiffLine> {
     let (mut old, mut new) = (0, 0);
     let mut numbered = false;
@@ -35,7 +35,7 @@ pub(crate) fn diff_lines(text: &str) -> Vec<DiffLine> {
     lines
 }
 
-/// `@@ -1,3 +2,4 @@`
+/// Parses `@@ -1,3 +2,4 @@`.
 fn starts(line: &str) -> Option<(usize, usize)> {
     let mut words = line.split_whitespace().skip(1);
     let mut first = |sign: char| {

@@ -1,10 +1,10 @@
-//! A conversation as plain text, with everything that the model was told: for a clipboard or another program.
+//! Formats a conversation as plain text, with everything sent to the model: for a clipboard or another program.
 
 use omp_agent::ToolSet;
 use omp_types::{Content, Message, text_of};
 use serde_json::Value;
 
-/// What is written down.
+/// Metadata of a dump.
 pub struct Dump<'a> {
     pub system_prompt: &'a str,
     /// `provider/id`.
@@ -13,7 +13,7 @@ pub struct Dump<'a> {
     pub tools: &'a ToolSet,
 }
 
-/// The text, or `None` when nothing was said yet.
+/// Returns the text, or `None` if there are no messages yet.
 pub fn dump_text<'m>(about: &Dump<'_>, messages: impl IntoIterator<Item = &'m Message>) -> Option<String> {
     let told: Vec<String> = messages.into_iter().filter_map(told).collect();
     if told.is_empty() {
@@ -57,7 +57,7 @@ fn told(message: &Message) -> Option<String> {
 
 fn other_told(role: &str, value: &Value) -> Option<String> {
     let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
-    // The user asked that the model does not see it.
+    // The user excluded it from the model's context.
     if value.get("excludeFromContext").and_then(Value::as_bool) == Some(true) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! One entry of a session as HTML: messages as articles, facts as lines, anything unknown as the JSON it is.
+//! Renders one entry of a session as HTML: messages as articles, facts as lines, unknown entries as JSON.
 
 use omp_agent::ToolSet;
 use omp_stdx::format::{compact, plural};
@@ -9,10 +9,10 @@ use crate::markdown::{Lines, markdown};
 use crate::markup::{Html, excerpt};
 use crate::pictures::Pictures;
 
-/// Characters of a text that the sidebar shows.
+/// Maximum number of characters of a text in the sidebar.
 const EXCERPT: usize = 80;
 
-/// Draws entries and counts what it saw.
+/// Renders entries and counts them.
 pub(crate) struct EntryScribe<'a> {
     pub drawing: &'a [ToolSet],
     pub secrets: &'a Secrets,
@@ -20,14 +20,14 @@ pub(crate) struct EntryScribe<'a> {
     pub tally: Tally,
 }
 
-/// Where an entry stands.
+/// Position of an entry.
 pub(crate) struct EntryPlace<'a> {
     /// Unique on the page.
     pub anchor: &'a str,
     pub time: String,
 }
 
-/// How the sidebar names an entry.
+/// The sidebar text of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
     pub class: &'static str,
@@ -41,7 +41,7 @@ impl Mention {
 }
 
 impl EntryScribe<'_> {
-    /// Draws an entry. Calls of answers wait in `pending` for their results.
+    /// Renders an entry. Calls of answers wait in `pending` for their results.
     pub fn entry(
         &mut self,
         html: &mut Html,
@@ -68,7 +68,7 @@ impl EntryScribe<'_> {
                 session_init(html, &place, entry);
                 None
             }
-            // Data for the program, and what the sidebar shows in its own way.
+            // Program data, and entries that the sidebar shows in another way.
             "custom" | "label" | "credential_pin" => None,
             kind => {
                 fact_or_json(html, &place, kind, entry);
@@ -77,7 +77,7 @@ impl EntryScribe<'_> {
         }
     }
 
-    /// Draws calls that never got a result.
+    /// Renders calls without a result.
     pub fn unanswered(&mut self, html: &mut Html, pending: &mut Vec<ToolCall>) {
         for call in pending.drain(..) {
             self.call(html, &call, None);
@@ -92,7 +92,7 @@ impl EntryScribe<'_> {
         pending: &mut Vec<ToolCall>,
     ) -> Option<Mention> {
         let mut value = entry.get("message").cloned().unwrap_or_default();
-        // Version 2 called it so.
+        // The name in version 2.
         if value.get("role").and_then(Value::as_str) == Some("hookMessage") {
             value["role"] = "custom".into();
         }
@@ -123,7 +123,7 @@ impl EntryScribe<'_> {
     }
 }
 
-/// An entry that the file does not give back.
+/// Renders an entry that cannot be read from the file.
 pub(crate) fn damaged(html: &mut Html, anchor: &str, why: &str) {
     html.raw("<p class=\"fact failed\"").attr("id", anchor).raw(">");
     html.text(&format!("an entry is missing here: {why}")).raw("</p>");
@@ -148,7 +148,7 @@ fn session_init(html: &mut Html, place: &EntryPlace<'_>, entry: &Value) {
     html.raw("<h5>System prompt</h5>").pre_text(field("systemPrompt")).raw("</details>");
 }
 
-/// Small changes are one line. What says more than that is shown whole.
+/// Renders small changes as one line and larger ones as JSON.
 fn fact_or_json(html: &mut Html, place: &EntryPlace<'_>, kind: &str, entry: &Value) {
     let field = |name: &str| entry.get(name).and_then(Value::as_str);
     let fact = match kind {
@@ -187,7 +187,7 @@ pub(crate) fn json_entry(html: &mut Html, place: &EntryPlace<'_>, title: &str, v
     html.pre(&format!("{value:#}")).raw("</details>");
 }
 
-/// `2026-11-15 20:00:03`, or nothing for what is no time.
+/// Formats `2026-11-15 20:00:03`; empty for an invalid time.
 fn time_of(entry: &Value) -> String {
     let stamp = entry.get("timestamp").and_then(Value::as_str).unwrap_or_default();
     match stamp.get(..19) {
@@ -196,7 +196,7 @@ fn time_of(entry: &Value) -> String {
     }
 }
 
-/// `1 answer`, `12.3k tokens`, `$0.05`: what a model did.
+/// Formats the usage of a model: `1 answer`, `12.3k tokens`, `$0.05`.
 pub(crate) fn usage_text(answers: usize, usage: &omp_types::Usage) -> String {
     let mut text = format!(
         "{}, {} in, {} out",

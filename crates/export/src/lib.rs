@@ -1,8 +1,8 @@
-//! A session as one HTML file that needs no network, and as plain text.
+//! Exports a session as one HTML file that needs no network, and as plain text.
 //!
-//! The file is made in two steps: the conversation is streamed into a nameless file, one entry in memory at a time, while
-//! the sidebar and the sums are collected; then head, conversation and foot become the page. Nothing of a session is
-//! trusted: see `markup`. What is cut says so.
+//! The file is made in two steps: the conversation is streamed into an unnamed temporary file, with one entry in memory at a
+//! time, while the sidebar and the totals are collected; then head, conversation and foot become the page. Session content
+//! is untrusted: see `markup`. Cut text is marked as such.
 
 mod agents;
 mod card;
@@ -37,28 +37,28 @@ use target::ExportFile;
 pub use dump::{Dump, dump_text};
 pub use target::default_path;
 
-/// What a page is made of besides the session's file.
+/// Inputs of a page other than the session file.
 pub struct ExportOptions<'a> {
-    /// Where images are kept.
+    /// The image store.
     pub blobs: BlobStore,
-    /// They draw the cards of their calls: the first that has something to show. A tool whose arguments depend on
+    /// Tool sets that render the cards of their calls: the first one with a view wins. A tool whose arguments depend on
     /// settings is in several sets.
     pub drawing: &'a [ToolSet],
-    /// Known for a session that runs.
+    /// Known only for a running session.
     pub told: Option<SystemContext<'a>>,
-    /// Where the session stands; the newest entry without it.
+    /// The current leaf of the session; the newest entry if `None`.
     pub leaf: Option<EntryId>,
-    /// These do not get into the page.
+    /// Values that are removed from the page.
     pub secrets: &'a Secrets,
 }
 
-/// What the model was told before the first word.
+/// The system prompt and tools of the model.
 pub struct SystemContext<'a> {
     pub system_prompt: &'a str,
     pub tools: &'a ToolSet,
 }
 
-/// Why there is no page. The target is as it was.
+/// Why there is no page. The target file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     #[error("File not found: {}", .0.display())]
@@ -77,7 +77,7 @@ impl ExportError {
     }
 }
 
-/// Writes the session of a file as a page. An earlier export is replaced, any other file is not.
+/// Writes a session file as a page. Replaces an earlier export, but no other file.
 pub fn export(session: &Path, to: &Path, options: &ExportOptions<'_>) -> Result<(), ExportError> {
     let loaded = LoadedSession::open(session, options.blobs.clone()).map_err(|error| match error {
         OpenError::NotFound(path) => ExportError::NotFound(path),
@@ -103,7 +103,7 @@ fn write_page(
     };
     let mut body = BufWriter::new(&mut *spool);
     let outline = write_talk(&mut scribe, session, options.leaf.as_ref(), "", &mut body)?;
-    // What sub-agents did is not counted into the sums of the session: the session's own file is what they tell.
+    // Totals count only the session's own file, not its sub-agents.
     let tally = std::mem::take(&mut scribe.tally);
     let mut agents = AgentSections::default();
     write_agents(&mut scribe, session.path(), 0, &mut agents, &mut body)?;

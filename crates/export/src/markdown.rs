@@ -1,21 +1,21 @@
-//! Markdown as HTML: a safe subset, written by us from the parser's events. Raw HTML is shown as the text it is.
+//! Renders Markdown as HTML: a safe subset, written from the parser's events. Raw HTML is shown as text.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::markup::{Html, LONGEST_TEXT, cut};
 
-/// Deeper nesting is shown without its frame; browsers and readers give up much earlier.
+/// Deeper nesting is rendered without its elements; browsers give up much earlier.
 const DEEPEST: usize = 32;
 
-/// A small text can ask for a table of millions of empty cells.
+/// Limit on the output, because a small text can produce a table with millions of empty cells.
 const LONGEST_PAGE: usize = 16 * LONGEST_TEXT;
 
-/// How a text is read.
+/// How line breaks are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// A line break is a blank, as Markdown has it.
+    /// A line break becomes a blank, as in Markdown.
     Flow,
-    /// A line break is a line break, as people type.
+    /// A line break is kept, as people type.
     Kept,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn markdown(html: &mut Html, text: &str, lines: Lines) {
         writer.event(event);
     }
     let overflowed = events.next().is_some();
-    // The parser closes what it opens; a page must not depend on it.
+    // The parser closes what it opens, but the page must not depend on it.
     while let Some(close) = writer.open.pop() {
         writer.html.raw(close);
     }
@@ -45,9 +45,9 @@ pub(crate) fn markdown(html: &mut Html, text: &str, lines: Lines) {
 struct MarkdownHtml<'a> {
     html: &'a mut Html,
     lines: Lines,
-    /// What closes the elements that are open.
+    /// Closing tags of the open elements.
     open: Vec<&'static str>,
-    /// Elements that are open but were not written.
+    /// Number of open elements that were not written.
     skipped: usize,
     in_head: bool,
 }
@@ -94,7 +94,7 @@ impl MarkdownHtml<'_> {
         }
         match tag {
             Tag::Link { dest_url, .. } => self.link(&dest_url),
-            // An image would be fetched from somewhere: its text and address are shown instead.
+            // An image would be fetched from the network: its text and URL are shown instead.
             Tag::Image { dest_url, .. } => self.link(&dest_url),
             Tag::CodeBlock(kind) => self.code(&kind),
             Tag::List(Some(first)) => {
@@ -171,8 +171,8 @@ fn plain_element(tag: &Tag<'_>) -> (&'static str, &'static str) {
     }
 }
 
-/// Only addresses that a reader can follow without running anything. Browsers drop control characters and blanks from
-/// a scheme before they look at it, so an address with one in front of its colon is none of these.
+/// Accepts only URLs that can be followed without running anything. Browsers drop control characters and blanks from a
+/// scheme before they interpret it, so a URL with one before its colon is refused.
 pub(crate) fn is_safe_address(address: &str) -> bool {
     let Some((scheme, _)) = address.split_once(':') else { return false };
     ["http", "https", "mailto"].iter().any(|safe| scheme.eq_ignore_ascii_case(safe))

@@ -1,13 +1,13 @@
-//! The one way to write HTML here: markup is a constant of this program, everything else is text and gets escaped.
+//! The only way to write HTML here: markup is a constant of this program, everything else is text and gets escaped.
 //!
-//! [`Html::raw`] takes only `&'static str`, so what a session says can reach the page through [`Html::text`] and
-//! [`Html::attr`] alone. Nothing of a session ever stands inside a script or a style sheet.
+//! [`Html::raw`] takes only `&'static str`, so session content can reach the page only through [`Html::text`] and
+//! [`Html::attr`]. Session content is never put inside a script or a style sheet.
 
 use omp_stdx::format::bytes;
 use omp_stdx::sanitize::{reveal_invisible, strip_control};
 use omp_stdx::truncate::{Keep, by_bytes};
 
-/// Longer texts are cut, and say so.
+/// Length limit of a text; longer ones are cut and marked.
 pub(crate) const LONGEST_TEXT: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
@@ -16,19 +16,19 @@ pub(crate) struct Html {
 }
 
 impl Html {
-    /// Markup of this program's own.
+    /// Writes constant markup of this program.
     pub fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.buffer.push_str(markup);
         self
     }
 
-    /// Anything, as text: without control characters and escapes, with invisible characters made visible.
+    /// Writes any text, escaped: without control characters and escape sequences, with invisible characters made visible.
     pub fn text(&mut self, text: &str) -> &mut Self {
         escape(&reveal_invisible(&strip_control(text)), &mut self.buffer);
         self
     }
 
-    /// ` name="value"`, to stand inside of a tag.
+    /// Writes ` name="value"` inside a tag.
     pub fn attr(&mut self, name: &'static str, value: &str) -> &mut Self {
         self.raw(" ").raw(name).raw("=\"").text(value).raw("\"")
     }
@@ -38,26 +38,26 @@ impl Html {
         self
     }
 
-    /// An element with nothing but text in it.
+    /// Writes an element that contains only text.
     pub fn element(&mut self, open: &'static str, text: &str, close: &'static str) -> &mut Self {
         self.raw(open).text(text).raw(close)
     }
 
-    /// Text as it is, in a box of its own; cut when it is very long.
+    /// Writes preformatted text in a box; cut if it is very long.
     pub fn pre(&mut self, text: &str) -> &mut Self {
         let (shown, cut) = cut(text);
         self.element("<pre>", shown, "</pre>");
         self.cut_note(cut)
     }
 
-    /// Prose that keeps its line breaks; cut when it is very long.
+    /// Writes prose with its line breaks; cut if it is very long.
     pub fn pre_text(&mut self, text: &str) -> &mut Self {
         let (shown, cut) = cut(text);
         self.element("<div class=\"text\">", shown, "</div>");
         self.cut_note(cut)
     }
 
-    /// Says how much of a text is missing, if any.
+    /// Writes how much of a text is missing, if any.
     pub fn cut_note(&mut self, cut: usize) -> &mut Self {
         if cut > 0 {
             let note = format!("{} more are only in the session file", bytes(cut as u64));
@@ -70,20 +70,20 @@ impl Html {
         &self.buffer
     }
 
-    /// Empties the buffer for what comes next; a huge one gives its memory back.
+    /// Clears the buffer; releases the memory of a huge one.
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.buffer.shrink_to(4 * LONGEST_TEXT);
     }
 }
 
-/// The beginning of a text that is shown, and how many bytes are not.
+/// Returns the visible start of a text, and the number of bytes cut.
 pub(crate) fn cut(text: &str) -> (&str, usize) {
     let truncated = by_bytes(text, LONGEST_TEXT, Keep::Head);
     (truncated.head, text.len() - truncated.head.len())
 }
 
-/// The first line of a text, at most so many characters of it.
+/// Returns the first line of a text, limited to `longest` characters.
 pub(crate) fn excerpt(text: &str, longest: usize) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
     match line.char_indices().nth(longest) {
@@ -92,7 +92,7 @@ pub(crate) fn excerpt(text: &str, longest: usize) -> String {
     }
 }
 
-/// What lies between two characters of markup is copied at once.
+/// Text between two markup characters is copied at once.
 fn escape(text: &str, out: &mut String) {
     out.reserve(text.len());
     let mut from = 0;

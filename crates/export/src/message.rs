@@ -1,4 +1,4 @@
-//! Messages as articles, and calls with their results as cards.
+//! Renders messages as articles, and calls with their results as cards.
 
 use omp_agent::Outcome;
 use omp_stdx::format::{compact, duration};
@@ -139,13 +139,13 @@ impl EntryScribe<'_> {
                     html.raw("<p class=\"fact\">thinking that was sent encrypted</p>");
                 }
                 Content::Image(image) => self.pictures.draw(html, &image.mime_type, &image.data),
-                // Drawn with its result.
+                // Rendered with its result.
                 Content::ToolCall(_) => {}
             }
         }
     }
 
-    /// The card of a call. Tools that are not known here get one with what was sent and what came back.
+    /// Renders the card of a call. Unknown tools get one with arguments and result.
     pub fn call(&mut self, html: &mut Html, call: &ToolCall, result: Option<&ToolResultMessage>) {
         let arguments = Value::Object(call.arguments.clone());
         let outcome = match result {
@@ -161,7 +161,7 @@ impl EntryScribe<'_> {
             Some(_) => Status::Done,
         };
         let known = self.drawn(&call.name, &arguments, outcome);
-        // A result of another program may have no details although all went well.
+        // A result of another program may have no details although the call succeeded.
         let known = known.map(|view| View { status, ..view });
         let mut view = known.unwrap_or_else(|| View::new(&*call.name, status));
         let content = result.map(|result| result.content.as_slice()).unwrap_or_default();
@@ -200,7 +200,7 @@ fn begin(html: &mut Html, class: &'static str, place: &EntryPlace<'_>, who: &'st
     html.raw("</time></header>");
 }
 
-/// Which model answered and what it took.
+/// Describes the model and its usage.
 fn about(answer: &AssistantMessage) -> String {
     let usage = &answer.usage;
     let mut about = vec![format!("{}/{}", answer.provider, answer.model)];

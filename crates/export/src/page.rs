@@ -1,4 +1,4 @@
-//! The page around the conversation: what it may do, who the session is, and where things are.
+//! The page around the conversation: content security policy, session data, and navigation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,12 +14,12 @@ use crate::markup::Html;
 use crate::sidebar::sidebar;
 use crate::talk::SidebarOutline;
 
-/// How every export begins; a file that does not is somebody else's.
+/// The start of every export; a file that starts differently is not overwritten.
 pub(crate) const BEGINNING: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"omp session export\">\n";
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What the head of a page tells.
+/// Data in the head of a page.
 pub(crate) struct PageHead<'a> {
     pub session: &'a LoadedSession,
     pub secrets: &'a Secrets,
@@ -29,7 +29,7 @@ pub(crate) struct PageHead<'a> {
     pub agents: &'a AgentSections,
 }
 
-/// Everything up to the conversation.
+/// Writes everything before the conversation.
 pub(crate) fn head(head: &PageHead<'_>) -> Html {
     let mut html = Html::default();
     let title = title_of(head);
@@ -50,7 +50,7 @@ pub(crate) fn head(head: &PageHead<'_>) -> Html {
     html
 }
 
-/// Everything after the conversation.
+/// Writes everything after the conversation.
 pub(crate) fn foot() -> Html {
     let mut html = Html::default();
     html.raw("\n<footer>Exported by omp ").raw(env!("CARGO_PKG_VERSION")).raw("</footer>\n</main>\n");
@@ -58,7 +58,7 @@ pub(crate) fn foot() -> Html {
     html
 }
 
-/// Nothing is loaded from anywhere; of scripts and styles only those of this program run.
+/// Returns a policy under which nothing is loaded, and only this program's own scripts and styles run.
 fn policy() -> String {
     let hash = |text: &str| BASE64.encode(Sha256::digest(text.as_bytes()));
     format!(
@@ -113,7 +113,7 @@ fn facts(html: &mut Html, head: &PageHead<'_>) {
     html.raw("</dl>");
 }
 
-/// What the model was told before the first word.
+/// Writes the system prompt and tools of the model.
 fn setup(html: &mut Html, head: &PageHead<'_>) {
     let Some(told) = head.told else { return };
     html.raw("<details class=\"setup\"><summary>System prompt</summary>");

@@ -1,4 +1,4 @@
-//! Images as part of the page, up to a limit for each and for all.
+//! Embeds images in the page, with a limit per image and in total.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -7,14 +7,14 @@ use omp_store::BlobStore;
 
 use crate::markup::Html;
 
-/// In characters of base64.
+/// Limit in characters of base64.
 const LARGEST: usize = 8 * 1024 * 1024;
 const ALL_TOGETHER: usize = 64 * 1024 * 1024;
-/// Kinds that hold pixels only.
+/// Image types that contain only pixels.
 const KINDS: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"];
 const REFERENCE: &str = "blob:";
 
-/// What is left of the room for images.
+/// Remaining room for images.
 #[derive(Debug)]
 pub(crate) struct Pictures {
     blobs: BlobStore,
@@ -26,12 +26,12 @@ impl Pictures {
         Self { blobs, room: ALL_TOGETHER }
     }
 
-    /// Where images lie, one store for all sessions.
+    /// Returns the image store, shared by all sessions.
     pub fn blobs(&self) -> &BlobStore {
         &self.blobs
     }
 
-    /// Draws an image, or says why not.
+    /// Renders an image, or the reason why it is missing.
     pub fn draw(&mut self, html: &mut Html, mime_type: &str, data: &str) {
         match self.admit(mime_type, data) {
             Ok(data) => {
@@ -44,7 +44,7 @@ impl Pictures {
         }
     }
 
-    /// The image as clean base64.
+    /// Returns the image as clean base64.
     fn admit(&mut self, mime_type: &str, data: &str) -> Result<String, String> {
         if !KINDS.contains(&mime_type) {
             return Err("it is of a kind that pages do not show".to_owned());
@@ -67,7 +67,7 @@ impl Pictures {
     }
 }
 
-/// Of the image behind so much base64.
+/// Formats the size of an image, given its base64 length.
 fn size(base64: usize) -> String {
     bytes((base64 / 4 * 3) as u64)
 }

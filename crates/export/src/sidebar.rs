@@ -1,9 +1,9 @@
-//! The tree of a conversation as a list of links: side branches deeper, labels beside, the active path marked.
+//! The tree of a conversation as a list of links: side branches are indented, labels shown, the active path marked.
 
 use crate::markup::Html;
 use crate::talk::SidebarOutline;
 
-/// Deeper branches stand at the depth of this one.
+/// Deeper branches are shown at the last depth.
 const DEPTHS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
 
 pub(crate) fn sidebar(html: &mut Html, outline: &SidebarOutline) {

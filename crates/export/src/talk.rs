@@ -1,4 +1,4 @@
-//! A conversation as a stream of HTML, one entry in memory at a time, and the outline that the sidebar needs of it.
+//! Streams a conversation as HTML, with one entry in memory at a time, and collects the outline for the sidebar.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -11,17 +11,17 @@ use crate::entry::{EntryScribe, Mention, damaged};
 use crate::markup::Html;
 use crate::tree::RunTree;
 
-/// Lines of a sidebar, and labels. A page with more of them is not easier to read.
+/// Limits on lines and labels in the sidebar.
 const MOST_MENTIONS: usize = 10_000;
 
-/// What the sidebar shows of a conversation.
+/// The sidebar content of a conversation.
 pub(crate) struct SidebarOutline {
     pub tree: RunTree,
-    /// Tells the anchors of one conversation from those of another.
+    /// Prefix that makes the anchors of a conversation unique.
     pub prefix: String,
-    /// By run, then by position.
+    /// By run, then by entry position.
     pub mentions: Vec<BTreeMap<u32, Mention>>,
-    /// By position.
+    /// By entry position.
     pub labels: HashMap<u32, String>,
     mentioned: usize,
     pub left_out: usize,
@@ -46,7 +46,7 @@ impl SidebarOutline {
     }
 }
 
-/// Writes every run of the tree; those of other branches than the active one are hidden.
+/// Writes every run of the tree; runs outside the active branch are hidden.
 pub(crate) fn write_talk(
     scribe: &mut EntryScribe<'_>,
     session: &LoadedSession,
@@ -76,7 +76,7 @@ struct Talk<'a, 'b> {
     session: &'a LoadedSession,
     reader: EntryReader<'a>,
     outline: SidebarOutline,
-    /// Calls without a result at the end of a run; a branch may begin between a call and its result.
+    /// Calls without a result at the end of a run; a branch may start between a call and its result.
     open: HashMap<usize, Vec<ToolCall>>,
     html: Html,
 }
@@ -161,7 +161,7 @@ impl Talk<'_, '_> {
         }
     }
 
-    /// An entry with a label is in the sidebar even if its kind is not.
+    /// Adds labelled entries to the sidebar, even if their kind is not shown otherwise.
     fn mention_labels(&mut self) {
         let mut labelled: Vec<u32> = self.outline.labels.keys().copied().collect();
         labelled.sort_unstable();

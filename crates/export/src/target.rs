@@ -1,4 +1,4 @@
-//! Where an export goes: named after its session, never over a file that is not an export.
+//! The target of an export: named after its session, never replacing a file that is not an export.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,17 +9,17 @@ use tempfile::NamedTempFile;
 use crate::ExportError;
 use crate::page::BEGINNING;
 
-/// `omp-session-<name of the session's file>.html` in a folder.
+/// Returns `omp-session-<name of the session's file>.html` in a folder.
 pub fn default_path(session: &Path, folder: &Path) -> PathBuf {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
     folder.join(format!("omp-session-{stem}.html"))
 }
 
-/// A file that becomes the target at once and whole, or not at all.
+/// A file that atomically replaces the target, or is discarded.
 pub(crate) struct ExportFile<'a> {
     path: &'a Path,
     folder: PathBuf,
-    /// Whether an earlier export is there, which this one replaces.
+    /// Whether it replaces an earlier export.
     replaces: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'a> ExportFile<'a> {
         Ok(Self { path, folder, replaces })
     }
 
-    /// A nameless file beside the target.
+    /// Creates an unnamed temporary file next to the target.
     pub fn spool(&self) -> Result<File, ExportError> {
         tempfile::tempfile_in(&self.folder).map_err(|error| ExportError::unwritable(self.path, error))
     }

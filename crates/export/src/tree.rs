@@ -1,26 +1,26 @@
-//! The tree of a session, cut into runs of entries without a fork: what a page shows or hides at once.
+//! Splits the tree of a session into runs of entries without a fork, which a page shows or hides as a unit.
 
 use omp_store::LoadedSession;
 
-/// A run of entries, each the only child of the one before.
+/// A run of entries, each the only child of the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EntryRun {
     /// Positions in the file, ascending.
     pub entries: Vec<u32>,
     pub parent: Option<usize>,
     pub children: Vec<usize>,
-    /// Its number among the runs that fork from the same place.
+    /// Its index among the runs that fork from the same entry.
     pub index: usize,
-    /// Whether it leads to the entry that the session stands at.
+    /// Whether it leads to the session's current leaf.
     pub active: bool,
 }
 
-/// All runs in the order of their first entry, so that parents come before their children.
+/// All runs in the order of their first entry, so that parents precede their children.
 #[derive(Debug, Default)]
 pub(crate) struct RunTree {
     pub runs: Vec<EntryRun>,
     roots: Vec<usize>,
-    /// By position.
+    /// Run index by entry position.
     run_of: Vec<usize>,
 }
 
@@ -38,7 +38,7 @@ impl RunTree {
         let (mut runs, mut roots) = (Vec::new(), Vec::new());
         let mut run_of = vec![0usize; parents.len()];
         for (position, parent) in parents.iter().enumerate() {
-            // What follows the leaf is no part of the branch that is shown.
+            // Entries after the leaf are not part of the active branch.
             let goes_on = parent.filter(|parent| children[*parent] == 1 && Some(*parent) != leaf);
             let run = match goes_on {
                 Some(parent) => run_of[parent],
@@ -55,24 +55,24 @@ impl RunTree {
         Self { runs, roots, run_of }
     }
 
-    /// The branch that goes on from a run when nothing else is chosen: the active one, or the newest.
+    /// Returns the run that follows by default: the active one, or the newest.
     pub fn next(&self, run: usize) -> Option<usize> {
         let children = &self.runs[run].children;
         children.iter().copied().find(|child| self.runs[*child].active).or_else(|| children.last().copied())
     }
 
-    /// The runs that fork from the same place, itself among them.
+    /// Returns the runs that fork from the same entry, including itself.
     pub fn siblings(&self, run: usize) -> &[usize] {
         self.runs[run].parent.map_or(&self.roots, |parent| &self.runs[parent].children)
     }
 
-    /// The run that holds an entry.
+    /// Returns the run of an entry.
     pub fn run_of(&self, position: u32) -> Option<usize> {
         self.run_of.get(position as usize).copied()
     }
 
-    /// For a list: every run with its depth. Side branches stand deeper, right after the run they leave; the branch
-    /// that goes on stays on its level, so that a long session with many small detours remains narrow.
+    /// Returns every run with its depth, for a list. Side branches are indented, right after the run they leave; the
+    /// continuing branch stays on its level, so that a long session with many small detours stays narrow.
     pub fn outline(&self) -> Vec<(usize, usize)> {
         let main = self.roots.iter().find(|root| self.runs[**root].active).or(self.roots.last());
         let mut waiting: Vec<(usize, usize)> = main.map(|main| (*main, 0)).into_iter().collect();

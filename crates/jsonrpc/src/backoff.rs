@@ -1,15 +1,15 @@
-//! When a server that died may be started again: a pure value, told the time.
+//! Decides when a server that died may be restarted: a pure value that gets the time as input.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often a server may be started again, and how long to wait before.
+/// Limits and delays for restarting a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestartPolicy {
-    /// Restarts within `window`; one more death is the last.
+    /// Maximum number of restarts within `window`; after one more death the server is not restarted.
     pub most: usize,
     pub window: Duration,
-    /// Before the first restart of a window; each further one waits twice as long.
+    /// Delay before the first restart of a window; it doubles with each further one.
     pub first_delay: Duration,
     pub longest_delay: Duration,
 }
@@ -25,7 +25,7 @@ impl Default for RestartPolicy {
 #[derive(Clone, Debug, Default)]
 pub struct Backoff {
     policy: RestartPolicy,
-    /// When it was allowed to start again; at most as many as the policy has restarts.
+    /// Times of the restarts; at most `most` of them.
     restarts: VecDeque<Instant>,
 }
 
@@ -34,7 +34,7 @@ impl Backoff {
         Self { policy, restarts: VecDeque::new() }
     }
 
-    /// The server died at `now`: how long to wait before it is started again. `None` says that it died too often.
+    /// Records a death at `now` and returns the delay before the restart. Returns `None` if the server died too often.
     pub fn after_death(&mut self, now: Instant) -> Option<Duration> {
         let window = self.policy.window;
         self.restarts.retain(|restart| now.saturating_duration_since(*restart) < window);
@@ -52,7 +52,7 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    /// Deaths at these seconds, and the seconds to wait.
+    /// Times of death in seconds, and the expected delays.
     #[track_caller]
     fn check(policy: RestartPolicy, rows: &[(u64, Option<u64>)]) {
         let start = Instant::now();

@@ -1,5 +1,5 @@
-//! A server as a child process: its standard streams are the connection, the end of its stderr is kept, and it ends with all that it
-//! has started.
+//! A server as a child process: its standard streams are the connection, the tail of its stderr is kept, and its descendants
+//! end with it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -21,16 +21,16 @@ use crate::protocol::Protocol;
 use crate::tail::StderrTail;
 
 const PIPE_BYTES: usize = 64 << 10;
-/// How long stderr is waited for once the server has ended: something else may hold the pipe for ever.
+/// How long to wait for the rest of stderr after the server has ended: another process may hold the pipe open forever.
 const STDERR_REST: Duration = Duration::from_millis(150);
-/// How long the exit of a server is waited for that has closed its output, before requests fail without it.
+/// How long to wait for the exit of a server that has closed its output, before requests fail without an exit status.
 const EXIT_SOON: Duration = Duration::from_millis(500);
-/// How long a server may live without its output.
+/// How long a server may run after closing its output.
 const EXIT_LATE: Duration = Duration::from_secs(2);
-/// How long a server that nobody can use has to end when it is asked to.
+/// How long a server without a connection may take to end after it is asked to.
 const EXIT_ASKED: Duration = Duration::from_secs(2);
 
-/// A server that runs. Dropping it kills it with all that it has started.
+/// A running server. Dropping it kills it and its descendants.
 pub struct ServerProcess {
     name: String,
     connection: Connection,
@@ -44,31 +44,31 @@ pub struct ServerProcess {
 /// How a server ended.
 #[derive(Clone, Debug)]
 pub struct Death {
-    /// As whoever started it calls it.
+    /// The name given by its creator.
     pub name: String,
-    /// `None` where the system did not tell.
+    /// `None` if the system did not report it.
     pub exit: Option<ProcessExit>,
-    /// Whether it was asked to end, or killed, by this side.
+    /// Whether it was stopped or killed by this side.
     pub was_stopped: bool,
     /// The last lines of its standard error.
     pub stderr_lines: Vec<String>,
 }
 
-/// The words with which a protocol ends a server: both are left out where it has none.
+/// The protocol messages that end a server; both are `None` if the protocol has none.
 #[derive(Clone, Debug, Default)]
 pub struct Polite {
     pub request: Option<(String, Value)>,
     pub notification: Option<(String, Value)>,
 }
 
-/// How long each step of [`ServerProcess::shutdown`] may take.
+/// Time limits for the steps of [`ServerProcess::shutdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownLimits {
-    /// For the words of the protocol.
+    /// For the protocol messages.
     pub polite: Duration,
-    /// Between the end of its input and being asked by a signal.
+    /// Between closing its stdin and the termination signal.
     pub end_of_input: Duration,
-    /// Between that signal and being killed.
+    /// Between the termination signal and killing it.
     pub terminate: Duration,
 }
 
@@ -80,7 +80,7 @@ impl Default for ShutdownLimits {
 }
 
 impl ServerProcess {
-    /// Starts the server; `name` is what errors call it. Needs a running tokio runtime.
+    /// Starts the server; `name` is used in errors. Needs a running tokio runtime.
     pub fn start(
         name: impl Into<String>,
         spawn: Spawn,
@@ -110,30 +110,30 @@ impl ServerProcess {
         self.connection.peer()
     }
 
-    /// The process id, and that of its group.
+    /// Returns the process ID, which is also the process group ID.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The end of what it wrote to standard error, at most 64 KiB.
+    /// Returns the tail of its stderr, at most 64 KiB.
     pub fn stderr_tail(&self) -> String {
         lock(&self.stderr).text()
     }
 
-    /// Waits for its death, however it comes. May be asked more than once.
+    /// Waits until it dies for any reason. May be called repeatedly.
     pub fn died(&self) -> impl Future<Output = Death> + Send + 'static {
         let (mut died, name) = (self.died.clone(), self.name.clone());
         async move {
             match died.wait_for(Option::is_some).await.map(|death| death.clone()) {
                 Ok(Some(death)) => death,
-                // The driver is gone without a word: it was dropped, and the server with it.
+                // The driver was dropped without a report, and the server with it.
                 _ => Death { name, exit: None, was_stopped: true, stderr_lines: Vec::new() },
             }
         }
     }
 
-    /// Ends the server: by the words of the protocol, by the end of its input, by asking it with a signal, by killing it.
-    /// Each step comes only if it is still there. What it has started ends with it.
+    /// Ends the server: with protocol messages, by closing its stdin, with a termination signal, by killing it. Each step is
+    /// taken only if the server still runs. Its descendants end with it.
     pub async fn shutdown(self, polite: Polite, limits: ShutdownLimits) -> Death {
         let ended = self.died();
         tokio::pin!(ended);
@@ -146,13 +146,13 @@ impl ServerProcess {
         if let Ok(death) = timeout(limits.end_of_input, ended.as_mut()).await {
             return death;
         }
-        // It cannot be full: this is the only one.
+        // The channel cannot be full, because this is the only message.
         let _ = self.stop.send(limits.terminate).await;
         ended.await
     }
 
     async fn say(&self, polite: Polite, limit: Duration) {
-        // Whoever does not answer is ended all the same.
+        // A server that does not answer is ended nevertheless.
         if let Some((method, params)) = polite.request {
             let _ = self.peer().call(OutgoingCall::new(method, params).limit(limit)).await;
         }
@@ -162,7 +162,7 @@ impl ServerProcess {
     }
 }
 
-/// Carries the output to the connection, and tells of the end.
+/// Forwards the output to the connection and reports the exit.
 struct Driver {
     name: String,
     peer: Peer,
@@ -173,12 +173,12 @@ struct Driver {
 }
 
 impl Driver {
-    /// `output` is closed last, so that the connection knows the death when it ends.
+    /// `output` is closed last, so that the cause of death is known when the connection ends.
     async fn drive(self, mut process: omp_exec::Child, mut output: DuplexStream, mut stop: mpsc::Receiver<Duration>) {
         let asked = tokio::select! {
             () = forward_stdout(&mut process, &mut output) => None,
             Some(grace) = stop.recv() => Some(grace),
-            // The connection was given up, so nobody can use the server any more.
+            // The connection was closed, so the server is unusable.
             _ = self.peer.ended() => Some(EXIT_ASKED),
         };
         let grace = match asked {
@@ -192,7 +192,7 @@ impl Driver {
         self.end_and_report(process, grace).await;
     }
 
-    /// The server has closed its output and lives: nobody can use it any more.
+    /// Waits for a server that has closed its output but still runs: it is unusable.
     async fn wait_without_output(self, mut process: omp_exec::Child, mut stop: mpsc::Receiver<Duration>) {
         let grace = tokio::select! {
             ended = has_ended(&mut process, EXIT_LATE) => (!ended).then_some(EXIT_ASKED),
@@ -201,7 +201,7 @@ impl Driver {
         self.end_and_report(process, grace).await;
     }
 
-    /// Stops it where there is a `grace`, ends all that it has started, and makes its death known.
+    /// Stops it if `grace` is given, kills its descendants, and reports its death.
     async fn end_and_report(self, mut process: omp_exec::Child, grace: Option<Duration>) {
         if let Some(grace) = grace {
             process.stop(grace, |_| ()).await;
@@ -218,16 +218,16 @@ async fn has_ended(process: &mut omp_exec::Child, within: Duration) -> bool {
     timeout(within, process.wait()).await.is_ok()
 }
 
-/// Until the output ends.
+/// Forwards until the output ends.
 async fn forward_stdout(process: &mut omp_exec::Child, output: &mut DuplexStream) {
     let mut buffer = vec![0; PIPE_BYTES];
     while let Ok(read @ 1..) = process.read(&mut buffer).await {
-        // Fails when the connection has ended, which the driver hears of.
+        // Fails if the connection has ended, which the driver notices.
         let _ = output.write_all(&buffer[..read]).await;
     }
 }
 
-/// Until the connection writes no more; then the server's input ends.
+/// Forwards until the connection stops writing; then closes the server's stdin.
 async fn feed_stdin(mut from: DuplexStream, mut input: InputPipe) {
     let mut buffer = vec![0; PIPE_BYTES];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {

@@ -1,4 +1,4 @@
-//! A connection over any pair of streams: one task reads, writes and works for the other side.
+//! A connection over any pair of streams: one task reads, writes and runs the handler.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::peer::Peer;
 use crate::protocol::Protocol;
 use crate::shared::ConnectionState;
 
-/// How long the reading side may take to say why nothing can be written any more: it often knows better.
+/// How long to wait for the reading side to report why writing failed: it often has a better reason.
 const READ_REASON: Duration = Duration::from_secs(1);
 
-/// An open connection. Dropping it closes it, and every request that waits fails.
+/// An open connection. Dropping it closes it, and every pending request fails.
 pub struct Connection {
     peer: Peer,
     _task: AbortOnDropHandle<()>,
@@ -34,7 +34,7 @@ impl Connection {
         Self::open_with(reader, writer, protocol, handler, |end| end)
     }
 
-    /// `explain` may know better why the stream ended.
+    /// `explain` may provide a better reason for the end of the stream.
     pub(crate) fn open_with(
         reader: impl AsyncRead + Unpin + Send + 'static,
         writer: impl AsyncWrite + Unpin + Send + 'static,

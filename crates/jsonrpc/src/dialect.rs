@@ -1,4 +1,4 @@
-//! How one protocol spells requests, notifications and responses, how it cancels, and how it tells of progress.
+//! How a protocol encodes requests, notifications and responses, cancellation and progress.
 
 mod dap;
 mod json_rpc;
@@ -10,31 +10,31 @@ use crate::message::{Id, Incoming, Outgoing, RpcError};
 pub use dap::Dap;
 pub use json_rpc::JsonRpc;
 
-/// A protocol, between values on the wire and messages. It keeps no state.
+/// Converts between JSON values on the wire and messages. It is stateless.
 pub trait Dialect: Send + Sync + 'static {
-    /// The messages of one value: a batch holds several. `Err` says what is wrong with one.
+    /// Parses the messages of one value: a batch holds several. `Err` describes an invalid message.
     fn read(&self, wire: Value) -> Vec<Result<Incoming, String>>;
 
-    /// `number` is one more for each message that is written; a request is known by it.
+    /// `number` increases with each written message and identifies a request.
     fn write(&self, number: i64, message: Outgoing) -> Value;
 
-    /// What tells the other side that request `number` is of no more use. `None` where there is no way to say it.
+    /// Returns the message that cancels request `number`. `None` if the protocol has none.
     fn cancel(&self, number: i64, method: &str, reason: &str) -> Option<Outgoing>;
 
-    /// Whether cancelling works with every server; where it does not, [`crate::Peer::allow_cancel`] switches it on.
+    /// Whether every server supports cancellation; otherwise [`crate::Peer::allow_cancel`] enables it.
     fn cancels_by_default(&self) -> bool {
         true
     }
 
-    /// The request that the other side takes back with this message.
+    /// Returns the request that the other side cancels with this message.
     fn cancelled(&self, message: &Incoming) -> Option<Id>;
 
-    /// What a request that was taken back is answered with; `None` where no answer is wanted.
+    /// Returns the response to a cancelled request; `None` if no response is expected.
     fn answer_to_cancelled(&self) -> Option<RpcError>;
 
-    /// Asks for progress of request `number`, which is its token. Nothing happens where requests cannot ask.
+    /// Requests progress of request `number`, which is also its token. Does nothing if the protocol does not support this.
     fn ask_for_progress(&self, number: i64, params: &mut Value);
 
-    /// The token and the content of a progress notification.
+    /// Returns the token and the content of a progress notification.
     fn progress<'a>(&self, method: &str, params: &'a Value) -> Option<(i64, &'a Value)>;
 }

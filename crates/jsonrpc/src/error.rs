@@ -1,4 +1,4 @@
-//! What can go wrong between two peers, told so that a person can act.
+//! Errors between two peers, worded so that a user can act.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::message::RpcError;
 /// Why a request or a notification failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The other side answered with an error.
+    /// The other side responded with an error.
     #[error("`{method}` failed: {error}")]
     Refused { method: String, error: RpcError },
     #[error(
@@ -32,7 +32,7 @@ pub enum Error {
         format::bytes(*limit as u64)
     )]
     TooLong { method: String, bytes: usize, limit: usize },
-    /// There is no connection, or no more.
+    /// The connection does not exist or has ended.
     #[error("`{method}` failed: {end}")]
     Ended { method: String, end: ConnectionEnd },
 }
@@ -54,7 +54,7 @@ pub enum ConnectionEnd {
         "the connection was given up: the other side asks for more and more, and does not read the answers\nhint: it may be stuck; start it again"
     )]
     Flooded,
-    /// The server behind the connection is gone.
+    /// The server behind the connection has exited.
     #[error("{0}")]
     Died(#[from] Death),
 }

@@ -1,7 +1,7 @@
-//! Cutting a stream of bytes into JSON messages: one a line, or behind `Content-Length` headers.
+//! Splits a byte stream into JSON messages: one per line, or after `Content-Length` headers.
 //!
-//! Pieces may end anywhere. What is no JSON is handed over as noise where the cut is still certain, as servers print banners;
-//! where it is not, the stream is given up.
+//! Chunks may end anywhere. Text that is not JSON, such as a server's banner, is returned as noise if the message boundaries
+//! are still certain; otherwise the stream fails.
 
 use omp_stdx::format;
 use omp_stdx::lines::{JsonLineFrame as Line, JsonLines};
@@ -9,22 +9,22 @@ use omp_stdx::sanitize::on_one_line;
 use omp_stdx::truncate::{Keep, by_bytes};
 use serde_json::Value;
 
-/// Longest text of noise that is kept.
+/// Maximum length of noise that is kept.
 const NOISE_BYTES: usize = 200;
 
-/// How messages are told apart.
+/// How messages are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// One JSON value a line: MCP over stdio.
+    /// One JSON value per line: MCP over stdio.
     Lines,
     /// `Content-Length: 12`, an empty line, and that many bytes: LSP and DAP.
     ContentLength,
 }
 
-/// What a stream may bring at most.
+/// Size limits of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameLimits {
-    /// All headers of one message.
+    /// Limit for all headers of one message.
     pub header_bytes: usize,
     pub message_bytes: usize,
 }
@@ -35,16 +35,16 @@ impl Default for FrameLimits {
     }
 }
 
-/// A piece of the stream that is complete.
+/// A complete part of the stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageFrame {
-    /// With the number of bytes that it was written in.
+    /// A message and its encoded size in bytes.
     Message { value: Value, bytes: usize },
-    /// Something that is no JSON, shortened.
+    /// Text that is not JSON, shortened.
     Noise(String),
 }
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be read further.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FramingError {
     #[error(
@@ -64,9 +64,9 @@ pub enum FramingError {
     Unfinished,
 }
 
-/// The bytes of one message.
+/// Encodes one message.
 pub fn encode(framing: Framing, message: &Value) -> Vec<u8> {
-    // JSON text holds no line break: those within strings are escaped.
+    // Serialized JSON contains no newline: those within strings are escaped.
     let text = message.to_string();
     match framing {
         Framing::Lines => (text + "\n").into_bytes(),
@@ -74,7 +74,7 @@ pub fn encode(framing: Framing, message: &Value) -> Vec<u8> {
     }
 }
 
-/// Takes pieces of a stream and gives the frames that they complete.
+/// Decodes frames from chunks of a stream.
 #[derive(Debug)]
 pub struct FrameDecoder {
     cutter: Cutter,
@@ -96,7 +96,7 @@ impl FrameDecoder {
         Self { cutter, limits }
     }
 
-    /// Adds what is complete to `frames`, also where an error follows. After an error nothing more can be read.
+    /// Adds complete frames to `frames`, even if an error follows. After an error nothing more can be read.
     pub fn push(&mut self, piece: &[u8], frames: &mut Vec<MessageFrame>) -> Result<(), FramingError> {
         match &mut self.cutter {
             Cutter::Lines(lines) => {
@@ -108,7 +108,7 @@ impl FrameDecoder {
         }
     }
 
-    /// The stream has ended: its last line may lack a line break.
+    /// Handles the end of the stream: the last line may lack a newline.
     pub fn finish(&mut self, frames: &mut Vec<MessageFrame>) -> Result<(), FramingError> {
         match &mut self.cutter {
             Cutter::Lines(lines) => {
@@ -144,7 +144,7 @@ fn frame_of(bytes: &[u8]) -> MessageFrame {
     }
 }
 
-/// As it can be told to a person.
+/// Formats bytes for display.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let start = &bytes[..bytes.len().min(NOISE_BYTES * 4)];
     let text = String::from_utf8_lossy(start);
@@ -152,14 +152,14 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     by_bytes(&text, NOISE_BYTES, Keep::Head).join(|_| "…".to_owned()).into_owned()
 }
 
-/// Messages behind headers.
+/// Decoder for messages with headers.
 #[derive(Debug, Default)]
 struct Headed {
     buffer: Vec<u8>,
-    /// Bytes of the headers that were read of the next message.
+    /// Number of header bytes read for the next message.
     header_bytes: usize,
     length: Option<usize>,
-    /// The headers are complete and this many bytes follow.
+    /// Length of the body, once the headers are complete.
     body: Option<usize>,
 }
 
@@ -175,14 +175,14 @@ impl Headed {
             }
         };
         self.buffer.drain(..at);
-        // One huge message must not hold its memory for the rest of the stream.
+        // Releases the memory of a very large message.
         if self.buffer.is_empty() {
             self.buffer.shrink_to(64 << 10);
         }
         result
     }
 
-    /// Takes a body or a header line that begins at `at`; where it ends, or `None` while it is incomplete.
+    /// Parses a body or a header line at `at` and returns its end, or `None` if it is incomplete.
     fn step(
         &mut self,
         at: usize,
@@ -226,7 +226,7 @@ impl Headed {
     }
 }
 
-/// What a `Content-Length` says; `None` for every other header.
+/// Returns the value of a `Content-Length` header; `None` for other headers.
 fn length_of(line: &[u8]) -> Result<Option<usize>, FramingError> {
     let bad = || FramingError::BadHeader { line: shown(line) };
     let colon = line.iter().position(|byte| *byte == b':').ok_or_else(bad)?;

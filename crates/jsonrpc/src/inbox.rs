@@ -1,4 +1,4 @@
-//! What comes from the other side: answers go to who asked, the rest to the handler, which never holds up an answer.
+//! Dispatches incoming messages: responses to their requests, the rest to the handler, which never delays a response.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -21,17 +21,17 @@ use crate::outbox::{Unsent, permits, room_of};
 use crate::peer::Peer;
 
 const READ_BYTES: usize = 64 << 10;
-/// Notifications that wait for the handler; their bytes have a bound of their own.
+/// Maximum number of queued notifications; their bytes are limited separately.
 const NOTIFICATIONS: usize = 4_096;
 
 pub(crate) struct RequestInbox {
     peer: Peer,
     handler: Arc<dyn Handler>,
-    /// Requests of the other side by their ids, and how each is cancelled.
+    /// Requests of the other side by ID, with their cancellation tokens.
     open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
-    /// For the requests that are worked on at once.
+    /// Limits the number of concurrent requests.
     slots: Arc<Semaphore>,
-    /// In bytes.
+    /// Limits the queued bytes.
     room: Arc<Semaphore>,
     work: JoinSet<()>,
     notifications: mpsc::Sender<ReceivedNotification>,
@@ -61,7 +61,7 @@ impl RequestInbox {
         }
     }
 
-    /// Reads to the end of the stream; why it ended.
+    /// Reads until the end of the stream and returns why it ended.
     pub(crate) async fn read_all(&mut self, mut reader: impl AsyncRead + Unpin) -> ConnectionEnd {
         let protocol = &self.peer.shared.protocol;
         let mut decoder = FrameDecoder::new(protocol.framing, protocol.limits.frames);
@@ -88,11 +88,11 @@ impl RequestInbox {
         }
     }
 
-    /// The connection has ended: what the other side asked for is dropped, what it told is still handled.
+    /// Ends the inbox: requests of the other side are dropped, queued notifications are still handled.
     pub(crate) async fn finish(mut self) {
         self.work.abort_all();
         drop(self.notifications);
-        // It catches panics of the handler, so it tells nothing.
+        // The task catches panics of the handler, so its result is irrelevant.
         let _ = self.notifying.await;
     }
 
@@ -132,10 +132,10 @@ impl RequestInbox {
         Ok(())
     }
 
-    /// Waits for room, so that a handler that is slow slows the other side down.
+    /// Waits for room, so that a slow handler slows down the other side.
     async fn queue_notification(&self, method: String, params: Value, bytes: usize) {
         let permits = permits(bytes, self.peer.shared.protocol.limits.incoming_bytes);
-        // Neither is closed while this lives.
+        // Neither semaphore is closed while this exists.
         let Ok(room) = self.room.clone().acquire_many_owned(permits).await else { return };
         let _ = self.notifications.send(ReceivedNotification { method, params, _room: room }).await;
     }
@@ -145,7 +145,7 @@ impl RequestInbox {
             cancel.cancel();
         }
         match message {
-            // Where taking back is a request, it wants an answer itself.
+            // If cancellation is a request, it needs a response itself.
             Incoming::Request { id, method, .. } => self.answer_now(id, method, Ok(Value::Null)),
             _ => Ok(()),
         }
@@ -176,13 +176,13 @@ impl RequestInbox {
         Ok(())
     }
 
-    /// The handler may panic before it gives a future, too.
+    /// The handler may also panic before it returns a future.
     fn begin(&self, method: &str, params: Value) -> Option<HandlerFuture> {
         let ask = AssertUnwindSafe(|| self.handler.request(&self.peer, method, params));
         std::panic::catch_unwind(ask).unwrap_or_else(|_| Some(Box::pin(std::future::ready(Err(panicked())))))
     }
 
-    /// Without waiting: nothing may hold up the reading.
+    /// Does not wait, because nothing may delay reading.
     fn answer_now(&self, id: Id, method: String, result: Result<Value, RpcError>) -> Result<(), ConnectionEnd> {
         match self.peer.shared.outbox.try_send(Outgoing::Response { id, method, result }) {
             Err(Unsent::Full) => Err(ConnectionEnd::Flooded),
@@ -191,7 +191,7 @@ impl RequestInbox {
     }
 }
 
-/// A request of the other side that is worked on.
+/// A request of the other side that is in progress.
 struct RequestJob {
     peer: Peer,
     open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
@@ -203,7 +203,7 @@ struct RequestJob {
 impl RequestJob {
     async fn work(self, answer: HandlerFuture, cancel: CancellationToken, slots: Arc<Semaphore>) {
         let run = async {
-            // Never closed.
+            // The semaphore is never closed.
             let _slot = slots.acquire().await;
             AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
         };
@@ -218,7 +218,7 @@ impl RequestJob {
         }
     }
 
-    /// Waits as long as the connection lives: how many wait has its bound.
+    /// Waits as long as the connection exists: the number of waiting responses is limited.
     async fn reply(self, result: Result<Value, RpcError>) {
         let outbox = &self.peer.shared.outbox;
         let (id, method) = (self.id.clone(), self.method.clone());
@@ -226,7 +226,7 @@ impl RequestJob {
         if let Err(Unsent::TooLong { bytes }) = sent {
             let error = RpcError::internal(format!("the answer takes {bytes} bytes, more than a message may have"));
             let response = Outgoing::Response { id: self.id, method: self.method, result: Err(error) };
-            // Closed is all that can be wrong with it, and then nobody waits for the answer.
+            // The only possible error is a closed connection, and then nobody waits for the response.
             let _ = outbox.send(response).await;
         }
     }

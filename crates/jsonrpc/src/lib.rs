@@ -1,8 +1,9 @@
-//! One peer for the protocols of servers behind pipes: JSON-RPC as MCP and LSP speak it, and DAP.
+//! One peer implementation for the protocols of servers behind pipes: JSON-RPC as used by MCP and LSP, and DAP.
 //!
-//! A [`Connection`] reads and writes over any pair of streams and gives out [`Peer`] handles to ask and to tell; a [`ServerProcess`]
-//! is one over the standard streams of a server that it starts and ends. What a [`Protocol`] is made of, a [`Dialect`] and a
-//! [`Framing`], knows no connection. Nothing here knows what any method means.
+//! A [`Connection`] reads and writes over any pair of streams and provides [`Peer`] handles for requests and notifications;
+//! a [`ServerProcess`] is a connection over the standard streams of a child process that it starts and ends. A [`Protocol`]
+//! consists of a [`Dialect`] and a [`Framing`], which are independent of connections. Nothing here depends on the meaning of
+//! a method.
 
 mod backoff;
 mod child;

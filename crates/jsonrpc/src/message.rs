@@ -1,10 +1,10 @@
-//! What travels, whatever the dialect: requests, notifications, responses.
+//! Messages, independent of the dialect: requests, notifications, responses.
 
 use std::fmt;
 
 use serde_json::{Number, Value};
 
-/// What a request is known by. The side that asks makes it up, so it is given back as it came.
+/// The ID of a request. The requesting side chooses it, so it is returned unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Id {
     Number(Number),
@@ -20,7 +20,7 @@ pub enum Incoming {
     Response { id: Id, result: Result<Value, RpcError> },
 }
 
-/// A message that is to be written. Parameters of `null` are left out.
+/// A message to write. `null` parameters are omitted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outgoing {
     Request {
@@ -31,7 +31,7 @@ pub enum Outgoing {
         method: String,
         params: Value,
     },
-    /// To a request of this id and method.
+    /// The response to a request with this ID and method.
     Response {
         id: Id,
         method: String,
@@ -39,7 +39,7 @@ pub enum Outgoing {
     },
 }
 
-/// An error as one side tells it to the other.
+/// An error as it is sent between the two sides.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message} (code {code})")]
 pub struct RpcError {
@@ -49,7 +49,7 @@ pub struct RpcError {
 }
 
 impl Outgoing {
-    /// About the bytes that it takes.
+    /// Returns its approximate size in bytes.
     pub(crate) fn weight(&self) -> usize {
         const ENVELOPE: usize = 64;
         ENVELOPE
@@ -80,9 +80,9 @@ impl RpcError {
     pub const METHOD_NOT_FOUND: i64 = -32_601;
     pub const INVALID_PARAMS: i64 = -32_602;
     pub const INTERNAL_ERROR: i64 = -32_603;
-    /// A server that has no room for more; the code is free for implementations.
+    /// A server that cannot accept more requests; the code is in the range reserved for implementations.
     pub const BUSY: i64 = -32_000;
-    /// LSP's answer to a request that was cancelled.
+    /// LSP's response to a cancelled request.
     pub const REQUEST_CANCELLED: i64 = -32_800;
 
     pub fn new(code: i64, message: impl Into<String>) -> Self {
@@ -99,7 +99,7 @@ impl RpcError {
 }
 
 impl Id {
-    /// `None` for what cannot be an id.
+    /// Returns `None` for a value that cannot be an ID.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Number(number) => Some(Self::Number(number.clone())),
@@ -109,7 +109,7 @@ impl Id {
         }
     }
 
-    /// The number of a request of our own, if it is one.
+    /// Returns the number of one of our own requests, if it is one.
     pub(crate) fn number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => number.as_i64(),

@@ -1,5 +1,5 @@
-//! The one queue to the other side. It numbers messages in the order in which they are written, and holds only so many: while
-//! the other side does not read, senders wait.
+//! The only queue to the other side. It numbers messages in write order and is bounded: while the other side does not read,
+//! senders wait.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -17,19 +17,19 @@ use crate::protocol::Protocol;
 pub(crate) struct Outbox {
     protocol: Protocol,
     sender: mpsc::Sender<Queued>,
-    /// In bytes.
+    /// Free room in bytes.
     room: Arc<Semaphore>,
     order: Mutex<SendOrder>,
     closed: CancellationToken,
 }
 
-/// Held while a message gets its number and its place, never while somebody waits.
+/// Locked while a message gets its number and is queued, never while waiting.
 struct SendOrder {
     next: i64,
     closed: bool,
 }
 
-/// One message, and the room that it takes until it is written.
+/// A message, and the room that it takes until it is written.
 struct Queued {
     bytes: Vec<u8>,
     _room: OwnedSemaphorePermit,
@@ -47,7 +47,7 @@ pub(crate) enum Unsent {
     TooLong {
         bytes: usize,
     },
-    /// There is no room now; only where nobody waits for it.
+    /// There is no room now; only returned if the call must not wait.
     Full,
     Closed,
 }
@@ -66,8 +66,8 @@ impl Outbox {
         self.send_numbered(message, |_, _| (), |_| ()).await
     }
 
-    /// The same; `stamp` may put the number into the message, and `before` is called when nothing can go wrong any more, and
-    /// before the other side can answer.
+    /// Waits for room and sends; `stamp` may insert the number into the message, and `before` is called when sending can no
+    /// longer fail, before the other side can answer.
     pub(crate) async fn send_numbered(
         &self,
         message: Outgoing,
@@ -91,7 +91,7 @@ impl Outbox {
         })
     }
 
-    /// Without waiting.
+    /// Sends without waiting.
     pub(crate) fn try_send(&self, message: Outgoing) -> Result<(), Unsent> {
         let room = self.room.clone().try_acquire_many_owned(self.permits(&message)).map_err(|_| Unsent::Full)?;
         let full_or_closed = |error| match error {
@@ -105,13 +105,13 @@ impl Outbox {
         )
     }
 
-    /// Nothing more is taken, and whoever waits is told so at once. What is queued is still written.
+    /// Refuses further messages; waiting senders fail at once. Queued messages are still written.
     pub(crate) fn close(&self) {
         lock(&self.order).closed = true;
         self.closed.cancel();
     }
 
-    /// Numbers are given only to what is written: DAP counts.
+    /// Numbers are assigned only to written messages, because DAP requires consecutive numbers.
     fn put(
         &self,
         mut message: Outgoing,
@@ -137,12 +137,12 @@ impl Outbox {
     }
 }
 
-/// Permits of a semaphore that counts bytes.
+/// Number of permits of a semaphore that counts bytes.
 pub(crate) fn room_of(bytes: usize) -> usize {
     bytes.clamp(1, u32::MAX as usize >> 3)
 }
 
-/// What is larger than all the room takes all of it.
+/// A message larger than the whole room takes all of it.
 pub(crate) fn permits(bytes: usize, room: usize) -> u32 {
     u32::try_from(bytes.min(room_of(room))).unwrap_or(u32::MAX)
 }
@@ -163,7 +163,7 @@ impl OutboxReader {
         tokio::select! {
             biased;
             message = self.queued.recv() => message,
-            // Whatever was sent was sent before.
+            // All sent messages are already queued.
             () = self.closed.cancelled() => self.queued.try_recv().ok(),
         }
     }

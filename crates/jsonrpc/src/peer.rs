@@ -1,4 +1,4 @@
-//! The handle of a connection: asks, tells, takes back.
+//! The handle of a connection: sends requests and notifications, and cancels requests.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -15,13 +15,13 @@ use crate::outbox::Unsent;
 use crate::progress::{self, ProgressSender, RequestProgress};
 use crate::shared::{ConnectionState, Oddities, PendingRequest};
 
-/// The other side of a connection. Clones speak to the same one; none of them keeps the connection open.
+/// The other side of a connection. Clones refer to the same one; none of them keeps the connection open.
 #[derive(Clone)]
 pub struct Peer {
     pub(crate) shared: Arc<ConnectionState>,
 }
 
-/// A request, and how long somebody wants its answer.
+/// A request with its time limit and cancellation.
 #[derive(Debug)]
 pub struct OutgoingCall {
     method: String,
@@ -32,25 +32,25 @@ pub struct OutgoingCall {
 }
 
 impl OutgoingCall {
-    /// Parameters of `null` are left out.
+    /// `null` parameters are omitted.
     pub fn new(method: impl Into<String>, params: Value) -> Self {
         let (limit, cancel, progress) = (None, CancellationToken::new(), None);
         Self { method: method.into(), params, limit, cancel, progress }
     }
 
-    /// Instead of the connection's own limit.
+    /// Overrides the connection's time limit.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Takes the request back when `cancel` is cancelled. Dropping the future does so as well.
+    /// Cancels the request when `cancel` is cancelled. Dropping the future does so as well.
     pub fn cancelled_by(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
         self
     }
 
-    /// Asks the other side to tell of its progress.
+    /// Requests progress reports from the other side.
     pub fn with_progress(mut self) -> (Self, RequestProgress) {
         let (sender, progress) = progress::channel();
         self.progress = Some(sender);
@@ -59,13 +59,13 @@ impl OutgoingCall {
 }
 
 impl Peer {
-    /// Asks and waits for the answer, within the connection's limit.
+    /// Sends a request and waits for the response, within the connection's time limit.
     pub async fn request(&self, method: impl Into<String>, params: Value) -> Result<Value, Error> {
         self.call(OutgoingCall::new(method, params)).await
     }
 
-    /// Asks and waits for the answer. Whoever does not wait any longer, because of the limit, the token or as the future is
-    /// dropped, takes the request back in the words of the protocol.
+    /// Sends a request and waits for the response. On a timeout, a cancelled token or a dropped future, the request is
+    /// cancelled with the protocol's message.
     pub async fn call(&self, call: OutgoingCall) -> Result<Value, Error> {
         let OutgoingCall { method, params, limit, cancel, progress } = call;
         let limit = limit.unwrap_or(self.shared.protocol.limits.request);
@@ -90,7 +90,7 @@ impl Peer {
         }
     }
 
-    /// Tells without waiting for an answer: it only waits for its turn.
+    /// Sends a notification; waits only until it is queued.
     pub async fn notify(&self, method: impl Into<String>, params: Value) -> Result<(), Error> {
         let (method, limit) = (method.into(), self.shared.protocol.limits.write);
         let message = Outgoing::Notification { method: method.clone(), params };
@@ -100,13 +100,13 @@ impl Peer {
         }
     }
 
-    /// Whether the other side is told of requests that are given up. It is from the start, except in DAP: there it is to be
-    /// switched on for adapters with the capability `supportsCancelRequest`, as others may hang.
+    /// Whether the other side is notified of cancelled requests. Enabled by default, except in DAP: there it must be enabled
+    /// for adapters with the capability `supportsCancelRequest`, because others may hang.
     pub fn allow_cancel(&self, allowed: bool) {
         self.shared.may_cancel.store(allowed, Ordering::Relaxed);
     }
 
-    /// Sends nothing more and closes the writing side; what comes is still read.
+    /// Sends nothing more and closes the writing side; incoming messages are still read.
     pub fn finish_writing(&self) {
         self.shared.outbox.close();
     }
@@ -117,12 +117,12 @@ impl Peer {
         self.end_or_ours()
     }
 
-    /// How the connection ended, if it did.
+    /// Returns how the connection ended, if it did.
     pub fn end(&self) -> Option<ConnectionEnd> {
         self.shared.how_it_ended()
     }
 
-    /// What came over the connection that should not have.
+    /// Returns the unexpected input of the connection.
     pub fn oddities(&self) -> Oddities {
         self.shared.oddities()
     }
@@ -164,7 +164,7 @@ impl Peer {
         }
     }
 
-    /// Nothing is taken any more though the connection has not ended: this side does not write any more.
+    /// Returns the end of the connection, or that this side has stopped writing.
     fn end_or_ours(&self) -> ConnectionEnd {
         self.end().unwrap_or(ConnectionEnd::OurSide)
     }
@@ -176,7 +176,7 @@ enum CallWait {
     TooLong,
 }
 
-/// A request that is under way. Dropped before the answer has come, it is taken back.
+/// A request in progress. It is cancelled if it is dropped before the response.
 struct InFlight {
     shared: Arc<ConnectionState>,
     method: String,
@@ -199,7 +199,7 @@ impl InFlight {
         if self.shared.outbox.try_send(cancel.clone()) != Err(Unsent::Full) {
             return;
         }
-        // No more of these wait than requests were sent, and those have their bounds.
+        // There are at most as many of these tasks as requests in progress, which are limited.
         let shared = self.shared.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { timeout(shared.protocol.limits.write, shared.outbox.send(cancel)).await });

@@ -1,4 +1,4 @@
-//! Progress reports of one request: a short queue that forgets the oldest rather than make the connection wait.
+//! Progress reports of one request: a short queue that drops the oldest instead of blocking the connection.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ pub struct RequestProgress {
 }
 
 impl RequestProgress {
-    /// The next report; `None` when the request has ended. Dropping the future loses nothing.
+    /// Returns the next report; `None` if the request has ended. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             {
@@ -31,13 +31,13 @@ impl RequestProgress {
         }
     }
 
-    /// Reports that were forgotten because nobody took them in time.
+    /// Returns the number of reports dropped because they were not read in time.
     pub fn dropped(&self) -> u64 {
         lock(&self.reports.state).dropped
     }
 }
 
-/// The writing side; its end is the end of the request.
+/// The writing side; dropping it marks the end of the request.
 #[derive(Debug)]
 pub(crate) struct ProgressSender {
     reports: Arc<Reports>,
@@ -69,7 +69,7 @@ impl ProgressSender {
             state.dropped += 1;
         }
         state.waiting.push_back(report);
-        // One reader: a permit is kept for it if it does not wait yet.
+        // There is one reader: the permit is kept if it does not wait yet.
         self.reports.changed.notify_one();
     }
 }

@@ -1,4 +1,4 @@
-//! What a connection speaks, and its limits.
+//! The protocol of a connection, and its limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::dialect::{Dap, Dialect, JsonRpc};
 use crate::framing::{FrameLimits, Framing};
 
-/// A dialect in its framing.
+/// A dialect and its framing.
 #[derive(Clone)]
 pub struct Protocol {
     pub dialect: Arc<dyn Dialect>,
@@ -14,27 +14,27 @@ pub struct Protocol {
     pub limits: ConnectionLimits,
 }
 
-/// What a connection may hold and how long it waits.
+/// Size and time limits of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
     pub frames: FrameLimits,
-    /// How long a request may take that does not say it itself.
+    /// Default time limit of a request.
     pub request: Duration,
     /// How long a notification waits while the other side does not read.
     pub write: Duration,
-    /// Messages that wait to be written, and their bytes.
+    /// Limits on messages waiting to be written, and on their bytes.
     pub outgoing: usize,
     pub outgoing_bytes: usize,
-    /// Requests of the other side that are worked on at once.
+    /// Maximum number of concurrent requests of the other side.
     pub incoming_at_once: usize,
-    /// Requests of the other side that may wait besides; more are refused.
+    /// Maximum number of waiting requests of the other side; further ones are refused.
     pub incoming_waiting: usize,
-    /// Bytes of requests and notifications that wait or are worked on. While there is no room for a notification, nothing
-    /// is read.
+    /// Limit on the bytes of queued and running requests and notifications. While there is no room for a notification,
+    /// nothing is read.
     pub incoming_bytes: usize,
-    /// Progress reports of one request that nobody has taken yet; older ones make room.
+    /// Maximum number of unread progress reports per request; older ones are dropped.
     pub progress_reports: usize,
-    /// Lines of noise that are kept to be shown.
+    /// Maximum number of noise lines that are kept for display.
     pub noise_lines: usize,
 }
 
@@ -71,7 +71,7 @@ impl Protocol {
         Self::new(Dap, Framing::ContentLength)
     }
 
-    /// Whatever else speaks JSON-RPC, a message a line.
+    /// Other JSON-RPC protocols with one message per line.
     pub fn json_lines() -> Self {
         Self::new(JsonRpc::Plain, Framing::Lines)
     }

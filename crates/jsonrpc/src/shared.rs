@@ -1,4 +1,4 @@
-//! What the handles and the tasks of one connection have in common: requests that wait, and how it ended.
+//! Shared state of the handles and tasks of one connection: pending requests, and how it ended.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -30,20 +30,20 @@ struct OpenRequests {
     end: Option<ConnectionEnd>,
 }
 
-/// A request of ours that has not been answered.
+/// A request of this side that has not been answered.
 pub(crate) struct PendingRequest {
     pub(crate) answer: oneshot::Sender<Result<Value, RpcError>>,
     pub(crate) progress: Option<ProgressSender>,
 }
 
-/// What came that should not have.
+/// Unexpected input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// The first lines that were no messages, shortened.
+    /// The first lines that were not messages, shortened.
     pub noise: Vec<String>,
-    /// How many there were.
+    /// The number of such lines.
     pub noise_count: u64,
-    /// Answers to requests that nobody waits for: late, or never made.
+    /// Number of responses without a pending request: late, or never requested.
     pub ignored_responses: u64,
 }
 
@@ -62,7 +62,7 @@ impl ConnectionState {
         (shared, queue)
     }
 
-    /// Waits for the answer to `number`, unless there can be none any more.
+    /// Registers a pending request, unless the connection has ended.
     pub(crate) fn register(&self, number: i64, pending: PendingRequest) {
         let mut waiting = lock(&self.waiting);
         if waiting.end.is_none() {
@@ -70,7 +70,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether it was still waiting.
+    /// Returns whether it was still pending.
     pub(crate) fn forget(&self, number: i64) -> bool {
         lock(&self.waiting).requests.remove(&number).is_some()
     }
@@ -78,13 +78,13 @@ impl ConnectionState {
     pub(crate) fn answer(&self, id: &Id, result: Result<Value, RpcError>) {
         let pending = id.number().and_then(|number| lock(&self.waiting).requests.remove(&number));
         match pending {
-            // Whoever asked may have gone this moment.
+            // The requester may just have been dropped.
             Some(pending) => drop(pending.answer.send(result)),
             None => self.ignored(id, result),
         }
     }
 
-    /// An error without an id tells of a message that the other side could not read.
+    /// An error without an ID reports a message that the other side could not parse.
     fn ignored(&self, id: &Id, result: Result<Value, RpcError>) {
         lock(&self.oddities).ignored_responses += 1;
         if let (Id::Null, Err(error)) = (id, result) {
@@ -92,7 +92,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether somebody wants to hear of it.
+    /// Returns whether the report was requested.
     pub(crate) fn report_progress(&self, token: i64, report: &Value) -> bool {
         let waiting = lock(&self.waiting);
         let sender = waiting.requests.get(&token).and_then(|pending| pending.progress.as_ref());
@@ -114,7 +114,7 @@ impl ConnectionState {
         lock(&self.oddities).clone()
     }
 
-    /// Every request that waits fails now, and every later one. Only the first end counts.
+    /// Fails every pending request, and every later one. Only the first end is recorded.
     pub(crate) fn end(&self, end: ConnectionEnd) {
         let requests = {
             let mut waiting = lock(&self.waiting);

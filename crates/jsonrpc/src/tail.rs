@@ -1,11 +1,11 @@
-//! The end of what a server wrote to stderr.
+//! The tail of a server's stderr.
 
 use omp_stdx::sanitize::strip_control;
 use omp_stdx::truncate::{Keep, by_bytes};
 
-/// Bytes that are kept.
+/// Number of bytes that are kept.
 pub(crate) const KEPT_BYTES: usize = 64 << 10;
-/// What an error tells of it.
+/// Number of lines included in an error.
 const TOLD_LINES: usize = 10;
 const TOLD_BYTES: usize = 300;
 
@@ -13,20 +13,20 @@ const TOLD_BYTES: usize = 300;
 #[derive(Debug, Default)]
 pub(crate) struct StderrTail {
     bytes: Vec<u8>,
-    /// Whether there was more.
+    /// Whether earlier bytes were dropped.
     cut: bool,
 }
 
 impl StderrTail {
     pub(crate) fn add(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
-        // Twice as much is let through, so that bytes are not moved for every piece.
+        // Twice the limit is allowed, so that bytes are not moved for every chunk.
         if self.bytes.len() > KEPT_BYTES * 2 {
             self.trim();
         }
     }
 
-    /// At most [`KEPT_BYTES`], from the beginning of a line where there was more.
+    /// Returns at most [`KEPT_BYTES`], starting at the beginning of a line if there was more.
     pub(crate) fn text(&self) -> String {
         let start = self.bytes.len().saturating_sub(KEPT_BYTES);
         let kept = &self.bytes[start..];
@@ -37,7 +37,7 @@ impl StderrTail {
         strip_control(&String::from_utf8_lossy(whole)).into_owned()
     }
 
-    /// The last lines that say something, each shortened.
+    /// Returns the last non-blank lines, each shortened.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let text = self.text();
         let lines = text.lines().rev().filter(|line| !line.trim().is_empty()).take(TOLD_LINES);

@@ -1,9 +1,9 @@
-//! Which credential opens which provider. Keys are known without any I/O; a [`CredentialSource`] may take its time.
+//! Selects the credential for each provider. API keys are known without I/O; a [`CredentialSource`] may take time.
 //!
-//! Order: what the user did meanwhile (`/login`, `/logout`), the key given for this run (`--api-key`), the source of
-//! credentials, `models.yml`, the provider's environment variables. What `models.yml` says of a provider is said of one address, often a proxy; a key of
-//! the environment is the vendor's own and must not go there. Keys are never shown: every type here that holds one
-//! prints dots instead.
+//! Order of precedence: changes during the run (`/login`, `/logout`), the key given for this run (`--api-key`), the
+//! credential source, `models.yml`, the provider's environment variables. A key in `models.yml` belongs to one address,
+//! often a proxy; a key from the environment is the vendor's own and must not be sent there. Keys are never shown: every
+//! type here that holds one prints dots instead.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use omp_types::{Env, ErrorKind, Model, ModelError, PROVIDER_KEYS, vars};
 
-/// What is sent to prove who we are.
+/// The credential that is sent with a request.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// The endpoint takes anyone, such as a model server on this machine.
+    /// The endpoint needs no credential, such as a model server on this machine.
     None,
-    /// Goes where the wire API puts keys (`x-api-key`, `Authorization: Bearer`, `x-goog-api-key`).
+    /// Sent in the header that the wire API uses for keys (`x-api-key`, `Authorization: Bearer`, `x-goog-api-key`).
     ApiKey(String),
-    /// Always `Authorization: Bearer`: OAuth tokens, gateways, `authHeader: true`.
+    /// Always sent as `Authorization: Bearer`: OAuth tokens, gateways, `authHeader: true`.
     Bearer(String),
 }
 
@@ -33,16 +33,16 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// Credentials that take time to get, such as OAuth tokens that are refreshed when they have run out.
+/// Source of credentials that take time to get, such as OAuth tokens that are refreshed after they expire.
 pub trait CredentialSource: Send + Sync {
-    /// What is to be sent to this provider, asked inside the future that opens each request. `None` where the source has
-    /// nothing for it.
+    /// Returns the credential for this provider, or `None` if the source has none. Awaited inside the future that opens each
+    /// request.
     fn credential<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Option<Result<Credential, ModelError>>>;
 
-    /// The same as far as it is known without waiting; it may have run out.
+    /// Returns the credential that is known without waiting; it may have expired.
     fn known(&self, provider: &str) -> Option<Credential>;
 
-    /// Every secret that it holds, to be hidden wherever text goes.
+    /// Returns every secret that the source holds, for redaction.
     fn secrets(&self) -> Vec<String>;
 }
 
@@ -56,22 +56,22 @@ pub struct Auth {
     meanwhile: Arc<Mutex<BTreeMap<String, Meanwhile>>>,
 }
 
-/// What became of a provider's key while sessions run; all copies hear of it.
+/// A change of a provider's key during the run, shared by all clones.
 #[derive(Clone, PartialEq, Eq)]
 enum Meanwhile {
     Given(String),
-    /// What the environment of the start says does not count any more.
+    /// The key from the environment is no longer used.
     Forgotten,
 }
 
-/// What `models.yml` says of a provider's key.
+/// Settings in `models.yml` about a provider's key.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ProviderAuth {
     /// Name of an environment variable, or the key itself.
     pub key: Option<String>,
     /// `auth: none`.
     pub keyless: bool,
-    /// A local server that was found by itself: it wants no key, and gets one that is set for it.
+    /// A local server that was discovered: it needs no key, but gets one if a key is set for it.
     pub discovered: bool,
     /// `authHeader: true`.
     pub bearer: bool,
@@ -112,7 +112,7 @@ impl Auth {
         &self.env
     }
 
-    /// Every key this run was given, meanwhile too, whichever provider it is for.
+    /// Returns every key of this run, including those given later, for all providers.
     pub(crate) fn keys(&self) -> Vec<String> {
         let configured = self.configured.values().filter_map(|auth| auth.key.as_deref());
         let configured = configured.map(|key| self.env.lookup(key).unwrap_or(key).to_owned());
@@ -125,7 +125,7 @@ impl Auth {
         self.runtime.values().cloned().chain(configured).chain(given).chain(held).collect()
     }
 
-    /// The key given for this run; it goes to this provider and to no other.
+    /// Sets the key for this run; it is sent to this provider only.
     pub fn set_runtime_key(&mut self, provider: &str, key: &str) {
         self.runtime.insert(provider.to_owned(), key.to_owned());
     }
@@ -134,17 +134,17 @@ impl Auth {
         self.configured.insert(provider.to_owned(), auth);
     }
 
-    /// Where credentials come from that are no keys.
+    /// Sets the source of credentials that are not API keys.
     pub fn with_source(self, source: Arc<dyn CredentialSource>) -> Self {
         Self { source: Some(source), ..self }
     }
 
-    /// A key that the user gives while sessions run: they all have it from their next request on.
+    /// Adds a key during the run: all sessions use it from their next request on.
     pub fn give_key(&self, provider: &str, key: &str) {
         self.meanwhile().insert(provider.to_owned(), Meanwhile::Given(key.to_owned()));
     }
 
-    /// The key that was given, or that was in the environment, is not sent any more.
+    /// Stops using the key that was given or found in the environment.
     pub fn forget_key(&self, provider: &str) {
         self.meanwhile().insert(provider.to_owned(), Meanwhile::Forgotten);
     }
@@ -157,7 +157,7 @@ impl Auth {
         self.key_for(provider).is_some()
     }
 
-    /// What is sent with a request. A source of credentials may refresh its own before.
+    /// Returns the credential for a request. The credential source may refresh it first.
     pub async fn credential(&self, model: &Model) -> Result<Credential, ModelError> {
         let provider = &model.provider;
         if let Some(source) = self.source.as_ref().filter(|_| self.given(provider).is_none())
@@ -168,17 +168,17 @@ impl Auth {
         self.known_credential(model)
     }
 
-    /// The same without waiting; it may have run out.
+    /// Returns the credential without waiting; it may have expired.
     pub(crate) fn known_credential(&self, model: &Model) -> Result<Credential, ModelError> {
         self.key_for(&model.provider).ok_or_else(|| self.missing(&model.provider))
     }
 
-    /// What would be sent to a provider; `None` when its key is missing.
+    /// Returns the credential for a provider, or `None` if its key is missing.
     pub(crate) fn key_for(&self, provider: &str) -> Option<Credential> {
         self.found(provider).map(|(credential, _)| credential)
     }
 
-    /// Where the key of a provider comes from, for people. Never the key itself.
+    /// Describes where the key of a provider comes from. Never contains the key itself.
     pub fn source(&self, provider: &str) -> Option<String> {
         self.found(provider).map(|(_, source)| source.to_string())
     }
@@ -210,7 +210,7 @@ impl Auth {
         configured.filter(|auth| auth.keyless).map(|_| (Credential::None, KeySource::Nothing))
     }
 
-    /// The key that the user gave for this run, whatever else there is.
+    /// Returns the key that the user gave for this run, which overrides all other sources.
     fn given(&self, provider: &str) -> Option<(Credential, KeySource<'_>)> {
         let wants_bearer = self.configured.get(provider).is_some_and(|auth| auth.bearer);
         let key = |key: &str| key_credential(provider, key, wants_bearer);
@@ -220,7 +220,7 @@ impl Auth {
         self.runtime.get(provider).map(|given| (key(given), KeySource::Flag))
     }
 
-    /// The variable that holds the provider's key, if one is set.
+    /// Returns the environment variable that holds the provider's key, if one is set.
     pub(crate) fn env_variable(&self, provider: &str) -> Option<&'static str> {
         self.env_key(provider).map(|(name, _)| name)
     }
@@ -229,7 +229,7 @@ impl Auth {
         self.key_variables(provider).into_iter().find_map(|name| Some((name, self.env.lookup(name)?)))
     }
 
-    /// The variables that may hold the provider's key, first one set wins.
+    /// Returns the environment variables that may hold the provider's key; the first one that is set wins.
     pub fn key_variables(&self, provider: &str) -> Vec<&'static str> {
         let mut names = Vec::new();
         if provider == "anthropic" && self.env.flag(vars::CLAUDE_CODE_USE_FOUNDRY) {
@@ -264,7 +264,7 @@ impl fmt::Debug for Auth {
 }
 
 fn key_credential(provider: &str, key: &str, bearer: bool) -> Credential {
-    // Anthropic's OAuth tokens are told by their prefix wherever they were found; Copilot takes nothing but a token.
+    // Anthropic's OAuth tokens are recognized by their prefix in any source; Copilot accepts only tokens.
     let is_token = bearer || key.starts_with("sk-ant-oat") || provider == "github-copilot";
     if is_token { Credential::Bearer(key.to_owned()) } else { Credential::ApiKey(key.to_owned()) }
 }

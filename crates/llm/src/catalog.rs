@@ -1,7 +1,7 @@
-//! The built-in models: two sorted tables in the binary, read line by line when somebody asks.
+//! The built-in models: two sorted tables in the binary, read line by line on demand.
 //!
-//! The tables are written by `cargo run -p xtask -- catalog <model-catalog.json>`. Nothing is parsed at start-up: one
-//! model is found by binary search over the lines, and a scan over all of them builds no model it does not return.
+//! The tables are written by `cargo run -p xtask -- catalog <model-catalog.json>`. Nothing is parsed at start-up: a single
+//! model is found by binary search over the lines, and a scan over all of them builds only the models that it returns.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use omp_types::{Api, InputKind, Model, Prices, ThinkingSupport};
 const PROVIDERS: &str = include_str!("../data/providers.tsv");
 const MODELS: &str = include_str!("../data/models.tsv");
 
-/// Assumed for models whose limits nobody published.
+/// Default for models without published limits.
 pub(crate) const DEFAULT_CONTEXT: u64 = 128_000;
 pub(crate) const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
@@ -33,7 +33,7 @@ pub(crate) fn find(provider: &str, id: &str) -> Option<CatalogLine> {
     lines_from(MODELS, &key).next().filter(|line| first_column(line) == key).map(|line| CatalogLine { line })
 }
 
-/// All models, by provider and then by id.
+/// Returns all models, sorted by provider and then by ID.
 pub(crate) fn entries() -> impl Iterator<Item = CatalogLine> {
     MODELS.lines().skip(1).map(|line| CatalogLine { line })
 }
@@ -52,7 +52,7 @@ pub(crate) fn providers() -> impl Iterator<Item = ProviderLine> {
     PROVIDER_LIST.iter().copied()
 }
 
-/// Kept once read: every model of a scan asks for its provider.
+/// Parsed once, because every model of a scan needs its provider.
 static PROVIDER_LIST: LazyLock<Vec<ProviderLine>> =
     LazyLock::new(|| PROVIDERS.lines().skip(1).map(read_provider).collect());
 
@@ -74,7 +74,7 @@ impl CatalogLine {
         self.column(CatalogColumn::Name)
     }
 
-    /// The wire that serves the model, before `models.yml` has its say.
+    /// Returns the wire API of the model, before overrides in `models.yml`.
     pub fn api(self) -> Api {
         api_of(self.provider(), self.column(CatalogColumn::Api))
     }
@@ -116,7 +116,7 @@ impl CatalogLine {
         self.line.split('\t').nth(column as usize).unwrap_or_default()
     }
 
-    /// Columns at the end may be missing, they are empty then.
+    /// Missing columns at the end are empty.
     fn columns(self) -> [&'static str; COLUMNS] {
         let mut columns = [""; COLUMNS];
         for (column, text) in columns.iter_mut().zip(self.line.split('\t')) {
@@ -182,7 +182,7 @@ fn thinking(text: &str, more: &str) -> Option<ThinkingSupport> {
     Some(ThinkingSupport { mode: mode.to_owned(), efforts, ..more.unwrap_or_default() })
 }
 
-/// OpenRouter is listed under an API name of its own but speaks chat completions.
+/// OpenRouter has an API name of its own but uses chat completions.
 fn wire_of(api: &str) -> Api {
     if api == "openrouter" { Api::OpenaiCompletions } else { Api::from(api) }
 }
@@ -197,7 +197,7 @@ fn first_column(line: &str) -> &str {
     line.split('\t').next().unwrap_or_default()
 }
 
-/// The lines from the first one whose key is not below `key`.
+/// Returns the lines starting at the first one whose key is not below `key`.
 fn lines_from(table: &'static str, key: &str) -> std::str::Lines<'static> {
     let (mut low, mut high) = (0, table.len());
     while low < high {
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(entries_of("minima").count(), 0);
     }
 
-    /// Writes a line again from what was read of it; fields that were not understood would be missing.
+    /// Serializes a parsed line again; fields that were not parsed would be missing.
     fn rewritten(entry: CatalogLine) -> String {
         let number = |text: &str| text.parse::<u64>().map_or(String::new(), |number| number.to_string());
         let prices = prices(entry.column(CatalogColumn::Prices)).map(|cost| {

@@ -1,8 +1,7 @@
-//! Asks model servers for the models they have: Ollama, llama.cpp and LM Studio on this machine, and servers that
-//! `models.yml` names.
+//! Queries model servers for their models: Ollama, llama.cpp and LM Studio on this machine, and servers from `models.yml`.
 //!
-//! All are asked at once with short timeouts. A server that nobody configured and that does not answer is no news; one
-//! that was configured and fails is told of.
+//! All are queried at once with short timeouts. A server that is not configured may fail silently; the failure of a
+//! configured one is reported.
 
 #[cfg(test)]
 mod tests;
@@ -23,19 +22,19 @@ use crate::catalog::{DEFAULT_CONTEXT, DEFAULT_MAX_TOKENS};
 use crate::models_file::DiscoveryKind;
 use crate::registry::Registry;
 
-/// For servers on this machine that may or may not run.
+/// Timeout for servers on this machine that may not be running.
 const GUESS_TIMEOUT: Duration = Duration::from_millis(1000);
-/// For servers the user named.
+/// Timeout for servers that the user configured.
 const NAMED_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_ANSWER: usize = 4 << 20;
 const MAX_MODELS: usize = 500;
 const DETAILS_AT_ONCE: usize = 8;
 
-/// What the servers told.
+/// Result of the queries.
 #[derive(Clone, Debug, Default)]
 pub struct Discovered {
     pub models: Vec<Model>,
-    /// Configured servers that could not be asked, for the user.
+    /// Messages for the user about configured servers that could not be queried.
     pub problems: Vec<String>,
 }
 
@@ -68,7 +67,7 @@ struct LocalServer {
     context: Option<u64>,
 }
 
-/// Every server worth asking.
+/// Returns all servers to query.
 fn servers(registry: &Registry) -> Vec<LocalServer> {
     let named = registry.file_providers().filter_map(|(name, fields)| {
         let kind = fields.discovery.as_ref()?.kind;
@@ -120,7 +119,7 @@ impl LocalServer {
         let tags: OllamaTags = self.get(client, "/api/tags").await?;
         let tags = tags.models.into_iter().take(MAX_MODELS);
         let details = stream::iter(tags.map(|tag| async move {
-            // Older servers, and models that are just being removed, have no details; the model is listed all the same.
+            // Older servers, and models that are just being removed, have no details; the model is listed nevertheless.
             let details = self.ollama_details(client, &tag.name).await.unwrap_or_default();
             self.ollama_model(&tag.name, &details)
         }));
@@ -150,7 +149,7 @@ impl LocalServer {
         tokio::time::timeout(self.timeout(), exchange).await.map_err(|_| format!("{url} did not answer"))?
     }
 
-    /// `None` for models that cannot chat.
+    /// Returns `None` for models that cannot chat.
     fn ollama_model(&self, name: &str, details: &OllamaDetails) -> Option<Model> {
         let can = |what: &str| details.capabilities.iter().any(|capability| capability == what);
         if !details.capabilities.is_empty() && !can("completion") {
@@ -176,7 +175,7 @@ impl LocalServer {
     async fn llama_cpp(&self, client: &Client) -> Result<Vec<Model>, String> {
         let (list, props) =
             tokio::join!(self.get::<ModelList>(client, "/v1/models"), self.get::<LlamaCppProps>(client, "/props"));
-        // What the server was started with matters; what the model was trained with is only the next best guess.
+        // The server's start options take precedence; the training context of the model is only a fallback.
         let props = props.unwrap_or_default();
         let models = list?.data.into_iter().map(|listed| {
             let context = props.default_generation_settings.n_ctx.or(listed.meta.and_then(|meta| meta.n_ctx_train));
@@ -189,7 +188,7 @@ impl LocalServer {
         Ok(models.collect())
     }
 
-    /// LM Studio's own list tells more; the OpenAI one is there in every version.
+    /// LM Studio's own list has more details; the OpenAI list exists in every version.
     async fn lm_studio(&self, client: &Client) -> Result<Vec<Model>, String> {
         let listed = match self.get::<ModelList>(client, "/api/v0/models").await {
             Ok(list) => list,
@@ -268,7 +267,7 @@ fn default_url(kind: DiscoveryKind, env: &Env) -> String {
     }
 }
 
-/// `OLLAMA_HOST` is an address to listen on: a scheme or a port may be missing, and `0.0.0.0` means this machine.
+/// Converts `OLLAMA_HOST`, which is a listen address: scheme or port may be missing, and `0.0.0.0` means this machine.
 fn ollama_host_url(host: &str) -> String {
     let (scheme, rest) = host.trim().split_once("://").unwrap_or(("http", host.trim()));
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -305,7 +304,7 @@ struct OllamaDetails {
     model_info: serde_json::Map<String, Value>,
 }
 
-/// The list of OpenAI, llama.cpp and LM Studio, each of which adds to it.
+/// The model list of OpenAI, llama.cpp and LM Studio, each with its own additional fields.
 #[derive(Deserialize)]
 struct ModelList {
     data: Vec<ListedModel>,

@@ -1,7 +1,7 @@
-//! Failures of a provider, sorted by what can be done about them and put into a sentence.
+//! Classifies provider failures by the possible reaction and formats them as a sentence.
 //!
-//! Providers agree on little but the status codes, so the status decides first and the server's own words decide the
-//! rest. Whatever is quoted is bounded and freed of anything that looks like a key.
+//! Providers have little in common except the status codes, so the status is checked first and the server's message second.
+//! Quoted text is limited in length and freed of anything that looks like a key.
 
 mod retry_after;
 mod words;
@@ -12,25 +12,24 @@ use omp_types::{ErrorKind, Model, ModelError};
 use words::Words;
 pub(crate) use words::quote;
 
-/// Most bytes of an error body that are read.
+/// Maximum number of bytes read from an error body.
 pub(crate) const BODY_LIMIT: usize = 64 << 10;
 
-/// The answer was not the stream it had to be.
+/// Error for a response that is not the expected stream.
 pub(crate) fn protocol(model: &Model, what: impl std::fmt::Display) -> ModelError {
     ModelError::new(ErrorKind::Protocol, format!("the answer of {} is not usable: {what}", model.selector()))
 }
 
-/// The provider ended the answer for safety or policy reasons.
+/// Error for an answer that the provider ended for safety or policy reasons.
 pub(crate) fn refused(model: &Model, why: &str) -> ModelError {
     let message = format!("{} ended the answer of {} for policy reasons: {}", model.provider, model.id, quote(why));
     ModelError::new(ErrorKind::Refused, message)
 }
 
-/// No answer, or one that broke off.
+/// Error for a missing or interrupted response.
 pub(crate) fn transport(model: &Model, error: &HttpError) -> ModelError {
     let kind = match error.kind {
-        // Neither a bad address nor a bad certificate gets better by trying again.
-        // A recording has no more to say the second time.
+        // A bad address or certificate does not improve on a retry, and a replay gives the same result.
         HttpErrorKind::InvalidRequest | HttpErrorKind::Tls | HttpErrorKind::Replay => ErrorKind::BadRequest,
         HttpErrorKind::Body => ErrorKind::Protocol,
         _ => ErrorKind::Network,
@@ -38,7 +37,7 @@ pub(crate) fn transport(model: &Model, error: &HttpError) -> ModelError {
     ModelError::new(kind, format!("{}: {error}", model.selector()))
 }
 
-/// An answer with a status other than success.
+/// Error for a response with a status other than success.
 pub(crate) fn status(model: &Model, status: u16, headers: &Headers, body: &[u8]) -> ModelError {
     let words = Words::of_body(body);
     let wait = retry_after::from_headers(headers).or_else(|| retry_after::from_words(&words));
@@ -47,25 +46,25 @@ pub(crate) fn status(model: &Model, status: u16, headers: &Headers, body: &[u8])
     error
 }
 
-/// A success whose body is a JSON error all the same. `None` when it says nothing of an error.
+/// Error for a success status whose body is a JSON error. Returns `None` if the body contains no error.
 pub(crate) fn disguised(model: &Model, body: &[u8]) -> Option<ModelError> {
     let words = Words::of_body(body);
     words.is_error.then(|| from_words(model, &words))
 }
 
-/// An error that came as an event of the stream: the provider's name for it, and its words.
+/// Error that was sent as a stream event: the provider's code and message.
 pub(crate) fn reported(model: &Model, code: &str, message: &str) -> ModelError {
     from_words(model, &Words::new(code, message))
 }
 
-/// Makes sure that an error says whose it is: decoders know only what the server said.
+/// Adds the model's name to an error, because decoders know only the server's message.
 pub(crate) fn name_model(model: &Model, error: &mut ModelError) {
     if !error.message.contains(&model.provider) {
         error.message = format!("{}: {}", model.selector(), error.message);
     }
 }
 
-/// Says where the key came from that a server did not like. The key itself is never shown.
+/// Adds the source of the rejected key to the error. The key itself is never shown.
 pub(crate) fn name_key(error: &mut ModelError, source: Option<&str>) {
     let Some(source) = source.filter(|_| error.kind == ErrorKind::Auth) else { return };
     let told = match error.message.contains("\nhint: ") {
@@ -134,7 +133,7 @@ fn hint(model: &Model, kind: ErrorKind, status: Option<u16>, words: &Words) -> O
     }
 }
 
-/// A URL without user name, password and query.
+/// Removes user name, password and query from a URL.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     match (url.split_once("://"), url.rsplit_once('@')) {

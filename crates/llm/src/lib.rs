@@ -1,7 +1,7 @@
-//! `Llm` over HTTP: one folder a wire API, providers as data, credentials, the model catalogue.
+//! `Llm` over HTTP: wire APIs (one folder each), providers as data, credentials, the model catalogue.
 //!
-//! [`Providers`] answers requests by picking the wire that the model's API names. Which models exist, where they are
-//! and which key opens them is the business of [`Registry`]; neither knows the loop or the tools.
+//! [`Providers`] sends requests over the wire API of the model. [`Registry`] knows which models exist, their addresses and
+//! their keys; neither depends on the agent loop or the tools.
 
 mod auth;
 mod catalog;

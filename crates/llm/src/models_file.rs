@@ -1,7 +1,7 @@
-//! `models.yml`: the user's own providers and models, and changes to built-in ones.
+//! `models.yml`: the user's own providers and models, and overrides of built-in ones.
 //!
-//! A mistake in one provider takes away that provider only. Everything found wrong is kept in [`ModelsFile::problems`]
-//! to be shown, and the built-in models work whatever the file says.
+//! A mistake in one provider disables only that provider. All problems are collected in [`ModelsFile::problems`] for
+//! display, and the built-in models work regardless of the file.
 
 mod fields;
 mod jsonc;
@@ -21,29 +21,29 @@ pub(crate) use fields::{AuthMode, DiscoveryKind, ProviderFields, set_header};
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 4 << 20;
-/// Where a mistake has no remedy of its own.
+/// Hint for mistakes without a specific remedy.
 const CORRECT: &str = "the provider is left out until that is corrected; docs/models.md shows how it is written";
 
-/// What the file says, as far as it could be understood.
+/// The parsed content of the file, as far as it is valid.
 #[derive(Clone, Debug, Default)]
 pub struct ModelsFile {
     /// The file that was read, if there was one.
     pub path: Option<PathBuf>,
     pub problems: Vec<ModelsFileProblem>,
-    /// In the order of the file.
+    /// In file order.
     pub(crate) providers: Vec<(String, ProviderFields)>,
-    /// `provider/id` to canonical id.
+    /// Maps `provider/id` to the canonical ID.
     pub(crate) same_as: BTreeMap<String, String>,
-    /// `provider/id` of models that stand for themselves only.
+    /// `provider/id` of models that have no canonical ID.
     pub(crate) excluded: BTreeSet<String>,
 }
 
-/// Something in the file that did not work as written.
+/// A problem found in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelsFileProblem {
-    /// Whether something was left out because of it; otherwise it is only worth a remark.
+    /// Whether something was left out because of the problem; otherwise it is only a warning.
     pub is_error: bool,
-    /// For the user, with a `hint:` where there is one.
+    /// Message for the user, with a `hint:` if there is one.
     pub message: String,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for ModelsFileProblem {
     }
 }
 
-/// How the text is written.
+/// Syntax of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextFormat {
     Yaml,
@@ -62,8 +62,8 @@ enum TextFormat {
 }
 
 impl ModelsFile {
-    /// Reads the file. One that does not exist is empty; in place of a missing `models.yml` an older `models.json` or
-    /// `models.jsonc` beside it is read, and left as it is.
+    /// Reads the file. A missing file counts as empty; if `models.yml` is missing, an older `models.json` or `models.jsonc`
+    /// next to it is read and left unchanged.
     pub fn read(path: &Path) -> Self {
         let older = ["json", "jsonc"].map(|extension| path.with_extension(extension));
         let candidates = std::iter::once(path).chain(older.iter().map(PathBuf::as_path));
@@ -121,7 +121,7 @@ impl ModelsFile {
     }
 
     fn add_provider(&mut self, name: &str, value: &Value, source: &ModelsText<'_>) {
-        // First, as what is missing may only be misspelt.
+        // Checked first, because a missing field may be misspelt.
         self.warn_unknown_fields(source, &format!("providers.{name}"), value);
         match typed::<ProviderFields>(value).and_then(|provider| {
             provider.validate()?;
@@ -182,7 +182,7 @@ impl ModelsFile {
         }
     }
 
-    /// `why` begins with the path below `above`, up to a colon.
+    /// `why` starts with the path below `above`, up to a colon.
     fn wrong_below(&mut self, source: &ModelsText<'_>, above: &str, why: &str) {
         let below = why.split_once(": ").map_or(why, |(path, _)| path);
         self.wrong(source, &format!("{above}{below}"), &format!("{above}{why}"));
@@ -207,7 +207,7 @@ impl ModelsFile {
     }
 }
 
-/// `None` when there is no such file. Only regular files are read: a pipe would make us wait for ever.
+/// Returns `None` if there is no such file. Only regular files are read, because a pipe would block forever.
 fn read_text(path: &Path) -> Result<Option<String>, String> {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -231,7 +231,7 @@ fn format_of(path: &Path) -> TextFormat {
     }
 }
 
-/// The text, for whoever has to find something in it.
+/// The text of the file, for locating problems.
 struct ModelsText<'a> {
     text: &'a str,
     format: TextFormat,
@@ -239,7 +239,7 @@ struct ModelsText<'a> {
 }
 
 impl ModelsText<'_> {
-    /// Looked up when something is wrong, once.
+    /// Computed once, when the first problem is found.
     fn places(&self) -> &KeyPlaces {
         self.places.get_or_init(|| match self.format {
             TextFormat::Yaml => KeyPlaces::of(self.text),
@@ -248,7 +248,7 @@ impl ModelsText<'_> {
     }
 }
 
-/// The error is a place, if it is known, and a sentence that shows nothing of the file, since there may be keys in it.
+/// The error is a position, if known, and a sentence that quotes nothing from the file, because the file may contain keys.
 fn parse_value(text: &str, format: TextFormat) -> Result<Value, (Option<LineColumn>, String)> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
@@ -267,7 +267,7 @@ fn parse_value(text: &str, format: TextFormat) -> Result<Value, (Option<LineColu
     }
 }
 
-/// A key without a value is as good as absent.
+/// Removes keys without a value, which count as absent.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -279,7 +279,7 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// Reads a value into a type; the error starts with the path to what is wrong.
+/// Deserializes a value; the error starts with the path to the invalid part.
 fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
@@ -291,7 +291,7 @@ fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     })
 }
 
-/// Without names of Rust's types, and without the value, which may be a key.
+/// Formats the error without Rust type names and without the value, which may be a key.
 fn in_plain_words(error: &serde_json::Error) -> String {
     let why = error.to_string();
     let is_of_type = why.starts_with("invalid type: ") || why.starts_with("invalid value: ");

@@ -1,8 +1,8 @@
-//! What every request goes through before its wire writes it, whatever way its messages came in.
+//! Normalizes every request before its wire API encodes it.
 //!
-//! Call ids are unique: servers number calls anew in every answer, and after a switch to another model their ids meet.
-//! Pictures are of a kind and size that the server takes: files of old sessions, results of tools and messages of clients
-//! may hold any. Both depend on nothing but the messages before them, so a request still begins with the one before it.
+//! Call IDs are made unique: servers number calls anew in every answer, and after a switch to another model the IDs may
+//! collide. Images are converted to a format and size that the server accepts: old session files, tool results and client
+//! messages may hold any. Both depend only on the preceding messages, so each request is still a prefix of the next.
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
@@ -14,11 +14,11 @@ use omp_types::{Api, Content, ImageContent, InputKind, Message, Model, Request, 
 
 use crate::wire::is_local;
 
-/// Pictures that were made fit and are kept for the next request, and their bytes.
+/// Limits on the number and bytes of converted images that are cached for the next request.
 const MAX_KEPT: usize = 32;
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
-/// Prepares requests, and keeps what took long.
+/// Prepares requests and caches expensive results.
 #[derive(Clone, Default)]
 pub(crate) struct Preparation {
     fitted: Arc<Mutex<VecDeque<Fitted>>>,
@@ -26,7 +26,8 @@ pub(crate) struct Preparation {
 
 struct Fitted {
     key: u64,
-    /// `None` for a picture that is fit as it is; what is told instead of one that cannot be sent.
+    /// `None` for an image that can be sent unchanged; otherwise the converted image, or a text in place of one that cannot
+    /// be sent.
     content: Option<Content>,
 }
 
@@ -46,9 +47,9 @@ impl Preparation {
         }
     }
 
-    /// `None` when nothing had to change.
+    /// Returns `None` if nothing had to change.
     fn with_fit_pictures(&self, messages: &[Arc<Message>], model: &Model) -> Option<Vec<Arc<Message>>> {
-        // To the others a line of text is sent instead.
+        // Models without image input get a line of text instead.
         if !model.accepts(InputKind::Image) {
             return None;
         }
@@ -72,11 +73,11 @@ impl Preparation {
         changed
     }
 
-    /// What is sent in the place of a picture that cannot be sent as it is.
+    /// Returns the replacement for an image that cannot be sent as it is.
     fn instead_of(&self, block: &Content, model: &Model) -> Option<Content> {
         let Content::Image(image) = block else { return None };
         let takes = |kind: PictureFormat| takes(model, kind);
-        // What the file keeps elsewhere and could not be loaded is told by the wire.
+        // An image in a blob that could not be loaded is reported by the wire API.
         if image.data.starts_with("blob:") || is_fit(&image.data, &image.mime_type, takes) == Some(true) {
             return None;
         }
@@ -115,7 +116,7 @@ impl Fitted {
     }
 }
 
-/// No vendor takes a conversation that the model begins; a damaged file may hold one.
+/// No vendor accepts a conversation that starts with an assistant message; a damaged file may contain one.
 const NO_BEGINNING: &str = "[The beginning of this conversation is missing.]";
 
 fn begins_with_an_answer(messages: &[Arc<Message>]) -> bool {
@@ -129,8 +130,8 @@ fn key_of(image: &ImageContent, model: &Model) -> u64 {
     hasher.finish()
 }
 
-/// Which kinds of pictures a server takes. Anthropic takes animations and looks at their first picture, OpenAI refuses
-/// them, Gemini knows no GIF at all, and what local servers decode with knows neither GIF nor WebP for certain.
+/// Returns whether a server accepts an image format. Anthropic accepts animations and uses their first frame, OpenAI refuses
+/// them, Gemini does not support GIF, and the decoders of local servers support neither GIF nor WebP reliably.
 fn takes(model: &Model, kind: PictureFormat) -> bool {
     match kind {
         PictureFormat::Png | PictureFormat::Jpeg => true,
@@ -149,10 +150,10 @@ fn content_of(message: &Message) -> Option<&[Content]> {
     }
 }
 
-/// Gives every call that has the id of an earlier one an id of its own, and its result too. `None` when all differ.
+/// Gives every call whose ID was used before a new ID, and its result too. Returns `None` if all IDs are unique.
 fn with_unique_calls(messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
     let mut taken: HashSet<String> = HashSet::new();
-    // Of the answer before: the old id and the new one, in the order of the calls.
+    // Old and new IDs of the previous answer's calls, in call order.
     let mut renamed: Vec<(String, String)> = Vec::new();
     let mut changed: Option<Vec<Arc<Message>>> = None;
     for (position, message) in messages.iter().enumerate() {
@@ -176,7 +177,7 @@ fn with_unique_calls(messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
                 }
             }
             Message::ToolResult(result) => {
-                // Results come in the order of their calls, so the first that waits for this id is the right one.
+                // Results are in the order of their calls, so the first pending call with this ID is the right one.
                 let Some(found) = renamed.iter().position(|(old, _)| *old == result.tool_call_id) else { continue };
                 let (old, new) = renamed.remove(found);
                 if old == new {
@@ -193,8 +194,8 @@ fn with_unique_calls(messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
     changed
 }
 
-/// A new id for a call whose id is taken. Of the two ids that the Responses API knows the first counts; the other names an
-/// item on the server and cannot be that of two calls.
+/// Returns a new ID for a call whose ID is taken. Of the two IDs in the Responses API only the first is kept; the other
+/// names an item on the server and must not be shared by two calls.
 fn unique(call: &ToolCall, taken: &mut HashSet<String>) -> Option<String> {
     let base = call.id.split('|').next().unwrap_or_default();
     if taken.insert(base.to_owned()) {

@@ -1,4 +1,4 @@
-//! Answers requests over HTTP: finds the wire and the credential of a model and starts the stream.
+//! Sends requests over HTTP: finds the wire API and the credential of a model and starts the stream.
 
 use omp_http::Client;
 use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, Shortening, vars};
@@ -12,7 +12,7 @@ use crate::stream::{ReadyCall, WireStream};
 use crate::watchdog::{WatchdogSettings, Watchdogs};
 use crate::wire::{BETA_HEADER, INTERLEAVED_BETA, WireApi, WireCall, compact, wire_for};
 
-/// Every provider that speaks one of the wire APIs.
+/// All providers that use one of the supported wire APIs.
 #[derive(Clone)]
 pub struct Providers {
     client: Client,
@@ -27,12 +27,12 @@ impl Providers {
         Self { client, auth, watchdogs, preparation: Preparation::default() }
     }
 
-    /// The same with limits that the settings have a say in.
+    /// Sets the timeouts from the settings.
     pub fn with_watchdogs(self, watchdogs: Watchdogs) -> Self {
         Self { watchdogs, ..self }
     }
 
-    /// The request as it is sent, with a credential that is good now.
+    /// Encodes the request with a currently valid credential.
     async fn call(self, wire: &'static dyn WireApi, request: Request) -> Result<ReadyCall, ModelError> {
         let credential = self.auth.credential(&request.model).await?;
         let request = self.preparation.of(&request);
@@ -48,7 +48,7 @@ impl Providers {
         Ok(ReadyCall { client, call, key_source })
     }
 
-    /// Where what proves who we are comes from; a header that the user has set goes instead of the key.
+    /// Describes where the credential comes from; a header set by the user replaces the key.
     fn key_source(&self, model: &Model) -> Option<String> {
         const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "x-goog-api-key", "api-key"];
         let is_key = |name: &&String| KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known));
@@ -93,7 +93,7 @@ impl Llm for Providers {
     }
 }
 
-/// Takes one word out of the header that asks for features.
+/// Removes one value from the beta features header.
 fn drop_beta(call: &mut WireCall, beta: &str) {
     for (_, value) in call.headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER)) {
         *value = value.split(',').map(str::trim).filter(|word| *word != beta).collect::<Vec<_>>().join(",");

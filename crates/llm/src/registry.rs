@@ -1,7 +1,7 @@
-//! Every model this run knows: built-in ones, those of `models.yml`, those a local server told of.
+//! All models known to this run: built-in ones, those of `models.yml`, and those of discovered local servers.
 //!
-//! Nothing is built ahead. A model named exactly is one binary search in the catalogue; the whole catalogue is walked
-//! only for a pattern or a list.
+//! Nothing is built in advance. A model with an exact name is one binary search in the catalogue; the whole catalogue is
+//! scanned only for a pattern or a list.
 
 mod anthropic_env;
 mod canonical;
@@ -24,13 +24,13 @@ use crate::models_file::{AuthMode, ModelsFile, ModelsFileProblem, ProviderFields
 use crate::recording::secrets::{is_secret_header, secret_in};
 use crate::wire::{host, is_local_host};
 
-/// What the run was told of models.
+/// Options of the run that concern models.
 #[derive(Clone, Default)]
 pub struct LoadOptions {
     pub env: Env,
-    /// `models.yml`; it need not exist.
+    /// Path of `models.yml`; it need not exist.
     pub models_file: Option<PathBuf>,
-    /// `--api-key`; goes to the provider of the first model of the run and to no other.
+    /// `--api-key`; sent only to the provider of the first model of the run.
     pub api_key: Option<String>,
     /// Setting `modelProviderOrder`.
     pub provider_order: Vec<String>,
@@ -38,7 +38,7 @@ pub struct LoadOptions {
     pub disabled_providers: Vec<String>,
     /// Settings `thinkingBudgets.*` by level, those that are set.
     pub thinking_budgets: BTreeMap<String, u64>,
-    /// Setting `modelRoles`, under what the variables and `role_flags` say.
+    /// Setting `modelRoles`, overridden by environment variables and `role_flags`.
     pub roles: BTreeMap<String, String>,
     /// `--smol`, `--slow`, `--plan`.
     pub role_flags: BTreeMap<String, String>,
@@ -48,7 +48,7 @@ pub struct Registry {
     pub(crate) options: LoadOptions,
     auth: Auth,
     file: ModelsFile,
-    /// Models with something of their own: from `models.yml`, then discovered.
+    /// Models that are not plain catalogue entries: from `models.yml`, then discovered.
     own: Vec<Arc<Model>>,
     own_selectors: BTreeSet<String>,
 }
@@ -60,14 +60,14 @@ pub(crate) enum ModelCandidate<'a> {
     Own(&'a Arc<Model>),
 }
 
-/// Why a known model cannot be used, most lasting reason first.
+/// Why a known model cannot be used, the most permanent reason first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// Its API is not spoken here.
+    /// Its API is not supported.
     Api(String),
-    /// Nothing here knows how to log in to its provider.
+    /// Logging in to its provider is not supported.
     Login,
-    /// Its URL has blanks that only the user can fill.
+    /// Its URL has placeholders that only the user can fill.
     BaseUrl(String),
     Disabled,
     NoKey,
@@ -89,7 +89,7 @@ impl Registry {
         registry
     }
 
-    /// What was found wrong in `models.yml`.
+    /// Returns the problems found in `models.yml`.
     pub fn problems(&self) -> &[ModelsFileProblem] {
         &self.file.problems
     }
@@ -98,7 +98,7 @@ impl Registry {
         &self.auth
     }
 
-    /// Every key this run was given by flag or by file, and what stands in headers whose names tell of one.
+    /// Returns every key given by flag or file, and the values of headers whose names indicate a key.
     pub fn secrets(&self) -> Vec<String> {
         let headers = self.file.providers.iter().flat_map(|(_, fields)| fields.all_headers());
         let in_headers = headers.filter(|(name, _)| is_secret_header(name)).filter_map(|(_, value)| secret_in(value));
@@ -106,17 +106,17 @@ impl Registry {
         self.auth.keys().into_iter().chain(others.map(str::to_owned)).collect()
     }
 
-    /// A model by its full name, whether it can be used or not.
+    /// Returns a model by its full name, whether it can be used or not.
     pub fn get(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
         self.candidate(provider, id).map(|candidate| self.model(candidate))
     }
 
-    /// Every known model, built-in ones first.
+    /// Returns every known model, built-in ones first.
     pub fn all(&self) -> Vec<Arc<Model>> {
         self.candidates().map(|candidate| self.model(candidate)).collect()
     }
 
-    /// The models that could be asked right now.
+    /// Returns the models that can be used now.
     pub fn available(&self) -> Vec<Arc<Model>> {
         self.available_candidates().map(|candidate| self.model(candidate)).collect()
     }
@@ -125,7 +125,7 @@ impl Registry {
         self.obstacle(&model.provider, &model.api, &model.base_url).is_none()
     }
 
-    /// Adds what local servers told of; models that are known already stay as they are.
+    /// Adds models of local servers; models that are already known are kept.
     pub fn add_discovered(&mut self, models: Vec<Model>) {
         for mut model in models {
             let keyless = ProviderAuth { keyless: true, discovered: true, ..ProviderAuth::default() };
@@ -140,7 +140,7 @@ impl Registry {
         }
     }
 
-    /// `--api-key` belongs to this provider from now on.
+    /// Assigns `--api-key` to this provider.
     pub(crate) fn bind_api_key(&mut self, provider: &str) {
         if let Some(key) = self.options.api_key.take() {
             self.auth.set_runtime_key(provider, &key);
@@ -179,7 +179,7 @@ impl Registry {
         built_in.map(ModelCandidate::BuiltIn).chain(own.map(ModelCandidate::Own))
     }
 
-    /// Providers without a key are left out before any of their models is looked at.
+    /// Skips providers without a key before checking their models.
     pub(crate) fn available_candidates(&self) -> impl Iterator<Item = ModelCandidate<'_>> {
         let usable = catalog::providers().filter(|provider| self.auth.has_credential(provider.name));
         let built_in = usable.flat_map(|provider| catalog::entries_of(provider.name));
@@ -210,7 +210,7 @@ impl Registry {
         if let Api::Other(name) = api {
             return Some(Obstacle::Api(name.clone()));
         }
-        // Behind an address of the user's own another server may stand, with a key of its own.
+        // A user-defined address may belong to another server with its own key.
         let own_address = self.provider_fields(provider).is_some_and(|fields| fields.base_url.is_some());
         if !is_served(provider) && !own_address {
             return Some(Obstacle::Login);
@@ -245,8 +245,7 @@ impl Registry {
         }
     }
 
-    /// Somebody who sends a vendor's models through another server has perhaps not thought of the key of the
-    /// environment, which goes there too.
+    /// Warns if a vendor's models are routed through another server, because the key from the environment is sent there too.
     fn tell_of_foreign_hosts(&mut self) {
         let mut told = Vec::new();
         for (name, fields) in &self.file.providers {
@@ -267,7 +266,7 @@ impl Registry {
         self.file.problems.extend(told);
     }
 
-    /// Built-in models with overrides of their own and the file's models; the latter replace built-in ones.
+    /// Adds built-in models with overrides and the models of the file; the latter replace built-in ones.
     fn add_own_models(&mut self) {
         let mut own: Vec<Model> = Vec::new();
         for (name, fields) in &self.file.providers {
@@ -302,7 +301,7 @@ impl Registry {
         self.apply_headers(model);
     }
 
-    /// What the user sets goes before what the catalogue knows, not before what `models.yml` says of the model.
+    /// User settings override the catalogue, but not `models.yml`.
     fn apply_budgets(&self, model: &mut Model) {
         if let Some(support) = &mut model.thinking {
             support.effort_budgets.extend(self.options.thinking_budgets.clone());
@@ -327,7 +326,7 @@ impl Registry {
         anthropic_env::apply(&self.options.env, model);
         model.base_url = region::filled(&self.options.env, &model.base_url).into_owned();
         let mut url = model.base_url.trim_end_matches('/');
-        // The wire adds `/v1/messages` itself, and both ways of writing the base are in use.
+        // The wire API adds `/v1/messages` itself, and both forms of the base URL are in use.
         if model.api == Api::AnthropicMessages {
             url = url.strip_suffix("/v1").unwrap_or(url);
         }

@@ -1,8 +1,8 @@
-//! From what a person wrote to one model: exact names, canonical names, patterns, roles, and the choice at the start.
+//! Resolves a user-supplied name to one model: exact names, canonical names, patterns, roles, and the initial choice.
 //!
-//! Exact beats canonical beats bare id beats a loose match. Among equals, models that can be used come first, then the
-//! order of providers decides. A loose match needs the written words to occur as they are: a typing error leads to a
-//! question (`did you mean`), never to another, perhaps dearer, model.
+//! An exact name beats a canonical name, which beats a bare ID, which beats a loose match. Among equals, usable models come
+//! first, then the provider order decides. A loose match requires that the words occur literally: a typing error leads to a
+//! suggestion (`did you mean`), never to another, possibly more expensive model.
 
 mod defaults;
 mod initial;
@@ -23,38 +23,38 @@ pub(crate) use matching::{Matcher, ModelGlob};
 pub(crate) use omp_stdx::nearest::likely as nearest;
 pub use refusal::{ResolveError, ResolveErrorKind};
 
-/// A model, and what was said with its name.
+/// A model with the options that were given with its name.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub model: Arc<Model>,
-    /// From a `:level` at the end of the name.
+    /// Thinking level from a `:level` suffix.
     pub thinking: Option<ThinkingLevel>,
-    /// Something the user should know, such as a saved default that could not be used.
+    /// Note for the user, for example about a saved default that could not be used.
     pub note: Option<String>,
 }
 
-/// What `--models` or `enabledModels` stands for.
+/// The models selected by `--models` or `enabledModels`.
 #[derive(Clone, Debug, Default)]
 pub struct ModelScope {
     pub models: Vec<Resolved>,
-    /// Patterns that stand for no usable model.
+    /// Patterns that match no usable model.
     pub unmatched: Vec<String>,
 }
 
-/// Roles may lead to roles, but not for ever.
+/// Maximum number of roles that may refer to each other.
 const LONGEST_ROLE_CHAIN: usize = 8;
 const ROLE_PREFIX: &str = "pi/";
 const ROLES: [&str; 5] = ["default", "smol", "slow", "plan", "commit"];
 
 impl Registry {
-    /// One model for a name or pattern as `--model`, `modelRoles` and `/model` take it.
+    /// Resolves a name or pattern as used by `--model`, `modelRoles` and `/model`.
     pub fn resolve(&self, pattern: &str) -> Result<Resolved, ResolveError> {
         let pattern = pattern.trim();
         if let Some(role) = pattern.strip_prefix(ROLE_PREFIX) {
             return self.resolve_role(role, 0);
         }
         let (base, level) = split_level(pattern);
-        // An id may itself end in `:high`, so the whole text is tried before its end is taken off.
+        // An ID may itself end in `:high`, so the whole text is tried before the suffix is removed.
         let spellings = [(pattern, None), (base, level)];
         let spellings = &spellings[..if level.is_some() { 2 } else { 1 }];
         for (text, level) in spellings {
@@ -82,7 +82,7 @@ impl Registry {
         }
     }
 
-    /// The model with this very `provider/id`. A similar name would be another model, at another price.
+    /// Returns the model with exactly this `provider/id`. A similar name would be another model, at another price.
     pub fn resolve_exactly(&self, selector: &str) -> Result<Resolved, ResolveError> {
         match self.by_selector(selector.trim()) {
             Some(candidate) => {
@@ -96,7 +96,7 @@ impl Registry {
         selector.is_some_and(|selector| self.by_selector(selector.trim()).is_none())
     }
 
-    /// All usable models a list of patterns stands for, each once, in the order of the patterns.
+    /// Returns all usable models that match the patterns, without duplicates, in the order of the patterns.
     pub fn scope<S: AsRef<str>>(&self, patterns: &[S]) -> ModelScope {
         let mut scope = ModelScope::default();
         for pattern in patterns {
@@ -117,8 +117,8 @@ impl Registry {
         scope
     }
 
-    /// The model for a role. An unset `smol` is a small model of the current provider; other roles that are not set
-    /// are played by the current model.
+    /// Returns the model for a role. An unset `smol` is a small model of the current provider; other unset roles use the
+    /// current model.
     pub fn role(&self, role: &str, current: &Arc<Model>) -> Result<Resolved, ResolveError> {
         if self.role_value(role).is_some() {
             return self.resolve_role(role, 0);
@@ -127,7 +127,8 @@ impl Registry {
         Ok(resolved(small.unwrap_or_else(|| current.clone()), None))
     }
 
-    /// Where to go on when the context of `model` overflows: its own target, else the smallest larger sibling.
+    /// Returns the model to switch to when the context of `model` overflows: its configured target, else the smallest larger
+    /// sibling.
     pub fn promotion_target(&self, model: &Model) -> Option<Arc<Model>> {
         if let Some(target) = &model.context_promotion_target {
             let within = self.get(&model.provider, target);
@@ -199,7 +200,7 @@ impl Registry {
         value.filter(|value| !value.trim().is_empty())
     }
 
-    /// `provider/id` to the letter, else in any case.
+    /// Finds `provider/id` exactly, else case-insensitively.
     fn by_selector(&self, text: &str) -> Option<ModelCandidate<'_>> {
         let (provider, id) = text.split_once('/')?;
         if id.is_empty() {
@@ -215,7 +216,7 @@ impl Registry {
         self.candidates().filter(|candidate| candidate.id().eq_ignore_ascii_case(text)).collect()
     }
 
-    /// Loose matches, best first. `provider/words` looks at that provider only.
+    /// Returns loose matches, best first. `provider/words` is limited to that provider.
     fn by_pattern(&self, pattern: &str) -> Vec<ModelCandidate<'_>> {
         let mut matcher = Matcher::new(pattern);
         let ranked = match pattern.split_once('/') {
@@ -234,7 +235,7 @@ impl Registry {
         ranked.iter().copied().find(|candidate| self.is_usable(*candidate))
     }
 
-    /// Of models with the same name: usable, then by provider.
+    /// Returns the best of models with the same name: usable ones first, then by provider.
     fn best<'a>(&self, same: &[ModelCandidate<'a>]) -> Option<ModelCandidate<'a>> {
         let usable = same.iter().copied().filter(|candidate| self.is_usable(*candidate));
         usable.min_by_key(|candidate| self.provider_rank(candidate.provider()))
@@ -248,7 +249,7 @@ impl Registry {
         self.usable_first(named).ok_or_else(|| self.blocked(pattern, named))
     }
 
-    /// A key given with `--api-key` opens whichever provider is picked.
+    /// A key given with `--api-key` works for any provider that is picked.
     fn is_usable(&self, candidate: ModelCandidate<'_>) -> bool {
         match self.candidate_obstacle(candidate) {
             None => true,
@@ -257,7 +258,7 @@ impl Registry {
         }
     }
 
-    /// Lower is preferred: `modelProviderOrder`, then makers of models, then the rest as they are listed.
+    /// Lower is preferred: `modelProviderOrder`, then model vendors, then the rest in list order.
     fn provider_rank(&self, provider: &str) -> usize {
         let order = &self.options.provider_order;
         let chosen = order.iter().position(|name| name == provider);
@@ -269,7 +270,7 @@ fn resolved(model: Arc<Model>, thinking: Option<ThinkingLevel>) -> Resolved {
     Resolved { model, thinking, note: None }
 }
 
-/// `name:level`; anything else after a colon is part of the name.
+/// Splits `name:level`; any other text after a colon is part of the name.
 fn split_level(text: &str) -> (&str, Option<ThinkingLevel>) {
     match text.rsplit_once(':').map(|(base, level)| (base, level.parse())) {
         Some((base, Ok(level))) if !base.is_empty() => (base, Some(level)),

@@ -1,4 +1,4 @@
-//! The settings that choose models and the patience with their providers. `omp` reads them and hands them in.
+//! The settings for model selection and provider timeouts. `omp` reads them and passes them in.
 
 use omp_types::Setting;
 use omp_types::SettingKind::{List, Map, Number, OneOf, Text};

@@ -1,4 +1,4 @@
-//! Has a provider shorten a conversation: one request, one JSON answer, within bounds of time and size.
+//! Lets a provider compact a conversation: one request, one JSON response, with time and size limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::errors;
 use crate::stream::{secrets, start_of};
 use crate::wire::{WireCall, compact};
 
-/// A connection that was dropped on the way would be waited for without end.
+/// Timeout, without which a dropped connection would block forever.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// Most bytes of an answer: it is kept in the session's file and sent with every request.
+/// Size limit of a response, which is stored in the session file and sent with every request.
 const LARGEST: usize = 8 << 20;
 
 pub(crate) async fn shorten(client: Client, call: WireCall, model: Arc<Model>) -> Result<Shortened, ModelError> {

@@ -1,7 +1,7 @@
-//! One answer on its way: connects, splits the body into events, hands them to the wire's decoder.
+//! Streams one answer: connects, splits the body into events and passes them to the decoder of the wire API.
 //!
-//! No task is started: whoever polls the stream drives the connection, and dropping it cancels the request. Whatever
-//! goes wrong ends up in the answer itself, so the stream always ends in exactly one terminal event.
+//! No task is spawned: polling the stream drives the connection, and dropping it cancels the request. Every failure becomes
+//! part of the answer, so the stream always ends in exactly one terminal event.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::errors;
 use crate::recording::secrets::{is_secret_header, secret_in};
 use crate::wire::{Decoder, WireCall};
 
-/// Bytes that are taken in before the consumer gets to see what they meant. Deltas that wait together become one.
+/// Maximum number of bytes read before the consumer gets events. Pending deltas are merged.
 const BATCH: usize = 64 << 10;
 
-/// Most bytes of one answer: far more than any model says, far less than would hurt.
+/// Size limit of one answer: far more than any model writes, and still harmless.
 const ANSWER_LIMIT: usize = 256 << 20;
 
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Bytes kept from the start of a body, to be quoted when it turns out to hold no events.
+/// Number of bytes kept from the start of a body, for quoting if it holds no events.
 const QUOTE_LIMIT: usize = 512;
 
-/// How long a server may take to explain a refusal.
+/// Time limit for reading an error response.
 const EXPLANATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 type OpeningStream = Pin<Box<dyn Future<Output = OpenedStream> + Send>>;
@@ -37,11 +37,11 @@ type OpeningStream = Pin<Box<dyn Future<Output = OpenedStream> + Send>>;
 pub(crate) struct ReadyCall {
     pub client: Client,
     pub call: WireCall,
-    /// Where the key comes from, for errors about keys.
+    /// Source of the key, for errors about keys.
     pub key_source: Option<String>,
 }
 
-/// What came of sending it.
+/// Result of sending a request.
 struct OpenedStream {
     body: Result<BodyStream, ModelError>,
     secrets: Vec<String>,
@@ -55,12 +55,12 @@ pub(crate) struct WireStream {
     decoder: Option<Box<dyn Decoder>>,
     state: StreamStage,
     events: SseDecoder,
-    /// Parts of the request that must not be repeated in a message.
+    /// Parts of the request that must not be repeated in an error message.
     secrets: Vec<String>,
     started: Instant,
     ttft: Option<f64>,
     received: Received,
-    /// Where the key comes from, for errors about keys.
+    /// Source of the key, for errors about keys.
     key_source: Option<String>,
 }
 
@@ -70,19 +70,19 @@ enum StreamStage {
     Over,
 }
 
-/// What has come in so far.
+/// Data received so far.
 #[derive(Default)]
 struct Received {
     bytes: usize,
     any_event: bool,
     /// The start of the body, kept until the first event.
     head: Vec<u8>,
-    /// The body so far, where it is one JSON document instead of a stream.
+    /// The body so far, if it is one JSON document instead of a stream.
     whole: Option<Vec<u8>>,
 }
 
 impl WireStream {
-    /// `ready` makes the request when the stream is polled for the first time.
+    /// `ready` builds the request when the stream is polled for the first time.
     pub fn new(
         ready: impl Future<Output = Result<ReadyCall, ModelError>> + Send + 'static,
         decoder: Box<dyn Decoder>,
@@ -102,7 +102,7 @@ impl WireStream {
         }
     }
 
-    /// A stream that has nothing to tell but why there is none.
+    /// Returns a stream that contains only an error.
     pub fn failed(model: &Arc<Model>, error: ModelError) -> Self {
         let mut answer = MessageBuilder::new(model);
         answer.fail(error);
@@ -120,7 +120,7 @@ impl WireStream {
         }
     }
 
-    /// Does one piece of work: ready when there may be something new to tell.
+    /// Performs one step; ready if there may be new events.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
             StreamStage::Opening(opening) => {
@@ -161,7 +161,7 @@ impl WireStream {
         Poll::Ready(())
     }
 
-    /// Comments, pings and the like keep a connection open; only what adds to the answer is a sign that the model works.
+    /// Records progress. Only data that adds to the answer counts: comments and pings just keep a connection open.
     fn note_progress(&mut self) {
         if let StreamStage::Reading(body) = &mut self.state
             && (self.answer.has_events() || self.received.whole.is_some())
@@ -186,8 +186,8 @@ impl WireStream {
         self.decode(|events, on_event| events.push(chunk, on_event));
     }
 
-    /// Whether the body is one JSON document: some gateways answer so although a stream was asked for. No event begins
-    /// with a bracket.
+    /// Returns whether the body is one JSON document, which some gateways send although a stream was requested. No event
+    /// starts with a bracket.
     fn is_whole(&mut self, chunk: &[u8]) -> bool {
         if self.received.any_event || self.received.whole.is_some() {
             return self.received.whole.is_some();
@@ -206,7 +206,7 @@ impl WireStream {
         true
     }
 
-    /// The body was one JSON document.
+    /// Decodes a body that is one JSON document.
     fn take_whole(&mut self, body: &[u8]) {
         let body = body.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(body);
         let Some(decoder) = &mut self.decoder else { return };
@@ -224,7 +224,7 @@ impl WireStream {
         }
     }
 
-    /// The body has ended.
+    /// Handles the end of the body.
     fn end(&mut self) {
         if let Some(body) = self.received.whole.take() {
             return self.take_whole(&body);
@@ -244,7 +244,7 @@ impl WireStream {
         }
     }
 
-    /// Runs the events that `source` completes through the wire's decoder.
+    /// Passes the events that `source` completes to the decoder.
     fn decode(
         &mut self,
         source: impl FnOnce(&mut SseDecoder, &mut dyn FnMut(&str, &str)) -> Result<(), omp_http::SseError>,
@@ -288,7 +288,7 @@ impl WireStream {
         self.settle();
     }
 
-    /// The answer is complete, well or badly.
+    /// Completes the answer, successfully or with an error.
     fn settle(&mut self) {
         self.answer.set_timing(self.ttft, Some(milliseconds(self.started)));
         self.state = StreamStage::Over;
@@ -317,7 +317,7 @@ impl ModelStream for WireStream {
     }
 }
 
-/// Makes the request and sends it.
+/// Builds the request and sends it.
 async fn open(ready: impl Future<Output = Result<ReadyCall, ModelError>>, model: Arc<Model>) -> OpenedStream {
     match ready.await {
         Err(error) => OpenedStream { body: Err(error), secrets: Vec::new(), key_source: None, sent: Instant::now() },
@@ -328,7 +328,7 @@ async fn open(ready: impl Future<Output = Result<ReadyCall, ModelError>>, model:
     }
 }
 
-/// Only a success that looks like a stream is let through.
+/// Sends the request and accepts only a success response that looks like a stream.
 async fn send(client: Client, call: WireCall, model: Arc<Model>) -> Result<BodyStream, ModelError> {
     let sent = client.post_stream(&call.url, &call.headers, call.body).await;
     let response = sent.map_err(|error| errors::transport(&model, &error))?;
@@ -337,8 +337,8 @@ async fn send(client: Client, call: WireCall, model: Arc<Model>) -> Result<BodyS
         return Err(errors::status(&model, status, &headers, &start_of(body).await));
     }
     let kind = headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
-    // Some small servers send a stream as plain text, as JSON or without a type, and some gateways a whole answer; what is
-    // surely something else is turned away.
+    // Some small servers send a stream as plain text, as JSON or without a type, and some gateways a whole answer; only
+    // content types that are certainly wrong are refused.
     if !["html", "xml", "image/"].iter().any(|other| kind.contains(other)) {
         return Ok(body);
     }
@@ -350,7 +350,8 @@ async fn send(client: Client, call: WireCall, model: Arc<Model>) -> Result<BodyS
     }))
 }
 
-/// As much of a body as is worth quoting. What breaks off or takes too long is quoted as far as it came.
+/// Reads the part of a body that is quoted in errors. A body that breaks off or takes too long is quoted as far as it was
+/// received.
 pub(crate) async fn start_of(mut body: BodyStream) -> Vec<u8> {
     let mut start = Vec::new();
     let reading = async {
@@ -362,18 +363,18 @@ pub(crate) async fn start_of(mut body: BodyStream) -> Vec<u8> {
             }
         }
     };
-    // Too late only means too short.
+    // On a timeout, the quote is only shorter.
     let _ = tokio::time::timeout(EXPLANATION_TIMEOUT, reading).await;
     start
 }
 
-/// Values of headers that hold keys.
+/// Returns the values of headers that hold keys.
 pub(crate) fn secrets(headers: &[(String, String)]) -> Vec<String> {
     let secret = headers.iter().filter(|(name, _)| is_secret_header(name));
     secret.filter_map(|(_, value)| secret_in(value)).map(str::to_owned).collect()
 }
 
-/// Since then, to a tenth.
+/// Returns the elapsed milliseconds, rounded to a tenth.
 fn milliseconds(since: Instant) -> f64 {
     (since.elapsed().as_secs_f64() * 10_000.0).round() / 10.0
 }

@@ -1,14 +1,14 @@
-//! How long a silent provider is waited for, phase by phase, so that no turn hangs for ever.
+//! Timeouts for silent providers, per phase, so that no turn hangs forever.
 //!
-//! A setting wins over the variables, those over the model's own `compat`, that over the default. The waits themselves
-//! are watched where the bytes come in, in `omp-http`; a tool that runs is no wait for the model.
+//! A setting overrides the environment variables, those override the model's `compat`, which overrides the default. The
+//! timeouts are enforced in `omp-http`, where the bytes are received; the run time of a tool does not count.
 
 use std::time::Duration;
 
 use omp_http::Patience;
 use omp_types::{Api, Env, EnvVar, Model, vars};
 
-/// What `config.yml` says, in seconds: negative for the defaults, 0 for no limit.
+/// Values from `config.yml` in seconds: negative for the default, 0 for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WatchdogSettings {
     /// `providers.connectTimeoutSeconds`.
@@ -25,7 +25,7 @@ pub struct Watchdogs {
     settings: WatchdogSettings,
 }
 
-/// What somebody has asked for: a limit, or none.
+/// A configured limit (`Some(None)` for no limit), if any.
 type WantedLimit = Option<Option<Duration>>;
 
 impl Watchdogs {
@@ -33,13 +33,13 @@ impl Watchdogs {
         Self { env, settings }
     }
 
-    /// For making a connection.
+    /// Returns the timeout for connecting.
     pub fn connect(&self) -> Option<Duration> {
         let wish = seconds(self.settings.connect).or_else(|| self.variable(vars::PI_CONNECT_TIMEOUT_MS));
         wish.unwrap_or(omp_http::HttpConfig::default().connect_timeout)
     }
 
-    /// For an answer of `model`.
+    /// Returns the timeouts for an answer of `model`.
     pub fn patience(&self, model: &Model) -> Patience {
         let default = Patience::default();
         let idle = [vars::PI_STREAM_IDLE_TIMEOUT_MS, vars::PI_OPENAI_STREAM_IDLE_TIMEOUT_MS];
@@ -51,7 +51,8 @@ impl Watchdogs {
         let first = seconds(self.settings.first_event)
             .or_else(|| self.variables(model, first))
             .or_else(|| compat(model, "streamFirstEventTimeoutMs"))
-            // Reading a long prompt takes longer than the pauses between words: whoever is patient there is so here.
+            // Processing a long prompt takes longer than the pauses in a stream, so the first-event limit is at least the
+            // idle limit.
             .unwrap_or_else(|| idle.zip(default.first_event).map(|(idle, first)| idle.max(first)));
         Patience::new(first, idle)
     }
@@ -77,7 +78,7 @@ fn seconds(setting: Option<f64>) -> WantedLimit {
     milliseconds(setting.filter(|seconds| *seconds >= 0.0)? * 1000.0)
 }
 
-/// 0 and less stand for no limit; what is no number stands for nothing.
+/// 0 and less mean no limit; a value that is not a number counts as unset.
 fn milliseconds(number: f64) -> WantedLimit {
     if number.is_nan() {
         return None;
@@ -96,7 +97,7 @@ mod tests {
     const GENERAL: (&str, &str) = ("PI_STREAM_IDLE_TIMEOUT_MS", "1000");
     const OPENAI: (&str, &str) = ("PI_OPENAI_STREAM_IDLE_TIMEOUT_MS", "2000");
 
-    /// First event and idle, in milliseconds; 0 for no limit.
+    /// Checks the limits for the first event and for idling, in milliseconds; 0 for no limit.
     #[track_caller]
     fn check(api: Api, env: &[(&str, &str)], settings: [Option<f64>; 2], compat: Value, expect: [u128; 2]) {
         let [first_event, idle] = settings;

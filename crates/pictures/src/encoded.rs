@@ -1,4 +1,4 @@
-//! Pictures in base64, as messages carry them: made fit to be sent, or found to be fit.
+//! Images in base64, as messages contain them: checked, and converted if necessary.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -8,27 +8,27 @@ use crate::kind::PictureFormat;
 use crate::prepare::{MAX_FILE_BYTES, PictureError, PictureLimits, prepare};
 use crate::raster::dimensions;
 
-/// Longest side that providers take at all.
+/// Maximum side length that providers accept.
 pub const MAX_SIDE: u32 = 8000;
 
-/// Characters at the start of a picture that tell its kind and, but for photographs with much written into them, its
-/// size. A multiple of four.
+/// Number of base64 characters at the start of an image that suffice to detect its format and, except for photos with much
+/// metadata, its size. A multiple of four.
 const HEAD: usize = 64 << 10;
 
-/// Encoders do not agree on the padding.
+/// Encoders differ in padding.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A picture as it is sent, in base64.
+/// An image as it is sent, in base64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedPicture {
     pub data: String,
     pub mime_type: &'static str,
 }
 
-/// Decodes a picture, however its base64 is written, and prepares it like a file. The type is told by its bytes.
+/// Decodes an image from any variant of base64 and prepares it like a file. The format is detected by its bytes.
 pub fn prepare_encoded(text: &str, limits: PictureLimits) -> Result<EncodedPicture, PictureError> {
     let bytes = decoded(text)?;
     let kind = PictureFormat::of(&bytes).ok_or(PictureError::Unknown)?;
@@ -36,8 +36,8 @@ pub fn prepare_encoded(text: &str, limits: PictureLimits) -> Result<EncodedPictu
     Ok(EncodedPicture { data: STANDARD.encode(&picture.data), mime_type: picture.mime_type })
 }
 
-/// Whether a picture can be sent as it is to a server that takes the kinds `takes` says, as far as its first bytes
-/// tell. `None` when they do not tell.
+/// Returns whether an image can be sent unchanged to a server that accepts the formats in `takes`, judging by its first
+/// bytes. `None` if these do not suffice.
 pub fn is_fit(text: &str, mime_type: &str, takes: impl Fn(PictureFormat) -> bool) -> Option<bool> {
     if text.len() / 4 * 3 > PictureLimits::default().bytes {
         return Some(false);
@@ -51,7 +51,7 @@ pub fn is_fit(text: &str, mime_type: &str, takes: impl Fn(PictureFormat) -> bool
     dimensions(&head, kind).map(|(width, height)| width.max(height) <= MAX_SIDE)
 }
 
-/// Makes a picture that [`is_fit`] turned away fit for a server; one of a kind that it does not take becomes PNG.
+/// Converts an image that [`is_fit`] refused; one of an unsupported format becomes PNG.
 pub fn fit_encoded(text: &str, takes: impl Fn(PictureFormat) -> bool) -> Result<EncodedPicture, PictureError> {
     let bytes = decoded(text)?;
     let kind = PictureFormat::of(&bytes).ok_or(PictureError::Unknown)?;
@@ -61,7 +61,7 @@ pub fn fit_encoded(text: &str, takes: impl Fn(PictureFormat) -> bool) -> Result<
 }
 
 fn decoded(text: &str) -> Result<Vec<u8>, PictureError> {
-    // Some clients send a whole data URL, some break the lines.
+    // Some clients send a whole data URL, some insert line breaks.
     let text = match text.strip_prefix("data:") {
         Some(url) => url.split_once(',').map_or(url, |(_, data)| data),
         None => text,

@@ -1,4 +1,4 @@
-//! Which image format some bytes begin like. Names are not asked: they lie.
+//! Detects image formats by content. File names are ignored, because they are unreliable.
 
 use image::ImageFormat;
 
@@ -13,7 +13,7 @@ pub enum PictureFormat {
 }
 
 impl PictureFormat {
-    /// Told by the first bytes; 32 are enough.
+    /// Detects the format by the first bytes; 32 are enough.
     pub fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some(PictureFormat::Png),
@@ -35,12 +35,12 @@ impl PictureFormat {
         }
     }
 
-    /// As files of this kind are called: `png`.
+    /// Returns the usual file extension: `png`.
     pub fn name(self) -> &'static str {
         self.mime_type().trim_start_matches("image/")
     }
 
-    /// Models see it without it being encoded anew.
+    /// Returns whether models accept it without conversion.
     pub(crate) fn is_understood(self) -> bool {
         self != PictureFormat::Bmp
     }
@@ -56,7 +56,7 @@ impl PictureFormat {
     }
 }
 
-/// `BM` alone begins many a text, so the reserved bytes and the size of the next header have to fit as well.
+/// `BM` alone is the start of many texts, so the reserved bytes and the size of the next header are checked as well.
 fn is_bmp(head: &[u8]) -> bool {
     head.starts_with(b"BM")
         && head.get(6..10) == Some(&[0; 4])

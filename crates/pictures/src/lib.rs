@@ -1,7 +1,7 @@
-//! Images as models take them: decoded, resized, encoded.
+//! Prepares images for models: decodes, resizes, encodes.
 //!
-//! Providers scale pictures down to 1568 pixels a side anyway, and refuse those above 5 MB of base64. A picture that
-//! they refuse stays in the conversation and spoils every later request, so nothing leaves here that did not decode.
+//! Providers scale images down to 1568 pixels per side anyway, and refuse those above 5 MB of base64. A refused image stays
+//! in the conversation and breaks every later request, so only images that decode successfully are returned.
 
 mod encoded;
 mod kind;

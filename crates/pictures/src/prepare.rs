@@ -1,4 +1,4 @@
-//! From the bytes of a file to the bytes that are sent.
+//! Converts the bytes of a file to the bytes that are sent.
 
 use std::io::Cursor;
 
@@ -11,18 +11,18 @@ use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage, RgbaImage};
 
 use crate::kind::PictureFormat;
 
-/// Larger files are not worth loading: a picture of 64 million pixels fits.
+/// File size limit: an image of 64 million pixels fits.
 pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PictureLimits {
-    /// Pixels of the longer side; larger pictures are scaled down to it.
+    /// Maximum length of the longer side in pixels; larger images are scaled down to it.
     pub longest_side: u32,
-    /// Bytes sent, before base64 makes them a third more.
+    /// Size limit in bytes, before base64 adds a third.
     pub bytes: usize,
-    /// Width times height above which nothing is decoded at all.
+    /// Maximum of width times height; larger images are not decoded.
     pub pixels: u64,
-    /// A picture that is small enough, and of a kind that models understand, is sent as it is.
+    /// Send an image unchanged if it is small enough and of a supported format.
     pub takes_as_is: bool,
 }
 
@@ -32,16 +32,16 @@ impl Default for PictureLimits {
     }
 }
 
-/// A picture as it is sent.
+/// An image as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedPicture {
     pub data: Vec<u8>,
     pub mime_type: &'static str,
-    /// Width and height of the file's picture.
+    /// Width and height of the original.
     pub original: (u32, u32),
-    /// Width and height of what is sent.
+    /// Width and height as sent.
     pub sent: (u32, u32),
-    /// The bytes are the file's own.
+    /// Whether the bytes are those of the file.
     pub untouched: bool,
 }
 
@@ -59,8 +59,7 @@ pub enum PictureError {
     NotBase64,
 }
 
-/// Decodes a picture to make sure that it is whole, and encodes it anew where it is too large or of a format that
-/// models do not take.
+/// Decodes an image to verify that it is complete, and encodes it again if it is too large or of an unsupported format.
 pub fn prepare(bytes: Vec<u8>, kind: PictureFormat, limits: PictureLimits) -> Result<PreparedPicture, PictureError> {
     let (picture, orientation) = decode(&bytes, kind, limits)?;
     let original = turned((picture.width(), picture.height()), orientation);
@@ -100,14 +99,14 @@ pub(crate) fn decode(
         return Err(PictureError::TooManyPixels(width, height, limits.pixels / 1_000_000));
     }
     let mut memory = image::Limits::no_limits();
-    // Four channels of two bytes a pixel, and as much again for the decoder itself.
+    // Four channels of two bytes per pixel, and the same amount for the decoder itself.
     memory.max_alloc = Some(limits.pixels * 16);
     decoder.set_limits(memory).map_err(broken)?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     Ok((DynamicImage::from_decoder(decoder).map_err(broken)?, orientation))
 }
 
-/// Width and height after a picture that was taken sideways is put upright.
+/// Returns width and height after applying the orientation.
 pub(crate) fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
     use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
     match orientation {
@@ -116,7 +115,7 @@ pub(crate) fn turned((width, height): (u32, u32), orientation: Orientation) -> (
     }
 }
 
-/// The picture with eight bits a channel and no side longer than `side`.
+/// Converts an image to eight bits per channel, with no side longer than `side`.
 pub(crate) fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, PictureError> {
     let has_alpha = picture.color().has_alpha();
     let (width, height) = (picture.width(), picture.height());
@@ -136,7 +135,8 @@ pub(crate) fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, P
     .ok_or(PictureError::TooLarge)
 }
 
-/// Typed, so that the resizer is compiled for two pixel types: `Resizer::resize` takes thirteen, a minute of build time.
+/// Generic, so that the resizer is compiled for two pixel types: `Resizer::resize` supports thirteen, which takes a minute
+/// of build time.
 fn resized<P: PixelTrait>(from: (u32, u32), pixels: &[u8], to: (u32, u32)) -> Result<Vec<u8>, PictureError> {
     let source = TypedImageRef::<P>::from_buffer(from.0, from.1, pixels).map_err(broken)?;
     let mut smaller = Image::new(to.0, to.1, P::pixel_type());
@@ -145,7 +145,7 @@ fn resized<P: PixelTrait>(from: (u32, u32), pixels: &[u8], to: (u32, u32)) -> Re
     Ok(smaller.into_vec())
 }
 
-/// Drawings stay exact as long as that fits; photographs, and what does not fit, become JPEG.
+/// Drawings stay lossless as long as that fits; photos, and images that do not fit, become JPEG.
 fn encode(
     picture: &DynamicImage,
     from: PictureFormat,

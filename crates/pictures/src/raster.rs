@@ -1,4 +1,4 @@
-//! A picture as pixels, for who draws it himself.
+//! An image as pixels, for callers that draw it themselves.
 
 use std::io::Cursor;
 
@@ -8,10 +8,10 @@ use image::{ImageDecoder as _, ImageReader};
 use crate::kind::PictureFormat;
 use crate::prepare::{PictureError, PictureLimits, decode, scaled, turned};
 
-/// Upright, and perhaps smaller than the file's.
+/// With the orientation applied, and possibly smaller than the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raster {
-    /// Width and height of the file's picture.
+    /// Width and height of the original.
     pub original: (u32, u32),
     pub width: u32,
     pub height: u32,
@@ -19,7 +19,7 @@ pub struct Raster {
     pub rgba: Vec<u8>,
 }
 
-/// Decodes a picture; no side is longer than `longest_side`. Of an animation the first picture.
+/// Decodes an image with no side longer than `longest_side`. Of an animation, only the first frame.
 pub fn raster(bytes: &[u8], kind: PictureFormat, longest_side: u32) -> Result<Raster, PictureError> {
     let (picture, orientation) = decode(bytes, kind, PictureLimits::default())?;
     let original = turned((picture.width(), picture.height()), orientation);
@@ -29,7 +29,7 @@ pub fn raster(bytes: &[u8], kind: PictureFormat, longest_side: u32) -> Result<Ra
     Ok(Raster { original, width, height, rgba: picture.into_rgba8().into_raw() })
 }
 
-/// Width and height as the first bytes of a file tell them, if they do.
+/// Returns width and height from the first bytes of a file, if these contain them.
 pub fn dimensions(head: &[u8], kind: PictureFormat) -> Option<(u32, u32)> {
     let mut decoder = ImageReader::with_format(Cursor::new(head), kind.format()).into_decoder().ok()?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);

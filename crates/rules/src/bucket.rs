@@ -1,4 +1,4 @@
-//! Sorts rules: watched on the stream, told in full, or listed by name.
+//! Sorts rules: watched on the stream, included in the prompt in full, or listed by name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use crate::scope::{Scope, glob};
 use crate::settings::{InterruptMode, RuleSettings};
 use crate::watch::{Watch, WatchedRule};
 
-/// More rules are not watched.
+/// Limit on watched rules.
 const MAX_WATCHED: usize = 1000;
-/// Conditions of one rule.
+/// Limit on conditions per rule.
 const MAX_CONDITIONS: usize = 64;
-/// What the conditions of all rules may take once they are taken apart, in bytes: a repository may bring any number.
+/// Memory limit for all compiled conditions in bytes, because a repository may contain any number.
 const MAX_SIZE: usize = 16 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct Buckets {
-    /// Watched on the stream; the model does not know of them until it breaks one.
+    /// Watched on the stream; the model does not see them until it breaks one.
     pub ttsr: Arc<Watch>,
-    /// Told in full in the prompt.
+    /// Included in the prompt in full.
     pub always: Vec<Rule>,
-    /// Named in the prompt, read through `rule://`.
+    /// Named in the prompt and readable through `rule://`.
     pub rulebook: Vec<Rule>,
-    /// Sentences for the user.
+    /// Messages for the user.
     pub warnings: Vec<String>,
 }
 
 impl Buckets {
-    /// What `rule://` leads to: name and text.
+    /// Returns the rules readable through `rule://`: name and text.
     pub fn readable(&self) -> Vec<(String, String)> {
         self.rulebook.iter().chain(&self.always).map(|rule| (rule.name.clone(), rule.content.clone())).collect()
     }
 }
 
-/// Each rule goes into one bucket at most. A name that was seen already is passed over: the first one counts.
+/// Each rule goes into at most one bucket. Of rules with the same name the first counts.
 pub fn bucket(rules: &[Rule], settings: &RuleSettings) -> Buckets {
     let mut buckets = Buckets::default();
     let mut watched = Watched::default();
@@ -66,7 +66,7 @@ pub fn bucket(rules: &[Rule], settings: &RuleSettings) -> Buckets {
     buckets
 }
 
-/// The rules that are watched, and how much room they take.
+/// The watched rules, and their size.
 #[derive(Default)]
 struct Watched {
     entries: Vec<WatchedRule>,
@@ -74,7 +74,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// `false` when the rule cannot be watched; `warnings` say why.
+    /// Returns `false` if the rule cannot be watched; `warnings` contain the reason.
     fn add(&mut self, rule: &Rule, warnings: &mut Vec<String>) -> bool {
         let Some(entry) = entry(rule, warnings) else { return false };
         let size = self.size + entry.conditions.iter().map(|condition| condition.size).sum::<usize>();
@@ -105,7 +105,7 @@ fn is_wanted(rule: &Rule, settings: &RuleSettings) -> bool {
         || (is_builtin && !settings.builtin))
 }
 
-/// `None` when nothing of the rule can be watched.
+/// Returns `None` if nothing of the rule can be watched.
 fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<WatchedRule> {
     if rule.condition.len().max(rule.ast_condition.len()) > MAX_CONDITIONS {
         warnings.push(format!("only the first {MAX_CONDITIONS} of its conditions are used"));

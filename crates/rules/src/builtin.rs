@@ -1,4 +1,4 @@
-//! The rules that come with omp: few, about mistakes that are never wanted, and hard to meet by accident.
+//! The built-in rules: few, about mistakes that are never wanted, and hard to trigger by accident.
 
 use omp_config::{ItemSource, Level, Provider, Rule};
 
@@ -65,7 +65,7 @@ pub fn builtin_rules() -> Vec<Rule> {
     let rule = |builtin: &Builtin| Rule {
         name: builtin.name.to_owned(),
         content: builtin.content.to_owned(),
-        // Without one: where the stream is not watched they are not listed for the model either.
+        // Without a description they are not listed for the model either if the stream is not watched.
         description: None,
         globs: list(builtin.globs),
         always_apply: false,

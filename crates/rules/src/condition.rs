@@ -1,30 +1,30 @@
-//! What a rule's `condition` means: a regular expression as JavaScript writes it, matched in linear time.
+//! Compiles a rule's `condition`: a regular expression in JavaScript syntax, matched in linear time.
 //!
-//! Rule files are shared with programs that use JavaScript's engine, so `\w`, `\d` and `\b` are about ASCII and a brace
-//! that counts nothing is a brace. What needs backtracking (look-around, back-references) is not a condition here: no
+//! Rule files are shared with programs that use JavaScript's engine, so `\w`, `\d` and `\b` are ASCII-only and a brace that
+//! is not a repetition is literal. Features that need backtracking (look-around, back-references) are not supported: no
 //! stream may make matching slow.
 
 use regex_automata::nfa::thompson::{Compiler, Config, NFA};
 use regex_syntax::ast::{self, AssertionKind, Ast, ClassPerl, ClassPerlKind, Span, Visitor};
 use regex_syntax::hir::Hir;
 
-/// Longer conditions are refused.
+/// Length limit of a condition.
 const MAX_PATTERN: usize = 8 * 1024;
-/// What one condition may take once it is taken apart, in bytes.
+/// Memory limit of a compiled condition in bytes.
 const MAX_SIZE: usize = 256 * 1024;
-/// How deep groups may nest.
+/// Limit on the nesting of groups.
 const MAX_DEPTH: u32 = 60;
 
 /// A condition that can be matched.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
     hir: Hir,
-    /// What it takes once it is taken apart, in bytes.
+    /// Compiled size in bytes.
     pub size: usize,
 }
 
 impl Condition {
-    /// The error is a sentence for the user, with a hint.
+    /// The error is a message for the user, with a hint.
     pub fn new(pattern: &str) -> Result<Self, String> {
         if pattern.len() > MAX_PATTERN {
             return Err(format!("it has {} bytes, at most {MAX_PATTERN} are allowed", pattern.len()));
@@ -41,7 +41,7 @@ impl Condition {
     }
 }
 
-/// All conditions in one automaton. `None` when there are none.
+/// Compiles all conditions into one automaton. Returns `None` if there are none.
 pub(crate) fn together(conditions: &[Condition]) -> Option<NFA> {
     let hirs: Vec<&Hir> = conditions.iter().map(|condition| &condition.hir).collect();
     if hirs.is_empty() {
@@ -94,7 +94,7 @@ fn explained(error: &regex_syntax::Error) -> String {
     format!("{hint}\nhint: in YAML, single quotes keep backslashes as they are")
 }
 
-/// `{` that does not begin a count, escaped. JavaScript takes it for itself.
+/// Escapes every `{` that does not start a repetition, which JavaScript treats as literal.
 fn with_plain_braces(pattern: &str) -> String {
     let mut text = String::with_capacity(pattern.len() + 8);
     let mut rest = pattern.char_indices();
@@ -111,7 +111,7 @@ fn with_plain_braces(pattern: &str) -> String {
     text
 }
 
-/// Whether this is what follows the brace of a count: `3}`, `3,}`, `3,5}`.
+/// Returns whether the text continues a repetition: `3}`, `3,}`, `3,5}`.
 fn counts(rest: &str) -> bool {
     let Some((inner, _)) = rest.split_once('}') else { return false };
     let (least, most) = inner.split_once(',').unwrap_or((inner, ""));
@@ -119,7 +119,7 @@ fn counts(rest: &str) -> bool {
     !least.is_empty() && digits(least) && digits(most)
 }
 
-/// The pattern with the classes and boundaries that JavaScript means by these letters.
+/// Replaces classes and boundaries by their JavaScript (ASCII) meaning.
 fn as_ascii(pattern: &str, tree: &Ast) -> String {
     let Ok(mut places) = ast::visit(tree, ClassPlaces::default()) else { return pattern.to_owned() };
     places.sort_by_key(|(span, _)| span.start.offset);

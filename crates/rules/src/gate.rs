@@ -1,10 +1,10 @@
-//! The files a rule is for.
+//! Restricts a rule to certain files.
 
 use std::sync::OnceLock;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-/// Cheap to make: most rules never see a file, so the globs are taken apart with the first one.
+/// Cheap to create: most rules never see a file, so the globs are compiled on first use.
 #[derive(Clone, Debug)]
 pub(crate) struct FileGate {
     globs: Vec<Glob>,
@@ -12,7 +12,7 @@ pub(crate) struct FileGate {
 }
 
 impl FileGate {
-    /// A gate of which no glob is left stays shut.
+    /// If no valid glob is left, no file matches.
     pub fn new(globs: Vec<Glob>) -> Self {
         Self { globs, set: OnceLock::new() }
     }

@@ -1,4 +1,4 @@
-//! Hears one answer as it arrives, block by block, and tells which rules it breaks.
+//! Receives one answer as it arrives, block by block, and reports which rules it breaks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use crate::snapshot::{ArgumentCursor, ArgumentPiece, writes_source};
 use crate::structure::{MAX_SOURCE, Structure};
 use crate::watch::{StreamScan, Watch};
 
-/// Blocks of one answer that are heard at the same time.
+/// Maximum number of blocks of one answer that are processed at the same time.
 const MAX_OPEN: usize = 16;
-/// Structural patterns are tried again when the source has grown by this much, or by half: so all of it is taken apart a
-/// few times at most, however small the pieces are in which it comes.
+/// Structural patterns are tried again when the source has grown by this much, or by half: so it is parsed only a few times,
+/// however small the chunks are.
 const STRUCTURE_STEP: usize = 4 * 1024;
-/// Files whose paths count for a call that is not about one file.
+/// Maximum number of file paths considered for a call that is not about one file.
 const MAX_PATHS: usize = 32;
 
-/// A rule that was broken.
+/// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// Which of the watch's rules.
+    /// Index of the rule in the watch.
     pub rule: usize,
     pub origin: ViolationOrigin,
 }
@@ -31,24 +31,24 @@ pub struct Hit {
 pub enum ViolationOrigin {
     Text,
     Thinking,
-    /// In the arguments of the call with this id.
+    /// In the arguments of the call with this ID.
     Tool(String),
 }
 
-/// Every rule is told at most once for each block, and for each file of a call.
+/// Reports every rule at most once per block, and per file of a call.
 pub struct StreamListener {
     cwd: PathBuf,
     blocks: BTreeMap<usize, StreamBlock>,
-    /// Room that a finished block has left.
+    /// Reusable memory of a finished block.
     spare: Option<StreamScan>,
 }
 
 struct StreamBlock {
     kind: StreamBlockKind,
     scan: Option<StreamScan>,
-    /// By rule: not met, met, told.
+    /// State by rule: not met, met, reported.
     rules: Vec<RuleStage>,
-    /// Whether something is met, or the place is known better, since rules were last told.
+    /// Whether a condition was met, or the location became clearer, since rules were last reported.
     changed: bool,
     cursor: ArgumentCursor,
     source: StructuralText,
@@ -57,7 +57,7 @@ struct StreamBlock {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RuleStage {
     Unmet,
-    /// The condition is met; whether the rule is about this place is not yet known.
+    /// The condition is met, but it is not known yet whether the rule applies here.
     Met,
     Told,
 }
@@ -68,23 +68,23 @@ enum StreamBlockKind {
     Tool { id: String, name: String, paths: Vec<String> },
 }
 
-/// What structural patterns are tried on.
+/// The text that structural patterns are tried on.
 #[derive(Default)]
 struct StructuralText {
     path: String,
     text: String,
-    /// How long it was when they were last tried.
+    /// Its length at the last try.
     tried: usize,
     structure: Option<Structure>,
 }
 
 impl StreamListener {
-    /// Paths within `cwd` are also known by their way from there.
+    /// Paths within `cwd` are also matched relative to it.
     pub fn new(cwd: PathBuf) -> Self {
         Self { cwd, blocks: BTreeMap::new(), spare: None }
     }
 
-    /// Another answer begins.
+    /// Starts another answer.
     pub fn reset(&mut self) {
         while let Some((_, block)) = self.blocks.pop_first() {
             self.spare = block.scan.or(self.spare.take());
@@ -105,19 +105,19 @@ impl StreamListener {
         self.prose(watch, index, StreamBlockKind::Thinking, delta)
     }
 
-    /// A call has grown by `delta`, and is now `call`.
+    /// Processes `delta`, by which the arguments of `call` have grown.
     pub fn arguments(&mut self, watch: &Watch, index: usize, call: &ToolCall, delta: &str) -> Vec<Hit> {
         self.call(watch, index, call, Some(delta))
     }
 
-    /// The call is whole.
+    /// Processes the end of a call.
     pub fn call_ended(&mut self, watch: &Watch, index: usize, call: &ToolCall) -> Vec<Hit> {
         let mut hits = self.call(watch, index, call, None);
         hits.extend(self.ended(watch, index));
         hits
     }
 
-    /// The block is whole.
+    /// Processes the end of a block.
     pub fn ended(&mut self, watch: &Watch, index: usize) -> Vec<Hit> {
         let Some(mut block) = self.blocks.remove(&index) else { return Vec::new() };
         let mut hits = Vec::new();
@@ -143,7 +143,7 @@ impl StreamListener {
         if let StreamBlockKind::Tool { id, name, .. } = &mut block.kind
             && (*id != call.id || *name != call.name)
         {
-            // Some providers tell the name, or the rest of it, late.
+            // Some providers send the name, or the rest of it, late.
             (*id, *name) = (call.id.clone(), call.name.clone());
             block.changed = true;
         }
@@ -170,7 +170,7 @@ impl StreamListener {
         hits
     }
 
-    /// `None` when too many blocks are open.
+    /// Returns `None` if too many blocks are open.
     fn block(
         &mut self,
         watch: &Watch,
@@ -223,7 +223,7 @@ impl StreamBlock {
         self.rules.contains(&RuleStage::Met)
     }
 
-    /// Tells what is met and admitted.
+    /// Reports the rules that are met and apply here.
     fn tell(&mut self, watch: &Watch, hits: &mut Vec<Hit>) {
         if !std::mem::take(&mut self.changed) {
             return;
@@ -236,7 +236,7 @@ impl StreamBlock {
         }
     }
 
-    /// The text, or the part of it for one file, is over.
+    /// Ends the text, or its part for one file.
     fn finish_text(&mut self, watch: &Watch, hits: &mut Vec<Hit>) {
         if let Some(scan) = &mut self.scan {
             scan.finish(watch);
@@ -306,7 +306,7 @@ impl StreamBlockKind {
     }
 }
 
-/// Arguments that name files by the name of the argument: `path`, `paths`, `filePath`. The first few of them.
+/// Returns arguments that name files, by argument name: `path`, `paths`, `filePath`. Limited to the first few.
 fn paths_in(call: &ToolCall) -> Vec<String> {
     let mut paths = Vec::new();
     for (name, value) in &call.arguments {

@@ -1,17 +1,17 @@
-//! Which streams a rule watches: prose, thinking, the arguments of tools, and files by their path.
+//! Which streams a rule watches: text, thinking, tool arguments, and files by path.
 
 use std::path::Path;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
-/// What a piece of stream is part of.
+/// The source of a chunk of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamPart<'a> {
     Text,
     Thinking,
     Tool {
         name: &'a str,
-        /// The files it is about, in every way a glob may name them.
+        /// The files it is about, in every form that a glob may match.
         paths: &'a [String],
     },
 }
@@ -31,7 +31,7 @@ struct ToolScope {
 }
 
 impl Scope {
-    /// Without words the scope is prose and every tool. Words that are none are told in `warnings`.
+    /// An empty scope means text and every tool. Invalid words are reported in `warnings`.
     pub fn new(words: &[String], warnings: &mut Vec<String>) -> Self {
         if words.is_empty() {
             return Self { text: true, thinking: false, any_tool: true, tools: Vec::new() };
@@ -73,7 +73,7 @@ impl Scope {
     }
 }
 
-/// `tool:edit(*.rs)`, `tool(*.rs)`, `edit(*.rs)`, `edit`.
+/// Parses `tool:edit(*.rs)`, `tool(*.rs)`, `edit(*.rs)`, `edit`.
 fn tool_scope(word: &str) -> Result<ToolScope, String> {
     let (name, pattern) = match word.split_once('(') {
         Some((name, rest)) => (name, Some(rest.strip_suffix(')').ok_or("its bracket is not closed")?.trim())),
@@ -104,7 +104,7 @@ pub(crate) fn glob(pattern: &str) -> Result<Glob, String> {
     built.map_err(|error| format!("`{pattern}` is not a glob: {}", error.kind()))
 }
 
-/// The ways in which globs may name a file: as it was written, from the working folder, and by its bare name.
+/// Returns the forms of a path that globs may match: as written, relative to the working folder, and the bare file name.
 pub fn path_candidates(path: &str, cwd: &Path) -> Vec<String> {
     let written = path.replace('\\', "/");
     let written = written.trim_start_matches("./");
@@ -120,7 +120,7 @@ pub fn path_candidates(path: &str, cwd: &Path) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// One letter for each place that is admitted: Text, tHinking, Edit of a.rs, edit of src/b.ts, Bash.
+    /// Returns one letter per admitted source: Text, tHinking, Edit of a.rs, edit of src/b.ts, Bash.
     fn admitted(words: &[&str]) -> (String, usize) {
         let mut warnings = Vec::new();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

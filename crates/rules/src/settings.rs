@@ -50,16 +50,16 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// What becomes of the answer that was stopped.
+/// What happens to the interrupted answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContextMode {
-    /// The model does not see it again.
+    /// It is removed from the context.
     #[default]
     Discard,
     Keep,
 }
 
-/// When a rule stops the answer rather than waiting for its end.
+/// When a rule interrupts the answer instead of waiting for its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InterruptMode {
     Never,
@@ -95,7 +95,7 @@ impl InterruptMode {
 pub enum RuleRepeat {
     #[default]
     Once,
-    /// After this many turns.
+    /// After this number of turns.
     AfterGap(u64),
 }
 
@@ -106,9 +106,9 @@ pub struct RuleSettings {
     pub interrupt: InterruptMode,
     pub repeat: RuleRepeat,
     pub builtin: bool,
-    /// Names the user does not want.
+    /// Rules disabled by the user.
     pub disabled: Vec<String>,
-    /// Names the project does not want of its own rules; the user's and those that come with omp stay.
+    /// Rules of the project that the project disables; the user's and the built-in ones are not affected.
     pub disabled_by_project: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Default for RuleSettings {
 }
 
 impl RuleSettings {
-    /// How rules guard is the user's to say: a project cannot switch them off, nor have them fire less.
+    /// Only the user configures how rules guard: a project can neither disable them nor make them fire less often.
     pub fn read(settings: &Settings) -> Self {
         let own = settings.of(SETTINGS);
         let word = |key: &str| own.user::<String>(key);

@@ -1,24 +1,24 @@
-//! The source that an `edit` or `write` call brings, taken from its arguments while they arrive.
+//! Extracts the source text of an `edit` or `write` call from its arguments while they arrive.
 //!
-//! What a call removes or only quotes is not part of it, nor is the grammar of the edit language. Each letter of the
-//! arguments is read once: what was taken is remembered by its length.
+//! Text that a call removes or only quotes is excluded, and so is the syntax of the edit language. Each character is read
+//! once: the length of the processed part is remembered.
 
 use serde_json::{Map, Value};
 
-/// Whether a tool's arguments are read as source rather than as they are sent.
+/// Returns whether a tool's arguments are interpreted as source rather than raw.
 pub fn writes_source(tool: &str) -> bool {
     matches!(tool, "edit" | "write")
 }
 
-/// What a look at the arguments brings.
+/// A piece of the arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentPiece<'a> {
-    /// All of it goes into this file.
+    /// The whole content goes into this file.
     Path(&'a str),
-    /// What follows goes into this file.
+    /// The following content goes into this file.
     File(&'a str),
     Text(&'a str),
-    /// A line is over.
+    /// The end of a line.
     Break,
 }
 
@@ -26,14 +26,14 @@ pub(crate) enum ArgumentPiece<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ArgumentCursor {
     path: Option<String>,
-    /// Which of `edits`, or 0.
+    /// Index in `edits`, or 0.
     part: usize,
-    /// Bytes of that part that were taken.
+    /// Number of bytes of that part that were read.
     taken: usize,
 }
 
 impl ArgumentCursor {
-    /// Hands out what is new. `whole`: nothing more comes, so a last line without an end is taken as well.
+    /// Returns new pieces. `whole` means that the arguments are complete, so a last line without a newline is included.
     pub fn read<'a>(
         &mut self,
         arguments: &'a Map<String, Value>,
@@ -41,7 +41,7 @@ impl ArgumentCursor {
         mut take: impl FnMut(ArgumentPiece<'a>),
     ) {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        // A path that stands last may still be growing.
+        // A path in last position may still be growing.
         let path_is_whole = whole || arguments.keys().next_back().is_some_and(|last| last != "path");
         if self.path.is_none()
             && path_is_whole
@@ -109,7 +109,7 @@ impl ArgumentCursor {
     }
 }
 
-/// A line of `apply_patch` or of the line-number language: both begin text that comes with `+`.
+/// Classifies a line of `apply_patch` or of the line-number language: both start added text with `+`.
 fn classified(line: &str) -> Option<ArgumentPiece<'_>> {
     if let Some(text) = line.strip_prefix('+') {
         return Some(ArgumentPiece::Text(text));
@@ -125,7 +125,7 @@ fn classified(line: &str) -> Option<ArgumentPiece<'_>> {
     operation(line).map(ArgumentPiece::Text)
 }
 
-/// The text behind `4:`, `7-9:`, `12↓`, `BOF↓`.
+/// Returns the text after `4:`, `7-9:`, `12↓`, `BOF↓`.
 fn operation(line: &str) -> Option<&str> {
     let at = line.find([':', '↑', '↓'])?;
     let (place, text) = line.split_at(at);
@@ -141,7 +141,7 @@ fn operation(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// What is read of arguments that arrive in any number of steps, files in angle brackets.
+    /// Returns what is read from arguments that arrive in any number of steps, with files in angle brackets.
     fn read(arguments: &Value) -> String {
         let mut whole = String::new();
         let mut cursor = ArgumentCursor::default();
@@ -157,7 +157,7 @@ mod tests {
         whole
     }
 
-    /// The arguments with their last text cut at every letter.
+    /// Returns the arguments with their last text cut at every character.
     fn steps(arguments: &Value) -> Vec<Value> {
         let raw = arguments.to_string();
         (1..raw.len())

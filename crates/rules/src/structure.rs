@@ -1,4 +1,4 @@
-//! Structural conditions: code patterns, looked for in what a tool is about to write.
+//! Structural conditions: code patterns that are searched in the text a tool is about to write.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use omp_syntax::{Code, Language, SearchLimits, Strictness, SyntaxQuery};
 
 use crate::watch::Watch;
 
-/// Longer texts are not taken apart.
+/// Size limit of a text that is parsed.
 pub(crate) const MAX_SOURCE: usize = 512 * 1024;
 
 /// The patterns of all rules for one language.
@@ -17,7 +17,7 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// `None` when the language is not known or no rule has a pattern in it.
+    /// Returns `None` if the language is unknown or no rule has a pattern for it.
     pub fn new(watch: &Watch, path: &str) -> Option<Self> {
         let language = Language::from_path(Path::new(path))?;
         let query = |pattern: &String| SyntaxQuery::new(pattern, language, Strictness::Smart, None).ok();
@@ -30,7 +30,7 @@ impl Structure {
         (!queries.is_empty()).then_some(Self { language, queries })
     }
 
-    /// The lines, counted from 1, on which a rule's patterns begin to match.
+    /// Returns the lines, counted from 1, on which matches of a rule's patterns start.
     pub fn lines(&self, rule: usize, source: &str) -> Vec<usize> {
         let limits = SearchLimits { matches: 1000, time: Duration::from_secs(2) };
         let queries = self.queries.iter().filter(|(at, _)| *at == rule).flat_map(|(_, queries)| queries);
@@ -42,8 +42,8 @@ impl Structure {
         Language::from_path(Path::new(path)) == Some(self.language)
     }
 
-    /// The rules that are broken, of those that `may` be. The text is taken apart once for all of them. There is no limit
-    /// of time: on a busy machine a rule would be missed.
+    /// Returns the broken rules among those that `may` be. The text is parsed once for all of them. There is no time limit,
+    /// because a rule could be missed on a busy machine.
     pub fn broken(&self, source: &str, may: impl Fn(usize) -> bool) -> Vec<usize> {
         let may_match = |queries: &[SyntaxQuery]| queries.iter().any(|query| query.may_match(source));
         let candidates = self.queries.iter().filter(|(rule, queries)| may(*rule) && may_match(queries));

@@ -1,4 +1,4 @@
-//! The rules that watch the stream, made ready: one automaton for the conditions of all of them.
+//! The compiled rules that watch the stream: one automaton for the conditions of all of them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,8 +14,8 @@ use crate::scope::{Scope, StreamPart};
 use crate::settings::InterruptMode;
 use crate::structure::Structure;
 
-/// What the states of one stream may take, in bytes. When they are full they are made anew, which costs time and changes
-/// nothing else.
+/// Memory limit for the automaton states of one stream in bytes. When it is reached, the cache is cleared, which only costs
+/// time.
 const CACHE: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
@@ -25,26 +25,26 @@ pub(crate) struct WatchedRule {
     /// Structural patterns.
     pub structure: Vec<String>,
     pub scope: Scope,
-    /// Files it is for; `None` for all, and for what is no file.
+    /// Files it applies to; `None` for all, including text that is not in a file.
     pub gate: Option<FileGate>,
     pub interrupt: Option<InterruptMode>,
 }
 
-/// Cheap to make: the automaton is built with the first stream.
+/// Cheap to create: the automaton is built for the first stream.
 #[derive(Debug, Default)]
 pub struct Watch {
     pub(crate) entries: Vec<WatchedRule>,
-    /// The entry that each condition belongs to.
+    /// The rule of each condition.
     owners: Vec<usize>,
     automaton: OnceLock<Option<DFA>>,
 }
 
-/// A place in a text where a rule's condition is met.
+/// A match of a rule's condition in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleMatch {
-    /// Which of the rules.
+    /// Index of the rule.
     pub rule: usize,
-    /// The byte behind the match; what stands there may have been needed to be sure of it.
+    /// End of the match in bytes; the following text may have been needed to confirm it.
     pub end: usize,
 }
 
@@ -66,12 +66,12 @@ impl Watch {
         self.entries.get(at).map(|entry| &entry.rule)
     }
 
-    /// The rule's own mode, if it has one.
+    /// Returns the rule's own mode, if it has one.
     pub fn interrupt_mode(&self, at: usize) -> Option<InterruptMode> {
         self.entries.get(at)?.interrupt
     }
 
-    /// Whether a rule is about this place at all.
+    /// Returns whether a rule applies to this source.
     pub fn admits(&self, at: usize, place: StreamPart<'_>) -> bool {
         let Some(entry) = self.entries.get(at) else { return false };
         let paths = if let StreamPart::Tool { paths, .. } = place { paths } else { &[] };
@@ -79,7 +79,7 @@ impl Watch {
         is_open && entry.scope.admits(place)
     }
 
-    /// Whether any rule may watch prose, thinking, tools.
+    /// Returns whether any rule may watch text.
     pub(crate) fn watches_text(&self) -> bool {
         self.entries.iter().any(|entry| entry.scope.text)
     }
@@ -92,7 +92,7 @@ impl Watch {
         self.entries.iter().any(|entry| !entry.structure.is_empty())
     }
 
-    /// Every place of a whole text at which a match ends, without regard to scopes: at most `most`.
+    /// Returns at most `most` positions in a text at which a match ends, regardless of scopes.
     pub fn find_all(&self, text: &str, most: usize) -> Vec<RuleMatch> {
         let mut found: Vec<RuleMatch> = Vec::new();
         let Some(mut scan) = StreamScan::new(self) else { return found };
@@ -109,14 +109,14 @@ impl Watch {
         found
     }
 
-    /// The lines of a text, counted from 1, on which a rule's conditions are met: those of patterns on which their matches
-    /// end. Structure is looked for only in files.
+    /// Returns the lines of a text, counted from 1, on which a rule's conditions are met: for patterns, those on which
+    /// matches end. Structure is checked only in files.
     pub fn lines(&self, rule: usize, path: Option<&str>, text: &str) -> Vec<usize> {
         const MOST: usize = 10_000;
         let found = self.find_all(text, MOST).into_iter().filter(|found| found.rule == rule);
         let (mut counted, mut number) = (0, 1);
         let mut line = |end: usize| {
-            // They come in the order of the text.
+            // Matches are in text order.
             let at = text.floor_char_boundary(end.saturating_sub(1)).max(counted);
             number += text[counted..at].matches('\n').count();
             counted = at;
@@ -145,18 +145,18 @@ impl Watch {
     }
 }
 
-/// One stream on its way through the automaton.
+/// The state of one stream in the automaton.
 pub(crate) struct StreamScan {
     cache: Cache,
     state: LazyStateID,
-    /// Rules whose condition was met since they were last taken. The same one may come again.
+    /// Rules whose condition was met since they were last taken. The same rule may occur again later.
     hits: Vec<usize>,
-    /// By rule, whether it is among them.
+    /// Whether each rule is among them.
     is_hit: Vec<bool>,
 }
 
 impl StreamScan {
-    /// `None` when no rule has a condition.
+    /// Returns `None` if no rule has a condition.
     pub fn new(watch: &Watch) -> Option<Self> {
         let automaton = watch.automaton()?;
         Self::with(watch, Cache::new(automaton))
@@ -173,7 +173,7 @@ impl StreamScan {
         self.hits.drain(..)
     }
 
-    /// The same room for another stream.
+    /// Reuses the memory for another stream.
     pub fn anew(self, watch: &Watch) -> Option<Self> {
         Self::with(watch, self.cache)
     }
@@ -197,7 +197,7 @@ impl StreamScan {
         }
     }
 
-    /// Nothing more comes: now it is known what `$` and `\b` at the end mean.
+    /// Ends the stream: now `$` and `\b` at the end can be decided.
     pub fn finish(&mut self, watch: &Watch) {
         let Some(automaton) = watch.automaton() else { return };
         if let Ok(next) = automaton.next_eoi_state(&mut self.cache, self.state) {

@@ -1,4 +1,4 @@
-//! What 200 secrets add to the requests of a conversation of 1 MB, as a ratio to none.
+//! Measures how much 200 secrets add to the requests of a conversation of 1 MB, relative to none.
 //!
 //! `cargo bench -p omp-secrets`
 
@@ -39,7 +39,7 @@ fn main() {
         .collect();
     let (nothing, _) = Veil::new(VeilKey::random(), Vec::new());
     let json = |message: &Arc<Message>| serde_json::to_string(message).expect("JSON").len();
-    // Every turn writes the whole conversation; what was said before is hidden already.
+    // Every turn serializes the whole conversation; earlier messages are already redacted.
     let turn = |veil: &Veil| best(|| json(&veil.hide_message(&messages[1])) + messages.iter().map(json).sum::<usize>());
     let first = |veil: &Veil| best(|| messages.iter().map(|message| json(&veil.hide_message(message))).sum());
     let one = best(|| Arc::strong_count(&veil.hide_message(&messages[1])));

@@ -1,5 +1,5 @@
-//! Which parts of the environment are credentials: by the name of the variable, by the form of the value, by a password
-//! in an address, by randomness. What could be an ordinary word is hidden only where its name stands before it.
+//! Finds credentials in the environment: by variable name, by the form of the value, by a password in a URL, by randomness.
+//! A value that could be an ordinary word is hidden only after its name.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use omp_types::{Env, PROVIDER_KEYS, is_secret_variable};
 
 use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin, is_common, is_telling};
 
-/// Shorter ones protect nothing.
+/// Minimum length of a named secret; shorter ones protect nothing.
 const SHORTEST_NAMED: usize = 4;
-/// Longer values are documents.
+/// Longer values are documents, not credentials.
 const LONGEST: usize = 16 << 10;
-/// Letters of a word that may well stand in a text.
+/// Maximum length of a word that may be ordinary text.
 const LONGEST_WORD: usize = 15;
-/// Digits of a number that may well stand in a text.
+/// Maximum length of a number that may be ordinary text.
 const LONGEST_NUMBER: usize = 11;
-/// From here on a line of a key in several lines is hidden by itself as well.
+/// Minimum length of a line of a multi-line key that is also hidden separately.
 const SHORTEST_LINE: usize = 24;
-/// Shorter values are not judged by their randomness.
+/// Minimum length for judging a value by its randomness.
 const SHORTEST_RANDOM: usize = 24;
-/// Of one environment.
+/// Limit per environment.
 const MOST_FOUND: usize = 1_000;
 
-/// How known services begin their keys, and how long such a key is at least.
+/// Key prefixes of known services, with the minimum length of such a key.
 const PREFIXES: &[(&str, usize)] = &[
     ("sk-", 20),
     ("sk_live_", 20),
@@ -82,7 +82,8 @@ const PREFIXES: &[(&str, usize)] = &[
     ("AGE-SECRET-KEY-", 30),
 ];
 
-/// The credentials of an environment: those of omp's own providers, and with `others` everything that looks like one.
+/// Returns the credentials of an environment: those of omp's own providers, and with `others` everything that looks like
+/// one.
 pub fn of_env(env: &Env, others: bool) -> Vec<FoundSecret> {
     let is_provider = |name: &str| PROVIDER_KEYS.iter().any(|(_, names)| names.contains(&name));
     let mut found = Vec::new();
@@ -122,7 +123,7 @@ fn whole(name: &str, value: &str) -> FoundSecret {
     }
 }
 
-/// A value that its name, or the name of a field, calls a secret.
+/// Finds a value whose variable or field name marks it as a secret.
 fn by_name(name: &str, value: &str) -> Vec<FoundSecret> {
     if says_nothing(value) {
         return Vec::new();
@@ -140,7 +141,7 @@ fn by_name(name: &str, value: &str) -> Vec<FoundSecret> {
     std::iter::once(whole(name, value)).chain(lines).collect()
 }
 
-/// Switches, numbers of one digit, places on this machine, and what was crossed out.
+/// Matches switches, single digits, local paths, and masked values.
 fn says_nothing(value: &str) -> bool {
     const SWITCHES: [&str; 12] = [
         "true",
@@ -162,7 +163,7 @@ fn says_nothing(value: &str) -> bool {
     value.len() < SHORTEST_NAMED || one_char || is_path || is_switch
 }
 
-/// A word or a number that texts may be full of.
+/// Matches words and numbers that are common in texts.
 fn is_ordinary(value: &str) -> bool {
     let is_word = value.len() <= LONGEST_WORD && value.chars().all(char::is_alphabetic) && !mixes_cases(value);
     let is_number = value.len() <= LONGEST_NUMBER && value.chars().all(|char| char.is_ascii_digit());
@@ -174,14 +175,14 @@ fn mixes_cases(value: &str) -> bool {
     after_first.clone().any(char::is_uppercase) && value.chars().any(char::is_lowercase)
 }
 
-/// Passwords of addresses: `postgres://user:password@host`. A short or common one is hidden together with its user.
+/// Finds passwords in URLs: `postgres://user:password@host`. A short or common one is hidden together with its user.
 fn in_addresses(name: &str, value: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     for (at, _) in value.match_indices("://") {
         let rest = &value[at + 3..];
         let end = rest.find(|char: char| char.is_whitespace() || "/?#\"'<>,".contains(char)).unwrap_or(rest.len());
         let Some((login, _)) = rest[..end].rsplit_once('@') else { continue };
-        // `https://TOKEN@host` and `https://TOKEN:x-oauth-basic@host` have the secret in front.
+        // `https://TOKEN@host` and `https://TOKEN:x-oauth-basic@host` have the secret as the user name.
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let secrets = [user, password].into_iter().filter(|part| has_known_form(part) || looks_random(part));
         let before = found.len();
@@ -200,7 +201,7 @@ fn in_addresses(name: &str, value: &str) -> Vec<FoundSecret> {
     found
 }
 
-/// Fields of a connection string, of options or of JSON: `Server=x;Password=y`, `--token=y`, `{"private_key": "y"}`.
+/// Finds fields of a connection string, of options or of JSON: `Server=x;Password=y`, `--token=y`, `{"private_key": "y"}`.
 fn in_fields(name: &str, value: &str) -> Vec<FoundSecret> {
     let json: Option<serde_json::Map<String, serde_json::Value>> =
         value.starts_with('{').then(|| serde_json::from_str(value).ok()).flatten();
@@ -221,7 +222,7 @@ fn separates(char: char) -> bool {
     char.is_whitespace() || "\"'`=,;&|<>(){}[]:".contains(char)
 }
 
-/// Begins as the keys of a known service do, or is a signed token or a private key.
+/// Matches key prefixes of known services, signed tokens and private keys.
 fn has_known_form(text: &str) -> bool {
     let is_key = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+/=~".contains(&byte));
     let known = PREFIXES.iter().any(|(prefix, shortest)| {
@@ -234,7 +235,7 @@ fn has_known_form(text: &str) -> bool {
     is_key && (known || is_signed)
 }
 
-/// One run of characters that changes between small letters, capitals and digits as no word, path or version does.
+/// Matches a run of characters that alternates between lowercase, uppercase and digits like no word, path or version.
 fn looks_random(value: &str) -> bool {
     let class = |byte: u8| match byte {
         b'a'..=b'z' => 0,
@@ -249,11 +250,11 @@ fn looks_random(value: &str) -> bool {
     let classes: Vec<usize> = value.bytes().map(class).collect();
     let has = |wanted: usize| classes.iter().filter(|class| **class == wanted).count() >= 3;
     let changes = classes.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    // Of random letters and digits about six in ten differ in kind from their neighbour.
+    // In random letters and digits, about six in ten differ in kind from their neighbour.
     (0..3).all(has) && changes * 20 >= value.len() * 7 && entropy(value) >= 3.7
 }
 
-/// Bits a character.
+/// Returns the bits per character.
 fn entropy(text: &str) -> f64 {
     let mut counts = [0usize; 256];
     text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -262,7 +263,7 @@ fn entropy(text: &str) -> f64 {
     counts.into_iter().filter(|count| *count > 0).map(|count| -share(count) * share(count).log2()).sum()
 }
 
-/// Names of values that are random and no secret.
+/// Names of values that are random but not secret.
 fn is_identifier(name: &str) -> bool {
     const ENDS: [&str; 12] = [
         "ID",
@@ -290,7 +291,7 @@ mod tests {
 
     const RANDOM: &str = "q7Zr9T2vKx4Wn8Lb3Yp6Hd1Sf5Gj0Mc";
 
-    /// What is hidden of one variable; `NAME=…` where it is hidden only behind its name.
+    /// Checks what is hidden of one variable; `NAME=…` if it is hidden only after its name.
     #[track_caller]
     fn check(name: &str, value: &str, expect: &[&str]) {
         let found = of_env(&Env::from_iter([(name, value)]), true);

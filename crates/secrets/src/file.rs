@@ -1,4 +1,4 @@
-//! `secrets.yml`: what the user wants to be hidden besides what omp finds itself.
+//! `secrets.yml`: additional secrets that the user wants to hide.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin};
 
-/// A file that is longer is not a list of secrets.
+/// Size limit of the file.
 const LONGEST_FILE: u64 = 1 << 20;
-/// Of one file.
+/// Limit on entries per file.
 const MOST_ENTRIES: usize = 2_000;
 
 #[derive(Deserialize)]
@@ -39,8 +39,8 @@ enum WrittenMode {
     Replace,
 }
 
-/// The entries of a file; none when there is no file. What cannot be read is told, and the rest is used. What is told
-/// never quotes the file: it is full of secrets.
+/// Returns the entries of a file; none if there is no file. Unreadable entries are reported, and the rest is used. The
+/// reports never quote the file, because it contains secrets.
 pub fn load(path: &Path) -> (Vec<FoundSecret>, Vec<String>) {
     let told =
         |why: &str| format!("{}: {why}\nhint: secrets in it are not hidden before that is mended", path.display());
@@ -76,8 +76,8 @@ pub fn load(path: &Path) -> (Vec<FoundSecret>, Vec<String>) {
     (found, warnings)
 }
 
-/// Environment first, then the user's file, then the project's: of entries with the same content the later one holds,
-/// but a credential of omp's own stays one.
+/// Merges in the order environment, user file, project file: the later of equal entries wins, but a credential of omp itself
+/// stays one.
 pub fn merge(lists: impl IntoIterator<Item = Vec<FoundSecret>>) -> Vec<FoundSecret> {
     let mut merged: Vec<FoundSecret> = Vec::new();
     for found in lists.into_iter().flatten() {
@@ -87,7 +87,7 @@ pub fn merge(lists: impl IntoIterator<Item = Vec<FoundSecret>>) -> Vec<FoundSecr
             known.entry.content == found.entry.content && (!both_named(known) || known.entry.kind == found.entry.kind)
         };
         match merged.iter_mut().find(is_same) {
-            // Hidden everywhere is more than hidden behind a name.
+            // An entry that is hidden everywhere takes precedence over one hidden only after a name.
             Some(known) if is_named && !both_named(known) => {}
             Some(known) if known.origin == SecretOrigin::Held => known.entry = found.entry,
             Some(known) => *known = found,
@@ -123,7 +123,7 @@ fn entry(written: Written, name: String) -> FoundSecret {
     FoundSecret { name, entry: SecretEntry { kind, content, mode }, origin: SecretOrigin::File }
 }
 
-/// `/pattern/flags`, with `\/` for a slash.
+/// Parses `/pattern/flags`, with `\/` for a slash.
 fn literal(content: &str) -> Option<(String, String)> {
     let (pattern, flags) = content.strip_prefix('/')?.rsplit_once('/')?;
     let is_flags = flags.chars().all(|flag| flag.is_ascii_lowercase());

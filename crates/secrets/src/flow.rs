@@ -1,17 +1,17 @@
-//! Hides secrets in a text of any length on its way into a file, however it is cut into pieces.
+//! Hides secrets in a stream of text that is written to a file, however it is split.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::veil::Veil;
 
-/// What a pattern finds may have this many bytes and is found across pieces.
+/// Maximum length of a pattern match that is found across chunks.
 const HELD_FOR_PATTERNS: usize = 64 << 10;
-/// What has not ended by then is let go.
+/// Limit on buffered text; beyond it the text is released.
 const MOST_HELD: usize = 1 << 20;
 
-/// Writes what comes from outside, with placeholders in the place of secrets. What may be the beginning of one waits for
-/// the rest, until [`Write::flush`], which says that the text has ended. Pieces end between characters.
+/// Writes external text with placeholders in place of secrets. A possible start of a secret is buffered until the rest
+/// arrives, or until [`Write::flush`], which marks the end of the text. Chunks end at character boundaries.
 pub struct HidingWriter<W: Write> {
     to: W,
     veil: Arc<Veil>,
@@ -29,7 +29,7 @@ impl<W: Write> HidingWriter<W> {
         self.to.write_all(self.veil.take_in(&ready).as_bytes())
     }
 
-    /// How much of what waits holds no secret that may go on behind it.
+    /// Returns how much of the buffer contains no secret that may continue after it.
     fn settled(&self) -> usize {
         let (text, patterns) = (self.waiting.as_str(), self.veil.patterns());
         if text.len() > MOST_HELD {
@@ -37,7 +37,7 @@ impl<W: Write> HidingWriter<W> {
         }
         let mut end = text.len() - patterns.open_end(text);
         if patterns.has_regexes() {
-            // Looking again at every piece would take long, so much is let go at once or nothing.
+            // Scanning on every chunk would be slow, so either much is released at once or nothing.
             let room = text.len().saturating_sub(HELD_FOR_PATTERNS);
             if room < HELD_FOR_PATTERNS {
                 return 0;
@@ -72,10 +72,10 @@ impl<W: Write> Write for HidingWriter<W> {
     }
 }
 
-/// Whoever was ended in the middle keeps what there is.
+/// If the writer is dropped early, the buffered text is still written.
 impl<W: Write> Drop for HidingWriter<W> {
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // Errors cannot be reported from `drop`.
         let _ = self.flush();
     }
 }

@@ -1,14 +1,14 @@
-//! What counts as a secret: where it was found, and what is too common a word to be one.
+//! What counts as a secret: its origin, and which values are too common to be one.
 
 use std::path::Path;
 
 use omp_types::PROVIDER_KEYS;
 
-/// Shorter values of variables are words and numbers.
+/// Minimum length of variable values; shorter ones are words and numbers.
 const SHORTEST: usize = 8;
-/// Longer values are documents.
+/// Longer values are documents, not credentials.
 const LONGEST: usize = 16 << 10;
-/// People write these where a secret is asked for, and texts are full of them.
+/// Common placeholder values for secrets, which also occur in ordinary texts.
 const COMMON: &[&str] = &[
     "password",
     "passwort",
@@ -36,35 +36,35 @@ const COMMON: &[&str] = &[
     "xxxxxxxx",
 ];
 
-/// Where a secret comes from.
+/// The origin of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretOrigin {
-    /// A credential that omp itself works with: hidden whatever the settings say.
+    /// A credential that omp itself uses: hidden regardless of the settings.
     Held,
     Environment,
     File,
 }
 
-/// What is done with a secret.
+/// How a secret is hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SecretMode {
-    /// A placeholder, which is restored in the arguments of calls.
+    /// Replaced by a placeholder, which is restored in the arguments of calls.
     #[default]
     Obfuscate,
-    /// Another text for good; without one, a text of the same length.
+    /// Replaced permanently by another text; by default one of the same length.
     Replace(Option<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretKind {
     Plain,
-    /// A value that may be an ordinary word: only where this name stands before it, as in `NAME=value`.
+    /// A value that may be an ordinary word: hidden only after this name, as in `NAME=value`.
     Named(String),
-    /// With its flags.
+    /// A regular expression, with its flags.
     Regex(String),
 }
 
-/// Something to be hidden. Not shown by `Debug` of its owners.
+/// A value or pattern to hide. `Debug` of its owners does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretEntry {
     pub kind: SecretKind,
@@ -75,14 +75,14 @@ pub struct SecretEntry {
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct FoundSecret {
-    /// As the user is told of it: the variable's name, or where it stands.
+    /// Name for the user: the variable's name, or its location.
     pub name: String,
     pub entry: SecretEntry,
     pub origin: SecretOrigin,
 }
 
 impl FoundSecret {
-    /// A credential that omp holds, if it can be told from ordinary text.
+    /// Creates the entry for a credential of omp, if it can be distinguished from ordinary text.
     pub fn held(name: &str, value: &str) -> Option<Self> {
         Self::plain(name, value, SecretOrigin::Held)
     }
@@ -97,22 +97,21 @@ impl FoundSecret {
     }
 }
 
-/// Names only: values are not for logs.
+/// Prints only names, so that values do not reach logs.
 impl std::fmt::Debug for FoundSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Found({}, {:?})", self.name, self.origin)
     }
 }
 
-/// Whether hiding the value protects something and spoils nothing: it is no word that texts are full of, no number, and
-/// no place on this machine.
+/// Returns whether hiding the value is useful and harmless: it is not a common word, a number, or a local path.
 pub(crate) fn is_telling(value: &str) -> bool {
     let one_char = value.chars().next().is_some_and(|first| value.chars().all(|char| char == first));
     let is_path = value.starts_with(['/', '~', '.']) && Path::new(value).exists();
     (SHORTEST..=LONGEST).contains(&value.len()) && !is_common(value) && !one_char && !is_path
 }
 
-/// People write such words and names where a secret is asked for.
+/// Matches words and names that people enter in place of a secret.
 pub(crate) fn is_common(value: &str) -> bool {
     let named_after_provider = PROVIDER_KEYS.iter().any(|(provider, _)| provider.eq_ignore_ascii_case(value));
     named_after_provider || COMMON.iter().any(|word| word.eq_ignore_ascii_case(value))

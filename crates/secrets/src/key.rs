@@ -1,5 +1,5 @@
-//! The key that numbers secrets: a number says nothing of the secret to who has not got the key, and a file cannot hold
-//! the placeholder of a secret that its writer does not know the number of.
+//! The key for numbering secrets: without the key a number reveals nothing about its secret, and a file cannot contain the
+//! placeholder of a secret whose number its author does not know.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use omp_stdx::plain_file;
 use sha2::{Digest, Sha256};
 
 const FILE: &str = "secrets.key";
-/// The number of this machine, which programs are asked to keep to themselves.
+/// The machine ID, which programs must keep confidential.
 const MACHINE: &str = "/etc/machine-id";
 const SHORTEST_MACHINE: usize = 32;
 const DIGITS: usize = 64;
@@ -22,7 +22,7 @@ pub struct VeilKey {
 }
 
 impl VeilKey {
-    /// The user's own, made when it is first needed. Where it cannot be kept, one for this run and a warning.
+    /// Returns the user's key, created on first use. If it cannot be stored, returns a key for this run and a warning.
     pub fn of_agent(folder: &Path) -> (Self, Option<String>) {
         match kept(&folder.join(FILE)) {
             Ok(key) => (key, None),
@@ -37,8 +37,8 @@ impl VeilKey {
         }
     }
 
-    /// The user's own where it was made before; else one that is the same in every run of this user on this machine. Nothing
-    /// is written. Where the machine has no number of its own, one for this run.
+    /// Returns the user's key if it exists, otherwise one that is the same in every run of this user on this machine. Writes
+    /// nothing. Without a machine ID, returns a key for this run.
     pub fn without_writing(folder: &Path) -> (Self, Option<String>) {
         let path = folder.join(FILE);
         let (kept, told) = match read(&path) {
@@ -66,14 +66,14 @@ impl VeilKey {
         Self { text: fresh }
     }
 
-    /// The same for the same secret and key, always of nine digits.
+    /// Returns a deterministic nine-digit number for a secret.
     pub(crate) fn number(&self, secret: &str) -> u64 {
         let bytes = self.digest("number", secret);
         let number = bytes.iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
         number % NUMBERS + 100_000_000
     }
 
-    /// Letters and digits in the place of a secret, as many as it has characters.
+    /// Returns letters and digits in place of a secret, with the same number of characters.
     pub(crate) fn same_length(&self, secret: &str) -> String {
         const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
         let mut bytes = Vec::new();
@@ -106,7 +106,7 @@ fn kept(path: &Path) -> Result<VeilKey, String> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     }
-    // Written beside it and linked into its place: of two runs that begin together, the second takes what the first made.
+    // Written to a temporary file and linked into place: of two concurrent runs, the second uses the key of the first.
     let beside = path.with_extension(format!("{}.new", uuid::Uuid::new_v4().simple()));
     let written = private(&beside).and_then(|mut file| file.write_all(fresh.text.as_bytes()));
     let linked = written.and_then(|()| std::fs::hard_link(&beside, path));

@@ -1,9 +1,9 @@
-//! Secrets: collected, hidden from the model, restored in what it asks for, kept out of everything written.
+//! Secrets: collected, hidden from the model, restored in its tool calls, and kept out of everything written.
 //!
-//! A [`Veil`] knows the values. What goes to a model passes [`Veiled`], what is written or told passes [`Veil::hide`],
-//! what comes from outside passes [`Veil::take_in`], and the arguments of a call pass [`Veil::restore`] right before the
-//! tool gets them. Everything between those two ends holds placeholders. What leaves for good (pages, logs) has the veil
-//! as its [`omp_types::Redact`].
+//! A [`Veil`] knows the values. Requests to a model pass through [`Veiled`], written or displayed text through
+//! [`Veil::hide`], external text through [`Veil::take_in`], and the arguments of a call through [`Veil::restore`] right
+//! before the tool gets them. Everything in between contains placeholders. Output that leaves permanently (pages, logs) uses
+//! the veil as its [`omp_types::Redact`].
 
 mod environment;
 mod file;

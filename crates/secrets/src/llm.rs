@@ -1,4 +1,4 @@
-//! The one door to models: what goes out holds no secret, and what comes back neither, however it is cut.
+//! Wraps the access to models: neither requests nor answers contain a secret, however they are split.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -12,19 +12,18 @@ use serde_json::Value;
 use crate::sieve::Sieve;
 use crate::veil::Veil;
 
-/// A model behind a veil.
+/// A model whose requests and answers are redacted.
 pub struct Veiled {
     llm: Arc<dyn Llm>,
     veil: Arc<Veil>,
-    /// The messages of the longest conversation, as they were and as they were sent: what was said is not looked
-    /// through again with every request.
+    /// The messages of the longest conversation, original and redacted: they are not scanned again with every request.
     sent: Mutex<SentMessages>,
 }
 
 #[derive(Default)]
 struct SentMessages {
     messages: Vec<(Arc<Message>, Arc<Message>)>,
-    /// How many secrets there were then: one that has come since is looked for everywhere.
+    /// The number of secrets at that time: if there are new ones, everything is scanned again.
     secrets: usize,
 }
 
@@ -34,7 +33,7 @@ impl Veiled {
     }
 
     fn hidden(&self, mut request: Request) -> Request {
-        // Files of the project stand in it.
+        // The system prompt contains project files.
         if let Cow::Owned(clean) = self.veil.take_in(&request.system) {
             request.system = clean.into();
         }
@@ -47,12 +46,12 @@ impl Veiled {
         let known = sent.iter().zip(&request.messages).take_while(|((was, _), is)| Arc::ptr_eq(was, is)).count();
         let mut hidden: Vec<Arc<Message>> = sent.iter().take(known).map(|(_, hidden)| hidden.clone()).collect();
         hidden.extend(request.messages.iter().skip(known).map(|message| self.veil.hide_message(message)));
-        // What the model has written itself does not count: it must have met a secret before it may use it.
+        // The model's own text does not count: it must have received a secret's placeholder before it may use it.
         let told = hidden.iter().skip(known).filter(|message| message.as_assistant().is_none());
         told.flat_map(|message| message.content())
             .filter_map(Content::as_text)
             .for_each(|text| self.veil.note_shown(text));
-        // A title or an aside does not make the conversation forgotten.
+        // A request for a title or an aside does not evict the cached conversation.
         if known > 0 || request.messages.len() >= sent.len() {
             sent.truncate(known);
             let fresh = request.messages.iter().zip(&hidden).skip(known);
@@ -85,7 +84,7 @@ struct VeiledStream {
     inner: Box<dyn ModelStream>,
     sieve: Sieve,
     veil: Arc<Veil>,
-    /// The whole answer, where something had to be hidden in it.
+    /// The complete answer, if something in it had to be hidden.
     last: Option<AssistantMessage>,
 }
 
@@ -125,7 +124,7 @@ impl Stream for VeiledStream {
 }
 
 impl ModelStream for VeiledStream {
-    /// Before the end it may hold what has not been let through yet; whoever keeps it hides it himself.
+    /// Before the end it may contain unreleased text; a caller that keeps it must redact it.
     fn message(&self) -> &AssistantMessage {
         self.last.as_ref().unwrap_or_else(|| self.inner.message())
     }

@@ -1,4 +1,4 @@
-//! What is looked for: one automaton for all values, and the patterns of `secrets.yml`.
+//! The search: one automaton for all values, and the patterns of `secrets.yml`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,30 +8,30 @@ use regex::{Regex, RegexBuilder};
 
 use crate::found::{FoundSecret, SecretEntry, SecretKind, SecretMode, SecretOrigin};
 
-/// A pattern that takes more memory than this is refused.
+/// Memory limit of a pattern.
 const REGEX_BYTES: usize = 1 << 20;
 const MOST_REGEXES: usize = 128;
-/// In all spellings together.
+/// Limit on values, with all their encodings.
 const MOST_VALUES: usize = 8_192;
 
-/// One thing that is hidden.
+/// A text that is hidden.
 pub(crate) struct HiddenText {
-    /// The value as it is met, behind what has to stand before it; empty for a pattern.
+    /// The value as it occurs, with its required prefix; empty for a pattern.
     pub text: String,
-    /// How much of the text is not the value.
+    /// Length of the prefix, which is not part of the value.
     pub lead: usize,
     pub name: String,
     pub held: bool,
     pub mode: SecretMode,
 }
 
-/// A place in a text that must not be told.
+/// A match in a text that must be hidden.
 #[derive(Debug, PartialEq)]
 pub(crate) struct SecretHit {
     pub range: Range<usize>,
-    /// Where it begins with what has to stand before it: a text is not cut behind this.
+    /// Start including the required prefix: a text must not be split after this.
     pub from: usize,
-    /// Which of [`Patterns::wanted`] it is; `None` where several overlap and none of them is all of it.
+    /// Index in [`Patterns::wanted`]; `None` if several overlap and none of them covers the whole range.
     pub wanted: Option<usize>,
 }
 
@@ -39,16 +39,16 @@ pub(crate) struct SecretHit {
 pub(crate) struct Patterns {
     wanted: Vec<HiddenText>,
     automaton: Option<AhoCorasick>,
-    /// With its place in `wanted`.
+    /// Each with its index in `wanted`.
     regexes: Vec<(Regex, usize)>,
-    /// The values, sorted, to tell whether one may begin at the end of a text.
+    /// The values, sorted, to check whether one may start at the end of a text.
     sorted: Vec<String>,
     longest: usize,
     begins: Vec<bool>,
 }
 
 impl Patterns {
-    /// What cannot be used is told.
+    /// Also returns messages about unusable entries.
     pub fn new(found: &[FoundSecret]) -> (Self, Vec<String>) {
         let (mut patterns, mut warnings) = (Self::default(), Vec::new());
         for found in found {
@@ -65,8 +65,7 @@ impl Patterns {
             }
         }
         let values: Vec<&str> = patterns.wanted.iter().map(|wanted| wanted.text.as_str()).collect();
-        // The places of the automaton's patterns are those in `wanted`; patterns of regexes stand there as texts that
-        // nothing contains.
+        // The automaton's pattern indexes are those in `wanted`; regexes are represented there by texts that never match.
         let values: Vec<&[u8]> =
             values.iter().map(|text| if text.is_empty() { &[0xff][..] } else { text.as_bytes() }).collect();
         if values.iter().any(|value| *value != [0xff]) {
@@ -87,7 +86,7 @@ impl Patterns {
         self.wanted.get(index)
     }
 
-    /// From left to right, none overlapping another: where secrets do, all of it is one hit.
+    /// Returns matches from left to right without overlap: overlapping secrets are one match.
     pub fn hits(&self, text: &str) -> Vec<SecretHit> {
         let values = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text));
         let values = values.map(|found| {
@@ -100,7 +99,7 @@ impl Patterns {
             found.map(|found| SecretHit { range: found.range(), from: found.start(), wanted: Some(*index) })
         });
         let mut hits: Vec<SecretHit> = values.chain(regexes).collect();
-        // The longest of those that begin together first; of equals the value, which stands before the patterns.
+        // The longest match at a position first; of equal ones the value, which precedes the patterns.
         hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
         let mut apart: Vec<SecretHit> = Vec::new();
         for hit in hits {
@@ -118,7 +117,7 @@ impl Patterns {
         apart
     }
 
-    /// The text with another one in the place of each hit.
+    /// Replaces each match.
     pub fn replaced<'a>(&self, text: &'a str, stand_in: impl Fn(&SecretHit, &str) -> String) -> Cow<'a, str> {
         let hits = self.hits(text);
         if hits.is_empty() {
@@ -139,7 +138,7 @@ impl Patterns {
         !self.regexes.is_empty()
     }
 
-    /// How many bytes at the end of a text may be the beginning of a value.
+    /// Returns how many bytes at the end of a text may be the start of a value.
     pub fn open_end(&self, text: &str) -> usize {
         let first = text.len().saturating_sub(self.longest.saturating_sub(1));
         let bytes = text.as_bytes();
@@ -159,7 +158,7 @@ impl Patterns {
         spellings(&entry.content).into_iter().for_each(|text| self.add(text, 0, name, held, entry));
     }
 
-    /// As variables are listed by `env`, `export -p`, a shell's assignment, and as JSON, YAML or a literal.
+    /// Adds the forms in which `env`, `export -p`, shell assignments, JSON, YAML and literals show a variable.
     fn add_named(&mut self, name: &str, held: bool, entry: &SecretEntry, variable: &str) {
         let leads = ["N=", "N=\"", "N='", "N=\\\"", "\"N\":\"", "\"N\": \"", "\\\"N\\\": \\\"", "'N': '", "N: "];
         for lead in leads.map(|lead| lead.replacen('N', variable, 1)) {
@@ -184,7 +183,7 @@ impl Patterns {
                 'i' => builder.case_insensitive(true),
                 'm' => builder.multi_line(true),
                 's' => builder.dot_matches_new_line(true),
-                // Patterns look everywhere and know Unicode anyway.
+                // Patterns always match globally and support Unicode.
                 'g' | 'u' => &mut builder,
                 other => return Err(format!("there is no flag `{other}`; the flags are g, i, m, s and u")),
             };
@@ -213,7 +212,7 @@ impl Patterns {
     }
 }
 
-/// A value as it is, inside of JSON, and inside of an address.
+/// Returns the encodings of a value: plain, in JSON, and in a URL.
 fn spellings(value: &str) -> Vec<String> {
     let json = serde_json::to_string(value).unwrap_or_default();
     let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default().to_owned();

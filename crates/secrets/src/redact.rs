@@ -1,4 +1,4 @@
-//! Takes secrets out for good, for what is read elsewhere: pages, dumps, logs, recordings.
+//! Removes secrets permanently from output that is read elsewhere: pages, dumps, logs, recordings.
 
 use std::borrow::Cow;
 

@@ -2,7 +2,7 @@
 
 use omp_types::{Setting, SettingKind};
 
-/// What is hidden from whom is the user's to say, not a repository's.
+/// Only the user decides what is hidden, not a repository.
 pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "Approval",

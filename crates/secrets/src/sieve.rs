@@ -1,4 +1,4 @@
-//! Hides secrets in pieces of text as they come: what may be the beginning of one waits for the rest.
+//! Hides secrets in streamed text: a possible start of a secret is buffered until the rest arrives.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::veil::Veil;
 
 pub(crate) struct Sieve {
     veil: Arc<Veil>,
-    /// What waits, by block.
+    /// Buffered text by block.
     waiting: BTreeMap<usize, WithheldText>,
     ready: VecDeque<StreamEvent>,
 }
@@ -75,7 +75,7 @@ impl Sieve {
         let mut text = self.waiting.remove(&index).map(|waiting| waiting.text).unwrap_or_default();
         text.push_str(&delta);
         let open = self.veil.patterns().open_end(&text);
-        // A whole secret stays together even when its end looks like the beginning of another.
+        // A complete secret stays together even if its end looks like the start of another.
         let hit = self.veil.patterns().hits(&text).into_iter().find(|hit| hit.range.end > text.len() - open);
         let end = hit.map_or(text.len() - open, |hit| hit.from.min(text.len() - open));
         let waiting = text.split_off(end);
@@ -85,7 +85,7 @@ impl Sieve {
         self.tell(index, kind, text);
     }
 
-    /// Nothing more comes of this block.
+    /// Releases the buffer at the end of a block.
     fn let_go(&mut self, index: usize) {
         if let Some(WithheldText { kind, text }) = self.waiting.remove(&index) {
             self.tell(index, kind, text);

@@ -1,8 +1,8 @@
-//! Hides secrets behind placeholders and finds them again.
+//! Replaces secrets by placeholders and restores them.
 //!
-//! A placeholder's number is made of the secret and a key that the user alone has. So it is the same in every session
-//! and after every resume without anything being written down, and nobody else can write the placeholder of a secret
-//! into a file in the hope that it gets restored.
+//! A placeholder's number is derived from the secret and a key that only the user has. So it is the same in every session
+//! and after every resume without being stored, and nobody else can put the placeholder of a secret into a file to have it
+//! restored.
 
 mod calls;
 #[cfg(test)]
@@ -20,16 +20,16 @@ use crate::patterns::{Patterns, SecretHit};
 
 const BEGIN: &str = "<<$env:S";
 const END: &str = ">>";
-/// Longer numbers are none of ours.
+/// Maximum number of digits of a placeholder.
 const MOST_DIGITS: usize = 12;
-/// Stands where a text from outside holds a placeholder of a secret.
+/// Replaces the placeholder of a secret in external text.
 const FOREIGN: &str = "<<$env:S?>>";
-/// Where no placeholder can be given.
+/// Used if no placeholder can be assigned.
 pub(crate) const REDACTED: &str = "[redacted]";
-/// Secrets that patterns may bring up in one session.
+/// Limit on secrets that patterns find in one session.
 const MOST_KNOWN: usize = 20_000;
 
-/// Shared by all that a session writes and sends. Without secrets it costs nothing.
+/// Shared by everything that a session writes and sends. Without secrets it has no cost.
 pub struct Veil {
     key: VeilKey,
     found: Mutex<Vec<FoundSecret>>,
@@ -41,7 +41,7 @@ pub struct Veil {
 #[derive(Default)]
 struct KnownSecrets {
     by_number: HashMap<u64, VeiledSecret>,
-    /// Those that the model has met in this session.
+    /// Secrets whose placeholders the model has received in this session.
     shown: HashSet<u64>,
 }
 
@@ -52,12 +52,12 @@ struct VeiledSecret {
     held: bool,
 }
 
-/// The secrets that a call gets.
+/// The secrets that were restored for a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// As the user knows them, each once.
+    /// Names for the user, without duplicates.
     pub names: Vec<String>,
-    /// Whether a credential is among them that omp itself works with.
+    /// Whether a credential that omp itself uses is among them.
     pub held: bool,
 }
 
@@ -81,7 +81,7 @@ impl Default for Veil {
 }
 
 impl Veil {
-    /// With what is wrong in patterns.
+    /// Also returns errors in patterns.
     pub fn new(key: VeilKey, found: Vec<FoundSecret>) -> (Self, Vec<String>) {
         let (patterns, warnings) = Patterns::new(&found);
         let veil = Self {
@@ -95,7 +95,7 @@ impl Veil {
         (veil, warnings)
     }
 
-    /// One more secret, from now on.
+    /// Adds a secret.
     pub fn add(&self, found: FoundSecret) {
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|known| known.entry.content == found.entry.content && known.entry.kind == found.entry.kind) {
@@ -112,23 +112,24 @@ impl Veil {
         self.patterns().is_empty()
     }
 
-    /// How many secrets it was told of.
+    /// Returns the number of known secrets.
     pub(crate) fn count(&self) -> usize {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The text as a model, a file or a screen may have it. Doing it twice changes nothing.
+    /// Redacts a text for a model, a file or a screen. Idempotent.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.veiled(text, false)
     }
 
-    /// The same for what comes from outside: where a secret's placeholder stands there, it was not put there by us, and
-    /// must not be taken for one of ours.
+    /// Redacts external text: a secret's placeholder in it was not created by omp and is replaced, so that it is never
+    /// restored.
     pub fn take_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.veiled(text, true)
     }
 
-    /// Puts the secrets back in every text of a call's arguments: only those that the model has met in this session.
+    /// Restores the secrets in every text of a call's arguments, but only those whose placeholders the model has received in
+    /// this session.
     pub fn restore(&self, arguments: &mut Value) -> Restored {
         let mut restored = Restored::default();
         if !self.is_empty() {
@@ -137,7 +138,7 @@ impl Veil {
         restored
     }
 
-    /// The secrets that a value holds.
+    /// Returns the secrets that a value contains.
     pub fn secrets_in(&self, value: &Value) -> Restored {
         let mut held = Restored::default();
         let patterns = self.patterns();
@@ -193,12 +194,12 @@ impl Veil {
         if clean == text { Cow::Borrowed(text) } else { Cow::Owned(clean) }
     }
 
-    /// A placeholder in a text.
+    /// Handles a placeholder in a text.
     fn met<'a>(&self, text: &'a str, number: u64, from_outside: bool) -> &'a str {
         if from_outside && self.known().by_number.contains_key(&number) { FOREIGN } else { text }
     }
 
-    /// How many bytes at the end of a text may be the beginning of a placeholder.
+    /// Returns how many bytes at the end of a text may be the start of a placeholder.
     pub(crate) fn open_placeholder(text: &str) -> usize {
         let longest = BEGIN.len() + MOST_DIGITS + END.len();
         let may_go_on = |rest: &str| match rest.strip_prefix(BEGIN) {
@@ -213,7 +214,7 @@ impl Veil {
         begin.map_or(0, |at| text.len() - at)
     }
 
-    /// The model is told this: it has met the secrets whose placeholders stand there.
+    /// Records that the model receives this text, and the placeholders in it.
     pub(crate) fn note_shown(&self, text: &str) {
         if !text.contains(BEGIN) {
             return;
@@ -247,7 +248,7 @@ impl Veil {
         }
     }
 
-    /// So that placeholders of an earlier run are understood before their secret is met again.
+    /// Assigns all numbers, so that placeholders of an earlier run are recognized before their secret occurs again.
     fn learn_all(&self) {
         let patterns = self.patterns();
         let mut known = self.known();
@@ -263,7 +264,7 @@ impl Veil {
     }
 }
 
-/// How many: values are not for logs.
+/// Prints only the count, so that values do not reach logs.
 impl std::fmt::Debug for Veil {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Veil({} secrets)", self.known().by_number.len())
@@ -271,7 +272,7 @@ impl std::fmt::Debug for Veil {
 }
 
 impl KnownSecrets {
-    /// Its number; where another secret has it already, the next that is free.
+    /// Returns the number of a secret; if another secret already has it, the next free one.
     fn learn(&mut self, key: &VeilKey, value: &str, name: &str, held: bool) -> Option<u64> {
         let first = key.number(value);
         let number = (first..).find(|number| self.by_number.get(number).is_none_or(|other| other.value == value))?;
@@ -304,7 +305,7 @@ enum VeiledPiece<'a> {
     Placeholder(&'a str, u64),
 }
 
-/// A text in order, cut at what looks like a placeholder.
+/// Splits a text at everything that looks like a placeholder.
 fn pieces(text: &str) -> impl Iterator<Item = VeiledPiece<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -316,7 +317,7 @@ fn pieces(text: &str) -> impl Iterator<Item = VeiledPiece<'_>> {
             rest = after;
             return Some(VeiledPiece::Placeholder(found, number));
         }
-        // What only begins like one is text, and the search goes on behind its first character.
+        // A text that only starts like one is ordinary, and the search continues after its first character.
         let next = rest.match_indices(BEGIN).map(|(at, _)| at).find(|at| placeholder(&rest[*at..]).is_some());
         let (found, after) = rest.split_at(next.unwrap_or(rest.len()));
         rest = after;
@@ -324,7 +325,7 @@ fn pieces(text: &str) -> impl Iterator<Item = VeiledPiece<'_>> {
     })
 }
 
-/// The length and the number of a placeholder that a text begins with.
+/// Returns length and number of the placeholder at the start of a text.
 fn placeholder(text: &str) -> Option<(usize, u64)> {
     let after = text.strip_prefix(BEGIN)?;
     let digits = after.bytes().take(MOST_DIGITS + 1).take_while(u8::is_ascii_digit).count();

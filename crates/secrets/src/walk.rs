@@ -1,4 +1,4 @@
-//! Hides secrets in whatever has texts inside: messages, blocks, values.
+//! Hides secrets in structures that contain text: messages, blocks, values.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::veil::Veil;
 
 impl Veil {
-    /// The same message when there is nothing to hide.
+    /// Returns the same message if there is nothing to hide.
     pub fn hide_message(&self, message: &Arc<Message>) -> Arc<Message> {
         if self.is_empty() {
             return message.clone();
@@ -46,7 +46,7 @@ impl Veil {
         self.each_text(contents, &|text| self.hide(text));
     }
 
-    /// For blocks that come from outside.
+    /// Redacts external blocks.
     pub fn take_in_contents(&self, contents: &mut [Content]) {
         self.each_text(contents, &|text| self.take_in(text));
     }
@@ -69,7 +69,7 @@ impl Veil {
         }
     }
 
-    /// What a provider has signed is left as it is: thinking that was changed is refused.
+    /// Signed content is left unchanged, because providers refuse modified thinking.
     fn each_text(&self, contents: &mut [Content], change: &dyn Fn(&str) -> Cow<'_, str>) {
         if self.is_empty() {
             return;
@@ -115,7 +115,7 @@ fn replace(text: &mut String, change: &dyn Fn(&str) -> Cow<'_, str>) {
     }
 }
 
-/// Names of fields too.
+/// Includes field names.
 fn walk(value: &mut Value, change: &dyn Fn(&str) -> Cow<'_, str>) {
     match value {
         Value::String(text) => replace(text, change),

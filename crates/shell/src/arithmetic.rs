@@ -1,10 +1,10 @@
-//! Arithmetic, which looks harmless and is not: bash runs `$(…)` in an index, also when a variable holds it.
+//! Arithmetic, which looks harmless but is not: bash runs `$(…)` in an index, even if a variable holds it.
 
 use crate::reader::{ReadStep, Reader};
 use crate::words::Builder;
 
 impl Reader<'_> {
-    /// After `((`. Says no, with nothing changed, when these are two subshells.
+    /// Reads after `((`. Returns false, with nothing changed, if these are two subshells.
     pub fn arithmetic(&mut self) -> ReadStep<bool> {
         let start = self.at;
         if self.not_arithmetic.contains(&start) {
@@ -61,7 +61,7 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// Notes which variables an expression looks at.
+    /// Records which variables an expression reads.
     pub fn arithmetic_text(&mut self, text: &str) {
         if text.contains("(…)") && text.replace("$((…))", "").contains("(…)") || text.contains('`') {
             self.unknown("arithmetic over the output of a command");

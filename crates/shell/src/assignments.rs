@@ -1,4 +1,4 @@
-//! Variables that decide which programs run, or what they do besides their arguments.
+//! Variables that determine which programs run, or change their behaviour beyond the arguments.
 
 const NAMES: &[&str] = &[
     "ENV",
@@ -190,7 +190,7 @@ const PARTS: &[&str] = &[
 ];
 const HARMLESS: &[&str] = &["RUST_LOG", "CARGO_TERM_COLOR", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"];
 
-/// Whether setting it changes what other commands run.
+/// Returns whether setting the variable changes what other commands run.
 pub fn changes_what_runs(name: &str) -> bool {
     !HARMLESS.contains(&name)
         && (NAMES.contains(&name)

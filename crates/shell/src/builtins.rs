@@ -1,10 +1,10 @@
-//! Builtins that run text, start commands, or change what names mean.
+//! Builtins that run text, start commands, or redefine names.
 
 use crate::interpret::CommandMeaning;
 use crate::wrappers::{self, ProgramOptions};
 use crate::{Assignment, CommandRole, ShellWord};
 
-/// Says whether nothing more is to be told about it.
+/// Returns whether the command is fully handled.
 pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
     match name {
         "eval" => eval(meaning),
@@ -68,7 +68,7 @@ fn alias(meaning: &mut CommandMeaning<'_>) {
     }
 }
 
-/// `export A=b`: words that are assignments, once their options are understood.
+/// Handles `export A=b`: words that are assignments, after the options.
 fn declare(meaning: &mut CommandMeaning<'_>, name: &str) {
     for word in &meaning.command.words[1..] {
         let text = word.text.as_str();
@@ -124,7 +124,7 @@ fn set(meaning: &mut CommandMeaning<'_>) {
     }
 }
 
-/// Builtins that take names of variables, in whose index bash runs `$(…)`.
+/// Builtins that take variable names, in whose index bash runs `$(…)`.
 fn names(meaning: &mut CommandMeaning<'_>, name: &str) {
     let words = meaning.words()[1..].to_vec();
     let option = |letter: char| {

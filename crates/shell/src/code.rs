@@ -1,4 +1,4 @@
-//! Programs that are handed code of their own language, or that run what an option names.
+//! Programs that take code of their own language, or run the program that an option names.
 
 use crate::interpret::CommandMeaning;
 use crate::{RedirectKind, ShellWord};
@@ -6,11 +6,11 @@ use crate::{RedirectKind, ShellWord};
 /// An interpreter and its options.
 struct Interpreter {
     name: &'static str,
-    /// Letters that take code.
+    /// Short options that take code.
     code: &'static str,
-    /// Letters that take a word, which is not the script.
+    /// Short options that take a value other than the script.
     values: &'static str,
-    /// Long options that take one.
+    /// Long options that take a value.
     long_values: &'static [&'static str],
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.iter().any(|known| known.name == bare(name)) || crate::shells::is_shell(name)
 }
 
-/// Whether it would run what is in its words or comes to its input, not a file.
+/// Returns whether it would run code from its arguments or its stdin instead of a file.
 pub(crate) fn is_handed_code(name: &str, words: &[ShellWord]) -> bool {
     INTERPRETERS.iter().find(|known| known.name == bare(name)).is_some_and(|known| {
         let end = known.end_of_options(words);
@@ -70,7 +70,7 @@ pub(crate) fn is_handed_code(name: &str, words: &[ShellWord]) -> bool {
     })
 }
 
-/// `python3.12` is `python`.
+/// Removes the version: `python3.12` is `python`.
 fn bare(name: &str) -> &str {
     name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.')
 }
@@ -113,7 +113,7 @@ fn interpreter(meaning: &mut CommandMeaning<'_>, known: &Interpreter, words: &[S
 }
 
 impl Interpreter {
-    /// Where the script stands: behind the options and what belongs to them.
+    /// Returns the position of the script, after the options and their values.
     fn end_of_options(&self, words: &[ShellWord]) -> usize {
         let mut at = 0;
         while let Some(word) = words.get(at) {
@@ -128,7 +128,7 @@ impl Interpreter {
         words.len()
     }
 
-    /// `-c`, `-ne`, `-0777ne`, `--eval=…`.
+    /// Matches `-c`, `-ne`, `-0777ne`, `--eval=…`.
     fn takes_code(&self, text: &str) -> bool {
         const LONG: [&str; 11] = [
             "--eval",
@@ -147,7 +147,7 @@ impl Interpreter {
             return LONG.iter().any(|option| text == *option || text.starts_with(&format!("{option}=")));
         }
         let bundle = text.strip_prefix('-').unwrap_or_default();
-        // Behind a letter that takes a word comes that word.
+        // The rest after a letter that takes a value is that value.
         let letters = bundle.split(|letter| self.values.contains(letter)).next().unwrap_or_default();
         let letters = letters.split('.').next().unwrap_or_default();
         matches!(text, "-Command" | "-EncodedCommand" | "-eval")
@@ -155,7 +155,7 @@ impl Interpreter {
     }
 }
 
-/// Only the program can do more than print, and what comes before it decides which word that is.
+/// Only the awk program can do more than print, and the options before it determine which word that is.
 fn awk(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
     let mut rest = words.iter();
     let program = loop {
@@ -174,7 +174,7 @@ fn awk(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
     }
 }
 
-/// Other options count for programs too, and are none that is plain.
+/// Other options may also load programs, so they are not plain.
 fn is_plain_awk(program: &str) -> bool {
     let text = program.replace("||", " ");
     let writes = text.contains("print") && text.contains('>');

@@ -50,7 +50,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A subshell or `((…))`.
+    /// Reads a subshell or `((…))`.
     fn parenthesis_command(&mut self) -> ReadStep<()> {
         let start = self.at;
         if self.take("((") {
@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    /// After `[[`.
+    /// Reads after `[[`.
     fn test(&mut self) -> ReadStep<()> {
         self.not_in_sh("`[[`");
         let mut words = Vec::new();
@@ -202,7 +202,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// After `function`.
+    /// Reads after `function`.
     fn function(&mut self) -> ReadStep<()> {
         self.not_in_sh("`function`");
         self.skip_blanks();
@@ -220,7 +220,7 @@ impl Reader<'_> {
             }
         }
         self.skip_lines()?;
-        // zsh takes further names, and a simple command for the body.
+        // zsh accepts further names, and a simple command as the body.
         if !(self.starts("(") || self.grammar_word().is_some()) {
             return self.stop("a function of more than one name");
         }
@@ -237,7 +237,7 @@ impl Reader<'_> {
         self.deeper(Some(&format!("function {name}")), body)
     }
 
-    /// After `coproc`: a command, or a name and a compound command.
+    /// Reads after `coproc`: a command, or a name and a compound command.
     fn coprocess(&mut self) -> ReadStep<()> {
         self.not_in_sh("`coproc`");
         self.skip_blanks();

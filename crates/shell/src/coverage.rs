@@ -1,18 +1,18 @@
-//! Whether rules that allow cover all of a script: every command, and nothing may be unknown.
+//! Checks whether allow rules cover a whole script: every command must be covered, and nothing may be unknown.
 
 use crate::{CommandPattern, Redirect, RedirectKind, ShellCommand, ShellScript};
 
-/// What starts another command as the user would, with no more rights than that has alone.
+/// Programs that start another command as the same user, without additional rights.
 const PLAIN_WRAPPERS: [&str; 5] = ["timeout", "nice", "nohup", "time", "stdbuf"];
 
-/// Whether a program of this name may go with the command that it starts.
+/// Returns whether a program of this name is allowed together with the command that it starts.
 pub fn only_starts(program: &str) -> bool {
     PLAIN_WRAPPERS.contains(&program)
 }
 
 impl ShellScript {
-    /// Whether the patterns together cover everything that it does. Files are written only by programs whose purpose that
-    /// is: a redirect or `sort -o` does more than run a command.
+    /// Returns whether the patterns together cover everything that the script does. Files may be written only by programs
+    /// whose purpose that is: a redirect or `sort -o` does more than run a command.
     pub fn is_covered_by(&self, patterns: &[CommandPattern]) -> bool {
         let covers = |command: &ShellCommand| patterns.iter().any(|pattern| pattern.allows(&command.words));
         let runs = self.commands.iter().any(|command| !command.words.is_empty());
@@ -35,7 +35,7 @@ fn touches_nothing(redirect: &Redirect) -> bool {
     match redirect.kind {
         RedirectKind::Descriptor | RedirectKind::Text => true,
         _ if target.known && target.text == "/dev/null" => true,
-        // What is in `<(…)` is a command of its own.
+        // The content of `<(…)` is a command of its own.
         RedirectKind::Read => (!target.known && target.text == "<(…)") || (target.known && !is_device(&target.text)),
         RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => false,
     }

@@ -1,6 +1,6 @@
-//! Commands that nobody should run without looking twice.
+//! Detects commands that need a second look before they run.
 //!
-//! This is a warning for the person who approves, not a wall: a shell has endless ways to say the same thing.
+//! This is a warning for the approving user, not a security boundary: a shell has endless ways to express the same thing.
 
 mod credentials;
 mod fetched;
@@ -13,24 +13,24 @@ use fetched::runs_fetched_code;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Work that is nowhere else is lost.
+    /// Work that exists nowhere else is lost.
     DestroysWork,
-    /// The machine, the account or the user's secrets are at stake.
+    /// The machine, the account or the user's secrets are at risk.
     Critical,
 }
 
-/// What is in danger, which decides what makes it harmless.
+/// What is in danger, which determines what makes the command harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Danger {
-    /// Files outside of the workspace, and the host: out of reach for what the kernel contains.
+    /// Files outside the workspace, and the host: protected by the sandbox.
     Machine,
-    /// Other processes of the user: no wall keeps signals from them.
+    /// Other processes of the user: the sandbox does not block signals to them.
     Processes,
-    /// Every file that the command may write, the repository's history included: harmless where it may write none.
+    /// Every file that the command may write, including the repository's history: harmless if it may write none.
     Everything,
-    /// Code of strangers, which could do all that the command may: harmless only where nothing can be fetched.
+    /// Foreign code, which could do everything that the command may: harmless only without network access.
     Network,
-    /// The user's work and what they have elsewhere: no wall keeps it.
+    /// The user's work, local and remote: the sandbox does not protect it.
     Work,
 }
 
@@ -43,7 +43,7 @@ pub struct Critical {
 
 type ScriptCheck = fn(&ShellScript) -> bool;
 
-/// The worst first.
+/// Ordered by severity, the worst first.
 const PATTERNS: &[(ScriptCheck, Danger, &str)] = &[
     (is_fork_bomb, Danger::Machine, "Critical pattern detected: fork bomb"),
     (
@@ -115,7 +115,7 @@ fn removes_the_system(script: &ShellScript) -> bool {
     })
 }
 
-/// Whether what it names would be gone, or nobody's any more, with all that lies below.
+/// Returns whether the command deletes what it names, or takes it away from its owner, recursively.
 fn removes(command: &ShellCommand) -> bool {
     let words = || command.words.iter().skip(1);
     let recursive = || has_flag(command, &['r', 'R'], "--recursive");
@@ -168,7 +168,7 @@ fn is_system_path(word: &ShellWord) -> bool {
         let plain = plain.trim_end_matches('*').trim_end_matches('/');
         return word.text.starts_with('/') && (FOLDERS.contains(&bare) || FOLDERS.contains(&plain));
     }
-    // `$X/` is the root when X is not set.
+    // `$X/` is the root if X is not set.
     let variable = bare.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
     bare.len() < word.text.len() && crate::words::is_name(variable)
 }
@@ -177,7 +177,7 @@ fn is_users_home(text: &str) -> bool {
     text.strip_prefix('~').is_some_and(|name| !name.is_empty() && !name.contains('/'))
 }
 
-/// Without `.`, `..` and slashes that mean nothing.
+/// Removes `.`, `..` and redundant slashes.
 fn plain_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -190,7 +190,7 @@ fn plain_path(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// Whether output goes to such a file.
+/// Returns whether output is redirected to such a file.
 fn redirects_to(command: &ShellCommand, is_target: impl Fn(&str) -> bool) -> bool {
     command.redirects.iter().any(|redirect| {
         !matches!(redirect.kind, RedirectKind::Read | RedirectKind::Text) && is_target(&redirect.target.text)
@@ -229,7 +229,7 @@ fn stops_the_host(command: &ShellCommand) -> bool {
     }
 }
 
-/// `kill -9 -1`: every process that the user has.
+/// Detects `kill -9 -1`: every process of the user.
 fn ends_everything(command: &ShellCommand) -> bool {
     let target = |(at, word): (usize, &ShellWord)| at > 1 && matches!(word.text.as_str(), "-1" | "1");
     match program(command) {
@@ -262,7 +262,7 @@ fn overwrites_a_disk(command: &ShellCommand) -> bool {
     }
 }
 
-/// A function or script that starts itself twice, or code that does nothing but fork.
+/// Detects a function or script that starts itself twice, or code that only forks.
 fn is_fork_bomb(script: &ShellScript) -> bool {
     let by_name = script.defined.iter().any(|name| {
         let body = format!("function {name}");

@@ -4,7 +4,7 @@ use crate::reader::{ReadStep, Reader};
 use crate::words::Builder;
 
 impl Reader<'_> {
-    /// At a `$`.
+    /// Reads at a `$`.
     pub fn dollar(&mut self, word: &mut Builder, quoted: bool) -> ReadStep<()> {
         let start = self.at;
         self.at += 1;
@@ -19,7 +19,7 @@ impl Reader<'_> {
                 result
             }
             Some('\'') if !quoted => self.escaped_quote(word),
-            // A translation for bash, a dollar for zsh.
+            // bash translates the string, zsh reads a literal dollar.
             Some('"') if !quoted => {
                 self.at += 1;
                 word.not_known();
@@ -46,7 +46,7 @@ impl Reader<'_> {
                 word.push_unknown(&self.text[start..self.at], "#?$!".contains(special));
                 Ok(())
             }
-            // zsh has expansions of these.
+            // zsh has expansions that start like this.
             Some('+' | '^' | '=' | '~' | '\\') => {
                 word.push_unknown("$", false);
                 Ok(())
@@ -58,7 +58,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `$((…))` or `$(…)`, at the first parenthesis.
+    /// Reads `$((…))` or `$(…)`, at the first parenthesis.
     fn parenthesis(&mut self, word: &mut Builder) -> ReadStep<()> {
         let start = self.at;
         if self.take("((") {
@@ -67,7 +67,7 @@ impl Reader<'_> {
                 return Ok(());
             }
             self.at = start;
-            // Bash takes the quotes off a `$'…'` in there before it reads the commands.
+            // Bash removes the quotes of a `$'…'` here before it reads the commands.
             if self.place.in_quoted_braces {
                 self.unknown("two subshells that begin like arithmetic, in an expansion in double quotes");
             }
@@ -83,7 +83,7 @@ impl Reader<'_> {
         self.substitution(word, via)
     }
 
-    /// After the opening parenthesis.
+    /// Reads after the opening parenthesis.
     fn substitution(&mut self, word: &mut Builder, via: &str) -> ReadStep<()> {
         let start = self.at;
         let outer = std::mem::take(&mut self.heredocs);
@@ -92,7 +92,7 @@ impl Reader<'_> {
         if !self.heredocs.is_empty() || (!outer.is_empty() && self.text[start..self.at].contains('\n')) {
             self.unknown("a here-document that ends with a substitution");
         }
-        // Bash writes the commands down anew before it runs them, and 5.2 forgets semicolons behind a here-document.
+        // Bash serializes the commands before it runs them, and 5.2 loses semicolons after a here-document.
         if self.announced > announced && self.semicolons > semicolons {
             self.unknown("semicolons beside a here-document in a substitution, which some shells lose");
         }
@@ -127,7 +127,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads another text at this place.
+    /// Reads another text at this position.
     fn nested(&mut self, code: &str, via: &str) -> ReadStep<()> {
         self.deeper(Some(via), |reader| {
             let place = reader.place.clone();
@@ -135,7 +135,7 @@ impl Reader<'_> {
         })
     }
 
-    /// After `${`; `start` is where the `$` is.
+    /// Reads after `${`; `start` is the position of the `$`.
     fn braced(&mut self, word: &mut Builder, quoted: bool, start: usize) -> ReadStep<()> {
         match self.peek() {
             Some('(' | '^' | '=' | '~' | '+' | ':') => self.unknown("an expansion with flags of zsh"),
@@ -188,7 +188,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The text up to an end that is neither quoted nor part of an expansion; commands in it are found.
+    /// Reads up to an end character that is neither quoted nor part of an expansion; finds the commands in it.
     fn raw_until(&mut self, end: char, quoted: bool) -> ReadStep<String> {
         let start = self.at;
         let mut inner = Builder::new();
@@ -226,7 +226,7 @@ impl Reader<'_> {
         Ok(raw)
     }
 
-    /// `$'…'`, at the quote.
+    /// Reads `$'…'`, at the quote.
     fn escaped_quote(&mut self, word: &mut Builder) -> ReadStep<()> {
         self.not_in_sh("`$'…'`");
         self.at += 1;
@@ -267,7 +267,7 @@ impl Reader<'_> {
         let digits = self.rest().chars().take(most).take_while(|char| char.is_digit(radix)).count();
         let value = u32::from_str_radix(&self.rest()[..digits], radix).ok();
         self.at += digits;
-        // What becomes of others depends on the locale; the zero ends the string.
+        // The result of others depends on the locale; a zero ends the string.
         match value.and_then(char::from_u32).filter(|char| *char != '\0' && char.is_ascii()) {
             Some(char) => word.push_quoted(char.encode_utf8(&mut [0; 4])),
             None => word.push_unknown("\\", false),

@@ -1,40 +1,40 @@
-//! In which folder each command works: where the shell stands, where an option leads it (`git -C x`), or nobody can tell.
+//! Determines the working folder of each command: that of the shell, that of an option (`git -C x`), or unknown.
 //!
-//! `cd` leads all that comes after it elsewhere, an option only its own command and what that starts.
+//! `cd` affects all commands after it, an option only its own command and those that it starts.
 
 use crate::options::is_long;
 use crate::{CommandRole, ShellCommand, ShellScript, ShellWord};
 
-/// Where a command writes, as steps from the folder that the script begins in. `None` where it cannot be told.
+/// The folders that a command writes to, as steps from the start folder of the script. `None` if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stand {
-    /// What its own words name.
+    /// Folder for the paths in its own words.
     pub own: Option<Vec<ShellWord>>,
-    /// What its redirects name: the shell opens them before the command goes anywhere.
+    /// Folder for its redirects: the shell opens them before the command changes its folder.
     pub redirects: Option<Vec<ShellWord>>,
 }
 
 impl ShellScript {
-    /// Whether the shell itself goes elsewhere. With `is_led` the first command is a `cd` whose folder is taken for the
-    /// beginning.
+    /// Returns whether the shell itself changes its folder. With `is_led`, the first command is a `cd` whose folder counts
+    /// as the start.
     pub fn moves(&self, is_led: bool) -> bool {
         self.scopes(is_led).any(<[String]>::is_empty)
     }
 
-    /// For each command.
+    /// Returns the folders of each command.
     pub fn stands(&self, is_led: bool) -> Vec<Stand> {
         let moves: Vec<&[String]> = self.scopes(is_led).collect();
         let is_lost = |command: &ShellCommand| {
             moves.iter().any(|scope| command.via.starts_with(scope)) || (!moves.is_empty() && runs_later(command))
         };
         let mut stands: Vec<Stand> = Vec::with_capacity(self.commands.len());
-        // Where what each of them starts begins.
+        // Start folders of the commands that each command starts.
         let mut inner: Vec<Option<Vec<ShellWord>>> = Vec::with_capacity(self.commands.len());
         for command in &self.commands {
             let outer = command.inside.filter(|_| command.is_started);
             let shell = match outer {
                 Some(at) => inner.get(at).cloned().flatten(),
-                // In the words of another: the shell runs it where it stands itself.
+                // In the words of another command: the shell runs it in its own folder.
                 None => match command.inside.and_then(|at| stands.get(at)) {
                     Some(around) => around.redirects.clone(),
                     None => Some(Vec::new()),
@@ -56,7 +56,7 @@ impl ShellScript {
         stands
     }
 
-    /// Of commands that move a shell: who goes with them.
+    /// Scopes of the commands that change a shell's folder.
     fn scopes(&self, is_led: bool) -> impl Iterator<Item = &[String]> {
         let moves = self.commands.iter().skip(usize::from(is_led)).filter(|command| moves_the_shell(command));
         moves.map(|command| scope(&command.via))
@@ -67,7 +67,7 @@ fn moves_the_shell(command: &ShellCommand) -> bool {
     matches!(command.program(), Some("cd" | "chdir" | "pushd" | "popd"))
 }
 
-/// Up to the innermost shell of its own, which takes its folder with it when it ends.
+/// The scope up to the innermost subshell, whose folder change ends with it.
 fn scope(via: &[String]) -> &[String] {
     const SAME_SHELL: &[&str] = &["eval", "command", "builtin", "noglob", "-", "trap", "alias", "exec", "<<"];
     let is_apart = |via: &String| !SAME_SHELL.contains(&via.as_str()) && !via.starts_with("function ");
@@ -75,19 +75,19 @@ fn scope(via: &[String]) -> &[String] {
     &via[..end]
 }
 
-/// Where the shell may stand elsewhere than where it is written down.
+/// Returns whether the command may run when the shell is in another folder than at its position in the script.
 fn runs_later(command: &ShellCommand) -> bool {
     command.via.iter().any(|via| via.starts_with("function ") || matches!(via.as_str(), "trap" | "alias"))
 }
 
-/// From the folder in which the shell stands.
+/// Relative to the folder of the shell.
 enum Leads {
     Nowhere,
     Into(Vec<ShellWord>),
     Astray,
 }
 
-/// What its own words name.
+/// Returns the folder for the paths in its own words.
 fn leads_itself(command: &ShellCommand) -> Leads {
     let words = command.words.get(1..).unwrap_or_default();
     match command.program() {
@@ -98,7 +98,7 @@ fn leads_itself(command: &ShellCommand) -> Leads {
     }
 }
 
-/// Where what it starts begins.
+/// Returns the start folder of the commands that it starts.
 fn leads_inner(command: &ShellCommand) -> Leads {
     let words = command.words.get(1..).unwrap_or_default();
     let has = |texts: &[&str]| words.iter().any(|word| texts.contains(&word.text.as_str()));
@@ -110,7 +110,7 @@ fn leads_inner(command: &ShellCommand) -> Leads {
         Some("su") if has(&["-", "-l", "--login"]) => Leads::Astray,
         Some("su") => Leads::Nowhere,
         Some("find" | "gfind") if has(&["-execdir", "-okdir"]) => Leads::Astray,
-        // At the top of the repository, or in a submodule.
+        // Git runs them at the top of the repository, or in a submodule.
         Some("git") => Leads::Astray,
         Some("parallel") if words.iter().any(|word| word.text.starts_with("--w")) => Leads::Astray,
         _ if command.role == CommandRole::Elsewhere => Leads::Astray,
@@ -118,10 +118,10 @@ fn leads_inner(command: &ShellCommand) -> Leads {
     }
 }
 
-/// Options of git before its verb that take a word.
+/// Short options of git before its verb that take a value.
 const GIT_VALUES: &str = "Cc";
 
-/// The options before the first word that is none; `values` take the next word.
+/// Returns the options before the first operand; those in `values` take the next word.
 fn globals<'a>(words: &'a [ShellWord], values: &str) -> &'a [ShellWord] {
     let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| word.text.len() > 1 && word.text.starts_with('-')) {
@@ -136,14 +136,14 @@ fn globals<'a>(words: &'a [ShellWord], values: &str) -> &'a [ShellWord] {
     &words[..at.min(words.len())]
 }
 
-/// `-C x`, `-Cx`, `-kC x`, `--directory x` and `--directory=x`, one after the other.
+/// Handles `-C x`, `-Cx`, `-kC x`, `--directory x` and `--directory=x`, in sequence.
 fn by_option(words: &[ShellWord], letter: char, long: Option<&str>) -> Leads {
     let mut steps = Vec::new();
     let mut rest = words.iter().take_while(|word| word.text != "--");
     while let Some(word) = rest.next() {
         let text = word.text.as_str();
         if !word.known && text.starts_with(['$', '`']) {
-            // Could be any option.
+            // It could be any option.
             return Leads::Astray;
         }
         if text.starts_with("--") {
@@ -168,7 +168,7 @@ fn by_option(words: &[ShellWord], letter: char, long: Option<&str>) -> Leads {
 mod tests {
     use super::*;
 
-    /// `program:own` for each command, with `>redirects` where that is otherwise; `?` where it cannot be told.
+    /// Formats `program:own` for each command, with `>redirects` if different; `?` if unknown.
     fn told(script: &str) -> String {
         let script = crate::read(script);
         let steps = |steps: &Option<Vec<ShellWord>>| match steps {

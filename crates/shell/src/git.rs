@@ -1,4 +1,4 @@
-//! What git runs besides itself.
+//! Programs that git runs.
 
 use crate::interpret::CommandMeaning;
 use crate::options::{has_letter, is_long};
@@ -61,7 +61,7 @@ fn setting(meaning: &mut CommandMeaning<'_>, word: Option<&ShellWord>) {
     }
 }
 
-/// Options with which verbs start other programs, or take other settings along.
+/// Options with which verbs start other programs, or load other settings.
 const STARTING: &[(&[&str], &[&str])] = &[
     (&["grep"], &["-O", "--open-files-in-pager"]),
     (&["rebase"], &["-s", "--strategy"]),
@@ -74,7 +74,7 @@ const STARTING: &[(&[&str], &[&str])] = &[
     (&["cat-file"], &["--filters"]),
 ];
 const STARTING_EVERYWHERE: &[&str] = &["--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--textconv"];
-/// Verbs that are there to start something.
+/// Verbs whose purpose is to start something.
 const STARTERS: &[&str] = &[
     "filter-branch",
     "filter-repo",
@@ -114,7 +114,7 @@ fn verbs(meaning: &mut CommandMeaning<'_>, verb: &str, rest: &[ShellWord]) {
     let text = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
     let has = |options: &[&str]| {
         let is = |word: &ShellWord, option: &str| is_long(option, &word.text) || has_letter(option, &word.text);
-        // `--text` is whole, not the beginning of `--textconv`.
+        // `--text` is a complete option, not an abbreviation of `--textconv`.
         rest.iter().filter(|word| word.text != "--text").any(|word| options.iter().any(|option| is(word, option)))
     };
     match verb {
@@ -158,7 +158,7 @@ fn verbs(meaning: &mut CommandMeaning<'_>, verb: &str, rest: &[ShellWord]) {
     }
 }
 
-/// Settings that name programs are run by later calls of git.
+/// Settings that name programs are run by later git commands.
 fn setting_kept(meaning: &mut CommandMeaning<'_>, rest: &[ShellWord]) {
     const HARMLESS: &[&str] =
         &["user.", "color.", "advice.", "init.", "branch.", "push.default", "pull.", "merge.ff", "fetch.prune"];

@@ -1,4 +1,4 @@
-//! Input that is made to break the reader: it neither panics nor takes long.
+//! Tests with hostile input: the reader neither panics nor takes long.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What commands mean: which of them start others, and which hand text to a shell.
+//! Interprets commands: which of them start others, and which pass text to a shell.
 
 use crate::reader::{Reader, ScriptContext, ScriptFindings};
 use crate::{Assignment, CommandRole, MAX_DEPTH, MAX_SCRIPT, ShellCommand, ShellScript, ShellWord};
@@ -26,7 +26,7 @@ fn read_text(found: &mut ScriptFindings, text: &str, place: ScriptContext) {
     if text.contains('\0') {
         found.unknown("a zero byte, which some shells pass over");
     }
-    // A reason to stop is among what is unknown.
+    // A parse error is recorded among the unknown parts.
     let _ = Reader::new(text, found, place).list(&[""]);
 }
 
@@ -54,7 +54,7 @@ fn without_empty(mut script: ShellScript) -> ShellScript {
     script
 }
 
-/// One command, while it is found out what it means.
+/// One command, while its meaning is determined.
 pub(crate) struct CommandMeaning<'a> {
     pub found: &'a mut ScriptFindings,
     at: usize,
@@ -96,7 +96,7 @@ impl CommandMeaning<'_> {
         &self.command.words
     }
 
-    /// Notes that the command starts another one.
+    /// Records that the command starts another one.
     pub fn starts(&mut self, words: Vec<ShellWord>, assignments: Vec<Assignment>, role: CommandRole) {
         self.play(role);
         if words.is_empty() && assignments.is_empty() {
@@ -107,7 +107,7 @@ impl CommandMeaning<'_> {
             self.unknown(format!("nested deeper than {MAX_DEPTH}"));
             return;
         }
-        // Its input is that of the wrapper.
+        // It shares the stdin of the wrapper.
         place.inside = Some(self.at);
         if let Ok(slot) = self.found.reserve(&place) {
             let inner = &mut self.found.script.commands[slot];
@@ -117,7 +117,7 @@ impl CommandMeaning<'_> {
         }
     }
 
-    /// Notes that the command hands text to a shell.
+    /// Records that the command passes text to a shell.
     pub fn runs_text(&mut self, text: &str, posix: bool, role: CommandRole) {
         self.play(role);
         if self.command.depth >= MAX_DEPTH {
@@ -128,7 +128,7 @@ impl CommandMeaning<'_> {
         read_text(self.found, text, place);
     }
 
-    /// The same for a word that may not be known.
+    /// Records that the command passes a word, which may be unknown, to a shell.
     pub fn runs_word(&mut self, word: Option<&ShellWord>, posix: bool, role: CommandRole) {
         match word {
             Some(word) if word.known && !word.home => self.runs_text(&word.text, posix, role),

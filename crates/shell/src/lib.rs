@@ -1,9 +1,9 @@
-//! What a shell script would run, read before it runs.
+//! Determines what a shell script would run, before it runs.
 //!
-//! The reader is written for one question, "which programs could this start?", and answers it for bash, zsh and sh alike:
-//! every path through the script counts, and what the three read differently, or what is only decided while the script
-//! runs, is told as unknown. It goes once over the text, so that hostile input costs no more than its length (grammars
-//! that try one reading after the other need minutes for thirty opening parentheses).
+//! The parser answers one question, "which programs could this start?", for bash, zsh and sh alike: every path through the
+//! script counts, and anything that the three interpret differently, or that is only decided at run time, is reported as
+//! unknown. It makes one pass over the text, so that hostile input costs no more than its length (backtracking grammars need
+//! minutes for thirty opening parentheses).
 
 mod arithmetic;
 mod assignments;
@@ -40,69 +40,69 @@ pub use folders::Stand;
 pub use pattern::{CommandPattern, Forbids, quoted};
 pub use writes::WrittenPlace;
 
-/// Longer scripts are not read.
+/// Length limit of a script.
 pub const MAX_SCRIPT: usize = 128 * 1024;
-/// Further commands are not listed.
+/// Limit on listed commands.
 pub const MAX_COMMANDS: usize = 2_000;
-/// Deeper nesting is not followed.
+/// Limit on nesting depth.
 pub const MAX_DEPTH: usize = 40;
 
 /// Everything that a script could start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellScript {
     pub commands: Vec<ShellCommand>,
-    /// What cannot be told before it runs; then no list of commands is complete.
+    /// What is unknown before the script runs; if not empty, the list of commands is incomplete.
     pub unknown: Vec<String>,
-    /// Names of functions and aliases that it defines.
+    /// Names of functions and aliases that the script defines.
     pub defined: Vec<String>,
 }
 
-/// A program, builtin or function that is started, or assignments and redirects that stand alone.
+/// A program, builtin or function that is started, or separate assignments and redirects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellCommand {
     pub words: Vec<ShellWord>,
     pub assignments: Vec<Assignment>,
     pub redirects: Vec<Redirect>,
-    /// Where it stands and what starts it, from the outside in: `sudo`, `$(…)`, `function f`.
+    /// Its context and what starts it, from the outside in: `sudo`, `$(…)`, `function f`.
     pub via: Vec<String>,
     pub role: CommandRole,
-    /// The command that it is part of (of whose words, or which starts it), as a place in the list.
+    /// Index of the command that contains it in its words or starts it.
     pub inside: Option<usize>,
-    /// That command starts it; else it stands in its words.
+    /// Whether that command starts it; otherwise it is in its words.
     pub(crate) is_started: bool,
     /// Its redirects are those of the command that starts it.
     pub(crate) shares_redirects: bool,
-    /// The pipelines it is part of: number of the pipeline, place in it.
+    /// The pipelines it is part of: pipeline number and position.
     pub(crate) pipes: Vec<(usize, usize)>,
     pub(crate) depth: usize,
     pub(crate) posix: bool,
 }
 
-/// What starting it means for the commands inside.
+/// The effect of the command on the commands that it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommandRole {
     #[default]
     Itself,
-    /// Only starts another command, with no more rights than that has alone (`timeout`, `nice`, `bash -c`).
+    /// Only starts another command, without additional rights (`timeout`, `nice`, `bash -c`).
     Wrapper,
-    /// Starts another command as somebody else or somewhere else (`sudo`, `ssh`).
+    /// Starts another command as another user or on another machine (`sudo`, `ssh`).
     Elsewhere,
 }
 
-/// A word after quotes are removed.
+/// A word after quote removal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellWord {
-    /// Expansions stay as they are written.
+    /// Expansions are kept as written.
     pub text: String,
-    /// Nothing that happens while running decides what it is.
+    /// The value does not depend on run time.
     pub known: bool,
-    /// The `~` that it starts with is the user's home.
+    /// It starts with a `~` that is the user's home.
     pub home: bool,
-    /// Holds, literally, what a shell would run if it read the text once more.
+    /// Contains text literally that a shell would run if it evaluated the word again.
     pub(crate) code: bool,
     /// Can only be a number.
     pub(crate) numeric: bool,
-    /// Where the value begins, of a word that reads like an assignment.
+    /// Start of the value, if the word looks like an assignment.
     pub(crate) value_at: Option<usize>,
 }
 
@@ -115,9 +115,9 @@ pub struct Assignment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     pub kind: RedirectKind,
-    /// A file, a file descriptor (`&1`), or the text that is read.
+    /// A file, a file descriptor (`&1`), or the here-document text.
     pub target: ShellWord,
-    /// Has a descriptor before it that is not the input: `3<<<`.
+    /// Has a file descriptor other than stdin in front: `3<<<`.
     pub(crate) numbered: bool,
 }
 
@@ -127,41 +127,41 @@ pub enum RedirectKind {
     Write,
     Append,
     ReadWrite,
-    /// Another descriptor: nothing is opened.
+    /// Another file descriptor: no file is opened.
     Descriptor,
     /// A here-document or here-string.
     Text,
 }
 
-/// Reads a script as bash or zsh would; what only one of them understands is unknown.
+/// Parses a script as bash or zsh would; syntax that only one of them accepts is unknown.
 pub fn read(script: &str) -> ShellScript {
     interpret::read(script)
 }
 
 impl ShellScript {
-    /// The worst in it that deserves a second look, of what nothing makes harmless.
+    /// Returns the most severe finding that `is_harmless` does not rule out.
     pub fn critical(&self, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
         critical::find(self, is_harmless)
     }
 }
 
 impl ShellCommand {
-    /// One that starts with known words and nothing else.
+    /// Creates a command from known words.
     pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         Self { words: words.into_iter().map(ShellWord::known).collect(), ..Self::default() }
     }
 
-    /// The name it is called by, without its folder.
+    /// Returns the program name without its folder.
     pub fn program(&self) -> Option<&str> {
         self.words.first().and_then(ShellWord::program)
     }
 
-    /// What it is known to write, besides its redirects.
+    /// Returns the files that it is known to write, other than its redirects.
     pub fn written(&self) -> Vec<WrittenPlace> {
         writes::written(self)
     }
 
-    /// Whether every word is known before it runs.
+    /// Returns whether every word is known before it runs.
     pub fn is_whole(&self) -> bool {
         self.words.iter().all(|word| word.known)
     }
@@ -176,7 +176,7 @@ impl ShellWord {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The name of the program that it is, without its folder.
+    /// Returns the program name without its folder.
     pub(crate) fn program(&self) -> Option<&str> {
         self.known.then(|| self.text.rsplit('/').next().unwrap_or(&self.text))
     }

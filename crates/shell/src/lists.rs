@@ -4,7 +4,7 @@ use crate::reader::{ReadStep, Reader};
 use crate::words::WordMode;
 use crate::{Assignment, ShellWord};
 
-/// Words that begin or end something when they stand where a command could.
+/// Reserved words, which start or end a construct at the position of a command.
 const RESERVED: &[&str] = &[
     "if",
     "then",
@@ -37,7 +37,7 @@ const RESERVED: &[&str] = &[
 const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 
 impl Reader<'_> {
-    /// Commands up to one of the ends, which is taken: `)`, `;;`, a word of the grammar, or the end of the text ("").
+    /// Reads commands up to one of the ends, which is consumed: `)`, `;;`, a reserved word, or the end of the text ("").
     pub fn list(&mut self, ends: &[&'static str]) -> ReadStep<&'static str> {
         loop {
             self.skip_lines()?;
@@ -97,7 +97,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A word of the grammar that stands here, without quotes.
+    /// Returns the unquoted reserved word at this position.
     pub fn grammar_word(&self) -> Option<&'static str> {
         let rest = self.rest();
         let end = rest.find([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>']).unwrap_or(rest.len());
@@ -130,7 +130,7 @@ impl Reader<'_> {
         result
     }
 
-    /// `-p` and `--` are no program, whatever blank follows them.
+    /// `-p` and `--` are not programs, whatever blank follows them.
     fn time_options(&mut self) {
         self.skip_blanks();
         while self.starts("-") {
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Gives the name back when it turns out to be a function.
+    /// Returns the name if it turns out to be a function definition.
     fn simple_parts(&mut self, slot: usize) -> ReadStep<Option<String>> {
         let (mut words, mut assignments): (Vec<ShellWord>, Vec<Assignment>) = (Vec::new(), Vec::new());
         let mut first_is_plain = false;

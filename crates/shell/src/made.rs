@@ -1,13 +1,13 @@
-//! Scripts that a command line writes and then runs: what is in them was never read.
+//! Scripts that a command line writes and then runs: their content was never checked.
 
 use crate::code::is_interpreter;
 use crate::reader::ScriptFindings;
 use crate::{RedirectKind, ShellCommand, ShellWord};
 
-/// Programs that change a file without changing what it says.
+/// Programs that change a file but not its content.
 const KEEPING: &[&str] = &["chmod", "chown", "chgrp", "touch", "rm", "rmdir", "mkdir", "unlink", "setfacl", "setfattr"];
 
-/// Notes what is run of what the script itself makes, by the last part of its path.
+/// Records files that the script itself writes and runs, compared by file name.
 pub(crate) fn tell(found: &mut ScriptFindings) {
     let made: Vec<String> = found.script.commands.iter().flat_map(names).collect();
     if made.is_empty() {
@@ -40,7 +40,7 @@ fn names(command: &ShellCommand) -> Vec<String> {
     all
 }
 
-/// The file that is run: the program itself where it has a path, or the script of an interpreter.
+/// Returns the file that is run: the program itself if it has a path, or the script of an interpreter.
 fn run_file(command: &ShellCommand) -> Option<&ShellWord> {
     let program = command.words.first()?;
     if is_interpreter(command.program()?) {

@@ -1,6 +1,6 @@
-//! Options by which programs that seem harmless start other programs, load code, or turn to other settings.
+//! Options with which seemingly harmless programs start other programs, load code, or use other settings.
 //!
-//! One row for programs that share them. What is written is told elsewhere ([`crate::writes`]).
+//! Programs with the same options share a row. Written files are handled elsewhere ([`crate::writes`]).
 
 mod table;
 
@@ -8,7 +8,7 @@ use crate::interpret::CommandMeaning;
 use crate::{Assignment, ShellWord};
 use table::{OBEDIENT, OptionLetters, OptionsRow, ROWS};
 
-/// Says whether there is anything to say.
+/// Records risky options of a command.
 pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     let name =
         name.strip_prefix('g').filter(|plain| matches!(*plain, "sort" | "tar" | "install" | "split")).unwrap_or(name);
@@ -32,14 +32,14 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     }
 }
 
-/// Make takes every variable of its surroundings for one of its own, `RM` and `CC` among them.
+/// Make imports every environment variable, including `RM` and `CC`.
 fn is_for_make(assignment: &Assignment) -> bool {
     const HARMLESS: [&str; 6] = ["CI", "V", "VERBOSE", "DEBUG", "NO_COLOR", "TERM"];
     let name = assignment.name.as_str();
     !HARMLESS.contains(&name) && !name.starts_with("LC_") && !name.starts_with("RUST_")
 }
 
-/// An expansion could turn out to be any of the options.
+/// An expansion could be any of the options.
 fn may_be_option(word: &ShellWord) -> bool {
     !word.known && word.text.starts_with(['$', '`'])
 }
@@ -62,7 +62,7 @@ impl OptionsRow {
     }
 }
 
-/// The beginning of a long option is taken for the whole.
+/// An abbreviation of a long option counts as the whole.
 pub(crate) fn is_long(option: &str, word: &str) -> bool {
     let name = word.split('=').next().unwrap_or_default();
     name.len() > 2 && name.starts_with("--") && option.starts_with(name)
@@ -73,12 +73,12 @@ pub(crate) fn has_letter(option: &str, word: &str) -> bool {
     bundle.zip(option.strip_prefix('-')).is_some_and(|(bundle, letter)| bundle.contains(letter))
 }
 
-/// What no row of options says.
+/// Risks that the table of options does not cover.
 fn has_other_risk(name: &str, words: &[ShellWord]) -> bool {
     let first = words.iter().find(|word| !word.text.starts_with('-')).map_or("", |word| word.text.as_str());
     let any = |risk: &dyn Fn(&str) -> bool| words.iter().any(|word| risk(&word.text));
     match name {
-        // Letters without a dash.
+        // Option letters without a dash.
         "tar" | "bsdtar" => words.first().is_some_and(|word| {
             !word.text.starts_with('-') && word.text.len() < 12 && word.text.contains(['I', 'F', 'P'])
         }),
@@ -118,7 +118,7 @@ fn is_like_file(url: &str) -> bool {
     url.to_ascii_lowercase().starts_with("file:")
 }
 
-/// Whether the value of the option may lie outside of the folder it is run in.
+/// Returns whether the value of the option may be outside the working folder.
 fn leads_out(words: &[ShellWord], option: &str) -> bool {
     let value = |at: usize| match words[at].text.split_once('=') {
         Some((_, value)) => Some(value),

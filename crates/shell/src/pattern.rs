@@ -1,7 +1,7 @@
-//! Rules on commands: `git push *` against the words of a program as the shell would start it.
+//! Rules for commands: matches `git push *` against the words of a program as the shell would start it.
 //!
-//! Words are compared with words, never text with text, so that `git push` is not `git pushx` and a quoted argument
-//! cannot pretend to be two. A rule that allows is read narrowly, a rule that forbids widely.
+//! Words are compared with words, never text with text, so that `git push` is not `git pushx` and a quoted argument cannot
+//! pass for two. Allow rules are interpreted narrowly, deny rules widely.
 
 mod spellings;
 mod wild;
@@ -18,7 +18,7 @@ pub struct CommandPattern {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PatternToken {
-    /// `*` on its own: any number of words, none included.
+    /// `*` on its own: any number of words, including none.
     Any,
     Word(Vec<PatternPiece>),
 }
@@ -29,18 +29,18 @@ enum PatternPiece {
     Char(char),
 }
 
-/// Whether a rule that forbids speaks of a command.
+/// Whether a deny rule applies to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forbids {
     Yes,
     No,
-    /// Only running decides.
+    /// Depends on run time.
     Perhaps,
 }
 
 impl CommandPattern {
-    /// `*` stands for anything unless it is quoted; a rule may end in `:*` for ` *`. After a last word that ends with a star
-    /// further words may come.
+    /// Parses a rule. `*` stands for anything unless it is quoted; a rule may end in `:*` for ` *`. After a last word that
+    /// ends with a star, further words may follow.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (text, open) = match text.strip_suffix(":*") {
@@ -58,12 +58,12 @@ impl CommandPattern {
         Ok(Self { tokens })
     }
 
-    /// An allow says what it says: the very program, and every word known.
+    /// An allow rule is taken literally: exactly this program, and every word known.
     pub fn allows(&self, words: &[ShellWord]) -> bool {
         !words.is_empty() && words.iter().all(|word| word.known) && self.is(words)
     }
 
-    /// A program is forbidden wherever it lies, and its first operand whatever options stand before it.
+    /// A program is forbidden under any path, and its first operand after any options.
     pub fn forbids(&self, words: &[ShellWord]) -> Forbids {
         let mut answer = Forbids::No;
         for Spelling { words, is_sure } in spellings(words) {
@@ -78,19 +78,19 @@ impl CommandPattern {
         answer
     }
 
-    /// What is not known is only ever one of any number of words.
+    /// An unknown word matches only a wildcard for any number of words.
     fn is(&self, words: &[ShellWord]) -> bool {
         is_like(&self.tokens, words, |token| *token == PatternToken::Any, PatternToken::is_surely)
     }
 
-    /// Whether words that only running decides could make it this command.
+    /// Returns whether unknown words could make it this command at run time.
     fn may_be(&self, words: &[ShellWord]) -> bool {
         let is_open = |word: &ShellWord| !word.known;
         words.iter().any(is_open)
             && may_be_like(&self.tokens, words, |token| *token == PatternToken::Any, is_open, PatternToken::is_surely)
     }
 
-    /// Other agents compare text: there `git*push` is any text that begins and ends like this.
+    /// Other agents compare text: there `git*push` is any text with this start and end.
     fn is_text(&self, words: &[ShellWord]) -> bool {
         let has_star =
             |token: &PatternToken| matches!(token, PatternToken::Word(pieces) if pieces.contains(&PatternPiece::Star));
@@ -116,12 +116,12 @@ impl CommandPattern {
     }
 }
 
-/// A word as a rule has to have it to mean exactly this word.
+/// Quotes a word so that a rule means exactly this word.
 pub fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "_-./=@%+,^~".contains(char);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
-        // A colon is plain but at the end, where `:*` could come of it.
+        // A colon is plain except at the end, where it could form `:*`.
         false if !word.is_empty() && word.chars().all(|char| plain(char) || char == ':') && !word.ends_with(':') => {
             word.to_owned()
         }
@@ -150,7 +150,7 @@ impl PatternToken {
     }
 }
 
-/// Words as a shell reads them, with quotes; what is quoted means itself.
+/// Splits words as a shell does, with quotes; quoted characters are literal.
 fn split(text: &str) -> Result<Vec<PatternToken>, String> {
     let mut tokens = Vec::new();
     let mut word: Option<(Vec<PatternPiece>, bool)> = None;

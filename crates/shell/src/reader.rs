@@ -1,39 +1,39 @@
-//! Where the reader stands in a text, and what it has found so far.
+//! State of the parser: its position in a text, and its findings.
 
 use std::collections::BTreeSet;
 
 use crate::{Assignment, MAX_COMMANDS, MAX_DEPTH, Redirect, ShellCommand, ShellScript};
 
-/// A syntax error, or a limit: reading stops here.
+/// A syntax error or a limit: parsing stops here.
 pub(crate) struct ReadingStop;
 
 pub(crate) type ReadStep<T> = Result<T, ReadingStop>;
 
-/// What was found in all texts of a script: the script itself, what it hands to `eval`, `bash -c` and the like.
+/// Findings in all texts of a script: the script itself, and the text passed to `eval`, `bash -c` and the like.
 #[derive(Default)]
 pub(crate) struct ScriptFindings {
     pub script: ShellScript,
     pub pipelines: usize,
-    /// Variables that arithmetic looks at. It runs `$(…)` in their values.
+    /// Variables read by arithmetic, which runs `$(…)` in their values.
     pub in_arithmetic: BTreeSet<String>,
     /// Variables that can only be numbers.
     pub numbers: BTreeSet<String>,
-    /// Variables that may be anything.
+    /// Variables that may have any value.
     pub anything: BTreeSet<String>,
 }
 
-/// Where a text stands: given to every command found in it.
+/// The context of a text, which applies to every command in it.
 #[derive(Clone, Default)]
 pub(crate) struct ScriptContext {
     pub via: Vec<String>,
     pub inside: Option<usize>,
-    /// By what `inside` names; else it stands in its words.
+    /// Started by the command in `inside`; otherwise it is in its words.
     pub is_started: bool,
     pub pipes: Vec<(usize, usize)>,
     pub depth: usize,
     /// Read by a shell that may not be bash (`sh -c`).
     pub posix: bool,
-    /// In an expansion in double quotes: `"${x:-…}"`.
+    /// Inside an expansion in double quotes: `"${x:-…}"`.
     pub in_quoted_braces: bool,
 }
 
@@ -43,14 +43,14 @@ pub(crate) struct Reader<'a> {
     pub found: &'a mut ScriptFindings,
     pub place: ScriptContext,
     pub heredocs: Vec<Heredoc>,
-    /// Where `((` turned out to be two subshells.
+    /// Positions where `((` turned out to be two subshells.
     pub not_arithmetic: BTreeSet<usize>,
-    /// How many here-documents there were so far, and how many commands that a semicolon ends.
+    /// Numbers of here-documents so far, and of commands ended by a semicolon.
     pub announced: usize,
     pub semicolons: usize,
 }
 
-/// A here-document whose text comes after the line.
+/// A here-document whose text follows the line.
 pub(crate) struct Heredoc {
     pub delimiter: String,
     pub quoted: bool,
@@ -73,7 +73,7 @@ impl ScriptFindings {
         names.insert(assignment.name.clone());
     }
 
-    /// Makes room for a command whose parts are still to be read.
+    /// Reserves a slot for a command whose parts are still to be read.
     pub fn reserve(&mut self, place: &ScriptContext) -> ReadStep<usize> {
         if self.script.commands.len() >= MAX_COMMANDS {
             self.unknown(format!("more than {MAX_COMMANDS} commands"));
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         self.found.unknown(why);
     }
 
-    /// Not understood by every shell that `sh` may be.
+    /// Records syntax that not every `sh` accepts.
     pub fn not_in_sh(&mut self, what: &str) {
         if self.place.posix {
             self.unknown(format!("{what} in a script for sh"));
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
         Err(ReadingStop)
     }
 
-    /// Reads something that stands deeper.
+    /// Reads a nested construct.
     pub fn deeper<T>(&mut self, via: Option<&str>, read: impl FnOnce(&mut Self) -> ReadStep<T>) -> ReadStep<T> {
         if self.place.depth >= MAX_DEPTH {
             self.unknown(format!("nested deeper than {MAX_DEPTH}"));
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         result
     }
 
-    /// Spaces, tabs, line continuations and comments.
+    /// Skips spaces, tabs, line continuations and comments.
     pub fn skip_blanks(&mut self) {
         loop {
             match (self.peek_byte(0), self.peek_byte(1)) {
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same with line ends, whose here-documents are read.
+    /// Also skips newlines, and reads pending here-documents.
     pub fn skip_lines(&mut self) -> ReadStep<()> {
         loop {
             self.skip_blanks();
@@ -195,8 +195,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Shells join lines that end with a backslash before they look for signs: `$\⏎(id)` is `$(id)`. Between other letters the
-/// reader joins them itself.
+/// Shells join lines that end in a backslash before tokenizing: `$\⏎(id)` is `$(id)`. Between other characters the parser
+/// joins them itself.
 fn splits_a_sign(text: &str) -> bool {
     text.match_indices("\\\n").any(|(at, _)| {
         let before = text[..at].trim_end_matches('\\');
@@ -206,7 +206,7 @@ fn splits_a_sign(text: &str) -> bool {
             || matches!((last, next), ('(', '(') | (')', ')') | (']', ']'))
             || (matches!(next, '<' | '>') && (last.is_ascii_digit() || last == '}'))
             || (next == '@' && !last.is_whitespace())
-            // For zsh the brace of `a}` ends something there.
+            // In zsh the brace of `a}` ends a construct here.
             || (last == '}' && next.is_whitespace());
         !is_quoted && is_sign
     })

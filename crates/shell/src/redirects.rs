@@ -4,7 +4,7 @@ use crate::reader::{Heredoc, ReadStep, Reader};
 use crate::words::{Builder, WordMode};
 use crate::{Redirect, RedirectKind, ShellWord};
 
-/// Longer first, so that none is taken for the beginning of another.
+/// Longer operators first, so that none is taken for a prefix of another.
 const OPERATORS: &[(&str, Option<RedirectKind>)] = &[
     ("<<<", Some(RedirectKind::Text)),
     ("<<", None),
@@ -20,7 +20,7 @@ const OPERATORS: &[(&str, Option<RedirectKind>)] = &[
 ];
 
 impl Reader<'_> {
-    /// Reads a redirect of a command, if one stands here.
+    /// Reads a redirect of a command, if there is one.
     pub fn redirect(&mut self, command: usize) -> ReadStep<bool> {
         let rest = self.rest();
         let number = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -52,7 +52,7 @@ impl Reader<'_> {
             self.at += 1;
         }
         self.skip_blanks();
-        // For bash `>& -x` is `>&-` and the word `x`.
+        // In bash `>& -x` is `>&-` and the word `x`.
         let closes = sign.ends_with('&') && self.starts("-");
         if closes && self.peek_byte(1).is_some_and(|next| !b" \t\n;&|()<>".contains(&next)) {
             self.unknown("a redirect that shells read differently");
@@ -70,7 +70,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// After `<<`.
+    /// Reads after `<<`.
     fn heredoc(&mut self, command: usize, numbered: bool) -> ReadStep<()> {
         let without_tabs = self.take("-");
         self.skip_blanks();
@@ -79,7 +79,7 @@ impl Reader<'_> {
         while let Some(char) = self.peek().filter(|char| !" \t\n;&|()<>".contains(*char)) {
             self.next();
             match char {
-                // A line that goes on quotes nothing.
+                // A line continuation quotes nothing.
                 '\\' if self.take("\n") => {}
                 '\\' => {
                     quoted = true;
@@ -105,7 +105,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// At the beginning of a line: what the line before has announced.
+    /// Reads the pending here-documents at the start of a line.
     pub fn read_heredocs(&mut self) -> ReadStep<()> {
         for heredoc in std::mem::take(&mut self.heredocs) {
             let body = self.heredoc_lines(&heredoc);
@@ -164,7 +164,7 @@ impl Reader<'_> {
     }
 }
 
-/// Length of `{name}`, if that is what stands here.
+/// Returns the length of `{name}`, if there is one.
 fn named_descriptor(rest: &str) -> usize {
     let Some(name) = rest.strip_prefix('{') else { return 0 };
     let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();

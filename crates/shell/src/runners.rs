@@ -1,12 +1,12 @@
-//! Programs that start others in surroundings of their own: packages, containers, tool versions, secrets.
+//! Programs that start others in a special environment: packages, containers, tool versions, secrets.
 //!
-//! A rule that allows `uv run pytest *` means what it says, so what they start is not listed. A shell, a wrapper or code that
-//! they are handed is, because nobody could tell from the words what runs.
+//! A rule that allows `uv run pytest *` is meant literally, so the programs they start are not listed. Shells, wrappers and
+//! code passed to them are, because the words alone do not show what runs.
 
 use crate::interpret::CommandMeaning;
 use crate::{CommandRole, ShellWord, code, shells, wrappers};
 
-/// A runner and the verbs behind which it is told what to start; none where that is all it does.
+/// Runners and the verbs after which the command follows; no verbs if that is their only purpose.
 const RUNNERS: &[(&str, &[&str])] = &[
     ("uv", &["run", "tool"]),
     ("poetry", &["run"]),
@@ -56,7 +56,7 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("uvx", &[]),
 ];
 
-/// Runners that take something before the command: an image, a pod, a folder, a profile.
+/// Runners that take operands before the command: an image, a pod, a folder, a profile.
 const WITH_OPERANDS: &[&str] = &[
     "docker",
     "podman",
@@ -77,20 +77,20 @@ pub(crate) fn takes_operands(name: &str) -> bool {
     WITH_OPERANDS.contains(&name)
 }
 
-/// What stands behind the verb of a runner, if the words are those of one.
+/// Returns the words after the verb of a runner, if it is one.
 pub(crate) fn started<'a>(name: &str, words: &'a [ShellWord]) -> Option<&'a [ShellWord]> {
     let (_, verbs) = RUNNERS.iter().find(|(runner, _)| *runner == name)?;
     if verbs.is_empty() {
         return Some(words);
     }
-    // The word behind an option may belong to it.
+    // The word after an option may be its value.
     let first = words.iter().position(|word| !word.text.starts_with('-'))?;
     let last = if first > 0 { first + 1 } else { first };
     let verb = (first..=last).find(|at| words.get(*at).is_some_and(|word| verbs.contains(&word.text.as_str())))?;
     words.get(verb + 1..)
 }
 
-/// Notes a shell, a wrapper or code that a runner is handed.
+/// Records a shell, a wrapper or code that is passed to a runner.
 pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     let words = meaning.words()[1..].to_vec();
     let Some(rest) = started(name, &words) else { return };

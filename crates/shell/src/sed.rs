@@ -1,4 +1,4 @@
-//! Scripts of sed, which can run programs (`e`, `s///e`), write files (`w`, `s///w`) and be read from files.
+//! Parses sed scripts, which can run programs (`e`, `s///e`), write files (`w`, `s///w`) and be read from files.
 
 use crate::ShellWord;
 use crate::interpret::CommandMeaning;
@@ -31,7 +31,7 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>) {
     }
 }
 
-/// Nothing where an option is not understood, or names a file that holds the script.
+/// Returns `None` if an option is unknown, or names a file that holds the script.
 fn scripts(words: &[ShellWord]) -> Option<Vec<ShellWord>> {
     let (mut scripts, mut operand) = (Vec::new(), None);
     let mut rest = words.iter();
@@ -59,13 +59,13 @@ fn scripts(words: &[ShellWord]) -> Option<Vec<ShellWord>> {
     Some(scripts)
 }
 
-/// A script that a bundle of letters brings along.
+/// Returns the script in a bundle of short options.
 fn short<'a>(word: &ShellWord, rest: &mut impl Iterator<Item = &'a ShellWord>) -> Option<Option<ShellWord>> {
     for (at, letter) in word.text.char_indices().skip(1) {
         let attached = &word.text[at + letter.len_utf8()..];
         match letter {
             'n' | 'E' | 'r' | 's' | 'u' | 'z' | 'b' | 'a' => {}
-            // The rest is a suffix of the files that are kept.
+            // The rest is the suffix for backup files.
             'i' | 'I' => return Some(None),
             'e' if attached.is_empty() => return rest.next().cloned().map(Some),
             'e' => return Some(Some(ShellWord { text: attached.to_owned(), ..word.clone() })),
@@ -81,7 +81,7 @@ fn short<'a>(word: &ShellWord, rest: &mut impl Iterator<Item = &'a ShellWord>) -
     Some(None)
 }
 
-/// Goes over a script and accepts what GNU and BSD read alike.
+/// Scans a script and accepts only what GNU and BSD interpret alike.
 struct SedScanner<'a> {
     rest: &'a str,
 }
@@ -161,7 +161,7 @@ impl<'a> SedScanner<'a> {
         self.next().filter(|char| !char.is_alphanumeric() && !matches!(char, '\\' | '\n' | ' ' | '[' | ';'))
     }
 
-    /// A regular expression up to its delimiter. Whether one in brackets ends it is read differently.
+    /// Reads a regular expression up to its delimiter. Delimiters in brackets are interpreted differently.
     fn pattern(&mut self, delimiter: char) -> Option<()> {
         let before = self.rest;
         self.until(delimiter)?;

@@ -1,4 +1,4 @@
-//! Shells that are started with a script: in a word, on their input, or from a file.
+//! Shells that are started with a script: in a word, on stdin, or from a file.
 
 use crate::interpret::CommandMeaning;
 use crate::{CommandRole, RedirectKind};
@@ -10,7 +10,7 @@ pub(crate) fn is_shell(name: &str) -> bool {
     )
 }
 
-/// Says whether it was one.
+/// Returns whether the command was a shell.
 pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
     if !is_shell(name) {
         return false;
@@ -32,13 +32,13 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
     true
 }
 
-/// Names of the input; what lies behind other descriptors is as little known as a file.
+/// Names of stdin; other file descriptors are as unknown as a file.
 pub(crate) fn is_input(path: &str) -> bool {
     let path = path.replace("//", "/").replace("/./", "/");
     matches!(path.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "/proc/thread-self/fd/0" | "/dev/tty")
 }
 
-/// A descriptor that something was put behind: `bash /dev/fd/3 3<<<…`.
+/// A file descriptor with redirected content: `bash /dev/fd/3 3<<<…`.
 fn is_descriptor(path: &str) -> bool {
     path.contains("/fd/")
 }
@@ -50,7 +50,7 @@ enum ScriptSource {
     Nothing,
 }
 
-/// Nothing when its options are not understood.
+/// Returns `None` if its options are not understood.
 fn script_of(meaning: &CommandMeaning<'_>) -> Option<ScriptSource> {
     let words = meaning.words();
     let (mut at, mut from_word, mut from_input) = (1, false, false);
@@ -87,7 +87,7 @@ fn script_of(meaning: &CommandMeaning<'_>) -> Option<ScriptSource> {
     Some(source)
 }
 
-/// The last redirect of its input says what it reads.
+/// The last redirect of stdin determines what it reads.
 fn input(meaning: &mut CommandMeaning<'_>, posix: bool) {
     let reads = |kind: RedirectKind| matches!(kind, RedirectKind::Read | RedirectKind::Text | RedirectKind::ReadWrite);
     let redirects = meaning.command.redirects.clone();

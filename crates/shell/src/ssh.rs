@@ -1,4 +1,4 @@
-//! Commands for another machine, and what `ssh` itself starts on this one.
+//! Commands for another machine, and programs that `ssh` itself starts on this one.
 
 use crate::interpret::CommandMeaning;
 use crate::wrappers::ProgramOptions;

@@ -1,4 +1,4 @@
-//! Programs that are told to start others, in ways that would need a reader of their own.
+//! Programs that start others in ways that would need a dedicated parser.
 
 pub(crate) const UNTOLD: &[&str] = &[
     "parallel",

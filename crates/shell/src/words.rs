@@ -1,21 +1,21 @@
-//! Words: quotes, what is left literal, and what only running decides.
+//! Words: quotes, literal parts, and parts that depend on run time.
 
 use crate::reader::{ReadStep, Reader};
 use crate::{Assignment, ShellWord};
 
-/// Where a word stands, which decides what ends it.
+/// The context of a word, which determines what ends it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordMode {
     Argument,
-    /// In `[[ … ]]`.
+    /// Inside `[[ … ]]`.
     Test,
-    /// Before the `)` of a `case`.
+    /// Before the `)` of a `case` branch.
     Pattern,
 }
 
 pub(crate) struct Lexed {
     pub word: ShellWord,
-    /// Written without quotes and expansions, so that it may be a word of the grammar.
+    /// Written without quotes and expansions, so that it may be a reserved word.
     pub plain: bool,
     pub assignment: Option<Assignment>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Lexed {
 /// A word that is being read.
 pub(crate) struct Builder {
     pub text: String,
-    /// The literal part of it.
+    /// The literal part.
     literal: String,
     known: bool,
     value_known: bool,
@@ -62,7 +62,7 @@ impl Builder {
         text.chars().for_each(|char| self.push(char));
     }
 
-    /// What running decides, as it is written.
+    /// Adds a part that depends on run time, as written.
     pub fn push_unknown(&mut self, source: &str, is_number: bool) {
         self.text.push_str(source);
         self.not_known();
@@ -70,7 +70,7 @@ impl Builder {
         self.numeric &= is_number;
     }
 
-    /// `~` or `$HOME`.
+    /// Adds `~` or `$HOME`.
     pub fn push_home(&mut self) {
         self.plain = false;
         self.numeric = false;
@@ -96,7 +96,7 @@ impl Builder {
         if self.plain && matches!(self.text.as_str(), "[" | "[[" | "?") {
             self.known = self.text != "?";
         }
-        // zsh takes `{a}` before a redirect for the name of its descriptor.
+        // zsh interprets `{a}` before a redirect as the name of its file descriptor.
         let inside = self.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         self.known &= !(self.plain && inside.is_some_and(is_name));
         let value = &self.text[self.value_at.unwrap_or(0)..];
@@ -122,7 +122,7 @@ impl Builder {
             let (text, known) = (word.text[value_at..].to_owned(), value_known);
             Assignment { name, value: ShellWord { text, known, value_at: None, ..word.clone() } }
         });
-        // As an argument, `a=~` leads home for bash and stays as it is for others.
+        // As an argument, `a=~` is expanded by bash and left alone by others.
         let is_doubtful = word.home && word.value_at.is_some();
         let word = ShellWord { known: word.known && !is_doubtful, home: word.home && !is_doubtful, ..word };
         Lexed { word, plain, assignment }
@@ -130,7 +130,7 @@ impl Builder {
 }
 
 impl Reader<'_> {
-    /// The next word, or nothing where none stands.
+    /// Reads the next word, or returns `None` if there is none.
     pub fn word(&mut self, mode: WordMode) -> ReadStep<Option<Lexed>> {
         let start = self.at;
         let mut word = Builder::new();
@@ -177,7 +177,7 @@ impl Reader<'_> {
             '\\' => match self.next() {
                 Some('\n') => {}
                 Some(next) => word.push_quoted(next.encode_utf8(&mut [0; 4])),
-                // Whether a line that is put behind the script goes on here is not for the script to say.
+                // A backslash at the end of the script could join a line that is appended to it.
                 None => {
                     self.unknown("a backslash at the end");
                     word.push('\\');
@@ -205,7 +205,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `name=`, `name+=`, `name[…]=`; anything else is literal.
+    /// Reads `name=`, `name+=`, `name[…]=`; anything else is literal.
     fn equals(&mut self, word: &mut Builder) -> ReadStep<()> {
         let before = word.text.clone();
         if before.is_empty() && self.peek().is_some_and(|next| next.is_alphanumeric() || "/._-(".contains(next)) {
@@ -254,7 +254,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// After the opening quote.
+    /// Reads after the opening quote.
     pub fn double_quoted(&mut self, word: &mut Builder) -> ReadStep<()> {
         word.push_quoted("");
         loop {
@@ -269,7 +269,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A character in double quotes or a here-document.
+    /// Reads a character in double quotes or a here-document.
     pub fn quoted_char(&mut self, word: &mut Builder, char: char) -> ReadStep<()> {
         match char {
             '$' => self.dollar(word, true),

@@ -5,7 +5,7 @@ use crate::untold::UNTOLD;
 use crate::words::is_name;
 use crate::{Assignment, CommandRole, ShellWord};
 
-/// The options of a program. One that is not listed makes what follows unknown.
+/// The options of a program. An option that is not listed makes the rest unknown.
 #[derive(Default)]
 pub(crate) struct ProgramOptions {
     pub flags: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct ProgramOptions {
 struct Wrapper {
     names: &'static [&'static str],
     options: ProgramOptions,
-    /// Operands before the command.
+    /// Number of operands before the command.
     operands: usize,
     role: CommandRole,
 }
@@ -132,14 +132,14 @@ const WRAPPERS: &[Wrapper] = &[
     ),
 ];
 
-/// Whether a program of this name starts another one that it is told.
+/// Returns whether a program of this name starts another one from its arguments.
 pub(crate) fn starts_others(name: &str) -> bool {
     UNTOLD.contains(&name)
         || WRAPPERS.iter().any(|wrapper| wrapper.names.contains(&name))
         || matches!(name, "su" | "script" | "watch" | "ssh")
 }
 
-/// Says whether it was one.
+/// Returns whether the command was a wrapper.
 pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
     let words = meaning.words().to_vec();
     match name {
@@ -180,7 +180,7 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
     true
 }
 
-/// Notes the command that stands after the options, assignments and operands of a wrapper.
+/// Records the command after the options, assignments and operands of a wrapper.
 pub(crate) fn start_after(
     meaning: &mut CommandMeaning<'_>,
     options: &ProgramOptions,
@@ -229,7 +229,7 @@ pub(crate) fn start_after(
     meaning.starts(inner, assignments, role);
 }
 
-/// `xargs -I X`: words that hold X are made from the input.
+/// `xargs -I X`: words that contain X depend on stdin.
 fn replaced(meaning: &CommandMeaning<'_>, inner: &mut [ShellWord]) {
     let words = meaning.words();
     let mark = words.iter().enumerate().find_map(|(at, word)| match word.text.strip_prefix("-I")? {
@@ -250,7 +250,7 @@ fn assignment(word: &ShellWord) -> Option<Assignment> {
 }
 
 impl ProgramOptions {
-    /// Where the options end, if all of them are understood.
+    /// Returns where the options end, if all of them are understood.
     pub fn end(&self, words: &[ShellWord], numbers: bool) -> Option<usize> {
         let mut at = 1;
         while let Some(word) = words.get(at) {
@@ -282,13 +282,13 @@ impl ProgramOptions {
         Some(at.min(words.len()))
     }
 
-    /// How many more words a bundle of short options takes.
+    /// Returns how many more words a bundle of short options takes.
     fn short(&self, bundle: &str) -> Option<usize> {
         for (at, letter) in bundle.char_indices() {
             if self.values.contains(letter) {
                 return Some(usize::from(at + letter.len_utf8() == bundle.len()));
             }
-            // `-i{}` and `-l3` of xargs: what is attached belongs to them.
+            // `-i{}` and `-l3` of xargs have attached values.
             if matches!(letter, 'i' | 'l') && self.flags.contains("il") {
                 return Some(0);
             }
@@ -307,7 +307,7 @@ fn find(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
     let mut at = 0;
     while at < words.len() {
         if matches!(words[at].text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
-            // A plus ends it behind `{}` only.
+            // A plus ends the command only after `{}`.
             let is_end = |place: &usize| {
                 words[*place].text == ";" || (words[*place].text == "+" && words[place - 1].text == "{}")
             };

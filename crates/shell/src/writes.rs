@@ -1,6 +1,6 @@
-//! Which files well-known programs write, told from their words.
+//! Files that well-known programs write, derived from their words.
 //!
-//! One row a program. What is not listed here is no promise: the kernel's walls and the undo log hold for the rest.
+//! One row per program. The list is not complete: the sandbox and the undo log cover the rest.
 
 mod special;
 mod table;
@@ -8,17 +8,17 @@ mod table;
 use crate::{ShellCommand, ShellWord};
 use table::{WRITERS, What, WritingProgram};
 
-/// A place that a command writes.
+/// A path that a command writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenPlace {
     pub path: ShellWord,
-    /// What is made below, if `path` is a folder; nothing where that cannot be told.
+    /// What is created below `path` if it is a folder; empty if unknown.
     pub inside: Vec<ShellWord>,
-    /// To write it is what the command is for: who allows `cp` means this.
+    /// Writing it is the purpose of the command: a rule that allows `cp` includes this.
     pub meant: bool,
 }
 
-/// What the command writes, besides its redirects.
+/// Returns the files that the command writes, other than its redirects.
 pub(crate) fn written(command: &ShellCommand) -> Vec<WrittenPlace> {
     let Some(row) = row(command.program()) else { return Vec::new() };
     let parts = SortedWords::of(row, &command.words);
@@ -46,13 +46,13 @@ impl WrittenPlace {
     }
 }
 
-/// The words of a command, sorted.
+/// The words of a command, split into options and operands.
 #[derive(Default)]
 struct SortedWords {
     operands: Vec<ShellWord>,
-    /// `-x`, `--long` or `-name` with what belongs to it.
+    /// `-x`, `--long` or `-name` with its value.
     options: Vec<(String, Option<ShellWord>)>,
-    /// As they are written, without the program.
+    /// As written, without the program.
     words: Vec<ShellWord>,
 }
 
@@ -75,7 +75,7 @@ impl SortedWords {
         parts
     }
 
-    /// Programs take the beginning of a long option for the whole.
+    /// Programs accept abbreviations of long options.
     fn long(&mut self, row: &WritingProgram, word: &ShellWord, rest: &mut impl Iterator<Item = ShellWord>) {
         let (name, value) = match word.text.split_once('=') {
             Some((name, value)) => (name, Some(part(word, value))),
@@ -109,7 +109,7 @@ impl SortedWords {
         self.options.iter().filter(move |(own, _)| own == name).filter_map(|(_, value)| value.as_ref())
     }
 
-    /// The last of these options.
+    /// Returns the value of the last of these options.
     fn value(&self, names: &[&str]) -> Option<&ShellWord> {
         let mut all = self.options.iter().rev().filter(|(own, _)| names.contains(&own.as_str()));
         all.find_map(|(_, value)| value.as_ref())
@@ -120,7 +120,7 @@ impl SortedWords {
     }
 }
 
-/// A piece of a word.
+/// Returns a part of a word.
 fn part(word: &ShellWord, text: &str) -> ShellWord {
     if word.known { ShellWord::known(text) } else { ShellWord::unknown(text) }
 }

@@ -1,4 +1,4 @@
-//! Files beside a session, for tool output that is too long for it: `<session>/<id>.<tool>.log`.
+//! Artifacts: files next to a session for tool output that is too long for it, `<session>/<id>.<tool>.log`.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::platform;
 
-/// Sub-agents have artifacts of their own; deeper than this is no work of an agent.
+/// Maximum folder depth that is copied; sub-agents have artifact folders of their own.
 const DEEPEST: usize = 16;
 
-/// The folder of a session's artifacts; it is created with the first one.
+/// The folder of a session's artifacts; it is created with the first artifact.
 #[derive(Debug)]
 pub struct ArtifactDir {
     dir: PathBuf,
@@ -25,7 +25,7 @@ pub struct Artifact {
 }
 
 impl ArtifactDir {
-    /// The session's path without `.jsonl`.
+    /// Derives the folder from the session's path without `.jsonl`.
     pub fn of_session(session: &Path) -> Self {
         Self::at(session.with_extension(""))
     }
@@ -38,7 +38,7 @@ impl ArtifactDir {
         &self.dir
     }
 
-    /// Ids go on after the highest one found; no file is ever written over.
+    /// Creates an artifact with the ID after the highest existing one; no file is overwritten.
     pub fn create(&mut self, tool: &str) -> io::Result<Artifact> {
         platform::create_private_folder(&self.dir)?;
         let mut id = match self.next {
@@ -63,7 +63,7 @@ impl ArtifactDir {
         Ok(self.list()?.into_iter().find(|(found, _)| *found == id).map(|(_, path)| path))
     }
 
-    /// A file for people, which has a name instead of a number. What is there already is not written over.
+    /// Writes a file with a name instead of a number, for users. Does not overwrite an existing file.
     pub fn write_named(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         platform::create_private_folder(&self.dir)?;
         let path = self.dir.join(name);
@@ -71,7 +71,7 @@ impl ArtifactDir {
         Ok(path)
     }
 
-    /// All artifacts by id; none when the folder does not exist.
+    /// Returns all artifacts by ID; none if the folder does not exist.
     pub fn list(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         let files = match std::fs::read_dir(&self.dir) {
             Ok(files) => files,
@@ -90,8 +90,8 @@ impl ArtifactDir {
     }
 }
 
-/// Copies a folder of artifacts, sub-agents' files and folders included. What cannot be copied is named in a sentence
-/// and left out; a folder that does not exist holds nothing.
+/// Copies an artifact folder, including files and folders of sub-agents. Returns a message for each file that could not be
+/// copied; a missing folder counts as empty.
 pub(crate) fn copy_artifacts(from: &Path, to: &Path) -> Vec<String> {
     let mut warnings = Vec::new();
     if from.is_dir() {
@@ -133,7 +133,7 @@ fn id_in(path: &Path) -> Option<u64> {
     name.split_once('.')?.0.parse().ok().filter(|id| *id < u64::MAX)
 }
 
-/// Tool names come from extensions and servers too: nothing of them may leave the folder.
+/// Sanitizes a tool name, which may come from extensions and servers, so that the path cannot leave the folder.
 fn file_name_part(tool: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
     let name: String = tool.chars().take(64).map(safe).collect();

@@ -1,4 +1,4 @@
-//! Images outside the session file: each stored once under the SHA-256 of its bytes, shared by all sessions.
+//! Stores images outside the session file: each once under the SHA-256 of its bytes, shared by all sessions.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,11 +17,11 @@ use crate::entry::EntryBody;
 use crate::platform;
 use crate::problem::Damage;
 
-/// Base64 shorter than this stays in the session file.
+/// Base64 data shorter than this stays in the session file.
 const INLINE_BELOW: usize = 1024;
 const SCHEME: &str = "blob:sha256:";
 const HASH_DIGITS: usize = 64;
-/// Damaged blobs of one name that are kept.
+/// Maximum number of damaged blobs kept per name.
 const MOST_DAMAGED: u32 = 1000;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct BlobStore {
 }
 
 impl BlobStore {
-    /// `<agent folder>/blobs`.
+    /// Uses `<agent folder>/blobs`.
     pub fn new(agent_dir: &Path) -> Self {
         Self { dir: agent_dir.join("blobs") }
     }
@@ -39,8 +39,8 @@ impl BlobStore {
         &self.dir
     }
 
-    /// Stores the bytes and returns `blob:sha256:<hash>`. Written to the side and renamed, so a blob is whole or absent.
-    /// A damaged blob of that name is not written over but moved to `<hash>.damaged-<n>`.
+    /// Stores the bytes and returns `blob:sha256:<hash>`. The file is written under a temporary name and renamed, so a blob
+    /// is complete or absent. A damaged blob of that name is not overwritten but moved to `<hash>.damaged-<n>`.
     pub fn put(&self, bytes: &[u8]) -> io::Result<String> {
         let hash = hex_hash(bytes);
         let path = self.dir.join(&hash);
@@ -56,11 +56,11 @@ impl BlobStore {
         Ok(format!("{SCHEME}{hash}"))
     }
 
-    /// The bytes behind a reference, checked against their hash.
+    /// Returns the bytes of a reference, checked against their hash.
     pub fn get(&self, reference: &str) -> Result<Vec<u8>, Damage> {
         let Some(hash) = hash_in(reference) else { return Err(Damage::MissingBlob(reference.to_owned())) };
         let path = self.dir.join(hash);
-        // A pipe or device in a blob's place would never end.
+        // Reading a pipe or device in place of a blob would never end.
         if !std::fs::metadata(&path).is_ok_and(|found| found.is_file()) {
             return Err(Damage::MissingBlob(reference.to_owned()));
         }
@@ -68,7 +68,7 @@ impl BlobStore {
         if hex_hash(&bytes) == hash { Ok(bytes) } else { Err(Damage::DamagedBlob(reference.to_owned())) }
     }
 
-    /// The entry as it goes into the file: large images replaced by references.
+    /// Returns the entry for writing to the file: large images are replaced by references.
     pub(crate) fn externalize<'a>(&self, body: &'a EntryBody) -> io::Result<Cow<'a, EntryBody>> {
         let large = match body {
             EntryBody::Message(message) => has_large_image(message),
@@ -87,11 +87,11 @@ impl BlobStore {
         Ok(Cow::Owned(body))
     }
 
-    /// Puts the images back in place; references that lead nowhere stay and are returned.
+    /// Replaces references by their images; references that cannot be resolved are kept and reported.
     pub(crate) fn rehydrate(&self, message: &mut Message) -> Vec<Damage> {
         let mut damages = Vec::new();
         let mut fetch = |data: &mut String| match self.get(data) {
-            // Base64 has no colon: this was a reference before it was damaged.
+            // Base64 has no colon, so this is a damaged reference.
             Err(_) if !data.starts_with(SCHEME) => damages.push(Damage::MissingBlob(data.clone())),
             Ok(bytes) => *data = BASE64.encode(bytes),
             Err(damage) => damages.push(damage),
@@ -137,7 +137,7 @@ impl BlobStore {
         Ok(())
     }
 
-    /// What is not strict base64 could not be given back to the letter and stays inline.
+    /// Data that is not strict base64 could not be restored exactly and stays inline.
     fn put_base64(&self, data: &mut String) -> io::Result<()> {
         if data.len() >= INLINE_BELOW
             && let Ok(bytes) = BASE64.decode(data.as_bytes())
@@ -148,7 +148,7 @@ impl BlobStore {
     }
 }
 
-/// A damaged one counts too; it leads nowhere.
+/// Returns whether the data is a reference, even a damaged one that cannot be resolved.
 fn is_reference(data: &str) -> bool {
     data.starts_with(SCHEME) || (data.len() <= SCHEME.len() + HASH_DIGITS && data.contains([':', '\u{fffd}']))
 }
@@ -169,7 +169,7 @@ fn move_aside(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many damaged copies"))
 }
 
-/// Only 64 lowercase hex digits name a blob, so no reference leads out of the folder.
+/// Only 64 lowercase hex digits are accepted, so no reference leads out of the folder.
 fn hash_in(reference: &str) -> Option<&str> {
     let hash = reference.strip_prefix(SCHEME)?;
     let valid = hash.len() == HASH_DIGITS && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

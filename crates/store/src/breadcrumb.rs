@@ -1,5 +1,5 @@
-//! Which session a terminal had last, so that `--continue` goes on with this terminal's session and not with that of the
-//! one beside it. Files and names are those of the reference program: `<agent folder>/terminal-sessions/<terminal>`.
+//! Records the last session of each terminal, so that `--continue` resumes the session of this terminal and not of another
+//! one. Files and names are those of the reference program: `<agent folder>/terminal-sessions/<terminal>`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,26 +9,26 @@ use crate::platform;
 
 /// Longer names are not used as file names.
 const LONGEST_NAME: usize = 128;
-/// A breadcrumb is two paths.
+/// Size limit of a breadcrumb file, which holds two paths.
 const MOST_BYTES: u64 = 64 * 1024;
 
-/// The place where one terminal's breadcrumb lies.
+/// The file of one terminal's breadcrumb.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breadcrumb {
     file: PathBuf,
 }
 
-/// What a terminal did last.
+/// The last session of a terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastSession {
     pub cwd: PathBuf,
     pub session: PathBuf,
-    /// It was begun but nothing was said, so that there is no file yet.
+    /// The session was started without a message, so it has no file yet.
     pub fresh: bool,
 }
 
 impl Breadcrumb {
-    /// `tty` is the terminal's device when standard input is one. `None` where the terminal cannot be told.
+    /// `tty` is the terminal's device if standard input is one. Returns `None` if the terminal cannot be identified.
     pub fn of_terminal(agent_dir: &Path, tty: Option<&Path>, env: &Env) -> Option<Self> {
         let name = tty.and_then(device_name).or_else(|| named_by_environment(env))?;
         let name: String = name.chars().map(|c| if matches!(c, '/' | '\\' | '\0') { '-' } else { c }).collect();
@@ -36,14 +36,14 @@ impl Breadcrumb {
         usable.then(|| Self { file: agent_dir.join("terminal-sessions").join(name) })
     }
 
-    /// Only a convenience: that it could not be written is nobody's problem.
+    /// Writes the breadcrumb. Errors are ignored, because it is only a convenience.
     pub fn leave(&self, cwd: &Path, session: &Path) {
         let Some(folder) = self.file.parent() else { return };
         let text = format!("{}\n{}\n", cwd.display(), session.display());
         let _ = platform::create_private_folder(folder).and_then(|()| std::fs::write(&self.file, text));
     }
 
-    /// `None` when there is none, or when its session is gone.
+    /// Returns `None` if there is no breadcrumb or its session no longer exists.
     pub fn read(&self) -> Option<LastSession> {
         let found = std::fs::metadata(&self.file).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES)?;
         let text = std::fs::read_to_string(&self.file).ok().filter(|_| found.len() > 0)?;
@@ -55,12 +55,12 @@ impl Breadcrumb {
     }
 }
 
-/// The device standard input is connected to, where the system tells it by a path.
+/// Returns the device of standard input, if the system reports its path.
 pub fn terminal_device() -> Option<PathBuf> {
     platform::terminal_device()
 }
 
-/// Sub-agents' sessions lie among the artifacts of the session that a person talks to.
+/// Returns the top-level session: sessions of sub-agents are stored among its artifacts.
 fn root_session(mut session: PathBuf) -> PathBuf {
     for _ in 0..8 {
         let Some(folder) = session.parent() else { break };
@@ -77,7 +77,7 @@ fn device_name(tty: &Path) -> Option<String> {
     Some(tty.strip_prefix("/dev").ok()?.to_string_lossy().replace('/', "-"))
 }
 
-/// Multiplexers first: they run inside the others.
+/// Multiplexers are checked first, because they run inside the others.
 fn named_by_environment(env: &Env) -> Option<String> {
     if let Some(pane) = env.get(vars::ZELLIJ_PANE_ID) {
         let session = env.get(vars::ZELLIJ_SESSION_NAME).map(|name| format!("{name}-")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the model is told of a session: the entries from the leaf back to the last compaction, oldest first.
+//! The model's context of a session: the entries from the leaf back to the last compaction, oldest first.
 
 use std::collections::HashSet;
 
@@ -15,21 +15,21 @@ use crate::scan::{ContextEntryKind, Scan, Spot, implied_id, without_breaks};
 use crate::skim::{SkimmedField, skim};
 use crate::window::Window;
 
-/// At most this many pieces of one damaged line are looked at.
+/// Maximum number of pieces of a damaged line that are checked.
 const MOST_PIECES: usize = 16;
 const ENTRY_START: &[u8] = br#"{"type":""#;
 
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     pub messages: Vec<Message>,
-    /// The entry each message came from; a summary's is its compaction.
+    /// The entry of each message; for a summary, its compaction.
     pub entry_ids: Vec<EntryId>,
-    /// `provider/model` as last chosen on this branch.
+    /// `provider/model` as last selected on this branch.
     pub model: Option<String>,
     pub thinking_level: Option<String>,
-    /// The mode it is in, such as `plan`.
+    /// The current mode, such as `plan`.
     pub mode: Option<String>,
-    /// Names of the rules that the model was told after it broke them, anywhere on this branch.
+    /// Names of the rules that were injected after the model broke them, anywhere on this branch.
     pub injected_rules: Vec<String>,
     pub leaf: Option<EntryId>,
 }
@@ -69,7 +69,7 @@ struct ContextWalk<'a> {
 #[derive(Default)]
 struct Visible {
     summary: Option<SummaryEntry>,
-    /// Newest first.
+    /// Ordered from newest to oldest.
     path: Vec<u32>,
 }
 
@@ -116,7 +116,7 @@ impl ContextWalk<'_> {
         let id = id_in(&line, position);
         match serde_json::from_str::<Compaction>(&line) {
             Ok(mut compaction) => {
-                // Version 1 counts entries, the header being number 0.
+                // Version 1 counts entries, with the header as number 0.
                 if compaction.first_kept_entry_id.is_empty()
                     && let Ok(FirstVersion { index: Some(index) }) = serde_json::from_str(&line)
                 {
@@ -179,7 +179,7 @@ impl ContextWalk<'_> {
         Ok(message)
     }
 
-    /// A line in which a torn entry and the one after it ran together still holds the second one whole.
+    /// Recovers the second entry of a line in which a torn entry and the next one were joined.
     fn recover(&mut self, line: &str, number: u32, error: &serde_json::Error, context: &mut Context) {
         let pieces = whole_entries(line);
         let mut recovered = 0;
@@ -219,7 +219,7 @@ impl ContextWalk<'_> {
         rules
     }
 
-    /// What the latest entry of a kind on the branch says; entries that say nothing are passed over.
+    /// Returns the value of the latest entry of a kind on the branch; entries without a value are skipped.
     fn latest<T>(&mut self, leaf: Option<u32>, kind: ContextEntryKind, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         let scan = self.scan;
         ancestors(scan, leaf)
@@ -249,7 +249,7 @@ pub(crate) fn id_in(line: &str, position: u32) -> EntryId {
     head.id.text().map_or_else(|| implied_id(position).into(), EntryId::from)
 }
 
-/// An entry's text; bytes that are not UTF-8 are replaced rather than losing the entry.
+/// Reads an entry's text; bytes that are not UTF-8 are replaced, so that the entry is not lost.
 pub(crate) fn read_line(window: &mut Window<'_>, spot: &Spot) -> Result<(String, Option<Damage>), Damage> {
     if spot.len as usize > LONGEST_LINE {
         return Err(Damage::TooLong { bytes: u64::from(spot.len) });
@@ -262,7 +262,7 @@ pub(crate) fn read_line(window: &mut Window<'_>, spot: &Spot) -> Result<(String,
     })
 }
 
-/// From an entry up to its root. Parents always come earlier in the file, so this ends.
+/// Iterates from an entry up to its root. Parents always precede their children in the file, so this terminates.
 pub(crate) fn ancestors(scan: &Scan, leaf: Option<u32>) -> impl Iterator<Item = u32> {
     std::iter::successors(leaf, |position| scan.spots[*position as usize].parent())
 }
@@ -280,7 +280,7 @@ pub(crate) fn whole_entries(line: &str) -> Vec<&str> {
             continue;
         }
         let piece = &line[start..start + values.byte_offset()];
-        // Blocks inside a message look alike, but only entries have a parent.
+        // Blocks inside a message look similar, but only entries have a parent.
         if skim(piece.as_bytes()).is_ok_and(|head| head.parent != SkimmedField::Absent) {
             found.push(piece);
             from = start + piece.len();
@@ -289,14 +289,14 @@ pub(crate) fn whole_entries(line: &str) -> Vec<&str> {
     found
 }
 
-/// Changes of other roles, and of a model that stood in for a failing one, are not the user's choice.
+/// Returns the model that the user selected. Changes for other roles, and fallbacks for a failing model, are ignored.
 fn chosen_model(line: &str) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Change {
         role: Option<String>,
         model: Option<String>,
-        /// Older files name the two parts apart.
+        /// Older files store provider and model separately.
         provider: Option<String>,
         model_id: Option<String>,
     }

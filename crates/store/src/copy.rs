@@ -1,8 +1,8 @@
-//! New sessions out of old ones: a fork holds everything, a branch the way to one entry. The old file is only read, so
-//! another program may write to it meanwhile.
+//! Creates new sessions from existing ones: a fork copies everything, a branch only the path to one entry. The source is
+//! only read, so another program may write to it at the same time.
 //!
-//! Entries are copied as bytes: what is damaged or unknown arrives as it was. A copy is written to the side, made
-//! durable and renamed, so that it is there whole or not at all.
+//! Entries are copied as bytes, including damaged and unknown ones. A copy is written under a temporary name, synced and
+//! renamed, so that it is complete or absent.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::scan::FileEnd;
 use crate::stamp;
 use crate::title::TitleSlot;
 
-/// Where a copy goes and for which working folder it is.
+/// Destination folder and working folder of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyTo<'a> {
     pub folder: &'a Path,
@@ -30,26 +30,26 @@ pub struct CopyTo<'a> {
     pub now: SystemTime,
 }
 
-/// A session that was made from another.
+/// A session that was copied from another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopiedSession {
     pub path: PathBuf,
     pub id: String,
-    /// Artifacts that could not be copied, in sentences.
+    /// Messages about artifacts that could not be copied.
     pub warnings: Vec<String>,
 }
 
 impl LoadedSession {
-    /// The whole session under a new id, its artifacts included.
+    /// Copies the whole session under a new ID, including its artifacts.
     pub fn fork(&self, to: CopyTo<'_>) -> Result<CopiedSession, CopyError> {
         let identity = SessionIdentity::new(to.now);
         let mut header = self.header_for(&identity, to.cwd, self.id());
-        // Providers keep what they have cached under the first session's name.
+        // The prompt cache of providers stays under the first session's ID.
         header.entry("providerPromptCacheKey").or_insert_with(|| self.id().into());
         self.copy(&identity, to, header, |out| self.copy_entries(out))
     }
 
-    /// The way from the root to an entry as a session of its own, with the labels its entries have.
+    /// Copies the path from the root to an entry into a new session, with the labels of its entries.
     pub fn branch(&self, leaf: &EntryId, to: CopyTo<'_>) -> Result<CopiedSession, CopyError> {
         let position = self.scan.ids.position(hash(leaf.as_str())).ok_or_else(|| CopyError::NoEntry(leaf.clone()))?;
         let mut path: Vec<u32> = ancestors(&self.scan, Some(position)).collect();
@@ -59,7 +59,7 @@ impl LoadedSession {
         self.copy(&identity, to, header, |out| self.copy_path(&path, leaf, out))
     }
 
-    /// A session of the present version whose entries are written anew.
+    /// Creates a session of the current version whose entries are rewritten.
     pub(crate) fn copy_as(
         &self,
         to: CopyTo<'_>,
@@ -71,7 +71,7 @@ impl LoadedSession {
         self.copy(&identity, to, header, entries)
     }
 
-    /// Everything behind title line and header, except a last line that was cut off.
+    /// Copies everything after title line and header, except a truncated last line.
     pub(crate) fn copy_entries(&self, out: &mut dyn Write) -> io::Result<()> {
         let end = match self.scan.end {
             FileEnd::Torn { start } => start,
@@ -129,12 +129,12 @@ impl LoadedSession {
         header.insert("timestamp".into(), identity.timestamp.as_str().into());
         header.insert("cwd".into(), cwd.to_string_lossy().into());
         header.insert("parentSession".into(), parent.into());
-        // Where the old file once was says nothing about the new one.
+        // Previous paths of the old file do not apply to the new one.
         header.shift_remove("previousSessionFiles");
         header
     }
 
-    /// The header with all its keys, also those unknown here.
+    /// Returns the header with all its keys, including unknown ones.
     pub(crate) fn raw_header(&self) -> Map<String, Value> {
         let read = self.scan.header_line.as_ref().and_then(|range| {
             let mut bytes = Vec::new();
@@ -144,7 +144,7 @@ impl LoadedSession {
         read.unwrap_or_else(|| header_fields(self.header()))
     }
 
-    /// The title line as it is; empty where the file has none.
+    /// Returns the title line unchanged; empty if the file has none.
     pub(crate) fn raw_title_line(&self) -> String {
         let line = self.scan.title_line.as_ref().and_then(|range| {
             let mut bytes = Vec::new();
@@ -171,7 +171,7 @@ impl LoadedSession {
         let warnings = copy_artifacts(&self.path.with_extension(""), &artifacts);
         let written = write_session(&path, &slot.to_line(), &header, entries);
         if let Err(source) = written {
-            // The folder is named after an id that nobody else has.
+            // The folder name contains an ID that no other session has.
             let _ = std::fs::remove_dir_all(&artifacts);
             return Err(not_written(source));
         }
@@ -179,7 +179,8 @@ impl LoadedSession {
     }
 }
 
-/// A session file from its parts: written to the side, made durable, then given its name, which must be free.
+/// Writes a session file from its parts: under a temporary name, synced, then renamed to its final name, which must not
+/// exist.
 pub(crate) fn write_session(
     path: &Path,
     title_line: &str,

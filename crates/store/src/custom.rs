@@ -1,4 +1,4 @@
-//! Data that programs keep in a session beside the conversation.
+//! Custom data that programs store in a session in addition to the conversation.
 
 use serde_json::Value;
 
@@ -7,18 +7,18 @@ use crate::open::LoadedSession;
 use crate::scan::ContextEntryKind;
 use crate::window::Window;
 
-/// Longer entries are not data of this program.
+/// Length limit; longer entries are not data of this program.
 const LONGEST: u32 = 1024 * 1024;
 
 impl LoadedSession {
-    /// The data of all `custom` entries of a type, on whatever branch, in the order of the file.
+    /// Returns the data of all `custom` entries of a type, on all branches, in file order.
     pub fn custom_data(&self, custom_type: &str) -> Vec<Value> {
         let mut window = Window::new(&self.file);
         let spots =
             self.scan.spots.iter().filter(|spot| spot.kind == ContextEntryKind::Bookkeeping && spot.len <= LONGEST);
         let entries = spots.filter_map(|spot| {
             let line = window.read(spot.offset, spot.len as usize).ok()?;
-            // Most entries of this kind are of other types; looking is cheaper than parsing.
+            // Most `custom` entries have other types; searching the bytes is cheaper than parsing.
             memchr::memmem::find(line, custom_type.as_bytes())?;
             serde_json::from_slice::<Custom>(line).ok()
         });

@@ -1,7 +1,7 @@
-//! The entries of a session and the line each becomes.
+//! The entries of a session and their serialization.
 //!
-//! Names, order of keys and which keys are left out are those of files in the wild (see `docs/session-format.md`):
-//! most entries have `id`, `parentId` and `timestamp` before their own fields, `custom` and `custom_message` after.
+//! Names, key order and omitted keys match existing files (see `docs/session-format.md`): most entries have `id`, `parentId`
+//! and `timestamp` before their own fields, `custom` and `custom_message` after.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 
 use crate::title::TitleSource;
 
-/// Names an entry within its session: eight hex digits when written by this program.
+/// Identifies an entry within its session: eight hex digits if written by this program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EntryId(Box<str>);
 
-/// What an entry says; id, parent and time are given when it is appended.
+/// The content of an entry; ID, parent and time are assigned when it is appended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntryBody {
     Message(Arc<Message>),
@@ -34,7 +34,7 @@ pub enum EntryBody {
     McpToolSelection(McpToolSelection),
     CredentialPin(CredentialPin),
     TitleChange(TitleChange),
-    /// Context starts anew after this entry.
+    /// The context starts anew after this entry.
     ResetBoundary,
     Other(OtherEntry),
 }
@@ -44,7 +44,7 @@ pub enum EntryBody {
 pub struct ModelChange {
     /// `provider/model`.
     pub model: String,
-    /// Absent means the default role.
+    /// `None` means the default role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     #[serde(default)]
@@ -55,15 +55,15 @@ pub struct ModelChange {
 #[serde(rename_all = "camelCase", default)]
 pub struct ThinkingLevelChange {
     pub thinking_level: Option<String>,
-    /// What the user asked for: a level, or `auto`.
+    /// The level requested by the user, or `auto`.
     pub configured: Option<String>,
 }
 
-/// How urgent requests are from here on.
+/// A change of the service tier for later requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServiceTierChange {
-    /// A tier for each family of models, one tier for all in older files, or `null`.
+    /// A tier per model family, a single tier in older files, or `null`.
     pub service_tier: Value,
 }
 
@@ -73,7 +73,7 @@ pub struct Compaction {
     pub summary: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_summary: Option<String>,
-    /// Entries from this one on stay in the context.
+    /// Entries starting with this one stay in the context.
     pub first_kept_entry_id: String,
     #[serde(deserialize_with = "rounded")]
     pub tokens_before: u64,
@@ -83,7 +83,7 @@ pub struct Compaction {
     pub from_extension: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_data: Option<Value>,
-    /// Why compaction could do no more.
+    /// Why the compaction could not reduce more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -91,7 +91,7 @@ pub struct Compaction {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BranchSummary {
-    /// Where the abandoned branch left, or `root`.
+    /// The entry at which the abandoned branch started, or `root`.
     pub from_id: String,
     pub summary: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub struct BranchSummary {
     pub from_extension: Option<bool>,
 }
 
-/// Data for the program, never for the model.
+/// Data for the program, never sent to the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Custom {
@@ -109,7 +109,7 @@ pub struct Custom {
     pub data: Option<Value>,
 }
 
-/// Text for the model that no person wrote.
+/// Text for the model that was not written by the user.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessageEntry {
@@ -126,20 +126,20 @@ pub struct CustomMessageEntry {
 #[serde(rename_all = "camelCase")]
 pub struct Label {
     pub target_id: String,
-    /// Absent takes the label away.
+    /// `None` removes the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModeChange {
-    /// `none` when a mode ends.
+    /// `none` if a mode ends.
     pub mode: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// What a sub-agent was started with.
+/// The start parameters of a sub-agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionInit {
@@ -156,7 +156,7 @@ pub struct TtsrInjection {
     pub injected_rules: Vec<String>,
 }
 
-/// Which tools of MCP servers are offered; written by versions before 17.
+/// The selected tools of MCP servers; written by versions before 17.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct McpToolSelection {
@@ -165,7 +165,7 @@ pub struct McpToolSelection {
     pub more: Map<String, Value>,
 }
 
-/// Which account answered, as a hash: its prompt cache is of use to no other.
+/// Hash of the account that answered: its prompt cache is useless for other accounts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CredentialPin {
     pub provider: String,
@@ -183,7 +183,7 @@ pub struct TitleChange {
     pub trigger: Option<String>,
 }
 
-/// A kind of entry unknown here.
+/// An entry of an unknown kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherEntry {
     pub kind: String,
@@ -213,7 +213,7 @@ impl EntryBody {
         }
     }
 
-    /// Adds this entry's line, newline included, to `out`.
+    /// Appends this entry's line to `out`, including the newline.
     pub(crate) fn write_line(&self, out: &mut Vec<u8>, place: &EntryPosition<'_>) -> serde_json::Result<()> {
         out.extend_from_slice(br#"{"type":"#);
         serde_json::to_writer(&mut *out, self.kind())?;
@@ -254,7 +254,7 @@ impl EntryBody {
     }
 }
 
-/// Where an entry stands in the tree and in time.
+/// Position of an entry in the tree, and its time.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EntryPosition<'a> {
@@ -263,7 +263,7 @@ pub(crate) struct EntryPosition<'a> {
     pub timestamp: &'a str,
 }
 
-/// Writes an object's members, each after a comma, without its braces.
+/// Writes the members of an object, each preceded by a comma, without braces.
 fn write_members(out: &mut Vec<u8>, object: &impl Serialize) -> serde_json::Result<()> {
     let start = out.len();
     serde_json::to_writer(&mut *out, object)?;
@@ -276,7 +276,7 @@ fn write_members(out: &mut Vec<u8>, object: &impl Serialize) -> serde_json::Resu
     Ok(())
 }
 
-/// Estimates in files of other programs may have a fraction.
+/// Estimates in files of other programs may be fractional.
 fn rounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     f64::deserialize(deserializer).map(|number| number.round() as u64)
 }

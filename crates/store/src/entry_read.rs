@@ -1,5 +1,4 @@
-//! From the line of an entry back to the entry. What is unknown, or not of the shape its name promises, is kept with all
-//! its fields.
+//! Parses the line of an entry. Unknown or malformed entries are kept with all their fields.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,27 +14,27 @@ use crate::open::LoadedSession;
 use crate::scan::implied_id;
 use crate::window::Window;
 
-/// Keys that place an entry; the others are its own.
+/// Keys for the position of an entry; the others are its own fields.
 const PLACE: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
-/// An entry as it stands in the file, images by reference.
+/// An entry as stored in the file, with images as references.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub id: EntryId,
-    /// As the tree has it, whatever a damaged line says.
+    /// The parent in the tree, which may differ from that in a damaged line.
     pub parent: Option<EntryId>,
-    /// Empty where the file gives none.
+    /// Empty if the file has none.
     pub timestamp: String,
     pub body: EntryBody,
 }
 
 impl LoadedSession {
-    /// An entry by id. `None` when there is none, or when its line cannot be read.
+    /// Returns an entry by ID, or `None` if it does not exist or its line cannot be read.
     pub fn typed_entry(&self, id: &EntryId) -> Option<Entry> {
         self.entry_at(self.scan.ids.position(hash(id.as_str()))?, &mut Window::new(&self.file))
     }
 
-    /// Every entry in the order of the file; lines that cannot be read are passed over. Only one is held at a time.
+    /// Iterates over all entries in file order and skips unreadable lines. Only one entry is in memory at a time.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         let mut window = Window::new(&self.file);
         (0..self.scan.spots.len() as u32).filter_map(move |position| self.entry_at(position, &mut window))
@@ -55,7 +54,7 @@ impl LoadedSession {
     }
 }
 
-/// Id, time and content of an entry; `None` for what is not JSON.
+/// Returns ID, time and content of an entry; `None` if the line is not JSON.
 pub(crate) fn read_entry(line: &str, position: u32) -> Option<(EntryId, String, EntryBody)> {
     #[derive(Deserialize)]
     struct Place {

@@ -1,4 +1,4 @@
-//! Errors that stop an operation. Each says what, why, and what to do.
+//! Errors that stop an operation. Each states the problem, the reason, and a remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::entry::EntryId;
 use crate::lock::Holder;
 
-/// A session could not be opened, or not be written to.
+/// A session could not be opened or written to.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot open session {}: there is no such file\nhint: `omp --resume` without a value lists the sessions of this folder", .0.display())]
@@ -46,7 +46,7 @@ pub enum WriteError {
     Encoding(#[from] serde_json::Error),
 }
 
-/// A session could not be copied or moved; the old one is as it was.
+/// A session could not be copied or moved; the source is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     #[error("the session has no entry {0}\nhint: `/tree` shows the entries it has")]
@@ -55,7 +55,7 @@ pub enum CopyError {
     NotWritten { path: PathBuf, source: io::Error },
 }
 
-/// A session stays where it was.
+/// A session could not be moved and stays where it was.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
     #[error(transparent)]
@@ -68,7 +68,7 @@ pub enum MoveError {
     NotMoved { from: PathBuf, to: PathBuf, source: io::Error },
 }
 
-/// `--resume <id|path>` did not name one session.
+/// `--resume <id|path>` did not identify a single session.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     #[error(

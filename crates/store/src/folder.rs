@@ -1,7 +1,7 @@
-//! Where the sessions of a working folder are.
+//! Locates the sessions of a working folder.
 //!
-//! Two ways of naming the folder are in the wild and both are read; new sessions go where the reference program 17.2
-//! looks for them (see `docs/session-format.md`).
+//! Two naming schemes for the folder are in use and both are read; new sessions are stored where the reference program 17.2
+//! expects them (see `docs/session-format.md`).
 
 use std::path::{Path, PathBuf};
 
@@ -9,23 +9,23 @@ use omp_types::{Env, vars};
 
 use crate::blob::hex_hash;
 
-/// What one part of a path may have, in bytes, on all common file systems.
+/// Maximum length of a path component in bytes, on all common file systems.
 const LONGEST_NAME: usize = 255;
-/// Hex digits that stand for the cut part of a name.
+/// Number of hex digits that replace the cut part of a name.
 const SHORT_HASH: usize = 16;
 
-/// The folder of all sessions, or one given with `--session-dir`.
+/// The root folder of all sessions, or the one given with `--session-dir`.
 #[derive(Clone, Debug)]
 pub struct SessionsDir {
     root: PathBuf,
     home: Option<PathBuf>,
     temp: PathBuf,
-    /// With `--session-dir` all sessions lie in that one folder.
+    /// With `--session-dir`, all sessions are in that one folder.
     flat: bool,
 }
 
 impl SessionsDir {
-    /// `<agent folder>/sessions`, with one folder below it for each working folder.
+    /// Uses `<agent folder>/sessions`, with one subfolder per working folder.
     pub fn new(agent_dir: &Path, env: &Env) -> Self {
         let home = if cfg!(windows) { env.get(vars::USERPROFILE) } else { env.get(vars::HOME) };
         Self {
@@ -36,7 +36,7 @@ impl SessionsDir {
         }
     }
 
-    /// All sessions in `dir`, whatever their working folder.
+    /// Uses `dir` for all sessions, regardless of their working folder.
     pub fn flat(dir: PathBuf) -> Self {
         Self { root: dir, home: None, temp: PathBuf::new(), flat: true }
     }
@@ -45,17 +45,17 @@ impl SessionsDir {
         &self.root
     }
 
-    /// Where sessions lie that were put away: listed and opened like others, but not among them.
+    /// Returns the folder of archived sessions: these are opened like others but listed separately.
     pub fn archived(&self) -> Self {
         Self { root: self.beside("archive"), ..self.clone() }
     }
 
-    /// Where deleted sessions lie until they are cleaned up.
+    /// Returns the folder of deleted sessions, which are kept until the next cleanup.
     pub fn trashed(&self) -> Self {
         Self { root: self.beside("trash"), ..self.clone() }
     }
 
-    /// What was learned of sessions, so that listing need not open them all.
+    /// Returns the file that caches session metadata, so that a listing need not open all sessions.
     pub(crate) fn index_file(&self) -> PathBuf {
         match self.root.parent() {
             Some(above) if !self.flat => above.join("session-index.json"),
@@ -74,12 +74,12 @@ impl SessionsDir {
         self.flat
     }
 
-    /// Where new sessions of `cwd` go.
+    /// Returns the folder for new sessions of `cwd`.
     pub fn session_dir_for(&self, cwd: &Path) -> PathBuf {
         if self.flat { self.root.clone() } else { self.root.join(bounded(self.short_name(&canonical(cwd)))) }
     }
 
-    /// Where sessions of `cwd` may be, the folder for new ones first.
+    /// Returns the folders that may hold sessions of `cwd`, the one for new sessions first.
     pub fn folders_of(&self, cwd: &Path) -> Vec<PathBuf> {
         let mut folders = vec![self.session_dir_for(cwd)];
         if !self.flat {
@@ -93,7 +93,7 @@ impl SessionsDir {
         folders
     }
 
-    /// Folders below home and below the temporary folder are named from there, others in full.
+    /// Returns a name relative to the home folder or the temporary folder, otherwise the full path.
     fn short_name(&self, cwd: &Path) -> String {
         if let Some(below) = self.home.as_ref().and_then(|home| cwd.strip_prefix(home).ok()) {
             return format!("-{}", dashed(below));
@@ -106,13 +106,13 @@ impl SessionsDir {
     }
 }
 
-/// The older form, used for every folder: the whole path between two pairs of dashes.
+/// Returns the older form of the name: the whole path between two pairs of dashes.
 fn long_name(cwd: &Path) -> String {
     let path = dashed(cwd);
     format!("--{}--", path.strip_prefix('-').unwrap_or(&path))
 }
 
-/// A name that file systems take: of a longer one the beginning is kept, and a hash tells it from others.
+/// Limits the length of a name: keeps the start of a longer one and adds a hash to make it unique.
 fn bounded(name: String) -> String {
     if name.len() <= LONGEST_NAME {
         return name;
@@ -126,7 +126,7 @@ fn dashed(path: &Path) -> String {
     path.to_string_lossy().replace(['/', '\\', ':'], "-")
 }
 
-/// The path without links; as given when it does not exist.
+/// Resolves links; returns the path unchanged if it does not exist.
 pub(crate) fn canonical(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,5 +1,5 @@
-//! Cleans up: sessions beyond a quota go to the trash, images that no session shows any more too, and what has been in
-//! the trash for long goes for good. A session that somebody writes to is never touched.
+//! Cleanup: moves sessions beyond a quota and unreferenced images to the trash, and deletes old files from the trash.
+//! Sessions that are being written to are never touched.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -12,38 +12,38 @@ use crate::error::{FindError, MoveError};
 use crate::folder::SessionsDir;
 use crate::list::SessionInfo;
 
-/// How long the trash keeps what is in it.
+/// Retention time of the trash.
 const TRASH_KEEPS: Duration = Duration::from_secs(30 * 24 * 3600);
-/// An image may be stored a moment before the entry that shows it.
+/// Minimum age of an image to collect: an image may be stored shortly before the entry that refers to it.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
 const REFERENCE: &[u8] = b"blob:sha256:";
 const HASH_DIGITS: usize = 64;
-/// Sub-agents have files of their own below a session.
+/// Maximum folder depth; sub-agents have files in folders below a session.
 const DEEPEST: usize = 16;
 
-/// What is allowed to stay. Without limits only leftovers are cleaned up.
+/// Limits for sessions. Without limits, only unreferenced images and old trash are removed.
 #[derive(Clone, Copy, Debug)]
 pub struct GcOptions {
     pub now: SystemTime,
-    /// Sessions that were not written to for longer go.
+    /// Sessions that were not written to for longer are moved to the trash.
     pub max_age: Option<Duration>,
-    /// Of sessions with their artifacts, the oldest go until the rest fits.
+    /// Size limit for sessions with their artifacts; the oldest are moved to the trash until the rest fits.
     pub max_bytes: Option<u64>,
-    /// Only tell what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
-/// What was done, or would be.
+/// What was done, or would be done in a dry run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GcReport {
-    /// Sessions that went to the trash, and their bytes.
+    /// Sessions moved to the trash, with their sizes.
     pub sessions: Vec<(PathBuf, u64)>,
     pub blobs: usize,
     pub blob_bytes: u64,
-    /// Files that left the trash for good, and their bytes.
+    /// Number of files deleted from the trash.
     pub purged: usize,
     pub purged_bytes: u64,
-    /// What was left alone and why.
+    /// What was skipped, with the reason.
     pub skipped: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl SessionsDir {
             if !(too_old || too_much) {
                 continue;
             }
-            // Looking is enough only where nothing is moved: moving takes the lock.
+            // A dry run only checks the lock; moving a session acquires it.
             if options.dry_run
                 && let Some(holder) = crate::lock::in_use(&info.path)
             {
@@ -90,7 +90,7 @@ impl SessionsDir {
         Ok(())
     }
 
-    /// Images are moved, not destroyed: a session kept in a folder of its own may show them.
+    /// Images are moved, not deleted: a session in a separate folder may refer to them.
     fn collect_blobs(&self, blobs: &BlobStore, options: &GcOptions, report: &mut GcReport) {
         let mut shown = HashSet::new();
         for root in [self.root(), self.archived().root(), self.trashed().root()] {
@@ -123,7 +123,7 @@ impl SessionsDir {
         }
     }
 
-    /// A file counts from when it was put there or last written, whichever is later.
+    /// The age of a file counts from its move to the trash or its last write, whichever is later.
     fn purge_trash(&self, options: &GcOptions, report: &mut GcReport) {
         let trash = self.trashed();
         let images = trash.root().with_file_name("blobs");
@@ -137,7 +137,7 @@ impl SessionsDir {
                 }
                 Ok(())
             };
-            // A trash that cannot be read is not emptied.
+            // A trash folder that cannot be read is not emptied.
             let _ = for_each_file(root, DEEPEST, old);
         }
     }
@@ -152,7 +152,7 @@ fn size_with_artifacts(info: &SessionInfo) -> u64 {
     bytes
 }
 
-/// Regular files below a folder; one that does not exist has none. Links are not followed.
+/// Visits the regular files below a folder; a missing folder has none. Links are not followed.
 fn for_each_file(
     folder: &Path,
     depth: usize,
@@ -168,7 +168,7 @@ fn for_each_file(
         if kind.is_dir() && depth > 0 {
             for_each_file(&entry.path(), depth - 1, visit)?;
         } else if kind.is_file() {
-            // Gone in the meantime is gone.
+            // Skips files that were removed meanwhile.
             let Ok(found) = entry.metadata() else { continue };
             visit(&entry.path(), &found)?;
         }
@@ -176,8 +176,8 @@ fn for_each_file(
     Ok(())
 }
 
-/// Every reference in a session, also in damaged lines and in what was set aside. The reference program packs archived
-/// sessions with gzip.
+/// Collects every reference in a session, including damaged lines and files set aside. The reference program compresses
+/// archived sessions with gzip.
 fn references_in(path: &Path, shown: &mut HashSet<String>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if !name.contains(".jsonl") || name.ends_with(".lock") {
@@ -208,12 +208,12 @@ fn collect_references(mut reader: impl Read, shown: &mut HashSet<String>) -> io:
     }
 }
 
-/// The time of the move is what the trash counts from.
+/// Moves a file to the trash and sets its time to `now`, from which the retention time counts.
 fn move_into(path: &Path, folder: &Path, now: SystemTime) -> io::Result<()> {
     crate::platform::create_private_folder(folder)?;
     let to = folder.join(path.file_name().unwrap_or_default());
     std::fs::rename(path, &to)?;
-    // Should the time not be taken, it may only go earlier from the trash.
+    // If the time cannot be set, the file only leaves the trash earlier.
     let _ = File::options().append(true).open(&to).and_then(|file| file.set_modified(now));
     Ok(())
 }

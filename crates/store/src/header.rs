@@ -1,4 +1,4 @@
-//! The `session` line: who a session is.
+//! The `session` line: identity of a session.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,13 +9,13 @@ use uuid::{NoContext, Timestamp, Uuid};
 use crate::stamp;
 use crate::title::TitleSource;
 
-/// The version this program writes.
+/// The format version that this program writes.
 pub(crate) const VERSION: u64 = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHeader {
-    /// Files of the first version do not say so.
+    /// Files of the first version have no version field.
     #[serde(default = "first_version")]
     pub version: u64,
     pub id: String,
@@ -43,7 +43,7 @@ impl SessionHeader {
         serde_json::to_string(&HeaderLine { r#type: "session", header: self }).map(|line| line + "\n")
     }
 
-    /// What can be said about a session whose header is lost.
+    /// Derives a header from the file name, for a session whose header is lost.
     pub(crate) fn from_file_name(path: &Path) -> Self {
         let id = id_in_name(path).unwrap_or_default();
         Self {
@@ -58,7 +58,7 @@ impl SessionHeader {
     }
 }
 
-/// What tells a new session from all others.
+/// Unique ID and time of a new session.
 pub(crate) struct SessionIdentity {
     pub id: String,
     pub timestamp: String,
@@ -76,7 +76,7 @@ impl SessionIdentity {
     }
 }
 
-/// The part of `<timestamp>_<id>.jsonl` that is the id, or the whole stem of other names.
+/// Returns the ID part of `<timestamp>_<id>.jsonl`, or the whole stem of other names.
 pub(crate) fn id_in_name(path: &Path) -> Option<String> {
     let stem = path.file_stem()?.to_string_lossy();
     Some(stem.rsplit_once('_').map_or(stem.as_ref(), |(_, id)| id).to_owned())

@@ -1,9 +1,9 @@
-//! Which ids a session uses and where each was seen last, kept as hashes: eight bytes an entry whatever the id's length.
+//! The IDs of a session and their last positions, stored as hashes: eight bytes per entry for any ID length.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
-/// Positions by id. Two ids with one 64-bit hash do not happen by accident.
+/// Positions by ID. Accidental collisions of 64-bit hashes are neglected.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     positions: HashMap<u64, u32, BuildHasherDefault<AsIs>>,
@@ -19,7 +19,7 @@ impl Ids {
         self.positions.get(&hash).copied()
     }
 
-    /// Eight hex digits that no entry has yet.
+    /// Returns eight hex digits that no entry uses yet.
     pub fn unused(&self) -> String {
         loop {
             let id = format!("{:08x}", uuid::Uuid::new_v4().as_fields().0);
@@ -36,7 +36,7 @@ pub(crate) fn hash(id: &str) -> u64 {
     hasher.finish()
 }
 
-/// The keys are hashes already.
+/// Hasher that returns its input, because the keys are already hashes.
 #[derive(Debug, Default)]
 pub(crate) struct AsIs(u64);
 

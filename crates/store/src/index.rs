@@ -1,7 +1,7 @@
-//! What listings learned of session files, kept so that the next one need not open them all.
+//! Cache of session metadata, so that a listing need not open every file.
 //!
-//! Only a cache: a row counts while the file has the same length and time of change, and an index that is missing, from
-//! another version or damaged is made anew. Two programs may write it at once; the last one wins and nothing is lost.
+//! A row is valid while the file has the same length and modification time. An index that is missing, damaged or from
+//! another version is rebuilt. Two programs may write it at once; the last one wins and nothing is lost.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::list::{SessionFile, SessionInfo};
 
-/// Another number than the one in a file means that it is made anew.
+/// An index with another version is rebuilt.
 const VERSION: u32 = 2;
 const MOST_ROWS: usize = 50_000;
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -22,7 +22,7 @@ pub(crate) struct Index {
     file: PathBuf,
     rows: HashMap<PathBuf, Row>,
     changed: bool,
-    /// Rows used by this listing; the others may be of files that are gone.
+    /// Number of rows used by this listing; the others may belong to removed files.
     used: usize,
 }
 
@@ -38,7 +38,7 @@ struct Row {
     /// Nanoseconds since the epoch.
     modified: u64,
     bytes: u64,
-    /// Absent for a file that is no session.
+    /// `None` for a file that is not a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     told: Option<Told>,
     #[serde(skip)]
@@ -63,7 +63,7 @@ impl Index {
         Self { file, rows, changed: false, used: 0 }
     }
 
-    /// `None` when the file is no session.
+    /// Returns `None` if the file is not a session.
     pub fn look_up(&mut self, candidate: SessionFile) -> Option<SessionInfo> {
         let modified = nanoseconds(candidate.modified);
         if let Some(row) = self.rows.get_mut(&candidate.path)
@@ -82,8 +82,8 @@ impl Index {
         info
     }
 
-    /// Keeps what was learned. A listing of everything also forgets files that are gone. That it could not be written
-    /// only makes the next listing slower.
+    /// Writes the index. A complete listing also removes rows of files that no longer exist. A write error only makes the
+    /// next listing slower.
     pub fn save(mut self, complete: bool) {
         if complete && self.used < self.rows.len() {
             self.rows.retain(|_, row| row.used);

@@ -1,4 +1,4 @@
-//! Names that the user gave to entries. A label is an entry of its own; the last one about an entry counts.
+//! Labels that the user gave to entries. A label is an entry itself; the last one for an entry counts.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::scan::ContextEntryKind;
 use crate::window::Window;
 
 impl LoadedSession {
-    /// The labels in effect, in the order of the entries they are on.
+    /// Returns the current labels, in the order of their entries.
     pub fn labels(&self) -> Vec<(EntryId, String)> {
         let found = self.labels_among(0..self.scan.spots.len() as u32);
         let mut labels: Vec<_> = found.into_iter().collect();
@@ -17,7 +17,7 @@ impl LoadedSession {
         labels
     }
 
-    /// What the label entries among these say, the last word about each entry.
+    /// Returns the last label of each entry among these label entries.
     pub(crate) fn labels_among(&self, positions: impl Iterator<Item = u32>) -> HashMap<EntryId, String> {
         let mut window = Window::new(&self.file);
         let mut found = HashMap::new();

@@ -1,8 +1,8 @@
-//! Session files: an append-only tree of entries in one JSONL file, with blobs and artifacts beside it.
+//! Session files: an append-only tree of entries in one JSONL file, with blobs and artifacts next to it.
 //!
-//! Everything here is plain `std::fs`: an entry is one `write(2)` of one line, so what was appended survives the death
-//! of the process. Reading never changes a file and never throws anything away: what cannot be understood stays where
-//! it is and is named in a [`Report`]. The format is written down in `docs/session-format.md`.
+//! Everything uses plain `std::fs`: an entry is one `write(2)` of one line, so appended entries survive the death of the
+//! process. Reading never changes a file and never discards anything: unreadable parts stay where they are and are listed in
+//! a [`Report`]. The format is documented in `docs/session-format.md`.
 
 mod artifact;
 mod blob;

@@ -1,4 +1,4 @@
-//! A file as lines, through one buffer that grows only for a line that has not told its head yet.
+//! Reads a file line by line through one buffer, which grows only for a line whose head is not complete yet.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,31 +6,31 @@ use std::ops::Range;
 
 use crate::skim::skim;
 
-/// Longest line whose end is searched for its id, and longest entry that is loaded.
+/// Maximum length of a line whose end is searched for its ID, and of an entry that is loaded.
 pub(crate) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 pub(crate) const CHUNK: usize = 256 * 1024;
-/// What is kept of a line that is longer and told nothing.
+/// Number of bytes kept of a longer line without a head.
 const BEGINNING: usize = 256;
 
-/// One line, or the beginning of one that is too long to hold.
+/// One line, or the start of one that is too long to hold.
 pub(crate) struct StoredLine<'a> {
     pub bytes: &'a [u8],
     pub offset: u64,
-    /// Of the whole line.
+    /// Length of the whole line.
     pub len: u64,
     pub number: u32,
     pub ended: bool,
 }
 
 impl StoredLine<'_> {
-    /// Where it is in the file, its newline included.
+    /// Returns the byte range in the file, including the newline.
     pub fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.len + u64::from(self.ended)
     }
 }
 
-/// Calls `take` for every line and returns the length of what was read and the number of lines. A line longer than [`LONGEST_LINE`], or one
-/// that tells its head early, is not held: only its beginning is passed on.
+/// Calls `take` for every line and returns the number of bytes read and of lines. Of a line longer than [`LONGEST_LINE`], or
+/// one whose head is complete early, only the start is passed on.
 pub(crate) fn for_each_line(file: &File, mut take: impl FnMut(StoredLine<'_>)) -> io::Result<(u64, u32)> {
     let mut reader = LineReader::default();
     let mut handle = file;
@@ -53,10 +53,10 @@ pub(crate) fn for_each_line(file: &File, mut take: impl FnMut(StoredLine<'_>)) -
 struct LineReader {
     buffer: Vec<u8>,
     filled: usize,
-    /// Of the buffer's first byte.
+    /// File offset of the buffer's first byte.
     offset: u64,
     number: u32,
-    /// The beginning and the offset of a line whose middle is being skipped.
+    /// Start and offset of a line whose middle is being skipped.
     skipping: Option<(Vec<u8>, u64)>,
 }
 
@@ -107,7 +107,7 @@ impl LineReader {
         }
     }
 
-    /// Called when the buffer holds no whole line.
+    /// Called if the buffer holds no complete line.
     fn make_room(&mut self) {
         if self.filled < self.buffer.len() {
             return;

@@ -1,4 +1,5 @@
-//! Lists and finds sessions by reading only the ends of their files. One whose title line is lost is searched for its title.
+//! Lists and finds sessions by reading only the start and end of their files. A file without a valid title line is searched
+//! for its title.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -18,9 +19,9 @@ use crate::skim::skim;
 use crate::stamp;
 use crate::title::{self, Changed, TitleSlot};
 
-/// How much of either end of a file is read.
+/// Number of bytes read at each end of a file.
 const END: u64 = 64 * 1024;
-/// Characters kept of the first question.
+/// Maximum number of characters kept of the first message.
 const FIRST_MESSAGE: usize = 200;
 const AMBIGUOUS_SHOWN: usize = 5;
 const WORTH_AN_INDEX: usize = 64;
@@ -30,15 +31,15 @@ pub struct SessionInfo {
     pub path: PathBuf,
     pub id: String,
     pub title: Option<String>,
-    /// Empty when the header is lost.
+    /// Empty if the header is lost.
     pub cwd: String,
     pub modified: SystemTime,
     pub bytes: u64,
-    /// The beginning of the first thing the user said.
+    /// The start of the first user message.
     pub first_message: Option<String>,
 }
 
-/// A session file that was found but not looked into.
+/// A session file that was found but not read.
 #[derive(Debug)]
 pub(crate) struct SessionFile {
     pub path: PathBuf,
@@ -53,25 +54,25 @@ enum ListScope {
 }
 
 impl SessionsDir {
-    /// The sessions of a working folder, newest first.
+    /// Returns the sessions of a working folder, newest first.
     pub fn list(&self, cwd: &Path) -> Result<Vec<SessionInfo>, FindError> {
         let found = self.candidates(cwd)?;
         Ok(self.look_into(found, ListScope::Folder).into_iter().filter(|info| self.belongs(info, cwd)).collect())
     }
 
-    /// The sessions of all working folders, newest first.
+    /// Returns the sessions of all working folders, newest first.
     pub fn list_all(&self) -> Result<Vec<SessionInfo>, FindError> {
         Ok(self.look_into(self.all_candidates()?, ListScope::All))
     }
 
-    /// The session of a working folder that was written to last.
+    /// Returns the most recently written session of a working folder.
     pub fn most_recent(&self, cwd: &Path) -> Result<Option<SessionInfo>, FindError> {
         let found = self.candidates(cwd)?;
         Ok(found.into_iter().filter_map(SessionFile::look_into).find(|info| self.belongs(info, cwd)))
     }
 
-    /// What `--resume <id|path>` names: a path when it looks like one, else the beginning of an id, searched among the
-    /// sessions of `cwd` first and then among all.
+    /// Resolves the argument of `--resume <id|path>`: a path if it looks like one, otherwise an ID prefix, searched among
+    /// the sessions of `cwd` first and then among all.
     pub fn resolve(&self, cwd: &Path, id_or_path: &str) -> Result<PathBuf, FindError> {
         if Self::is_path(id_or_path) {
             return Ok(cwd.join(id_or_path));
@@ -87,12 +88,12 @@ impl SessionsDir {
         }
     }
 
-    /// Whether `--resume` and the like mean a file by this.
+    /// Returns whether the argument of `--resume` is a path rather than an ID.
     pub fn is_path(id_or_path: &str) -> bool {
         id_or_path.contains(['/', '\\']) || id_or_path.ends_with(".jsonl")
     }
 
-    /// All sessions whose id starts so, newest first; those of other folders only if `cwd` has none.
+    /// Returns all sessions with this ID prefix, newest first; those of other folders only if `cwd` has none.
     pub fn find_by_id_prefix(&self, cwd: &Path, prefix: &str) -> Result<Vec<PathBuf>, FindError> {
         let here = matching(self.candidates(cwd)?, prefix);
         if !here.is_empty() || self.is_flat() || prefix.is_empty() {
@@ -101,7 +102,7 @@ impl SessionsDir {
         Ok(matching(self.all_candidates()?, prefix))
     }
 
-    /// Few files are quicker read than looked up.
+    /// For a few files, reading is faster than using the index.
     fn look_into(&self, found: Vec<SessionFile>, scope: ListScope) -> Vec<SessionInfo> {
         if found.len() < WORTH_AN_INDEX {
             return found.into_iter().filter_map(SessionFile::look_into).collect();
@@ -134,8 +135,8 @@ impl SessionsDir {
         Ok(found)
     }
 
-    /// Two working folders can share one session folder (`a/b-c` and `a-b/c`); the header tells them apart. A session
-    /// that lost its header is shown rather than hidden.
+    /// Two working folders can share one session folder (`a/b-c` and `a-b/c`); the header distinguishes them. A session
+    /// without a header is shown rather than hidden.
     fn belongs(&self, info: &SessionInfo, cwd: &Path) -> bool {
         self.is_flat()
             || info.cwd.is_empty()
@@ -145,7 +146,7 @@ impl SessionsDir {
 }
 
 impl SessionFile {
-    /// `None` when no line at the beginning belongs to a session.
+    /// Returns `None` if no line at the start belongs to a session.
     pub fn look_into(self) -> Option<SessionInfo> {
         let mut file = File::open(&self.path).ok()?;
         let head = read_end(&mut file, 0).unwrap_or_default();
@@ -177,7 +178,7 @@ impl SessionFile {
     }
 }
 
-/// What the beginning of a file holds besides entries.
+/// Data at the start of a file, other than entries.
 #[derive(Default)]
 struct FileBeginning {
     /// Whether any line belongs to a session.
@@ -187,12 +188,12 @@ struct FileBeginning {
 }
 
 impl SessionInfo {
-    /// What the beginning of a session file tells; `None` for what is no session.
+    /// Reads the metadata at the start of a session file; returns `None` if it is not a session.
     pub fn of_file(path: &Path) -> Option<Self> {
         candidate(path.to_owned())?.look_into()
     }
 
-    /// When it was written to last, as times stand in session files.
+    /// Returns the time of the last write, in the format of session files.
     pub fn modified_at(&self) -> String {
         stamp::iso(self.modified)
     }
@@ -220,7 +221,7 @@ impl SessionInfo {
     }
 }
 
-/// What the user has said: files that were attached stand before it. Without a word, the name of the first.
+/// Returns the user's own text without the attached files in front of it, or the name of the first file if there is no text.
 fn said_in(text: &str) -> Cow<'_, str> {
     const END: &str = "</file>";
     let text = text.trim();
@@ -232,14 +233,14 @@ fn said_in(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The last change of the title near either end: a title line that was not written over is noticed there.
+/// Returns the last title change near either end; it may be newer than a title line that was not overwritten.
 fn last_change(file: &mut File, length: u64, head: &[u8]) -> Option<Changed> {
     let newest = |bytes: &[u8]| bytes.rsplit(|byte| *byte == b'\n').find_map(change_in);
     let beyond = (length > END).then(|| read_end(file, length.saturating_sub(END).max(END)).ok()).flatten();
     beyond.and_then(|tail| newest(&tail)).or_else(|| newest(head))
 }
 
-/// The same where no title line tells. Files like that are few.
+/// Returns the last title change in the whole file, for the few files without a valid title line.
 fn last_change_of_all(file: &mut File) -> Option<Changed> {
     file.rewind().ok()?;
     let mut last = None;
@@ -260,7 +261,7 @@ fn read_end(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Regular files only: a pipe among them would hang whoever opens it. Empty ones hold no session.
+/// Returns regular, non-empty files only: opening a pipe would block.
 fn session_files(folder: &Path) -> io::Result<Vec<SessionFile>> {
     let mut found = Vec::new();
     for path in entries(folder)? {
@@ -282,7 +283,7 @@ fn subfolders(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries(root)?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
-/// A folder that does not exist has none.
+/// Returns no entries for a missing folder.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     match std::fs::read_dir(folder) {
         Ok(entries) => Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect()),
@@ -291,7 +292,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Of two written at the same moment, the one with the later name is newer.
+/// Of two files with the same time, the one with the later name is newer.
 fn newest_first(found: &mut [SessionFile]) {
     found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.file_name().cmp(&a.path.file_name())));
 }

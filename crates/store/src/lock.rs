@@ -1,6 +1,6 @@
-//! One writer a session: a lock file beside the session, held through the operating system for as long as the writer
-//! lives, so that a killed process never leaves a session locked. It tells who holds it, for the message: process id,
-//! time and host, a line each.
+//! One writer per session: a lock file next to the session, locked through the operating system while the writer lives, so
+//! that a killed process never leaves a session locked. It names the holder for the error message: process ID, time and
+//! host, one per line.
 
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -11,9 +11,9 @@ use std::time::SystemTime;
 use crate::platform;
 use crate::stamp;
 
-/// A stale lock file may vanish between opening and locking it; more often than this is something else.
+/// Maximum number of attempts; a stale lock file may be removed between opening and locking it.
 const ATTEMPTS: usize = 16;
-/// No holder writes more than this about itself.
+/// Size limit of the holder's data.
 const MOST_TOLD: u64 = 512;
 
 #[derive(Debug)]
@@ -22,13 +22,13 @@ pub(crate) struct SessionLock {
     _file: File,
 }
 
-/// Who writes to a session, as far as the lock file tells.
+/// The writer of a session, according to the lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
     pub pid: Option<u32>,
     /// As in session files: `2026-11-15T20:00:03.186Z`.
     pub since: Option<String>,
-    /// The machine, where it can be learned.
+    /// Host name, if known.
     pub host: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl SessionLock {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(LockError::Held(Holder::in_file(&mut file))),
-                // Some network file systems have no locks; a session there is not worth refusing.
+                // Some network file systems do not support locks; a session there is opened without one.
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
             }
@@ -60,7 +60,7 @@ impl SessionLock {
     }
 }
 
-/// Who writes to a session at this moment; `None` when nobody does.
+/// Returns the current writer of a session, or `None` if there is none.
 pub fn in_use(session: &Path) -> Option<Holder> {
     let mut file = File::open(lock_path(session)).ok()?;
     match file.try_lock_shared() {
@@ -108,7 +108,7 @@ fn lock_path(session: &Path) -> PathBuf {
     name.into()
 }
 
-/// A full disk must not keep anybody from reading on: this is only for the message.
+/// Writes the holder's data. Errors such as a full disk are ignored, because the data is only used in messages.
 fn write_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;

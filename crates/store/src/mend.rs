@@ -1,24 +1,24 @@
-//! Makes sense of lines that a single wrong byte joined, broke or renamed, so that one damage costs one entry at most.
+//! Recovers lines that a single wrong byte joined, split or renamed, so that one damage costs at most one entry.
 
 use serde::de::IgnoredAny;
 
 use crate::ids::{Ids, hash};
 use crate::skim::{SkimmedField, skim};
 
-/// At most this many pieces of one line are looked at.
+/// Maximum number of pieces of one line that are checked.
 const MOST_PIECES: usize = 16;
 const ENTRY_START: &[u8] = br#"{"type":""#;
 const PARENT_KEY: &[u8] = br#""parentId":"#;
-/// Shorter names differ by one bit without being meant to.
+/// Minimum length of names that are compared; shorter ones may differ by one bit by intention.
 const SHORTEST_NAME: usize = 8;
 
-/// Whether a line names two parents, as entries do that lost the line break between them. Quotes inside text are
-/// escaped, so only data of tools can look the same.
+/// Returns whether a line names two parents, like two entries without the newline between them. Quotes inside text are
+/// escaped, so only tool data can look the same.
 pub(crate) fn names_two_parents(line: &[u8]) -> bool {
     memchr::memmem::find_iter(line, PARENT_KEY).nth(1).is_some()
 }
 
-/// Where the entries, headers and broken rests in a line are that holds more than one of them.
+/// Returns the ranges of entries, headers and broken rests in a line that holds several of them.
 pub(crate) fn pieces(line: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -33,7 +33,7 @@ pub(crate) fn pieces(line: &[u8]) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// The end of the whole JSON value that these bytes begin with.
+/// Returns the end of the complete JSON value at the start of these bytes.
 fn value_end(bytes: &[u8]) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     matches!(values.next(), Some(Ok(_))).then(|| values.byte_offset())
@@ -48,7 +48,7 @@ fn next_start(line: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// The one entry whose name differs from this one in a single bit.
+/// Returns the only entry whose ID differs from this one in a single bit.
 pub(crate) fn near(name: &str, ids: &Ids) -> Option<u32> {
     if name.len() < SHORTEST_NAME {
         return None;

@@ -1,4 +1,4 @@
-//! From the text of an entry to the message it puts into the conversation.
+//! Converts the text of an entry to its conversation message.
 
 use omp_types::{Content, CustomMessage, Message, OtherMessage};
 use serde::Deserialize;
@@ -10,11 +10,11 @@ use crate::entry::{BranchSummary, Compaction};
 use crate::problem::Damage;
 use crate::stamp;
 
-/// Custom types of the two summaries.
+/// Custom types of the two kinds of summary.
 const COMPACTION: &str = "compactionSummary";
 const BRANCH: &str = "branchSummary";
 
-/// Roles of messages that other programs write and that are no business of the model.
+/// Roles of messages that other programs write and that are not sent to the model.
 const OTHER_ROLES: [&str; 8] = [
     "bashExecution",
     "pythonExecution",
@@ -26,7 +26,7 @@ const OTHER_ROLES: [&str; 8] = [
     "advisor",
 ];
 
-/// Reads the message of a `message` entry. One whose shape is unknown is kept as it is, and said so.
+/// Parses the message of a `message` entry. A message of unknown shape is kept unchanged and reported.
 pub(crate) fn of_message_entry(line: &str) -> Result<(Message, Option<Damage>), serde_json::Error> {
     #[derive(Deserialize)]
     struct Entry<'a> {
@@ -43,7 +43,7 @@ pub(crate) fn of_message_entry(line: &str) -> Result<(Message, Option<Damage>), 
         "user" => typed(raw, Message::User),
         "assistant" => typed(raw, Message::Assistant),
         "toolResult" => typed(raw, Message::ToolResult),
-        // Version 2 called it hookMessage.
+        // Version 2 used the name `hookMessage`.
         "custom" | "hookMessage" => typed(raw, Message::Custom),
         _ => {
             let damage = (!OTHER_ROLES.contains(&role.as_str())).then(|| Damage::UnknownShape {
@@ -65,7 +65,7 @@ pub(crate) fn of_message_entry(line: &str) -> Result<(Message, Option<Damage>), 
     }
 }
 
-/// Blocks of unknown types are left out while reading, which must not go unsaid.
+/// Reports blocks of unknown types, which are dropped when reading.
 fn parts_left_out(message: &Message, raw: &str) -> Option<Damage> {
     if matches!(message, Message::Assistant(_) | Message::Other(_)) {
         return None;
@@ -82,7 +82,7 @@ fn blocks_in(raw: &str) -> usize {
     serde_json::from_str::<Blocks>(raw).map_or(0, |blocks| blocks.content.len())
 }
 
-/// Straight into the type: by way of [`Value`] it would be read twice.
+/// Deserializes directly into the type: going through [`Value`] would parse twice.
 fn typed<T: DeserializeOwned>(raw: &str, wrap: fn(T) -> Message) -> Result<Message, serde_json::Error> {
     serde_json::from_str(raw).map(wrap)
 }
@@ -112,7 +112,7 @@ pub(crate) fn of_branch_summary(line: &str) -> Result<Message, serde_json::Error
 }
 
 impl Compaction {
-    /// As the model is told it, for a session that is kept in memory only.
+    /// Returns the message for the model, for a session that exists only in memory.
     pub fn as_message(&self, timestamp: u64) -> Message {
         told(self, timestamp)
     }

@@ -1,4 +1,4 @@
-//! A session read from its file: opened without changing anything, then asked for its context or continued.
+//! A session loaded from its file: opening changes nothing; then its context can be read or it can be continued.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,7 @@ use crate::title::{self, TitleSource};
 use crate::window::Window;
 use crate::writer::{ResumedFile, SessionWriter};
 
-/// Entries stay in the file; only where each is, is held in memory.
+/// Entries stay in the file; only their positions are in memory.
 #[derive(Debug)]
 pub struct LoadedSession {
     pub(crate) path: PathBuf,
@@ -35,13 +35,13 @@ pub struct LoadedSession {
 }
 
 impl LoadedSession {
-    /// Opens a session for reading. Damage does not stop it: see [`LoadedSession::report`].
+    /// Opens a session for reading. Damage is not an error: see [`LoadedSession::report`].
     pub fn open(path: &Path, blobs: BlobStore) -> Result<Self, OpenError> {
         let unreadable = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => OpenError::NotFound(path.to_owned()),
             _ => OpenError::Unreadable { path: path.to_owned(), source },
         };
-        // Checked before opening: opening a pipe would wait for its other end.
+        // Checked before opening, because opening a pipe would block.
         if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
             return Err(OpenError::NotAFile(path.to_owned()));
         }
@@ -74,7 +74,7 @@ impl LoadedSession {
         self.title.as_deref()
     }
 
-    /// Who gave the title.
+    /// Returns who set the title.
     pub fn title_source(&self) -> Option<TitleSource> {
         self.title_source
     }
@@ -83,32 +83,32 @@ impl LoadedSession {
         self.scan.spots.len()
     }
 
-    /// What was found wrong so far; reading the context may add to it.
+    /// Returns the problems found so far; reading the context may add more.
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The conversation up to the last entry of the file.
+    /// Returns the conversation up to the last entry of the file.
     pub fn context(&mut self) -> Context {
         let leaf = self.scan.spots.len().checked_sub(1).map(|last| last as u32);
         self.context_of(leaf)
     }
 
-    /// The conversation up to another entry. `None` when there is no such entry.
+    /// Returns the conversation up to another entry, or `None` if there is no such entry.
     pub fn context_at(&mut self, leaf: &EntryId) -> Option<Context> {
         let position = self.scan.ids.position(hash(leaf.as_str()))?;
         Some(self.context_of(Some(position)))
     }
 
-    /// An entry with all its fields, as it stands in the file.
+    /// Returns an entry with all its fields, as stored in the file.
     pub fn entry(&self, id: &EntryId) -> Option<Value> {
         let position = self.scan.ids.position(hash(id.as_str()))?;
         let (line, _) = read_line(&mut Window::new(&self.file), &self.scan.spots[position as usize]).ok()?;
         serde_json::from_str(&line).ok()
     }
 
-    /// Goes on writing to this session. Until here nothing was changed; now a torn last line is moved to a file beside
-    /// the session. The second part of the result is everything found wrong so far, with that told as well.
+    /// Continues this session for writing. Nothing was changed before; now a torn last line is moved to a file next to the
+    /// session. The second part of the result lists all problems so far, including that one.
     pub fn into_writer(self) -> Result<(SessionWriter, Report), OpenError> {
         let Self { path, scan, blobs, header, title, mut report, .. } = self;
         if header.version > VERSION {

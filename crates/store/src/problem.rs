@@ -1,22 +1,22 @@
-//! What was found wrong with a session file, in sentences for its owner.
+//! Problems found in a session file, as sentences for the user.
 
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
-/// More than this many sentences help nobody; the rest is counted.
+/// Maximum number of listed problems; the rest is only counted.
 pub(crate) const MOST: usize = 100;
 
-/// Everything noticed while a session was opened and read. Nothing in it stopped the session from opening.
+/// All problems found while a session was opened and read. None of them prevented opening.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     pub problems: Vec<FileProblem>,
-    /// Problems beyond those listed.
+    /// Number of problems beyond those listed.
     pub further: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileProblem {
-    /// Line of the file, counted from 1.
+    /// Line number in the file, counted from 1.
     pub line: Option<u32>,
     pub damage: Damage,
 }
@@ -67,7 +67,7 @@ pub enum Damage {
     MissingBlob(String),
     DamagedBlob(String),
     Unreadable(String),
-    /// Of a session of another program.
+    /// A part of another program's session that was not imported.
     NotImported(String),
 }
 
@@ -99,7 +99,8 @@ impl Report {
 }
 
 impl Damage {
-    /// Whether it says what became of the line, so that a vaguer problem of the same line is no second damage.
+    /// Returns whether it explains the damage of the line, so that a vaguer problem of the same line is not reported as
+    /// well.
     fn explains(&self) -> bool {
         use Damage::{DamagedBlob, LostFirstKept, MissingBlob, UnknownShape, Unparsable};
         matches!(self, Unparsable { .. } | UnknownShape { .. } | LostFirstKept(_) | MissingBlob(_) | DamagedBlob(_))
@@ -128,7 +129,7 @@ impl fmt::Display for FileProblem {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
-        // Names come from a damaged file; whatever they hold, a problem is one line.
+        // Names come from a damaged file; control characters are escaped so that a problem is always one line.
         for c in self.damage.to_string().chars() {
             f.write_char(if c.is_control() { '\u{fffd}' } else { c })?;
         }

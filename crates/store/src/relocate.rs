@@ -1,7 +1,7 @@
-//! Sessions that change their place: to another working folder, into the archive and back, into the trash.
+//! Moves sessions: to another working folder, to the archive and back, to the trash.
 //!
-//! Everything that belongs to a session goes with it: its artifacts and what was set aside from it. Either all of it
-//! arrives or all of it is where it was. A session that somebody writes to is not moved.
+//! The artifacts of a session and the files set aside from it are moved as well. Either everything is moved or nothing. A
+//! session that is being written to is not moved.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::lock::{LockError, SessionLock};
 use crate::open::LoadedSession;
 use crate::platform;
 
-/// A name in the trash may be taken by an earlier session of the same name.
+/// Limit on trashed sessions with the same name.
 const MOST_NAMESAKES: usize = 100;
-/// Stands between the name of a folder in the trash and the number that tells it from its namesakes.
+/// Separates the name of a folder in the trash from the number that makes it unique.
 const NUMBER: &str = "~trash-";
 
 impl SessionsDir {
-    /// Moves a session to another working folder and tells its header so. Where it was before stays on record.
+    /// Moves a session to another working folder and updates its header, which records the previous path.
     pub fn move_to(&self, session: &Path, cwd: &Path, blobs: BlobStore) -> Result<PathBuf, MoveError> {
         let to = self.session_dir_for(cwd).join(session.file_name().unwrap_or_default());
         carry(session, &to, blobs, |header| {
@@ -34,8 +34,8 @@ impl SessionsDir {
         Ok(to)
     }
 
-    /// Undoes [`Self::move_to`]: the session is `back` where it was, with nothing on record. `cwd` is the folder it was
-    /// about, as its header had it.
+    /// Reverts [`Self::move_to`]: the session is moved to `back` and the record of the move is removed. `cwd` is the
+    /// original working folder from the header.
     pub fn move_back(&self, moved: &Path, back: &Path, cwd: &str, blobs: BlobStore) -> Result<(), MoveError> {
         carry(moved, back, blobs, |header| {
             header.insert("cwd".into(), cwd.into());
@@ -45,23 +45,23 @@ impl SessionsDir {
         })
     }
 
-    /// Puts a session away. It is no longer listed, but keeps everything.
+    /// Moves a session to the archive. It is no longer listed, but keeps all its data.
     pub fn archive(&self, session: &Path) -> Result<PathBuf, MoveError> {
         self.shift(session, &self.archived(), OpenBy::Nobodys)
     }
 
-    /// Brings a session back from the archive or from the trash.
+    /// Restores a session from the archive or the trash.
     pub fn unarchive(&self, session: &Path) -> Result<PathBuf, MoveError> {
         let from = if session.starts_with(self.trashed().root()) { self.trashed() } else { self.archived() };
         from.shift(session, self, OpenBy::Nobodys)
     }
 
-    /// Puts a session into the trash, from where it can be brought back until that is cleaned up.
+    /// Moves a session to the trash, from which it can be restored until the next cleanup.
     pub fn trash(&self, session: &Path) -> Result<PathBuf, MoveError> {
         self.shift(session, &self.trashed(), OpenBy::Nobodys)
     }
 
-    /// Puts a session into the trash that this process has open itself and is about to leave.
+    /// Moves a session to the trash that this process has open and is about to close.
     pub fn trash_own(&self, session: &Path) -> Result<PathBuf, MoveError> {
         self.shift(session, &self.trashed(), OpenBy::Ours)
     }
@@ -84,14 +84,14 @@ impl SessionsDir {
     }
 }
 
-/// Writes a session anew with another header, takes all that belongs to it along, and removes the old file last.
+/// Writes a session with a new header to the new path, moves its companion files, and removes the old file last.
 fn carry(
     session: &Path,
     to: &Path,
     blobs: BlobStore,
     change: impl FnOnce(&mut serde_json::Map<String, Value>),
 ) -> Result<(), MoveError> {
-    // Going on with it takes the lock and sets a torn last line aside.
+    // Opening for writing acquires the lock and sets a torn last line aside.
     let (writer, _) = LoadedSession::open(session, blobs.clone())?.into_writer()?;
     let loaded = LoadedSession::open(session, blobs)?;
     let mut header = loaded.raw_header();
@@ -113,13 +113,13 @@ fn carry(
     drop(writer);
     moved.map_err(|error| {
         let error = steps.back(error);
-        // Written by us, under a name that was free.
+        // The file was created here, under a name that was free.
         let _ = std::fs::remove_file(to);
         not_moved(error)
     })
 }
 
-/// The folder a session in the trash came from.
+/// Returns the original folder name of a trashed session.
 fn without_number(folder: &str) -> String {
     match folder.rsplit_once(NUMBER) {
         Some((name, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -129,14 +129,14 @@ fn without_number(folder: &str) -> String {
     }
 }
 
-/// Who may have the session open while it is moved.
+/// Which process may have the session open during the move.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OpenBy {
     Nobodys,
     Ours,
 }
 
-/// Renames a session and all that belongs to it.
+/// Renames a session and its companion files.
 fn relocate(from: &Path, to: &Path, whose: OpenBy) -> Result<(), MoveError> {
     let not_moved = |source| MoveError::NotMoved { from: from.to_owned(), to: to.to_owned(), source };
     if !from.is_file() {
@@ -158,14 +158,14 @@ fn relocate(from: &Path, to: &Path, whose: OpenBy) -> Result<(), MoveError> {
     moved.map_err(|error| not_moved(steps.back(error)))
 }
 
-/// What was moved so far, to be moved back if the rest fails.
+/// Completed moves, to be reverted if a later one fails.
 #[derive(Default)]
 struct Steps {
     done: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Steps {
-    /// Artifacts, and files set aside from the session.
+    /// Moves artifacts and files set aside from the session.
     fn companions(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let (Some(from_name), Some(to_folder)) = (from.file_name(), to.parent()) else { return Ok(()) };
         let prefix = format!("{}.", from_name.to_string_lossy());
@@ -190,7 +190,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Undoes everything. What cannot be undone is told with the error.
+    /// Reverts all moves. Moves that cannot be reverted are added to the error.
     fn back(&mut self, error: io::Error) -> io::Error {
         for (from, to) in std::mem::take(&mut self.done).into_iter().rev() {
             if let Err(second) = rename(&to, &from) {
@@ -202,7 +202,7 @@ impl Steps {
     }
 }
 
-/// Between file systems a copy stands in for the new name; the original goes only once the copy is whole.
+/// Renames a file. Between file systems it is copied, and the original is removed after the copy is complete.
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
@@ -241,7 +241,7 @@ fn forget_place(header: &mut serde_json::Map<String, Value>, session: &Path) {
     }
 }
 
-/// Two working folders can share one folder of sessions; then only the header changes.
+/// Replaces the header in place, if both working folders share one session folder.
 fn replace_session(
     path: &Path,
     title_line: &str,

@@ -1,5 +1,5 @@
-//! A clean copy of a damaged session: everything that can be read, in its place in the tree, under a new id. The damaged
-//! file stays as it is.
+//! Creates a clean copy of a damaged session: everything readable, at its position in the tree, under a new ID. The damaged
+//! file is unchanged.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -14,12 +14,12 @@ use crate::open::LoadedSession;
 use crate::scan::Spot;
 use crate::window::Window;
 
-/// What became of a damaged session.
+/// Result of repairing a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Salvaged {
     pub copy: CopiedSession,
     pub kept: usize,
-    /// Entries of which nothing could be read.
+    /// Number of entries that could not be read at all.
     pub lost: usize,
 }
 
@@ -33,9 +33,9 @@ impl LoadedSession {
 
 struct Salvage<'a> {
     session: &'a LoadedSession,
-    /// Ids of the new file.
+    /// IDs of the new file.
     ids: Ids,
-    /// The id behind which children of each old entry are put; `None` for the root.
+    /// For each old entry, the new parent ID of its children; `None` for the root.
     given: Vec<Option<String>>,
     kept: usize,
     lost: usize,
@@ -44,7 +44,7 @@ struct Salvage<'a> {
 impl Salvage<'_> {
     fn entries(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let mut window = Window::new(&self.session.file);
-        // An id that stands for another entry later must not be given to one that has none.
+        // An ID that a later entry uses must not be assigned to an entry without one.
         let taken: HashSet<u64> = self.session.scan.spots.iter().map(|spot| spot.id_hash).collect();
         for spot in &self.session.scan.spots {
             let mut parent = spot.parent().and_then(|parent| self.given[parent as usize].clone());
@@ -89,7 +89,7 @@ impl Salvage<'_> {
         }
     }
 
-    /// Brings what older versions wrote into the present form.
+    /// Converts entries of older versions to the current form.
     fn update(&self, entry: &mut Map<String, Value>) {
         if let Some(index) = entry.shift_remove("firstKeptEntryIndex").and_then(|index| index.as_u64()) {
             let kept = usize::try_from(index).ok().and_then(|index| self.given.get(index.checked_sub(1)?)?.clone());
@@ -102,7 +102,7 @@ impl Salvage<'_> {
     }
 }
 
-/// The entry of a line, or the whole entries in a damaged one.
+/// Returns the entry of a line, or the complete entries in a damaged one.
 fn pieces(line: &str) -> Vec<Map<String, Value>> {
     match serde_json::from_str(line) {
         Ok(entry) => vec![entry],

@@ -1,7 +1,7 @@
-//! One pass over a session file that finds where each entry is and whom it follows, without parsing entries.
+//! Finds the position and parent of each entry in one pass over a session file, without parsing entries.
 //!
-//! Memory is bounded by the number of entries, not by their size: 32 bytes each plus a table of ids. An entry's parent
-//! is always an earlier one, whatever the file says, so the tree has no cycles by construction.
+//! Memory is bounded by the number of entries, not by their size: 32 bytes each plus a table of IDs. An entry's parent is
+//! always an earlier one, whatever the file says, so the tree has no cycles by construction.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,20 +25,20 @@ const ROOT: u32 = u32::MAX;
 const TITLE_START: &[u8] = br#"{"type":"title""#;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Where an entry is and whom it follows.
+/// Position and parent of an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Spot {
     pub offset: u64,
     pub id_hash: u64,
     parent: u32,
-    /// Without the newline; longer lines than can be counted are longer than can be loaded too.
+    /// Without the newline; a line whose length overflows this is also too long to load.
     pub len: u32,
     /// Counted from 1.
     pub line: u32,
     pub kind: ContextEntryKind,
 }
 
-/// The kinds that matter for the context.
+/// The entry kinds that matter for the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContextEntryKind {
     Message,
@@ -52,16 +52,16 @@ pub(crate) enum ContextEntryKind {
     ResetBoundary,
     ModeChange,
     TtsrInjection,
-    /// Known, and of no interest to the model.
+    /// A known kind that is not sent to the model.
     Bookkeeping,
     Unknown,
 }
 
-/// How the file ends.
+/// State of the end of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileEnd {
     Whole,
-    /// The last line is a whole entry, only its newline is missing.
+    /// The last line is a complete entry without its newline.
     NoNewline,
     Torn {
         start: u64,
@@ -78,27 +78,27 @@ pub(crate) struct Scan {
     pub end: FileEnd,
     pub length: u64,
     pub leaf_id: Option<String>,
-    /// Where title line and header are, newlines included.
+    /// Byte ranges of title line and header, including newlines.
     pub title_line: Option<Range<u64>>,
     pub header_line: Option<Range<u64>>,
     notes: Notes,
 }
 
-/// What is remembered during the pass to tell one damage once.
+/// State of the pass that prevents reporting the same damage twice.
 #[derive(Debug, Default)]
 struct Notes {
     unplaced: Vec<Unplaced>,
-    /// Lines that are no entries: offset, length, number.
+    /// Lines that are not entries: offset, length, number.
     fragments: Vec<(u64, u64, u32)>,
-    /// Who stands in for an id that is missing from the file.
+    /// Replacements for IDs that are missing from the file.
     stand_ins: HashMap<u64, u32>,
-    /// The entry before the next one lost its name, and its child needs no explanation.
+    /// The previous entry lost its ID, so a missing parent of the next one is not reported.
     name_lost: bool,
-    /// Damage before the first entry has been told.
+    /// Damage before the first entry has been reported.
     head_damaged: bool,
 }
 
-/// An entry whose parent had not been seen when it was met.
+/// An entry whose parent had not been seen when it was read.
 #[derive(Debug)]
 struct Unplaced {
     line: u32,
@@ -167,8 +167,7 @@ impl Scan {
         }
     }
 
-    /// A line break that turned into something else joins two lines, or follows the last one. Returns whether the line
-    /// was of that kind.
+    /// Handles a damaged newline that joins two lines or follows the last one. Returns whether the line was of that kind.
     fn take_pieces(&mut self, bytes: &[u8], line: &StoredLine<'_>) -> bool {
         if line.len > line.bytes.len() as u64 {
             return false;
@@ -194,7 +193,7 @@ impl Scan {
             let (offset, len) = (start + piece.start as u64, piece.len() as u64);
             let part = StoredLine { bytes, offset, len, number: line.number, ended: line.ended };
             match skim(bytes) {
-                // It could not be written over in its place, so it would never change again.
+                // A title line here cannot be overwritten in place, so it would never change again.
                 Ok(head) if head.kind.text() == Some("title") => self.notes.head_damaged = true,
                 Ok(head) => self.place(&head, bytes, &part),
                 Err(_) => self.notes.name_lost = true,
@@ -216,7 +215,7 @@ impl Scan {
         }
     }
 
-    /// Title line and header are told of once: what follows from the first damage is no second one.
+    /// Reports damage of title line and header only once, because later problems follow from the first.
     fn tell_damaged_head(&mut self, line: u32, damage: Damage) {
         let follows = self.notes.head_damaged && matches!(damage, Damage::NoHeader);
         self.notes.head_damaged = true;
@@ -225,7 +224,7 @@ impl Scan {
         }
     }
 
-    /// A byte that turned into a line break leaves two halves, neither of which is an entry. Together they are one.
+    /// Rejoins two fragments of an entry that a byte changed to a newline has split.
     fn rejoin_broken_lines(&mut self, file: &File) -> io::Result<()> {
         let fragments = std::mem::take(&mut self.notes.fragments);
         let mut window = Window::new(file);
@@ -249,7 +248,7 @@ impl Scan {
         Ok(())
     }
 
-    /// A last line that was too long to hold may be whole after all.
+    /// Checks whether a last line that was too long to hold is complete.
     fn recheck_long_tail(&mut self, file: &File, number: u32) -> io::Result<()> {
         let FileEnd::Torn { start } = self.end else { return Ok(()) };
         let len = self.length - start;
@@ -283,8 +282,8 @@ impl Scan {
         }
     }
 
-    /// Before the header there is only the title line. One that says to be something else may be either of them,
-    /// damaged, or an entry of a file that lost its head.
+    /// Only the title line precedes the header. A first line with another type may be one of them, damaged, or an entry of a
+    /// file that lost its start.
     fn take_first_lines(&mut self, kind: Option<&str>, bytes: &[u8], line: &StoredLine<'_>) {
         if kind == Some("title") {
             match serde_json::from_slice(bytes) {
@@ -353,7 +352,8 @@ impl Scan {
         leaf.push_str(&id);
     }
 
-    /// An entry whose parent is unknown follows the entry before it in the file: that way nothing said earlier is lost.
+    /// An entry with an unknown parent becomes a child of the previous entry in the file, so that no earlier message is
+    /// lost.
     fn parent_of(&mut self, id: &str, head: &EntryHead<'_>, line: &StoredLine<'_>) -> u32 {
         let previous = self.spots.len().checked_sub(1).map_or(ROOT, |last| last as u32);
         let parent = match &head.parent {
@@ -379,7 +379,7 @@ impl Scan {
         place
     }
 
-    /// Where an id is, or what stands in for one that is missing.
+    /// Returns the position of an ID, or of its replacement if it is missing.
     pub fn position_of(&self, id: u64) -> Option<u32> {
         self.ids.position(id).or_else(|| self.notes.stand_ins.get(&id).copied())
     }
@@ -416,8 +416,8 @@ impl ContextEntryKind {
     }
 }
 
-/// Entries of version 1 have no ids. Theirs follow from their position, which never changes in an append-only file, so
-/// a later entry may name one as its parent.
+/// Entries of version 1 have no IDs. Their IDs are derived from the position, which never changes in an append-only file, so
+/// that later entries can refer to them.
 pub(crate) fn implied_id(position: u32) -> String {
     format!("v1-{position}")
 }
@@ -426,7 +426,7 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
-/// Only what cannot be one entry is looked at closely.
+/// Only lines that cannot be a single entry are checked in detail.
 fn may_be_several(head: &EntryHead<'_>, bytes: &[u8]) -> bool {
     match head.kind.text() {
         Some("title" | "session") => !is_whole_json(bytes),
@@ -434,7 +434,7 @@ fn may_be_several(head: &EntryHead<'_>, bytes: &[u8]) -> bool {
     }
 }
 
-/// A line break inside a string is not allowed, whatever it was before.
+/// Removes newlines, which are not valid inside a JSON string.
 pub(crate) fn without_breaks(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().map(|byte| if *byte == b'\n' { b'?' } else { *byte }).collect()
 }

@@ -1,7 +1,6 @@
-//! Search over titles and over what was said. Every word of the query must be found somewhere in a session; case does
-//! not matter.
+//! Searches titles and messages. Every word of the query must occur somewhere in a session; case is ignored.
 //!
-//! Lines are looked at as bytes first: only one that can hold a missing word is parsed.
+//! Lines are searched as bytes first: only a line that can contain a missing word is parsed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,20 +16,20 @@ use crate::scan::ContextEntryKind;
 use crate::skim::skim;
 use crate::tree::text_of_message;
 
-/// Characters shown around a hit.
+/// Numbers of characters shown around a match.
 const BEFORE: usize = 40;
 const AROUND: usize = 120;
 
-/// A session that holds every word.
+/// A session that contains every word.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchHit {
     pub info: SessionInfo,
-    /// Where the first word was found, on one line; empty when the title holds them all.
+    /// Text around the first match, on one line; empty if the title contains all words.
     pub snippet: String,
 }
 
 impl SessionsDir {
-    /// At most `limit` sessions of a working folder, or of all, newest first.
+    /// Returns at most `limit` sessions of a working folder, or of all, newest first.
     pub fn search(&self, cwd: Option<&Path>, query: &str, limit: usize) -> Result<Vec<SearchHit>, FindError> {
         let sessions = match cwd {
             Some(cwd) => self.list(cwd)?,
@@ -57,7 +56,7 @@ impl<'a> Hunt<'a> {
         let title = info.title.clone().unwrap_or_default().to_lowercase();
         self.missing.retain(|word| !title.contains(word) && !info.id.starts_with(word));
         if !self.missing.is_empty() {
-            // What cannot be read holds nothing.
+            // Unreadable files have no matches.
             let _ = for_each_whole_line(&info.path, |line| {
                 self.look_at(line);
                 !self.missing.is_empty()
@@ -81,7 +80,7 @@ impl<'a> Hunt<'a> {
         });
     }
 
-    /// Words that look the same in JSON as in the text can be searched without parsing.
+    /// Words that are the same in JSON and in plain text can be searched without parsing.
     fn may_hold(&mut self, line: &[u8]) -> bool {
         self.lowered.clear();
         self.lowered.extend(line.iter().map(u8::to_ascii_lowercase));
@@ -93,7 +92,7 @@ impl<'a> Hunt<'a> {
     }
 }
 
-/// The text of an entry that is part of the conversation.
+/// Returns the text of an entry that is part of the conversation.
 fn said(line: &[u8]) -> Option<String> {
     let kind = ContextEntryKind::named(skim(line).ok()?.kind.text()?);
     let line = String::from_utf8_lossy(line);
@@ -110,14 +109,14 @@ fn said(line: &[u8]) -> Option<String> {
     }
 }
 
-/// Lower case may have another length, so that the place in the text is only about right.
+/// Lowercasing may change the length, so the position in the text is approximate.
 fn around(lowered: &str, text: &str, at: usize) -> String {
     let before = lowered[..at].chars().count().saturating_sub(BEFORE);
     let piece: String = text.chars().skip(before).take(AROUND).collect();
     piece.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Every line that can be loaded, until `take` has seen enough.
+/// Calls `take` for every line that can be loaded, until it returns false.
 fn for_each_whole_line(path: &Path, mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(256 * 1024, File::open(path)?);
     let mut line = Vec::new();
@@ -132,7 +131,7 @@ fn for_each_whole_line(path: &Path, mut take: impl FnMut(&[u8]) -> bool) -> io::
         } else if !take(&line) {
             return Ok(());
         }
-        // One huge line must not keep its memory for the rest of the file.
+        // Releases the memory of a very long line.
         line.shrink_to(1024 * 1024);
     }
 }

@@ -1,16 +1,16 @@
 //! Finds `type`, `id` and `parentId` of a line without parsing it.
 //!
-//! Opening a session of 100,000 entries must not parse 67 MB of JSON to learn 100,000 ids. Keys may stand in any order
-//! (`custom` entries have theirs after the data), so values are stepped over, never searched: an `id` deep inside the
-//! data is not the entry's. The walk ends as soon as all three are known; what follows is checked when the entry is
-//! parsed. Should a key stand twice, the first one counts.
+//! Opening a session of 100,000 entries must not parse 67 MB of JSON to get 100,000 IDs. Keys may be in any order (`custom`
+//! entries have theirs after the data), so values are skipped structurally, not searched: an `id` deep inside the data is
+//! not the entry's. The scan ends as soon as all three are known; the rest is checked when the entry is parsed. If a key
+//! occurs twice, the first one counts.
 
 use std::borrow::Cow;
 
 #[cfg(test)]
 mod tests;
 
-/// The three keys that place an entry in the tree.
+/// The three keys that define an entry's position in the tree.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct EntryHead<'a> {
     pub kind: SkimmedField<'a>,
@@ -24,7 +24,7 @@ pub(crate) enum SkimmedField<'a> {
     Absent,
     Null,
     Text(Cow<'a, str>),
-    /// A number, an object, text that is not UTF-8 or not JSON: nothing that names an entry.
+    /// A number, an object, or text that is not valid UTF-8 or JSON: not a usable value.
     Other,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum SkimmedField<'a> {
 pub(crate) enum SkimFault {
     NotAnObject,
     Broken,
-    /// The bytes ended before the object did.
+    /// The bytes ended before the end of the object.
     Unfinished,
 }
 
@@ -103,7 +103,7 @@ struct TokenCursor<'a> {
 }
 
 impl<'a> TokenCursor<'a> {
-    /// Steps over white space; the byte found is not consumed.
+    /// Skips white space; the next byte is not consumed.
     fn next_token(&mut self) -> Result<u8, SkimFault> {
         while let Some(&byte) = self.bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
@@ -126,7 +126,7 @@ impl<'a> TokenCursor<'a> {
         }
     }
 
-    /// The cursor stands on the opening quote.
+    /// The cursor is at the opening quote.
     fn string(&mut self) -> Result<SkimmedField<'a>, SkimFault> {
         let start = self.at;
         let escaped = self.skip_string()?;
@@ -142,7 +142,7 @@ impl<'a> TokenCursor<'a> {
         Ok(std::str::from_utf8(inner).map_or(SkimmedField::Other, |text| SkimmedField::Text(text.into())))
     }
 
-    /// Returns whether the string holds a backslash.
+    /// Skips a string and returns whether it contains a backslash.
     fn skip_string(&mut self) -> Result<bool, SkimFault> {
         self.at += 1;
         let mut escaped = false;
@@ -181,7 +181,7 @@ impl<'a> TokenCursor<'a> {
         Err(SkimFault::Unfinished)
     }
 
-    /// Counts brackets instead of recursing, so that no depth of nesting can exhaust the stack.
+    /// Counts brackets instead of recursing, so that deep nesting cannot exhaust the stack.
     fn skip_nested(&mut self) -> Result<(), SkimFault> {
         let mut depth = 0usize;
         while let Some(&byte) = self.bytes.get(self.at) {

@@ -1,4 +1,4 @@
-//! Times as they stand in session files: `2026-11-15T20:00:03.186Z`, and the same with dashes in file names.
+//! Timestamps in session files: `2026-11-15T20:00:03.186Z`, and with dashes in file names.
 
 use std::time::SystemTime;
 
@@ -8,12 +8,12 @@ pub(crate) fn iso(time: SystemTime) -> String {
     Timestamp::try_from(time).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// Colons and dots are not allowed in file names everywhere.
+/// Replaces colons and dots, which are not allowed in file names everywhere.
 pub(crate) fn for_file_name(iso: &str) -> String {
     iso.replace([':', '.'], "-")
 }
 
-/// Milliseconds since the epoch; 0 for what is not a time.
+/// Returns milliseconds since the epoch, or 0 for an invalid time.
 pub(crate) fn to_ms(iso: &str) -> u64 {
     iso.parse::<Timestamp>().ok().and_then(|time| u64::try_from(time.as_millisecond()).ok()).unwrap_or(0)
 }

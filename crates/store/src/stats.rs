@@ -1,4 +1,4 @@
-//! What a session file holds and cost, all its branches counted: what was paid for was paid for.
+//! Statistics of a session file. All branches are counted, because all of them were paid for.
 
 use omp_types::Tally;
 
@@ -11,12 +11,13 @@ use crate::window::Window;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileStats {
     pub entries: usize,
-    /// What the messages are and took.
+    /// Message counts and usage.
     pub tally: Tally,
     pub compactions: usize,
-    /// What the program or an extension said, and summaries of branches: told to the model, said by nobody.
+    /// Number of entries from the program or an extension, and of branch summaries: sent to the model, but written by
+    /// nobody.
     pub told_entries: usize,
-    /// Messages that could not be read.
+    /// Number of messages that could not be read.
     pub unreadable: usize,
 }
 

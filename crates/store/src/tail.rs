@@ -1,4 +1,4 @@
-//! The end of a session file: adding a whole line or nothing, and moving a torn one out of the way.
+//! The end of a session file: appends a whole line or nothing, and moves a torn line out of the way.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::platform;
 
-/// How an append ended when it failed.
+/// Error of a failed append.
 #[derive(Debug)]
 pub(crate) struct NotAdded {
     pub error: io::Error,
-    /// Part of the line is still in the file because it could not be cut back; the next line must start on a fresh one.
+    /// Part of the line is still in the file because truncating failed; the next append must start a new line.
     pub left_torn: bool,
 }
 
-/// Adds `line` to the end with one write. When it does not fit, what was written of it is cut off again, so the file
-/// is as it was. `write` is [`File::write`] outside tests.
+/// Appends `line` with one write. If it does not fit, the written part is truncated again, so the file is unchanged. `write`
+/// is [`File::write`] outside tests.
 pub(crate) fn add_whole(
     file: &File,
     line: &[u8],
@@ -35,7 +35,8 @@ pub(crate) fn add_whole(
     Ok(())
 }
 
-/// Only ever takes away the bytes just written: if the file is longer than that, they are not the last ones.
+/// Removes only the bytes just written: if the file is longer than that, another program has appended and nothing is
+/// removed.
 fn cut_back(file: &File, before: u64, written: usize, error: io::Error) -> NotAdded {
     if written == 0 {
         return NotAdded { error, left_torn: false };
@@ -45,7 +46,7 @@ fn cut_back(file: &File, before: u64, written: usize, error: io::Error) -> NotAd
     NotAdded { error, left_torn: !cut }
 }
 
-/// Whether the file ends in the middle of a line. An empty file does not.
+/// Returns whether the file ends in the middle of a line. An empty file does not.
 pub(crate) fn ends_torn(file: &File) -> io::Result<bool> {
     let mut handle = file;
     if handle.seek(SeekFrom::End(0))? == 0 {
@@ -57,7 +58,7 @@ pub(crate) fn ends_torn(file: &File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Copies everything from `start` into `<session>.torn-<n>` and, once that is safely on disk, cuts it off.
+/// Copies everything from `start` into `<session>.torn-<n>`, syncs it, and then truncates the session.
 pub(crate) fn move_torn(file: &File, session: &Path, start: u64) -> io::Result<PathBuf> {
     let (mut side, path) = new_side_file(session)?;
     let mut handle = file;
@@ -97,7 +98,7 @@ mod tests {
         io::ErrorKind::StorageFull.into()
     }
 
-    /// `room` bytes fit on the disk.
+    /// Simulates a disk with `room` free bytes.
     fn check(room: usize, line: &str, expect: &str) {
         let temp = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(temp.path(), "before\n").unwrap();

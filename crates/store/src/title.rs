@@ -1,7 +1,7 @@
-//! The title line: the first line of a session file, always 256 bytes, so that a new title can be written over it.
+//! The title line: the first line of a session file, always 256 bytes, so that it can be overwritten by a new title.
 //!
-//! It is the only thing in a session file that is ever written in place. A title that does not fit is cut here; the
-//! `title_change` entry appended with it holds the whole.
+//! It is the only part of a session file that is written in place. A title that does not fit is truncated; the
+//! `title_change` entry appended with it holds the full title.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,19 +9,19 @@ use serde_json::{Map, Value};
 use crate::entry::TitleChange;
 use crate::header::SessionHeader;
 
-/// Length of the line with its newline.
+/// Length of the line, including its newline.
 pub(crate) const SLOT_BYTES: usize = 256;
 
-/// A line that holds anything else was damaged, or was written by a program that knows more.
+/// The allowed keys. A line with others is damaged or was written by a newer program.
 const KEYS: [&str; 6] = ["type", "v", "title", "source", "updatedAt", "pad"];
 const PREFIX: &str = r#"{"type":"title","#;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TitleSource {
-    /// Made up from the conversation.
+    /// Generated from the conversation.
     Auto,
-    /// Given by the user; never replaced by a made-up one.
+    /// Given by the user; never replaced by a generated one.
     User,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct TitleSlot {
     pub updated_at: String,
 }
 
-/// A `title_change` entry and when it was written.
+/// A `title_change` entry and its time.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Changed {
     #[serde(flatten)]
@@ -44,9 +44,8 @@ pub(crate) struct Changed {
     timestamp: String,
 }
 
-/// What a session is called, and who said so, from everything in its file that tells. The title line may hold a title
-/// cut to fit; the last change has the whole of it. A line that is damaged, or was not written over, is older than the
-/// change, so the change counts more.
+/// Determines the current title and its source from all data in the file. The title line may be truncated; the last change
+/// holds the full title. A title line that is damaged or was not overwritten is older than the change, so the change wins.
 pub(crate) fn current(
     slot: Option<&TitleSlot>,
     changed: Option<Changed>,
@@ -78,7 +77,7 @@ impl TitleSlot {
         }
     }
 
-    /// `None` when the title is too long.
+    /// Returns `None` if the title is too long.
     fn padded(&self, title: &str) -> Option<String> {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let source = match self.source {
@@ -94,7 +93,7 @@ impl TitleSlot {
     }
 }
 
-/// Whether a file's first bytes are a title line that may be written over. A damaged one may not.
+/// Returns whether the first bytes of a file are a title line that may be overwritten. A damaged one may not.
 pub(crate) fn is_slot(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(PREFIX.as_bytes())
         && memchr::memchr(b'\n', first_bytes) == Some(SLOT_BYTES - 1)

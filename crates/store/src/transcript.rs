@@ -1,5 +1,5 @@
-//! What a person sees of a session: everything on a branch in the order it was said, also what a compaction or a reset
-//! hides from the model. Entries are read when they are asked for, so that showing the last page costs one page.
+//! The transcript of a session for users: everything on a branch in order, including what a compaction or a reset hides from
+//! the model. Entries are read on demand, so that showing the last page costs one page.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use crate::problem::{Damage, FileProblem};
 use crate::scan::ContextEntryKind;
 use crate::window::Window;
 
-/// Where each message of a branch is; four bytes a message.
+/// Positions of the messages of a branch; four bytes per message.
 #[derive(Debug)]
 pub struct StoredTranscript<'a> {
     session: &'a LoadedSession,
     path: Vec<u32>,
 }
 
-/// A message and the entry it stands in. Summaries are messages of the program, where they were made.
+/// A message and its entry. Summaries are program messages at the position where they were made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TranscriptMessage {
     pub id: EntryId,
@@ -29,7 +29,7 @@ pub struct TranscriptMessage {
 }
 
 impl LoadedSession {
-    /// Everything said on the way to `leaf`, or to the last entry.
+    /// Returns all messages on the path to `leaf`, or to the last entry.
     pub fn transcript(&self, leaf: Option<&EntryId>) -> Option<StoredTranscript<'_>> {
         let leaf = self.leaf_position(leaf)?;
         let told = |position: &u32| self.scan.spots[*position as usize].kind.is_told();
@@ -38,11 +38,12 @@ impl LoadedSession {
         Some(StoredTranscript { session: self, path })
     }
 
-    /// What was said from one entry to another, both included. `None` unless the first is on the way to the last.
+    /// Returns the messages from one entry to another, inclusive. Returns `None` unless the first is an ancestor of the
+    /// last.
     pub fn span(&self, first: &EntryId, last: &EntryId) -> Option<StoredTranscript<'_>> {
         let first = self.scan.ids.position(hash(first.as_str()))?;
         let last = self.scan.ids.position(hash(last.as_str()))?;
-        // Parents stand before their children, so what is before the first cannot lead to it.
+        // Parents precede their children, so an entry before `first` cannot lead to it.
         let mut path: Vec<u32> = ancestors(&self.scan, Some(last)).take_while(|position| *position >= first).collect();
         path.reverse();
         if path.first() != Some(&first) {
@@ -52,8 +53,8 @@ impl LoadedSession {
         Some(StoredTranscript { session: self, path })
     }
 
-    /// The first of the entries directly before this one that say nothing to the model, such as a change of the model: what
-    /// is kept from here on is kept with them. The entry itself where there are none.
+    /// Returns the first of the entries directly before this one that are not sent to the model, such as a model change, so
+    /// that they are kept together with it. Returns the entry itself if there are none.
     pub fn with_facts_before(&self, id: &EntryId) -> EntryId {
         let Some(position) = self.scan.ids.position(hash(id.as_str())) else { return id.clone() };
         let before = ancestors(&self.scan, Some(position)).skip(1);
@@ -64,7 +65,7 @@ impl LoadedSession {
         line.map_or_else(|_| id.clone(), |(line, _)| id_in(&line, earliest))
     }
 
-    /// Outer `None` for an id that does not exist, inner for a session without entries.
+    /// Returns the outer `None` for an unknown ID, the inner one for a session without entries.
     pub(crate) fn leaf_position(&self, leaf: Option<&EntryId>) -> Option<Option<u32>> {
         match leaf {
             Some(leaf) => self.scan.ids.position(hash(leaf.as_str())).map(Some),
@@ -82,7 +83,8 @@ impl StoredTranscript<'_> {
         self.path.is_empty()
     }
 
-    /// Reads some of it, counted from the beginning; what is beyond the end is left out. Damage is named beside.
+    /// Reads a range of messages, counted from the start; positions beyond the end are ignored. Problems are returned
+    /// separately.
     pub fn read(&self, range: Range<usize>) -> (Vec<TranscriptMessage>, Vec<FileProblem>) {
         let range = range.start.min(self.len())..range.end.min(self.len());
         let mut window = Window::new(&self.session.file);

@@ -1,4 +1,4 @@
-//! The tree of a session for front ends that let a person move in it: one row an entry, with filters and search.
+//! The tree of a session for interactive navigation: one row per entry, with filters and search.
 
 use omp_types::{AssistantMessage, Content, Message, StopReason};
 use serde_json::Value;
@@ -9,29 +9,29 @@ use crate::ids::hash;
 use crate::open::LoadedSession;
 use crate::window::Window;
 
-/// Characters kept of what an entry says.
+/// Maximum number of characters kept of an entry's text.
 const PREVIEW: usize = 200;
-/// Characters of it that a search looks at.
+/// Maximum number of characters that are searched.
 const SEARCHED: usize = 400;
 
-/// One entry of the tree, in the order of the file. Parents stand before their children.
+/// One entry of the tree, in file order. Parents precede their children.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryNode {
     pub id: EntryId,
-    /// Position of the parent among the nodes.
+    /// Index of the parent in the node list.
     pub parent: Option<usize>,
     pub timestamp: String,
-    /// The type of the entry, such as `message` or `compaction`.
+    /// The entry type, such as `message` or `compaction`.
     pub kind: String,
-    /// Of messages only.
+    /// Set only for messages.
     pub role: Option<String>,
-    /// The beginning of what it says, on one line.
+    /// The start of its text, on one line.
     pub preview: String,
     pub label: Option<String>,
-    /// Between the root and the leaf.
+    /// Whether it is on the path from the root to the leaf.
     pub active: bool,
     pub leaf: bool,
-    /// An answer that only calls tools and did not fail.
+    /// An answer that has only tool calls and did not fail.
     only_calls: bool,
     said: bool,
     searched: String,
@@ -44,23 +44,23 @@ pub enum TreeFilter {
     #[default]
     Default,
     NoTools,
-    /// What somebody said, summaries, and answers that failed.
+    /// Messages with text, summaries, and failed answers.
     Said,
     UserOnly,
     LabeledOnly,
     All,
 }
 
-/// A node that is shown, below the nearest of its ancestors that is shown too.
+/// A visible node, below its nearest visible ancestor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownNode<'a> {
     pub node: &'a EntryNode,
-    /// Position among those shown.
+    /// Index among the visible nodes.
     pub parent: Option<usize>,
 }
 
 impl LoadedSession {
-    /// All entries that can be read. `leaf` is where the session goes on; without one, none of them is active.
+    /// Returns all readable entries. `leaf` is the current leaf; without one, no entry is active.
     pub fn tree(&self, leaf: Option<&EntryId>) -> Vec<EntryNode> {
         let leaf = leaf.and_then(|leaf| self.scan.ids.position(hash(leaf.as_str())));
         let mut active = vec![false; self.scan.spots.len()];
@@ -72,7 +72,7 @@ impl LoadedSession {
         for position in 0..self.scan.spots.len() as u32 {
             let Some(entry) = self.entry_at_alone(position, &mut window) else { continue };
             let (id, timestamp, body) = entry;
-            // An unreadable parent gives way to the nearest one that can be read.
+            // An unreadable parent is replaced by the nearest readable ancestor.
             let above = ancestors(&self.scan, Some(position)).skip(1).find_map(|above| places[above as usize]);
             places[position as usize] = Some(nodes.len());
             nodes.push(EntryNode {
@@ -94,7 +94,7 @@ impl LoadedSession {
     }
 }
 
-/// The nodes that pass the filter and hold every word of the query, whatever its case.
+/// Returns the nodes that pass the filter and contain every word of the query, ignoring case.
 pub fn shown<'a>(nodes: &'a [EntryNode], filter: TreeFilter, query: &str) -> Vec<ShownNode<'a>> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().collect();
@@ -165,7 +165,7 @@ fn only_calls(answer: &AssistantMessage) -> bool {
     ended_well && answer.text().trim().is_empty() && answer.tool_calls().next().is_some()
 }
 
-/// What is shown of an answer that speaks or fails; its calls stand for one that does neither.
+/// Returns the text or error of an answer; an answer with neither is shown by its calls.
 fn words_of(message: &Message) -> Option<String> {
     let (words, failed) = match message {
         Message::Assistant(answer) => {
@@ -211,7 +211,7 @@ fn text_of(body: &EntryBody) -> String {
     text.chars().take(SEARCHED).collect()
 }
 
-/// What is said, and for calls what they are about.
+/// Returns the text of a message; for calls, what they are about.
 pub(crate) fn text_of_message(message: &Message) -> String {
     if let Message::Other(other) = message {
         let parts = ["command", "code", "output"].map(|key| other.value.get(key).and_then(|text| text.as_str()));
@@ -228,7 +228,7 @@ pub(crate) fn text_of_message(message: &Message) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// What stands in the content of a message whose shape is unknown.
+/// Returns the text in the content of a message of unknown shape.
 fn text_in(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

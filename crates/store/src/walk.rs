@@ -1,4 +1,4 @@
-//! Every entry of a session in the order of the file, one at a time, for those who show the whole tree.
+//! Reads every entry of a session in file order, one at a time, for showing the whole tree.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::open::LoadedSession;
 use crate::problem::Damage;
 use crate::window::Window;
 
-/// Reads entries by their position. Neighbours cost one system call together; nothing is kept.
+/// Reads entries by position. Adjacent entries share one system call; nothing is cached.
 pub struct EntryReader<'a> {
     session: &'a LoadedSession,
     window: Window<'a>,
@@ -20,7 +20,7 @@ impl LoadedSession {
         EntryReader { session: self, window: Window::new(&self.file) }
     }
 
-    /// The entry that another follows, by position. Parents come earlier than their children, whatever the file says.
+    /// Returns the position of an entry's parent. Parents precede their children, whatever the file says.
     pub fn parent_at(&self, position: usize) -> Option<usize> {
         self.scan.spots.get(position)?.parent().map(|parent| parent as usize)
     }
@@ -35,7 +35,8 @@ impl LoadedSession {
 }
 
 impl EntryReader<'_> {
-    /// The entry with all its fields as they stand in the file, images as references. `None` beyond the last.
+    /// Returns the entry with all its fields as stored in the file, with images as references. Returns `None` beyond the
+    /// last entry.
     pub fn read(&mut self, position: usize) -> Option<Result<Value, Damage>> {
         let spot = self.session.scan.spots.get(position)?;
         Some(read_line(&mut self.window, spot).and_then(|(line, _)| {

@@ -1,4 +1,4 @@
-//! Reads lines of a file by place through one buffer, so that neighbours cost one system call together.
+//! Reads lines by file position through one buffer, so that adjacent lines share one system call.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -30,7 +30,7 @@ impl<'a> Window<'a> {
         handle.seek(SeekFrom::Start(offset))?;
         self.start = offset;
         self.bytes.clear();
-        // One huge line must not keep its memory for the rest of the walk.
+        // Releases the memory of a very long line.
         self.bytes.shrink_to(WINDOW);
         handle.take(len.max(WINDOW) as u64).read_to_end(&mut self.bytes).map(drop)
     }

@@ -1,8 +1,8 @@
 //! Appends entries to a session file, each with one write.
 //!
-//! What [`SessionWriter::append`] returned for is in the kernel's hands and survives `kill -9`; [`SessionWriter::sync`],
-//! called at the end of a turn, makes it survive a power cut. A new session leaves nothing on disk before its first
-//! entry, which is written together with the title line and the header.
+//! After [`SessionWriter::append`] returns, the entry is in the kernel and survives `kill -9`; [`SessionWriter::sync`],
+//! called at the end of a turn, makes it survive a power failure. A new session creates no file before its first entry,
+//! which is written together with the title line and the header.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -21,7 +21,7 @@ use crate::stamp;
 use crate::tail;
 use crate::title::{SLOT_BYTES, TitleSlot, TitleSource, is_slot};
 
-/// What a new session is made of.
+/// Parameters of a new session.
 #[derive(Clone, Debug)]
 pub struct NewSession<'a> {
     pub cwd: &'a Path,
@@ -48,13 +48,13 @@ struct OpenFile {
     begun: bool,
     /// The file ends in the middle of a line.
     torn: bool,
-    /// Length after our last write; another length means that another program wrote.
+    /// Length after our last write; a different length means that another program wrote to the file.
     length: u64,
     folder_synced: bool,
     _lock: SessionLock,
 }
 
-/// A session taken over from its loaded form.
+/// State of a loaded session that is continued.
 pub(crate) struct ResumedFile {
     pub path: PathBuf,
     pub blobs: BlobStore,
@@ -66,7 +66,7 @@ pub(crate) struct ResumedFile {
 }
 
 impl SessionWriter {
-    /// A new session in `folder`; nothing is on disk before the first append.
+    /// Creates a new session in `folder`; nothing is on disk before the first append.
     pub fn create(folder: &Path, blobs: BlobStore, new: NewSession<'_>) -> Self {
         let identity = SessionIdentity::new(new.now);
         let path = identity.path_in(folder);
@@ -112,12 +112,12 @@ impl SessionWriter {
         &self.blobs
     }
 
-    /// The entry the next one will follow.
+    /// Returns the parent of the next entry.
     pub fn leaf(&self) -> Option<&EntryId> {
         self.leaf.as_ref()
     }
 
-    /// Goes on from another entry, or from the root: the next append starts a branch there. `false` when there is no
+    /// Continues from another entry, or from the root: the next append starts a branch there. Returns `false` if there is no
     /// such entry.
     pub fn set_leaf(&mut self, leaf: Option<EntryId>) -> bool {
         let known = leaf.as_ref().is_none_or(|id| self.ids.position(hash(id.as_str())).is_some());
@@ -127,7 +127,7 @@ impl SessionWriter {
         known
     }
 
-    /// Adds an entry after the leaf. When this returns an error nothing was added, and the next call tries anew.
+    /// Appends an entry after the leaf. On an error nothing was added, and the next call tries again.
     pub fn append(&mut self, body: &EntryBody) -> Result<EntryId, WriteError> {
         let body = self
             .blobs
@@ -146,7 +146,7 @@ impl SessionWriter {
         Ok(id)
     }
 
-    /// Appends the change and writes the title over the file's title line, if it has one: the only write in place.
+    /// Appends the change and overwrites the title line, if the file has one: the only in-place write.
     pub fn set_title(&mut self, title: &str, source: TitleSource) -> Result<EntryId, WriteError> {
         let previous_title = self.title.clone();
         let change = TitleChange { title: title.to_owned(), source, previous_title, trigger: None };
@@ -158,7 +158,7 @@ impl SessionWriter {
         Ok(id)
     }
 
-    /// Makes everything appended so far survive a power cut.
+    /// Makes everything appended so far survive a power failure.
     pub fn sync(&mut self) -> Result<(), WriteError> {
         let Some(open) = &mut self.file else { return Ok(()) };
         let mut synced = durable(&open.file);
@@ -169,7 +169,7 @@ impl SessionWriter {
         synced.map_err(|source| WriteError::written(&self.path, source))
     }
 
-    /// What must stand before the first entry.
+    /// Returns the lines before the first entry.
     fn prelude(&self) -> Result<Vec<u8>, WriteError> {
         if self.file.as_ref().is_some_and(|open| open.begun) {
             return Ok(Vec::new());
@@ -189,7 +189,7 @@ impl SessionWriter {
 }
 
 impl Drop for SessionWriter {
-    /// A session whose first entry did not fit on the disk leaves no empty file behind.
+    /// Removes the empty file of a session whose first entry did not fit on the disk.
     fn drop(&mut self) {
         if let Some(open) = &self.file
             && !open.begun
@@ -255,7 +255,7 @@ impl OpenFile {
     }
 }
 
-/// Through a handle of its own, because one opened for appending cannot write anywhere else.
+/// Uses a separate handle, because one opened for appending cannot write elsewhere.
 fn write_slot(path: &Path, slot: &TitleSlot) -> std::io::Result<()> {
     let mut file = File::options().read(true).write(true).open(path)?;
     let mut first = [0; SLOT_BYTES];
@@ -290,7 +290,7 @@ mod tests {
         pub(super) static SYNCED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     }
 
-    /// The policy of `docs/session-format.md`: appending never waits for the disk, the end of a turn does once.
+    /// The policy of `docs/session-format.md`: an append never waits for the disk, the end of a turn does once.
     #[test]
     fn only_the_end_of_a_turn_waits_for_the_disk() {
         let temp = tempfile::tempdir().unwrap();

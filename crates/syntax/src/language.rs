@@ -1,4 +1,4 @@
-//! Which language a file is in, and which ones there are.
+//! Detects the language of a file, and lists the supported ones.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ impl Language {
         SupportLang::all_langs().iter().copied().map(Self)
     }
 
-    /// As it is written in arguments and messages.
+    /// Returns the name used in arguments and messages.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(language, _)| *language == self.0).map_or("", |(_, name)| name)
     }
 
-    /// By a name that people use: `rust`, `rs`, `c++`, `C#`.
+    /// Finds a language by a common name: `rust`, `rs`, `c++`, `C#`.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         let known = || NAMES.iter().find(|(_, known)| *known == name).map(|(language, _)| *language);
@@ -27,7 +27,7 @@ impl Language {
         name.parse().ok().or_else(known).or_else(other).map(Self)
     }
 
-    /// By extension or, for files that have none, by their name.
+    /// Finds a language by extension or, for files without one, by file name.
     pub fn from_path(path: &Path) -> Option<Self> {
         if let Some(found) = SupportLang::from_path(path) {
             return Some(Self(found));
@@ -43,7 +43,7 @@ impl Language {
         by_name.map(|(_, found)| *found).or_else(by_extension).map(Self)
     }
 
-    /// By path, else by the interpreter that a script's first line names.
+    /// Finds a language by path, else by the interpreter in a script's first line.
     pub fn detect(path: &Path, source: &str) -> Option<Self> {
         Self::from_path(path).or_else(|| Self::from_shebang(source.lines().next()?))
     }
@@ -60,7 +60,7 @@ impl Language {
         INTERPRETERS.iter().find(|(known, _)| *known == program).map(|(_, found)| Self(*found))
     }
 
-    /// Text for people rather than for machines.
+    /// Returns whether it is a language for prose rather than code.
     pub fn is_prose(self) -> bool {
         self.0 == SupportLang::Markdown
     }
@@ -116,7 +116,7 @@ const OTHER_NAMES: &[(&str, SupportLang)] = &[
     ("htm", L::Html),
 ];
 
-/// Beyond those the grammars list themselves.
+/// Extensions in addition to those that the grammars list.
 const EXTENSIONS: &[(&str, SupportLang)] = &[
     ("hxx", L::Cpp),
     ("h++", L::Cpp),

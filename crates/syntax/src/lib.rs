@@ -1,4 +1,5 @@
-//! tree-sitter: outlines, structural search and rewriting, parse errors. The C code of the grammars lives here only.
+//! tree-sitter: outlines, structural search and rewriting, parse errors. Only this crate contains the C code of the
+//! grammars.
 //!
 //! Everything is bounded: files over [`MAX_SOURCE`] are refused, parsing ends after [`PARSE_TIME`].
 

@@ -1,8 +1,8 @@
-//! A file in outline: declarations stay, the bodies of functions, long literals and long comments fold away.
+//! Outline of a file: declarations stay, and bodies of functions, long literals and long comments are folded.
 //!
-//! Folds are found by shape (a node in braces or brackets, an indented block, a long comment), not by a list of
-//! declarations for each language. What holds functions (a class, a module) stays open. If little is left to see, the
-//! outermost folds are opened one after the other.
+//! Folds are found by shape (a node in braces or brackets, an indented block, a long comment), not by a list of declarations
+//! for each language. Containers of functions (a class, a module) stay open. If little is left to see, the outermost folds
+//! are opened one after the other.
 
 mod fold;
 
@@ -10,7 +10,7 @@ use crate::Language;
 use crate::parse::{ParseError, parse};
 use fold::Fold;
 
-/// Which lines of a file are shown. The segments cover all lines in order, shown and hidden ones in turn.
+/// Which lines of a file are shown. The segments cover all lines in order, alternating between shown and hidden ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     pub segments: Vec<Segment>,
@@ -21,7 +21,7 @@ pub struct Outline {
 pub struct Segment {
     pub first: usize,
     pub last: usize,
-    /// `false`: left out.
+    /// `false` for hidden lines.
     pub kept: bool,
 }
 
@@ -42,15 +42,15 @@ impl Outline {
 /// The `read.summarize.*` settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutlineLimits {
-    /// Fewer lines inside a body are not worth hiding.
+    /// Minimum number of lines in a body to hide.
     pub min_body_lines: usize,
-    /// The same for a comment, counted whole.
+    /// Minimum number of lines of a whole comment to hide.
     pub min_comment_lines: usize,
     /// Shorter files are shown whole.
     pub min_total_lines: usize,
-    /// Bodies are opened, outermost first, until so many lines are to be seen.
+    /// Bodies are opened, outermost first, until this number of lines is visible.
     pub unfold_until: usize,
-    /// None is opened that would make it more than this.
+    /// A body is not opened if that would exceed this number of lines.
     pub unfold_limit: usize,
 }
 
@@ -60,7 +60,7 @@ impl Default for OutlineLimits {
     }
 }
 
-/// `None` when there is nothing to hide: the file is short, or all of it is declarations.
+/// Returns `None` if there is nothing to hide: the file is short, or consists only of declarations.
 pub fn outline(source: &str, language: Language, limits: OutlineLimits) -> Result<Option<Outline>, ParseError> {
     let lines: Vec<&str> = source.lines().collect();
     if lines.len() < limits.min_total_lines.max(1) {
@@ -74,7 +74,7 @@ pub fn outline(source: &str, language: Language, limits: OutlineLimits) -> Resul
     Ok(segments.iter().any(|segment| !segment.kept).then_some(Outline { segments }))
 }
 
-/// How many closed folds hide each line.
+/// The number of closed folds that hide each line.
 struct Cover {
     hidden_by: Vec<u16>,
     visible: usize,

@@ -1,4 +1,4 @@
-//! Parsing with an end: no file is too odd and none takes for ever.
+//! Bounded parsing: every file is accepted, and none takes forever.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -9,9 +9,9 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::Language;
 
-/// Larger files are data rather than code.
+/// Size limit; larger files are data rather than code.
 pub const MAX_SOURCE: usize = 2 * 1024 * 1024;
-/// For one file.
+/// Time limit for one file.
 pub const PARSE_TIME: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum ParseError {
     Grammar(&'static str, String),
 }
 
-/// Comparing two nodes goes as deep as they are; deeper trees could use up the stack.
+/// Depth limit: comparing two nodes recurses, and deeper trees could overflow the stack.
 pub(crate) const MAX_DEPTH: usize = 1500;
 
 pub(crate) fn parse(source: &str, language: Language) -> Result<Tree, ParseError> {
@@ -51,7 +51,7 @@ pub(crate) fn parse_within(source: &str, language: Language, time: Duration) -> 
 }
 
 thread_local! {
-    /// One a thread; switching its language is cheap.
+    /// One parser per thread; switching its language is cheap.
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
@@ -60,7 +60,7 @@ fn with_parser<T>(
     work: impl FnOnce(&mut Parser) -> Result<T, ParseError>,
 ) -> Result<T, ParseError> {
     PARSER.with_borrow_mut(|parser| {
-        // A parse that was broken off would otherwise be gone on with.
+        // Otherwise an interrupted parse would be continued.
         parser.reset();
         let set = parser.set_language(&language.0.get_ts_language());
         set.map_err(|error| ParseError::Grammar(language.name(), error.to_string()))?;
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(parse(&large, rust()).map(|_| ()), Err(ParseError::TooLarge(MAX_SOURCE + 1)));
         let long = "fn a() { b(c, d) }\n".repeat(50_000);
         assert_eq!(parse_within(&long, rust(), Duration::ZERO).map(|_| ()), Err(ParseError::TooSlow));
-        // The parser is good for the next file.
+        // The parser works for the next file.
         assert!(!parse("fn a() {}", rust()).unwrap().root_node().has_error());
         let deep = format!("fn a() {{ {}1{} }}", "(".repeat(5000), ")".repeat(5000));
         assert_eq!(refuse_deep(&parse(&deep, rust()).unwrap()), Err(ParseError::TooDeep));

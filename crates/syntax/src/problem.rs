@@ -1,18 +1,18 @@
-//! Where a file stops making sense to its grammar.
+//! Finds where a file stops conforming to its grammar.
 
 use tree_sitter::{Node, Tree};
 
 use crate::Language;
 use crate::parse::{ParseError, parse};
 
-/// The first place that does not parse.
+/// The first position that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Counted from 1.
     pub line: usize,
     /// In characters, counted from 1.
     pub column: usize,
-    /// A few words of the text at that place, or what is missing there.
+    /// A few words of the text there, or what is missing.
     pub near: String,
 }
 
@@ -22,7 +22,7 @@ impl std::fmt::Display for SyntaxError {
     }
 }
 
-/// `Ok(None)` when all of it parses.
+/// Returns `Ok(None)` if everything parses.
 pub fn first_error(source: &str, language: Language) -> Result<Option<SyntaxError>, ParseError> {
     Ok(error_in(&parse(source, language)?, source))
 }
@@ -35,7 +35,7 @@ pub(crate) fn error_in(tree: &Tree, source: &str) -> Option<SyntaxError> {
     Some(SyntaxError { line: start.row + 1, column, near: near(&node, source) })
 }
 
-/// Goes down only where the tree says that something is wrong below.
+/// Descends only into subtrees with errors.
 fn first_bad_node(tree: &Tree) -> Option<Node<'_>> {
     let mut node = tree.root_node();
     if !node.has_error() {
@@ -49,7 +49,7 @@ fn first_bad_node(tree: &Tree) -> Option<Node<'_>> {
         let below =
             node.children(&mut cursor).find(|child| child.has_error() || child.is_error() || child.is_missing());
         match below {
-            // What is wrong inside an error that covers much is the better place.
+            // An error inside a large error node is a more precise position.
             Some(child) => node = child,
             None => return Some(node),
         }

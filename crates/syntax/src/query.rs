@@ -16,17 +16,17 @@ use crate::problem::{SyntaxError, error_in};
 
 pub(crate) type Doc = StrDoc<SupportLang>;
 
-/// A pattern made ready for one language.
+/// A pattern compiled for one language.
 pub struct SyntaxQuery {
-    /// More than one where a language reads the same text in two ways.
+    /// Several if a language interprets the same text in two ways.
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) language: Language,
     doubt: Option<String>,
-    /// Of each pattern, a text without which it cannot match.
+    /// For each pattern, a text without which it cannot match.
     needed: Vec<String>,
 }
 
-/// A text taken apart once, for many patterns of its language.
+/// A text parsed once, for many patterns of its language.
 pub struct Code(AstGrep<Doc>);
 
 impl Code {
@@ -35,7 +35,7 @@ impl Code {
     }
 }
 
-/// How much of a pattern's text has to be found.
+/// How much of a pattern's text must match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Every token.
@@ -43,9 +43,9 @@ pub enum Strictness {
     /// Every token of the pattern; the code may have further punctuation.
     #[default]
     Smart,
-    /// Only nodes with a name in the grammar.
+    /// Only named nodes of the grammar.
     Ast,
-    /// The same without comments.
+    /// Only named nodes, without comments.
     Relaxed,
     /// The kinds of nodes, not their text.
     Signature,
@@ -81,7 +81,7 @@ pub enum QueryError {
     Parse(#[from] ParseError),
 }
 
-/// One place that matches.
+/// One match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     /// In bytes.
@@ -89,7 +89,7 @@ pub struct Match {
     /// Counted from 1.
     pub first_line: usize,
     pub last_line: usize,
-    /// What the holes were filled with, by name.
+    /// The contents of the holes, by name.
     pub captures: Vec<Capture>,
 }
 
@@ -99,21 +99,21 @@ pub struct Capture {
     pub text: String,
 }
 
-/// What a search in one file found.
+/// The matches in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryMatches {
-    /// In the order of the file.
+    /// In file order.
     pub matches: Vec<Match>,
     /// A limit was reached; there may be more.
     pub cut: bool,
-    /// The file does not parse as a whole: code around that place may have been missed.
+    /// The file does not parse completely: code around that position may have been missed.
     pub syntax_error: Option<SyntaxError>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct SearchLimits {
     pub matches: usize,
-    /// For one file, after parsing.
+    /// Time limit for one file, after parsing.
     pub time: Duration,
 }
 
@@ -124,11 +124,11 @@ impl Default for SearchLimits {
 }
 
 const MAX_PATTERN: usize = 16 * 1024;
-/// Of one captured text; the rest is left out.
+/// Length limit of a captured text; the rest is left out.
 const MAX_CAPTURE: usize = 400;
 
 impl SyntaxQuery {
-    /// With `selector`, the pattern is only the surroundings and the node of that kind within it is looked for.
+    /// With `selector`, the pattern is only the context, and the node of that kind within it is searched.
     pub fn new(
         pattern: &str,
         language: Language,
@@ -145,7 +145,7 @@ impl SyntaxQuery {
         if let Some(name) = two_dollars(text) {
             return Err(QueryError::TwoDollars(name));
         }
-        // Patterns are taken apart level by level.
+        // Patterns are processed recursively.
         refuse_deep(&parse(&language.0.pre_process_pattern(text), language)?)?;
         let (patterns, doubt) = compile::compile(text, language, selector)?;
         let ignores_text = strictness == Strictness::Signature;
@@ -154,12 +154,12 @@ impl SyntaxQuery {
         Ok(Self { patterns: patterns.into_iter().map(strict).collect(), language, doubt, needed })
     }
 
-    /// Set when the pattern can be used but part of it is not code of its language.
+    /// Returns a warning if the pattern is usable but part of it is not valid code of its language.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
 
-    /// A quick look that spares parsing most files: `false` when nothing in them can match.
+    /// A quick check that avoids parsing most files: `false` if nothing can match.
     pub fn may_match(&self, source: &str) -> bool {
         self.needed.is_empty() || self.needed.iter().any(|word| source.contains(word.as_str()))
     }
@@ -170,13 +170,13 @@ impl SyntaxQuery {
         Ok(QueryMatches { matches: matches.iter().map(|(matched, _)| described(matched)).collect(), cut, syntax_error })
     }
 
-    /// Whether the pattern matches anywhere.
+    /// Returns whether the pattern matches anywhere.
     pub fn is_in(&self, code: &Code) -> bool {
         let root = code.0.root();
         self.patterns.iter().any(|pattern| root.find(pattern).is_some())
     }
 
-    /// In the order of the file, each with the pattern it matches; `true` when a limit was reached.
+    /// Returns matches in file order, each with its pattern; `true` if a limit was reached.
     pub(crate) fn matches<'t>(&self, root: &'t AstGrep<Doc>, limits: SearchLimits) -> (Vec<Matched<'t, '_>>, bool) {
         let deadline = Instant::now() + limits.time;
         let mut matches: Vec<Matched<'t, '_>> = Vec::new();
@@ -199,7 +199,7 @@ impl SyntaxQuery {
 
 type Matched<'t, 'p> = (NodeMatch<'t, Doc>, &'p Pattern);
 
-/// The tree as ast-grep wants it, made by a parser that knows when to stop.
+/// Parses into the tree type of ast-grep, with the time limit.
 pub(crate) fn tree_of(source: &str, language: Language) -> Result<(AstGrep<Doc>, Option<SyntaxError>), ParseError> {
     let tree = parse(source, language)?;
     refuse_deep(&tree)?;
@@ -243,7 +243,7 @@ fn shortened(text: &str) -> String {
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
-/// `$$NAME` means nothing that people expect of it.
+/// Detects `$$NAME`, which does not have the meaning that people expect.
 fn two_dollars(pattern: &str) -> Option<String> {
     let mut rest = pattern;
     while let Some(at) = rest.find('$') {

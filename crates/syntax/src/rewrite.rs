@@ -1,4 +1,4 @@
-//! Structural rewriting: every match of a pattern gives way to a template that its holes fill.
+//! Structural rewriting: every match of a pattern is replaced by a template filled from its holes.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::parse::ParseError;
 use crate::problem::{SyntaxError, first_error};
 use crate::query::{QueryError, SearchLimits, Strictness, SyntaxQuery, tree_of};
 
-/// A pattern with what takes its place, made ready for one language.
+/// A pattern with its replacement, compiled for one language.
 pub struct Rewrite {
     query: SyntaxQuery,
     template: TemplateFix,
@@ -26,10 +26,10 @@ pub enum RewriteError {
     UnknownVariable { names: String, pattern: String },
 }
 
-/// One replaced piece.
+/// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// In bytes of the source.
+    /// Byte range in the source.
     pub range: Range<usize>,
     pub text: String,
 }
@@ -37,15 +37,15 @@ pub struct Edit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
     pub text: String,
-    /// In the order of the file; none overlaps another.
+    /// In file order, without overlap.
     pub edits: Vec<Edit>,
-    /// Matches left alone because they lie within one that was replaced.
+    /// Number of matches skipped because they are inside a replaced one.
     pub nested: usize,
     /// A limit was reached; there may be more.
     pub cut: bool,
-    /// The source did not parse as a whole.
+    /// The source did not parse completely.
     pub before: Option<SyntaxError>,
-    /// The result does not.
+    /// The result does not parse completely.
     pub after: Option<SyntaxError>,
 }
 
@@ -79,8 +79,8 @@ impl Rewrite {
     }
 }
 
-/// Applies all rewrites at once: each looks at the source as it is, the outermost match wins and, of two that match the
-/// same piece, the earlier rewrite. All rewrites are of `language`.
+/// Applies all rewrites at once: each sees the original source, the outermost match wins and, of two that match the same
+/// range, the earlier rewrite. All rewrites must be of `language`.
 pub fn rewrite(source: &str, language: Language, rewrites: &[&Rewrite]) -> Result<Rewritten, ParseError> {
     let (root, before) = tree_of(source, language)?;
     let mut result = Rewritten { before, ..Rewritten::default() };
@@ -89,13 +89,13 @@ pub fn rewrite(source: &str, language: Language, rewrites: &[&Rewrite]) -> Resul
         let (matches, cut) = rewrite.query.matches(&root, SearchLimits::default());
         result.cut |= cut;
         edits.extend(matches.iter().map(|(matched, pattern)| {
-            // Punctuation behind what the pattern says, such as a semicolon, stays.
+            // Punctuation after the pattern's match, such as a semicolon, is kept.
             let edit = matched.make_edit(pattern, &rewrite.template);
             let range = edit.position..edit.position + edit.deleted_length;
             Edit { range, text: String::from_utf8_lossy(&edit.inserted_text).into_owned() }
         }));
     }
-    // Stable: of equal ranges the earlier rewrite comes first.
+    // Stable sort: of equal ranges the earlier rewrite comes first.
     edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
     let newline = if source.contains("\r\n") { "\r\n" } else { "\n" };
     for mut edit in edits {

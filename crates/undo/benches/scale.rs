@@ -1,7 +1,7 @@
-//! What undo costs in a large repository: `cargo bench -p omp-undo --bench scale [-- FOLDER]`.
+//! Measures undo in a large repository: `cargo bench -p omp-undo --bench scale [-- FOLDER]`.
 //!
-//! Without a folder one with 300,000 files is made, which takes minutes. A folder that is given is only changed by one file,
-//! which is put back.
+//! Without a folder, one with 300,000 files is created, which takes minutes. In a given folder only one file is changed, and
+//! restored afterwards.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench is its own program")]
 
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn main() {
     if workspace.join(".git").exists() {
         println!("with git:");
         measure(&workspace, &root.path().join("with git"));
-        // Beside it, where it can be found should this be cut off.
+        // Kept next to it, so that it can be found if the bench is interrupted.
         let mut hidden = workspace.clone().into_os_string();
         hidden.push(".git-aside");
         let hidden = PathBuf::from(hidden);
@@ -82,7 +82,7 @@ fn measure(workspace: &Path, store: &Path) {
     }
 }
 
-/// What the store takes, and what of that the quota counts.
+/// Disk usage of the store, and the part that the quota counts.
 fn disk(undo: &Undo, store: &Path) -> String {
     let counted = undo.collect().unwrap().bytes_before;
     let index: u64 = std::fs::read_dir(store.join("workspaces")).unwrap().map(|it| blocks(&it.unwrap().path())).sum();
@@ -103,7 +103,7 @@ fn first_file(folder: &Path) -> PathBuf {
     if first.is_dir() { first_file(&first) } else { first }
 }
 
-/// By the clock, and what the process has had of the processors.
+/// Wall-clock time, and processor time of the process.
 fn timed(work: impl FnOnce()) -> String {
     let (begun, before) = (Instant::now(), worked().0);
     work();
@@ -114,7 +114,7 @@ fn peak() -> String {
     format!("{} MB", worked().1 / 1000)
 }
 
-/// Processor time of all threads, and the most memory there was, in kB.
+/// Processor time of all threads, and peak memory in kB.
 #[cfg(unix)]
 fn worked() -> (Duration, i64) {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -151,7 +151,7 @@ fn generated(workspace: &Path) -> PathBuf {
         std::fs::write(folder.join(format!("f{file}.rs")), text).unwrap();
     }
     git(workspace, &["init", "-q"]);
-    // Straight into a pack.
+    // Writes directly into a pack.
     git(workspace, &["-c", "core.bigFileThreshold=1", "add", "."]);
     git(workspace, &["-c", "gc.auto=0", "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "x"]);
     workspace.to_owned()

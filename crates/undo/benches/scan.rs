@@ -1,4 +1,4 @@
-//! A look at an unchanged tree of 20,000 files, beside `git status`: `cargo bench -p omp-undo --bench scan`.
+//! Scans an unchanged tree of 20,000 files, compared with `git status`: `cargo bench -p omp-undo --bench scan`.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench is its own program")]
 
 use std::path::Path;
@@ -49,7 +49,7 @@ fn main() {
     println!("git status: median {status:.1?}; ratio {:.2}", look.as_secs_f64() / status.as_secs_f64());
 }
 
-/// What this process has had of the processors, which says more than the clock where others are at work.
+/// Processor time of this process, which is more meaningful than wall-clock time on a busy machine.
 #[cfg(unix)]
 fn worked() -> Duration {
     use nix::sys::resource::{UsageWho, getrusage};

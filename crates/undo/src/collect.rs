@@ -1,4 +1,4 @@
-//! Keeps the store within its quota: the oldest turns are forgotten, then what nobody names any more is removed.
+//! Keeps the store within its quota: drops the oldest turns, then removes unreferenced objects.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,21 +14,21 @@ use crate::packed;
 use crate::records::Records;
 use crate::turn::digests;
 
-/// Another process may have written an object that its index does not name yet.
+/// Minimum age of an object to remove: another process may have written it before its index refers to it.
 const GRACE: Duration = Duration::from_secs(3600);
-/// Of the turns that are left, so many go at once.
+/// Number of turns that are dropped at once.
 const AT_ONCE: usize = 8;
 
-/// What is never forgotten.
+/// Data that is never dropped.
 pub(crate) struct KeptObjects<'a> {
-    /// The turn being made.
+    /// The current turn.
     pub turn: Option<&'a str>,
     /// The workspace's own index.
     pub index: &'a Path,
     pub indexes: &'a Path,
 }
 
-/// What a collection came to. What is counted is what the disk gives, in whole blocks.
+/// Result of a collection. Sizes are disk usage in whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     pub bytes_before: u64,
@@ -51,7 +51,7 @@ pub(crate) fn collect(
     let cut_off = SystemTime::now().checked_sub(GRACE);
     let is_young = |age: Option<SystemTime>| age.is_none_or(|age| cut_off.is_none_or(|cut_off| age > cut_off));
     let mut indexes = other_indexes(keep);
-    // Named by what was forgotten here: surely not on its way into another process's index.
+    // Objects that only dropped turns referred to: these are certainly not about to be used by another process.
     let mut disowned = HashSet::new();
     loop {
         let named = named(records, keep, &indexes);
@@ -72,14 +72,14 @@ pub(crate) fn collect(
         let forgotten = forget(records, keep, &mut disowned);
         collected.turns_forgotten += forgotten;
         if forgotten == 0 {
-            // The oldest workspace that is not this one; it is read anew when it is worked in again.
+            // The oldest index of another workspace; that workspace is read again on its next use.
             let Some(index) = indexes.pop() else { return Ok(collected) };
             index_file::remove(&index)?;
         }
     }
 }
 
-/// What the disk gives to all files of a folder and the folders in it.
+/// Returns the disk usage of a folder and its subfolders.
 fn used(folder: &Path) -> u64 {
     let Ok(listed) = fs::read_dir(folder) else { return 0 };
     let size = |entry: fs::DirEntry| {
@@ -89,14 +89,14 @@ fn used(folder: &Path) -> u64 {
     listed.flatten().map(size).sum()
 }
 
-/// Packs that somebody writes are left alone, and so are those that cannot be rewritten, for want of room.
+/// Packs that are being written are skipped, and so are those that cannot be rewritten for lack of space.
 fn clear_packs(packs: &Path, is_needed: impl Fn(Option<&crate::Digest>, Option<SystemTime>) -> bool) {
     for workspace in fs::read_dir(packs).into_iter().flatten().flatten() {
         for list in packed::lists(&workspace.path()) {
             let age = list.with_extension("pack").metadata().and_then(|metadata| metadata.modified()).ok();
             drop(packed::rewrite(&list, |digest| is_needed(Some(digest), age)));
         }
-        // Goes when nothing is in it any more.
+        // Fails, as intended, unless the folder is empty.
         drop(fs::remove_dir(workspace.path()));
     }
 }
@@ -117,7 +117,7 @@ fn named(records: &Records, keep: &KeptObjects<'_>, indexes: &[PathBuf]) -> Hash
     named
 }
 
-/// Newest first, so that the last one is the oldest.
+/// Sorted from newest to oldest.
 fn other_indexes(keep: &KeptObjects<'_>) -> Vec<PathBuf> {
     let Ok(listed) = fs::read_dir(keep.indexes) else { return Vec::new() };
     let mut indexes: Vec<(SystemTime, PathBuf)> = listed
@@ -129,7 +129,7 @@ fn other_indexes(keep: &KeptObjects<'_>) -> Vec<PathBuf> {
     indexes.into_iter().rev().map(|(_, path)| path).collect()
 }
 
-/// Forgets the oldest turns, and what was taken back before the oldest that is left.
+/// Drops the oldest turns, and undo records older than the oldest remaining turn.
 fn forget(records: &Records, keep: &KeptObjects<'_>, disowned: &mut HashSet<crate::Digest>) -> usize {
     let mut forgotten = 0;
     let turns = records.turns();

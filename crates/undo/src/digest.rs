@@ -1,4 +1,4 @@
-//! What content is called: its SHA-256, or its name in git where it is read from there.
+//! The name of a content: its SHA-256, or its git object ID if it is read from git.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Digest {
         Self(Sha256::digest(content).into())
     }
 
-    /// A content that lies in git's objects, by its name there. No SHA-256 that anybody will meet ends so.
+    /// Creates the digest of a git object from its ID. The suffix does not occur in any real SHA-256.
     pub(crate) fn git(oid: Oid) -> Self {
         let mut digest = [0; 32];
         digest[..20].copy_from_slice(&oid.0);

@@ -1,4 +1,4 @@
-//! Which folders a project's `.gitignore` files name.
+//! Determines which folders a project's `.gitignore` files exclude.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use omp_stdx::plain_file;
 
-/// A longer file of rules is not read.
+/// Size limit of an ignore file.
 pub(crate) const LARGEST: u64 = 1 << 20;
 
-/// The rules that hold in a folder: its own and those above.
+/// The rules that apply in a folder: its own and those of its parents.
 #[derive(Clone, Default)]
 pub(crate) struct Ignored {
     innermost: Option<Arc<IgnoreLevel>>,
@@ -22,7 +22,7 @@ struct IgnoreLevel {
 }
 
 impl Ignored {
-    /// Those of the folders above the workspace, up to the one that git begins at.
+    /// Reads the rules of the folders above the workspace, up to the repository root.
     pub fn above(workspace: &Path) -> Self {
         let folders: Vec<&Path> = workspace.ancestors().collect();
         let Some(top) = folders.iter().position(|folder| folder.join(".git").exists()) else { return Self::default() };
@@ -33,7 +33,7 @@ impl Ignored {
         })
     }
 
-    /// With the rules of a folder's own file. Lines that are no pattern are left out, as git does.
+    /// Adds the rules of a folder's own file. Invalid patterns are skipped, as in git.
     pub fn and(&self, folder: &Path, text: &str) -> Self {
         let mut builder = GitignoreBuilder::new(folder);
         for line in text.lines() {
@@ -57,7 +57,7 @@ impl Ignored {
         false
     }
 
-    /// Whether these are the same rules, not only equal ones.
+    /// Returns whether both are the same object, not only equal rules.
     pub fn is(&self, other: &Self) -> bool {
         match (&self.innermost, &other.innermost) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),

@@ -1,7 +1,7 @@
 //! The last known state of a workspace on disk, so that the next session need not read every file again.
 //!
-//! A file begins with all of a tree; what changes is added behind it, and all is written anew when that has grown large.
-//! What was cut off while it was written is not believed, and what stands before it is.
+//! The file starts with a whole tree; changes are appended, and the file is rewritten when it has grown large. A truncated
+//! frame is ignored, and everything before it is used.
 
 mod code;
 #[cfg(test)]
@@ -20,22 +20,23 @@ use crate::scan::CopiedNode;
 use crate::tree::WorkspaceTree;
 
 const MAGIC: &[u8; 8] = b"ompundo2";
-/// So much may always be added.
+/// Minimum number of bytes that may be appended before a rewrite.
 const LEAST_ROOM: u64 = 1 << 20;
 
-/// The file of this workspace. Others may have it too: whoever finds that another one has written it writes all of it.
+/// The index file of this workspace. Other processes may use it too: a process that finds the file written by another one
+/// rewrites it completely.
 pub(crate) struct IndexFile {
     place: PathBuf,
     own: Option<Own>,
-    /// What was to be saved last was not.
+    /// The last save failed.
     is_behind: bool,
 }
 
-/// A file that nobody else adds to, and that holds what was saved or loaded last.
+/// A file that no other process appends to, and that holds the state last saved or loaded.
 struct Own {
     file: File,
     length: u64,
-    /// At this length all is written anew.
+    /// File length at which everything is rewritten.
     most: u64,
 }
 
@@ -44,9 +45,9 @@ impl IndexFile {
         Self { place, own: None, is_behind: false }
     }
 
-    /// `None` when there is none that can be believed: then every file is read.
+    /// Returns `None` if there is no valid state: then every file is read.
     pub fn load(&mut self) -> Option<WorkspaceTree> {
-        // Its lock would be in the way.
+        // Releases our own lock first.
         (self.own, self.is_behind) = (None, false);
         let mut file = OpenOptions::new().read(true).append(true).open(&self.place).ok()?;
         let is_ours = file.try_lock().is_ok();
@@ -59,7 +60,7 @@ impl IndexFile {
         Some(tree)
     }
 
-    /// From what was saved or loaded last to what is now.
+    /// Saves the difference between the state last saved or loaded (`known`) and the current one.
     pub fn save(&mut self, known: &WorkspaceTree, tree: &WorkspaceTree) -> io::Result<()> {
         if !self.is_behind && !known.folders.is_empty() {
             let changes = encoded_changes(known, tree);
@@ -70,7 +71,7 @@ impl IndexFile {
         self.save_all(tree)
     }
 
-    /// Other records of names that are known, which the tree has already.
+    /// Saves changed records of known names, which the tree already contains.
     pub fn note(&mut self, records: &[CopiedNode], tree: &WorkspaceTree) -> io::Result<()> {
         let is_done = records.is_empty() || self.is_behind;
         if is_done || (self.is_own() && self.add(&encoded_records(records))?) {
@@ -79,18 +80,18 @@ impl IndexFile {
         self.save_all(tree)
     }
 
-    /// What is known is not saved now: the next time all is.
+    /// Marks the file as outdated: the next save writes everything.
     pub fn fall_behind(&mut self) {
         (self.own, self.is_behind) = (None, true);
     }
 
-    /// Whether what was saved last is still there, and ours.
+    /// Returns whether the state saved last is still there and ours.
     fn is_own(&mut self) -> bool {
         self.own = self.own.take().filter(|own| is_same_file(&own.file, &self.place));
         self.own.is_some()
     }
 
-    /// `false` when it would grow too large.
+    /// Returns `false` if the file would grow too large.
     fn add(&mut self, content: &[u8]) -> io::Result<bool> {
         let Some(own) = &mut self.own else { return Ok(false) };
         let length = own.length + (HEAD + content.len()) as u64;
@@ -98,7 +99,7 @@ impl IndexFile {
             return Ok(false);
         }
         if let Err(error) = own.file.write_all(&[&head(content), content].concat()) {
-            // What is half written is no part of it.
+            // Removes a partially written frame.
             drop(own.file.set_len(own.length));
             self.fall_behind();
             return Err(error);
@@ -115,7 +116,7 @@ impl IndexFile {
         let written = new_file(&temporary).and_then(|mut file| {
             file.write_all(&[&MAGIC[..], &head(&content)].concat())?;
             file.write_all(&content)?;
-            // Where files cannot be locked, all is written each time.
+            // If files cannot be locked, everything is written each time.
             let is_ours = file.try_lock().is_ok();
             fs::rename(&temporary, &self.place)?;
             Ok((file, is_ours))
@@ -128,12 +129,12 @@ impl IndexFile {
     }
 }
 
-/// The state that somebody has left.
+/// Loads the state of any workspace.
 pub(crate) fn load(place: &Path) -> Option<WorkspaceTree> {
     decoded(&fs::read(place).ok()?).map(|(tree, ..)| tree)
 }
 
-/// Whether a file of the folder is one of these.
+/// Returns whether a file of the folder is an index file.
 pub(crate) fn is_index(place: &Path) -> bool {
     place.extension().is_none()
 }
@@ -146,14 +147,14 @@ fn most(whole: u64) -> u64 {
     whole + (whole / 2).max(LEAST_ROOM)
 }
 
-/// Of a frame: the length and the digest of its content.
+/// Frame header: length and digest of the content.
 const HEAD: usize = 8 + 32;
 
 fn head(content: &[u8]) -> Vec<u8> {
     [&(content.len() as u64).to_le_bytes()[..], &Digest::of(content).0].concat()
 }
 
-/// The content of the first frame, and what follows. `None` where it is not whole.
+/// Returns the content of the first frame and the rest. Returns `None` if the frame is incomplete or damaged.
 fn unframed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, rest) = bytes.split_at_checked(HEAD)?;
     let length = u64::from_le_bytes(head[..8].try_into().ok()?);
@@ -161,7 +162,7 @@ fn unframed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (Digest::of(content).0 == head[8..]).then_some((content, rest))
 }
 
-/// The tree, where its first frame ends, and where all that could be believed does.
+/// Returns the tree, the end of its first frame, and the end of all valid data.
 fn decoded(bytes: &[u8]) -> Option<(WorkspaceTree, usize, usize)> {
     let mut tree = WorkspaceTree::default();
     let (content, mut rest) = unframed(bytes.strip_prefix(MAGIC)?)?;

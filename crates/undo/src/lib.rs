@@ -1,8 +1,8 @@
-//! What calls changed in the workspace, and taking it back.
+//! Records what calls change in the workspace, and reverts it.
 //!
-//! Before and after each call that may change files the workspace is looked at; the difference is what the call did,
-//! whatever program did it. Contents are kept by their digest, so an undo needs neither git nor the tool's word.
-//! Everything here blocks: it is called from threads that may.
+//! The workspace is scanned before and after each call that may change files; the difference is the effect of the call,
+//! regardless of the program that caused it. Contents are stored by digest, so an undo depends neither on git nor on the
+//! tool. Everything here blocks and must be called from threads that may block.
 
 mod collect;
 mod digest;
@@ -36,7 +36,7 @@ pub use tree::TreeChange;
 pub use turn::{By, Call, Step, Turn};
 pub use undo::{LeftOut, PATIENCE, Undo, UndoOptions, UndoReport, UndoRequest};
 
-/// Why nothing can be taken back.
+/// Why nothing can be undone.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     #[error("what was changed cannot be kept: {0}\nhint: see that there is room in the agent's folder")]

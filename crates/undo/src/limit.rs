@@ -1,10 +1,10 @@
-//! When something must end: at a moment, or when somebody says so.
+//! Limits an operation by a deadline or a stop flag.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Says that whoever waits does not want the result any more.
+/// Signals that the result is no longer wanted.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
 
@@ -25,7 +25,7 @@ pub(crate) struct UndoLimit {
 }
 
 impl UndoLimit {
-    /// Half of the time that is left.
+    /// Returns a limit of half the remaining time.
     pub fn half(&self) -> Self {
         let now = Instant::now();
         let half = |until: Instant| now + until.saturating_duration_since(now) / 2;

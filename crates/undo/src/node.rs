@@ -1,4 +1,4 @@
-//! What stands at a path.
+//! A file system node at a path.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Node {
     Link {
         target: LinkTarget,
     },
-    /// Something is there that cannot be brought back.
+    /// A node that cannot be restored.
     Uncovered {
         why: Uncovered,
     },
@@ -40,7 +40,7 @@ impl Node {
     }
 }
 
-/// Where a link points, as it was written.
+/// The target of a link, as stored in the link.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LinkTarget(pub(crate) Box<[u8]>);
 
@@ -69,33 +69,33 @@ impl<'de> Deserialize<'de> for LinkTarget {
     }
 }
 
-/// Why something is not covered.
+/// Why a node is not covered by undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Uncovered {
-    /// A folder that `.gitignore` names, such as a build folder.
+    /// A folder that `.gitignore` excludes, such as a build folder.
     Ignored,
-    /// Git's own folder.
+    /// The `.git` folder.
     Git,
     TooLarge,
-    /// A socket, a pipe, a device.
+    /// A socket, a pipe or a device.
     Special,
     Unreadable,
-    /// The tree is larger than what is kept of one.
+    /// The tree exceeds the size limit.
     OverBudget,
     /// Another file system is mounted there.
     Mount,
-    /// What is kept is not kept again.
+    /// The undo store itself.
     Store,
-    /// It is copied as soon as there is time; until then it is known by its times only.
+    /// Not copied yet; until then it is identified only by its metadata.
     NotYet,
-    /// It was changed before there was time to copy it.
+    /// Changed before there was time to copy it.
     NoTime,
-    /// A folder that there was no time to look into.
+    /// A folder that there was no time to scan.
     TooSlow,
-    /// Stands for what there is in a folder besides what was looked at.
+    /// Placeholder for the entries of a folder that were not scanned.
     Rest,
-    /// It was not copied because git had it, and git has it no more.
+    /// Not copied because git had it, and git no longer has it.
     GitGone,
 }
 
@@ -120,7 +120,7 @@ impl Uncovered {
         !matches!(self, Self::TooLarge | Self::Special | Self::NotYet | Self::NoTime | Self::Rest | Self::GitGone)
     }
 
-    /// Whether somebody might count on its being covered. Ignored folders and git's own never are.
+    /// Returns whether a user might expect it to be covered. Ignored folders and `.git` never are.
     pub(crate) fn is_news(self) -> bool {
         !matches!(self, Self::Ignored | Self::Git | Self::Special | Self::Store | Self::NoTime | Self::GitGone)
     }
@@ -144,7 +144,7 @@ impl Uncovered {
     }
 }
 
-/// What the file system tells without reading a file: when it is the same, the file is.
+/// File metadata: if it is unchanged, the file is assumed to be unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Stat {
     pub size: u64,
@@ -157,12 +157,12 @@ pub(crate) struct Stat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NodeRecord {
     pub stat: Stat,
-    /// When the content was read, in nanoseconds.
+    /// Time at which the content was read, in nanoseconds.
     pub read_at: i64,
     pub node: Node,
 }
 
-/// Clocks of file systems tick slowly.
+/// Assumed resolution of file system timestamps.
 const TICK: i64 = 50_000_000;
 const WHOLE_SECOND: i64 = 1_000_000_000;
 
@@ -175,7 +175,7 @@ impl NodeRecord {
         self.node == Node::Uncovered { why: Uncovered::NotYet }
     }
 
-    /// Whether a later write could have left the same times: then only the content tells.
+    /// Returns whether a later write could have left the same times: then only comparing the content is reliable.
     pub fn is_racy(&self) -> bool {
         let slack = if self.stat.ctime % WHOLE_SECOND == 0 { 2 * WHOLE_SECOND } else { TICK };
         self.stat.ctime.saturating_add(slack) >= self.read_at

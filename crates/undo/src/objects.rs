@@ -1,4 +1,4 @@
-//! Contents by their digest: written once, under a name that says what must be in it. Small ones share files.
+//! Stores contents by digest: written once, under a name that verifies the content. Small contents share files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,19 +17,19 @@ const RAW: u8 = 0;
 const ZSTD: u8 = 1;
 const LEVEL: i32 = 1;
 const MOST_COMPRESSORS: usize = 4;
-/// Smaller contents are not worth compressing.
+/// Minimum size for compression.
 const WORTHWHILE: usize = 256;
-/// From this size on a content has a file of its own, and little of the disk is lost by that.
+/// Minimum size for a separate file; the loss to partial disk blocks is small then.
 const OWN_FILE: usize = 64 << 10;
 
-/// Shared by all sessions; nothing in it is ever changed.
+/// Shared by all sessions; stored objects are immutable.
 pub(crate) struct Objects {
     folder: PathBuf,
-    /// Of this workspace.
+    /// Small contents of this workspace.
     packed: Packed,
-    /// What this process has added since the last count.
+    /// Bytes that this process has added since the last count.
     added: AtomicU64,
-    /// Of threads that have put something: to make one takes longer than to compress a small file.
+    /// Reusable compressors: creating one takes longer than compressing a small file.
     compressors: Mutex<Vec<Compressor<'static>>>,
     names: AtomicU64,
 }
@@ -44,12 +44,12 @@ impl Objects {
         Ok(Self { folder, packed, added: AtomicU64::new(0), compressors, names: AtomicU64::new(0) })
     }
 
-    /// Until then what was put need not be on the disk.
+    /// Writes buffered contents to disk. Before this call, stored contents may be only in memory.
     pub fn flush(&self) -> io::Result<()> {
         self.packed.flush()
     }
 
-    /// What is packed may be rewritten by a collector of this process.
+    /// Closes the current pack, so that a collector of this process may rewrite it.
     pub fn seal(&self) -> io::Result<()> {
         self.packed.seal()
     }
@@ -69,7 +69,7 @@ impl Objects {
             && let Ok(file) = File::open(&place)
             && holds(&file, content)
         {
-            // What is named anew is not old any more: a collector in another process leaves it alone.
+            // Refreshes the age of a reused object, so that a collector in another process keeps it.
             drop(file.set_modified(SystemTime::now()));
             return Ok(digest);
         }
@@ -94,7 +94,7 @@ impl Objects {
         Ok(digest)
     }
 
-    /// Where that makes it smaller.
+    /// Compresses the content if that makes it smaller.
     fn compressed(&self, content: &[u8]) -> io::Result<Vec<u8>> {
         let compressors = || self.compressors.lock().unwrap_or_else(PoisonError::into_inner);
         if content.len() >= WORTHWHILE {
@@ -112,7 +112,7 @@ impl Objects {
         Ok([&[RAW], content].concat())
     }
 
-    /// What is read is what was written, or an error: a damaged object is put away, so that it can be written anew.
+    /// Returns exactly the stored content or an error: a damaged object is moved away, so that it can be written again.
     pub fn get(&self, digest: &Digest) -> Result<Vec<u8>, UndoError> {
         if let Some(packed) = self.packed.get(digest) {
             let content = unpacked(&packed).filter(|content| Digest::of(content) == *digest);
@@ -141,7 +141,7 @@ impl Objects {
         self.packed.has(digest) || self.place(digest).exists()
     }
 
-    /// Every object with its size on disk and its age; also what a killed process has left half written.
+    /// Visits every object with its size and age, including incomplete files of killed processes.
     pub fn each(&self, mut see: impl FnMut(Option<Digest>, &Path, &fs::Metadata)) -> io::Result<()> {
         for shard in fs::read_dir(&self.folder)? {
             let shard = shard?;
@@ -169,12 +169,12 @@ impl Objects {
     }
 }
 
-/// Where the packs of all workspaces are.
+/// Returns the folder of the packs of all workspaces.
 pub(crate) fn packs(store: &Path) -> PathBuf {
     store.join("packs")
 }
 
-/// A machine that went down may have left it empty: then it is written anew.
+/// Checks an existing object. After a system crash it may be empty; then it is written again.
 fn holds(mut file: &File, content: &[u8]) -> bool {
     let mut packed = Vec::new();
     file.read_to_end(&mut packed).is_ok() && unpacked(&packed).is_some_and(|known| known == content)
@@ -189,7 +189,7 @@ fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Written whole beside it, then put in its place.
+/// Writes to a temporary file and renames it.
 pub(crate) fn replace(place: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = beside(place);
     drop(fs::remove_file(&temporary));
@@ -200,7 +200,7 @@ pub(crate) fn replace(place: &Path, content: &[u8]) -> io::Result<()> {
     written
 }
 
-/// What a file is called until it is whole.
+/// Returns the temporary name of a file that is being written.
 pub(crate) fn beside(place: &Path) -> PathBuf {
     let mut temporary = place.as_os_str().to_owned();
     temporary.push(format!(".new-{}", std::process::id()));
@@ -211,7 +211,7 @@ fn write_new(place: &Path, content: &[u8]) -> io::Result<()> {
     new_file(place)?.write_all(content)
 }
 
-/// For its owner only.
+/// Creates a file that only its owner can access.
 pub(crate) fn new_file(place: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -232,7 +232,7 @@ pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// As often as wanted and hard to compress.
+    /// Returns reproducible data that is hard to compress.
     fn noise(length: usize) -> Vec<u8> {
         let mut state = 7_u32;
         let mut next = || {
@@ -288,7 +288,7 @@ mod tests {
             assert_eq!(other.get(digest).unwrap(), format!("{number}").into_bytes());
         }
         assert_eq!(fs::read_dir(store.path().join("packs/w")).unwrap().count(), 2, "a pack and its list");
-        // What one has cleared away the other finds again in its new place.
+        // A content that one has moved to a new pack is found there by the other.
         one.seal().unwrap();
         let list = crate::packed::lists(&store.path().join("packs/w")).remove(0);
         crate::packed::rewrite(&list, |digest| digests[..10].contains(digest)).unwrap();

@@ -1,7 +1,7 @@
-//! Small contents of one workspace, many to a file: a file each would take a block of the disk each.
+//! Stores small contents of one workspace, many per file, because a file each would take a disk block each.
 //!
-//! A pack is only ever appended to, by one process, which holds its lock. Beside it lies a list of what is where. A pack
-//! without a writer may be rewritten without what nobody needs; readers then look for it anew.
+//! A pack is append-only and written by one process, which holds its lock. A list next to it contains the positions. A pack
+//! without a writer may be rewritten without unneeded contents; readers then look up positions again.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -16,16 +16,16 @@ use crate::folder::read_at;
 use crate::objects::private_folder;
 use crate::scan::now;
 
-/// A pack that has grown to this is left, and another one begun.
+/// Size at which a new pack is started.
 const LARGEST_PACK: u64 = 32 << 20;
-/// What is written at once.
+/// Size of the write buffer.
 const BUFFER: usize = 256 << 10;
-/// A digest, where its content begins, and its length.
+/// Size of a list record: digest, offset and length of the content.
 const RECORD: usize = 32 + 4 + 4;
-/// Packs that are held open for reading.
+/// Maximum number of packs that are kept open for reading.
 const MOST_OPEN: usize = 16;
 
-/// Enough of a digest to find it; the whole is compared when the content is read.
+/// A prefix of a digest for lookup; the whole digest is compared when the content is read.
 type DigestPrefix = [u8; 16];
 
 #[derive(Clone, Copy)]
@@ -42,10 +42,10 @@ pub(crate) struct Packed {
 
 #[derive(Default)]
 struct PackTable {
-    /// Number and length of the lists that were read; `None` before the first time.
+    /// Number and length of the lists that were read; `None` before the first read.
     read: Option<(usize, u64)>,
     table: HashMap<DigestPrefix, PackOffset>,
-    /// Without their endings.
+    /// Paths without extension.
     packs: Vec<PathBuf>,
     open: HashMap<u32, Arc<File>>,
     writer: Option<PackWriter>,
@@ -55,7 +55,7 @@ struct PackWriter {
     number: u32,
     pack: File,
     list: File,
-    /// What of the pack is on the disk.
+    /// Length of the pack on disk.
     written: u64,
     buffer: Vec<u8>,
     records: Vec<u8>,
@@ -68,17 +68,17 @@ impl Packed {
         Self { folder, state: Mutex::default() }
     }
 
-    /// Kept as soon as [`Packed::flush`] says so. `false` when it was there already.
+    /// Stores a content; it is on disk after [`Packed::flush`]. Returns `false` if it was already stored.
     pub fn put(&self, digest: &Digest, content: &[u8]) -> io::Result<bool> {
         let mut state = self.ready();
         if let Some(at) = state.table.get(&key(digest)).copied()
             && state.read_at(at).is_some_and(|known| known == content)
         {
-            // What is named anew is not old any more: a collector in another process leaves it alone.
+            // Refreshes the age of a reused content, so that a collector in another process keeps it.
             if let Ok(pack) = state.file(at.pack) {
                 drop(pack.set_modified(SystemTime::now()));
             }
-            // A pack that was cleared away can still be read here, and by nobody else.
+            // A pack that was removed is still readable here, but by no other process.
             if state.packs[at.pack as usize].with_extension("list").exists() {
                 return Ok(false);
             }
@@ -114,7 +114,7 @@ impl Packed {
             {
                 return Some(content);
             }
-            // Another process may have written it, or rewritten the pack it was in.
+            // Another process may have written the content, or rewritten its pack.
             if is_last || !self.reload(&mut state, true) {
                 return None;
             }
@@ -128,7 +128,7 @@ impl Packed {
             || (self.reload(&mut state, false) && state.table.contains_key(&key(digest)))
     }
 
-    /// Its content is damaged: it is written anew when it is met again.
+    /// Forgets a damaged content, so that it is written again on the next occurrence.
     pub fn forget(&self, digest: &Digest) {
         self.lock().table.remove(&key(digest));
     }
@@ -137,7 +137,7 @@ impl Packed {
         self.lock().flush()
     }
 
-    /// Ends the pack that is being written, so that it can be rewritten.
+    /// Closes the pack that is being written, so that it can be rewritten.
     pub fn seal(&self) -> io::Result<()> {
         let mut state = self.lock();
         let flushed = state.flush();
@@ -157,7 +157,7 @@ impl Packed {
         state
     }
 
-    /// Reads the lists, where there is something new or where somebody insists. `false` when nothing was read.
+    /// Reads the lists if there are new ones or `insists` is set. Returns `false` if nothing was read.
     fn reload(&self, state: &mut PackTable, insists: bool) -> bool {
         let lists = lists(&self.folder);
         let total = lists.iter().filter_map(|list| Some(list.metadata().ok()?.len())).sum();
@@ -165,7 +165,7 @@ impl Packed {
         if state.read == found && !insists {
             return false;
         }
-        // What is not on the disk yet is known only here.
+        // Data that is not on disk yet is known only to this process.
         if state.flush().is_err() {
             return false;
         }
@@ -232,7 +232,7 @@ impl PackTable {
         read_exactly(&file, at.offset, at.length)
     }
 
-    /// Somebody has removed the pack that is being written: what is not on the disk yet goes into another one.
+    /// Starts a new pack after the current one was removed: data that is not on disk yet is written to the new one.
     fn begin_again(&mut self) -> io::Result<()> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
         self.open.remove(&writer.number);
@@ -265,7 +265,7 @@ impl PackTable {
                 Ok(())
             }
             Err(error) => {
-                // What is half written is behind the end of all that the list names; the next one begins a new pack.
+                // A partial write is beyond the end of everything in the list; the next write starts a new pack.
                 let lost = std::mem::take(&mut writer.records);
                 let is_whole = |length: u64| length - length % RECORD as u64;
                 let listed = writer.list.metadata().map_or(0, |metadata| is_whole(metadata.len()));
@@ -288,7 +288,7 @@ impl PackWriter {
     }
 }
 
-/// A new pack with its lock, its list, and their path without ending.
+/// Creates a pack with its lock and its list, and returns their path without extension.
 fn new_pack(folder: &Path) -> io::Result<(File, File, PathBuf)> {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let path = folder.join(format!("{:016x}-{}-{number}", now(), std::process::id()));
@@ -297,7 +297,8 @@ fn new_pack(folder: &Path) -> io::Result<(File, File, PathBuf)> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let pack = options.open(path.with_extension("pack"))?;
-    // Nobody else knows it yet; a file system without locks keeps no collector off, which only costs content.
+    // No other process knows the pack yet. On a file system without locks a collector may rewrite it, which only loses
+    // content.
     drop(pack.try_lock());
     match options.open(path.with_extension("list")) {
         Ok(list) => Ok((pack, list, path)),
@@ -308,15 +309,15 @@ fn new_pack(folder: &Path) -> io::Result<(File, File, PathBuf)> {
     }
 }
 
-/// What is left of a pack after [`rewrite`].
+/// Result of [`rewrite`] for a pack.
 pub(crate) enum RewrittenPack {
-    /// Somebody writes it, or all of it is needed.
+    /// The pack is being written, or all of it is needed.
     AsItWas,
     Smaller,
     Gone,
 }
 
-/// A pack without what nobody needs.
+/// Rewrites a pack without contents that are no longer needed.
 pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -> io::Result<RewrittenPack> {
     let place = list.with_extension("pack");
     let pack = File::open(&place)?;
@@ -335,7 +336,7 @@ pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -
         let (mut new, mut new_list, path) = new_pack(folder)?;
         let mut end = 0_u32;
         let written = needed.iter().try_for_each(|(digest, at)| {
-            // What cannot be read is lost already.
+            // Unreadable content is already lost.
             let Some(content) = read_exactly(&pack, at.offset, at.length) else { return Ok(()) };
             new.write_all(&content)?;
             let record = [&digest.0[..], &end.to_le_bytes(), &at.length.to_le_bytes()].concat();
@@ -347,7 +348,7 @@ pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -
             drop(fs::remove_file(path.with_extension("list")));
             return Err(error);
         }
-        // It is as old as what it was made of.
+        // Keeps the modification time of the original pack.
         if let Ok(modified) = pack.metadata().and_then(|metadata| metadata.modified()) {
             drop(new.set_modified(modified));
         }
@@ -357,7 +358,7 @@ pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -
     Ok(if needed.is_empty() { RewrittenPack::Gone } else { RewrittenPack::Smaller })
 }
 
-/// The lists of a folder of packs.
+/// Returns the lists in a pack folder.
 pub(crate) fn lists(folder: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut lists: Vec<PathBuf> =
@@ -373,7 +374,7 @@ fn parsed(record: &[u8], pack: u32) -> Option<(Digest, PackOffset)> {
 }
 
 fn read_exactly(file: &File, offset: u32, length: u32) -> Option<Vec<u8>> {
-    // A list that is damaged could name any length.
+    // A damaged list could contain any length.
     let mut content = vec![0; (length as usize).min(LARGEST_PACK as usize)];
     let mut done = 0;
     while done < content.len() {

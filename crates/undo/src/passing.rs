@@ -1,7 +1,7 @@
-//! A store that goes with its process, for sessions that leave nothing behind.
+//! A temporary store that is removed with its process, for sessions that leave nothing behind.
 //!
-//! It lies in the agent's folder, which contained commands cannot write: in the folder for temporary files they could
-//! forge what an undo puts back.
+//! It is in the agent's folder, which sandboxed commands cannot write to: in the system's temporary folder they could forge
+//! the contents that an undo restores.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::folder::Folder;
 use crate::objects::private_folder;
 
 const NAME: &str = "undo-of-";
-/// A process that is not seen may run elsewhere, in a container: what it keeps is left alone for so long.
+/// Retention time for stores of processes that are not visible; these may run elsewhere, such as in a container.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -20,12 +20,12 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Passing(PathBuf);
 
 impl Passing {
-    /// Also takes away what killed processes have left.
+    /// Also removes the stores of killed processes.
     pub fn new(folder: &Path) -> io::Result<Self> {
         sweep(folder, KEPT);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let store = folder.join(format!("{NAME}{}-{number}", std::process::id()));
-        // Only a process that is gone can have left one of the same name.
+        // Only a process that no longer exists can have left a store of the same name.
         drop(fs::remove_dir_all(&store));
         private_folder(&store)?;
         Ok(Self(store))
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_store_goes_and_so_does_what_the_killed_have_left() {
         let agent = tempfile::tempdir().unwrap();
-        // No process has this number.
+        // No process has this ID.
         for other in ["undo-of-2147483647-0", "undo-of-2147483647", "undo"] {
             fs::create_dir_all(agent.path().join(other).join("objects")).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Turns and what was taken back of them, on disk: one file each, so that eviction is removing files.
+//! Turns and undo records on disk: one file each, so that eviction is removing files.
 
 use std::fs;
 use std::io;
@@ -15,18 +15,18 @@ use crate::scan::now;
 use crate::tree::TreeChange;
 use crate::turn::Turn;
 
-/// One `/undo`: what it has changed, so that it can be taken back itself.
+/// One `/undo` and its changes, so that it can itself be reverted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Taken {
     pub id: String,
     pub session: String,
-    /// The turns that are undone by it as a whole.
+    /// The turns that it undid completely.
     pub turns: Vec<String>,
     pub changes: Vec<TreeChange>,
     #[serde(default)]
     pub redone: bool,
-    /// Where it was only about this path: the turns of which all that lies there is undone.
+    /// For an undo of a single path: the path, and the turns of which everything at the path is undone.
     #[serde(default)]
     pub part: Option<(RelPath, Vec<String>)>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Records {
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Sorts by time, and differs from any other.
+/// Returns a unique ID that sorts by time.
 pub(crate) fn new_id() -> String {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     format!("{:020}-{}-{number:06}", now(), std::process::id())
@@ -68,7 +68,7 @@ impl Records {
         drop(fs::remove_file(self.taken.join(folder_of(&taken.session)).join(format!("{}.json", taken.id))));
     }
 
-    /// The turns of all sessions, oldest first. What cannot be read is no turn.
+    /// Returns the turns of all sessions, oldest first. Unreadable files are skipped.
     pub fn turns(&self) -> Vec<(PathBuf, Turn)> {
         let mut turns: Vec<(PathBuf, Turn)> = sessions(&self.turns).iter().flat_map(|folder| load(folder)).collect();
         turns.sort_by(|(_, one), (_, other)| one.id.cmp(&other.id));
@@ -88,7 +88,7 @@ impl Records {
     }
 }
 
-/// A name of a session may be anything.
+/// Encodes a session name, which may contain any characters.
 fn folder_of(session: &str) -> String {
     Digest::of(session.as_bytes()).to_string()[..32].to_owned()
 }

@@ -1,4 +1,4 @@
-//! A path inside the workspace: bytes, because names need not be text.
+//! A path inside the workspace: bytes, because names need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Relative, with `/` between its names. Empty for the workspace itself. Written with `\xNN` for what is no text.
+/// Relative, with `/` as the separator. Empty for the workspace itself. Displayed with `\xNN` for bytes that are not text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct RelPath(Box<[u8]>);
 
@@ -15,7 +15,7 @@ impl RelPath {
         Self::default()
     }
 
-    /// `None` for a path that leads out of the workspace.
+    /// Returns `None` for a path that leads out of the workspace.
     pub fn of(path: &Path) -> Option<Self> {
         let mut found = Self::root();
         for part in path.components() {
@@ -47,7 +47,7 @@ impl RelPath {
         Self(joined.into())
     }
 
-    /// The folder it is in, and its name there.
+    /// Returns the parent folder and the name.
     pub(crate) fn split(&self) -> (&[u8], &[u8]) {
         match self.0.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&self.0[..at], &self.0[at + 1..]),
@@ -63,7 +63,7 @@ impl RelPath {
         self.0.iter().filter(|byte| **byte == b'/').count()
     }
 
-    /// Whether it is that path or lies in it.
+    /// Returns whether it is that path or lies below it.
     pub fn is_in(&self, folder: &RelPath) -> bool {
         folder.0.is_empty()
             || self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for RelPath {
     }
 }
 
-/// The bytes behind what [`RelPath`] is written as.
+/// Parses the displayed form of a [`RelPath`] back to bytes.
 pub(crate) fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

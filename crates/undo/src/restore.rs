@@ -1,4 +1,4 @@
-//! Puts paths back as they were: through handles of folders, without following a link, each file whole or not at all.
+//! Restores paths: through directory handles, without following links, each file completely or not at all.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -12,20 +12,20 @@ use crate::rel_path::RelPath;
 use crate::scan::Scanner;
 use crate::tree::{TreeChange, WorkspaceTree};
 
-/// What a file is called until it is whole.
+/// Name prefix of files that are being written.
 pub(crate) const TEMPORARY: &[u8] = b".omp-undo-";
 const OWNER: u32 = 0o700;
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Why a path was left as it is.
+/// Why a path was not restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeftReason {
-    /// The user, or another program, has changed it since.
+    /// The user or another program has changed it since.
     Changed,
-    /// What it was is not kept.
+    /// Its earlier content is not stored.
     NotKept(String),
-    /// What is there now could not be given back, or is more than what was changed.
+    /// The current content could not be restored by a redo, or goes beyond the recorded change.
     Stays(String),
     Failed(String),
 }
@@ -41,15 +41,15 @@ impl std::fmt::Display for LeftReason {
     }
 }
 
-/// What was changed, and what was left with the reason.
+/// Applied changes, and skipped paths with the reason.
 pub(crate) type AppliedChanges = (Vec<TreeChange>, Vec<(RelPath, LeftReason)>);
 
-/// Each change leads from what the tree has to what is wanted.
+/// Each change leads from the state in the tree to the wanted state.
 pub(crate) struct Restore<'a> {
     scanner: &'a Scanner,
     present: &'a WorkspaceTree,
     root: Arc<Folder>,
-    /// Folders that could not be written in, with the mode to give back to them.
+    /// Folders that were made writable, with the mode to restore.
     opened: HashMap<RelPath, u32>,
     left: Vec<(RelPath, LeftReason)>,
 }
@@ -60,12 +60,12 @@ impl<'a> Restore<'a> {
         Ok(Self { scanner, present, root, opened: HashMap::new(), left: Vec::new() })
     }
 
-    /// What was changed, and what was left with the reason.
+    /// Applies changes and returns those applied, and the skipped paths with the reason.
     pub fn apply(mut self, changes: Vec<TreeChange>) -> AppliedChanges {
         let mut out: Vec<&TreeChange> = changes.iter().filter(|change| goes_first(change)).collect();
         out.sort_by_key(|change| std::cmp::Reverse(change.path.depth()));
         let mut failed = HashSet::new();
-        // All that takes another's place is whole before anything goes: a full disk leaves what was there.
+        // All replacements are written completely before anything is removed: a full disk leaves the old files intact.
         let made: Vec<(&TreeChange, Result<Option<StagedNode>, LeftReason>)> =
             out.into_iter().map(|change| (change, self.make(change))).collect();
         for (change, made) in made {
@@ -91,7 +91,7 @@ impl<'a> Restore<'a> {
             }
         }
         for (path, mode) in std::mem::take(&mut self.opened) {
-            // Gone, or given its own mode, by now: then there is nothing to give back.
+            // A folder that was removed or got its final mode by now needs no reset.
             let is_set = changes.iter().any(|change| change.path == path && change.after.is_some());
             if !is_set {
                 drop(self.set_folder_mode(&path, mode));
@@ -101,14 +101,14 @@ impl<'a> Restore<'a> {
         (changes.into_iter().filter(|change| !failed.contains(&change.path)).collect(), left)
     }
 
-    /// What comes where something else goes, under another name.
+    /// Creates the replacement of an existing node under a temporary name.
     fn make(&mut self, change: &TreeChange) -> Result<Option<StagedNode>, LeftReason> {
         let Some(wanted) = &change.after else { return Ok(None) };
         let folder = self.writable(&change.path.parent())?;
         self.made(folder, wanted).map(Some)
     }
 
-    /// Takes away what is there, and puts what was made in its place.
+    /// Removes the existing node and puts its replacement in place.
     fn remove(&mut self, change: &TreeChange, made: Option<StagedNode>) -> Result<(), LeftReason> {
         let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
         let folder = self.writable(&parent)?;
@@ -157,7 +157,7 @@ impl<'a> Restore<'a> {
         Ok(made)
     }
 
-    /// What is there is still what the tree has.
+    /// Checks that the current node is still the one in the tree.
     fn check(&self, folder: &Folder, name: &[u8], change: &TreeChange) -> Result<(), LeftReason> {
         let found = folder.look(name).map_err(|error| failed(&error))?;
         match (self.present.get(&change.path), found) {
@@ -173,7 +173,7 @@ impl<'a> Restore<'a> {
                 Ok(())
             }
             (Some(record), Some(found)) if record.stat == found.stat && !record.is_racy() => Ok(()),
-            // Another name of the same file may have been put back: that changes times, but nothing in it.
+            // Another hard link of the same file may have been restored: that changes times, but no content.
             (Some(record), Some(found)) => match (&record.node, found.kind) {
                 (Node::File { .. }, FolderEntryKind::File) => {
                     let read = self.scanner.read(folder, name, Some(record)).ok().flatten();
@@ -189,7 +189,7 @@ impl<'a> Restore<'a> {
         }
     }
 
-    /// The folder by its handle, name by name from the workspace on. Made where it is gone; never through a link.
+    /// Opens a folder by handle, name by name from the workspace. Creates missing folders; never follows a link.
     fn writable(&mut self, path: &RelPath) -> Result<Arc<Folder>, LeftReason> {
         let mut folder = self.root.clone();
         let mut at = RelPath::root();
@@ -212,7 +212,7 @@ impl<'a> Restore<'a> {
         Ok(folder)
     }
 
-    /// For as long as it takes, the owner may do everything in it.
+    /// Temporarily gives the owner full access to a folder.
     fn unlock(&mut self, parent: &Folder, name: &[u8], path: &RelPath) -> Result<(), LeftReason> {
         let found = parent.look(name).map_err(|error| failed(&error))?;
         let Some(found) =
@@ -239,7 +239,7 @@ impl<'a> Restore<'a> {
     }
 }
 
-/// Whether what is there has to go before the other can come.
+/// Returns whether the existing node must be removed before the new one can be created.
 fn goes_first(change: &TreeChange) -> bool {
     let is_folder = |node: &Option<Node>| node.as_ref().is_some_and(Node::is_folder);
     match (&change.before, &change.after) {
@@ -250,7 +250,7 @@ fn goes_first(change: &TreeChange) -> bool {
     }
 }
 
-/// Something whole under a name of its own. Where it is not put anywhere, it goes.
+/// A complete node under a temporary name. It is removed on drop unless it was put in place.
 struct StagedNode {
     folder: Arc<Folder>,
     name: Vec<u8>,
@@ -264,7 +264,7 @@ impl StagedNode {
 
 impl Drop for StagedNode {
     fn drop(&mut self) {
-        // Nothing is there any more where it was put in its place.
+        // Nothing is left at the temporary name if the node was put in place.
         drop(self.folder.remove_file(&self.name).or_else(|_| self.folder.remove_folder(&self.name)));
     }
 }

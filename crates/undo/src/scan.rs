@@ -1,5 +1,5 @@
-//! Looks at the workspace: what has the same times as before is taken for the same. What has not is read and kept, at
-//! once or, where that takes too long, in the order of its worth for as long as there is time.
+//! Scans the workspace: a file with unchanged metadata is assumed to be unchanged. Other files are read and stored, at once
+//! or, if that takes too long, ordered by importance as long as there is time.
 
 mod fill;
 mod names;
@@ -26,13 +26,13 @@ use crate::rel_path::{RelPath, os_str};
 use crate::tree::WorkspaceTree;
 use walk::{FolderTask, WorkspaceWalk};
 
-/// More do not make a disk faster.
+/// Thread limit; more threads do not make a disk faster.
 const MOST_THREADS: usize = 4;
 const LARGEST_GITIGNORE: u64 = 1 << 20;
-/// How often a file is read again that changes while it is read.
+/// How often a file is read again if it changes during the read.
 const ATTEMPTS: usize = 3;
 
-/// How much of a workspace is kept.
+/// Size limits of a snapshot.
 #[derive(Clone, Copy)]
 pub(crate) struct SnapshotLimits {
     pub max_file: u64,
@@ -46,42 +46,43 @@ pub(crate) struct Scanner {
     pub limits: SnapshotLimits,
     store: PathBuf,
     above: Ignored,
-    /// Rules that were read before, with what their file looked like.
+    /// Cached ignore rules, with the metadata of their file.
     rules: Mutex<HashMap<RelPath, (Stat, Ignored, Ignored)>>,
-    /// Attribute files of the user's and of the machine.
+    /// Git attribute files of the user and the machine.
     attributes: Vec<PathBuf>,
-    /// The repository around the workspace, from the first look on.
+    /// The repository of the workspace, set by the first scan.
     git: Mutex<Option<Arc<GitObjects>>>,
 }
 
-/// What is covered once stays so within a turn, whatever becomes of the ignore files: else a turn could hide what it does.
+/// A file that is covered stays covered within a turn, regardless of changes to ignore files: otherwise a turn could hide
+/// its changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coverage {
     AsBefore,
     Anew,
 }
 
-/// How to look.
+/// Parameters of a scan.
 pub(crate) struct ScanRequest {
     pub coverage: Coverage,
-    /// Nothing is known yet of what git has: this is the first look of the process.
+    /// This is the first scan of the process, so it is not known yet which contents git has.
     pub is_first: bool,
-    /// There are files of which git may have the content.
+    /// There are files whose content git may have.
     pub asks_git: bool,
-    /// Files that would take long to read are left for [`Scanner::fill`].
+    /// Files that take long to read are left for [`Scanner::fill`].
     pub puts_off: bool,
-    /// What was not known before is not looked at after this. Whoever stops it gets nothing at all.
+    /// Deadline for files that were not known before. If the stop flag is set, the scan returns nothing.
     pub limit: UndoLimit,
-    /// Git's index is read until then, or not used.
+    /// Deadline for reading git's index; without it the index is not used.
     pub index: UndoLimit,
-    /// What git is not known to have by then is copied.
+    /// Deadline for checking which contents git has; the others are copied.
     pub in_git: UndoLimit,
 }
 
-/// What a look has seen.
+/// Result of a scan.
 pub(crate) struct Seen {
     pub tree: WorkspaceTree,
-    /// Files that are known by their times only, what matters most at the end.
+    /// Files that are identified only by metadata, the most important last.
     pub pending: Vec<PendingFile>,
 }
 
@@ -102,7 +103,7 @@ impl Scanner {
         if let Some(git) = &git {
             let mut held = self.git.lock().unwrap_or_else(PoisonError::into_inner);
             match &*held {
-                // What was seen in its packs stays there.
+                // Packs that were opened before stay available.
                 Some(held) if !ask.is_first => held.refresh(),
                 _ => *held = Some(git.objects.clone()),
             }
@@ -131,7 +132,7 @@ impl Scanner {
         Ok(Seen { tree: walked.tree, pending: walked.pending })
     }
 
-    /// Contents that git ought to have, and of which it is not known that they lie in a pack as they are in the files.
+    /// Returns contents that git should have, but that are not confirmed to be in a pack with the size of the file.
     fn missing(&self, mut in_git: Vec<(Oid, u64)>, limit: &UndoLimit) -> HashSet<Digest> {
         in_git.sort_unstable();
         in_git.dedup();
@@ -147,7 +148,7 @@ impl Scanner {
         self.git.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Also where the workspace was not looked at yet.
+    /// Also works before the first scan of the workspace.
     fn git_or_open(&self) -> Option<Arc<GitObjects>> {
         let mut git = self.git.lock().unwrap_or_else(PoisonError::into_inner);
         if git.is_none() {
@@ -193,7 +194,8 @@ impl Scanner {
         self.workspace.join(Path::new(os_str(path.as_bytes())))
     }
 
-    /// The content at a name, kept. `None` when it is gone. What is in git as it was before needs no copy.
+    /// Stores the content of a file. Returns `None` if the file no longer exists. Content that is unchanged in git is not
+    /// copied.
     pub(crate) fn read(
         &self,
         folder: &Folder,
@@ -226,7 +228,7 @@ impl Scanner {
                 None => self.objects.put(&content).map_err(UndoError::Store)?,
             };
             let node = Node::File { mode: found.stat.mode, size: content.len() as u64, hash };
-            // What still changed is read again the next time.
+            // A file that was still changing is read again in the next scan.
             let read_at = if is_whole { read_at } else { 0 };
             return Ok(Some(NodeRecord { stat: found.stat, read_at, node }));
         }
@@ -238,7 +240,7 @@ fn is_blob(digest: &Digest, content: &[u8]) -> bool {
     digest.as_git().is_some_and(|oid| Oid::of_blob(content) == oid)
 }
 
-/// Files with such contents are to be copied after all.
+/// Marks files with such contents for copying.
 fn put_off(tree: &mut WorkspaceTree, pending: &mut Vec<PendingFile>, is_missing: impl Fn(&Digest) -> bool) {
     for (folder, names) in &mut tree.folders {
         let is_here = |record: &NodeRecord| record.node.digest().is_some_and(|digest| is_missing(&digest));

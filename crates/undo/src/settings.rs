@@ -1,4 +1,4 @@
-//! The settings of undo. A project cannot switch it off: what it keeps is the user's.
+//! The settings of undo. A project cannot disable it, because the stored data protects the user's files.
 
 use omp_types::Setting;
 use omp_types::SettingKind::{Bool, Number};

@@ -1,4 +1,4 @@
-//! A workspace at one moment, folder by folder: a folder in which nothing changed is shared between two moments.
+//! A snapshot of a workspace, folder by folder: unchanged folders are shared between snapshots.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::node::{Node, NodeRecord, Uncovered};
 use crate::rel_path::RelPath;
 
-/// What is in one folder, by name.
+/// The entries of one folder, by name.
 pub(crate) type Names = Vec<(Box<[u8]>, NodeRecord)>;
 
 #[derive(Clone, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct WorkspaceTree {
     pub folders: BTreeMap<RelPath, Arc<Names>>,
 }
 
-/// What became of a path.
+/// The change of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeChange {
     pub path: RelPath,
@@ -36,12 +36,12 @@ impl WorkspaceTree {
         named(self.folders.get(&path.parent())?, name)
     }
 
-    /// What is there but not covered, by path.
+    /// Returns existing nodes that are not covered, by path.
     pub fn uncovered(&self) -> impl Iterator<Item = (RelPath, Uncovered)> + '_ {
         self.uncovered_names().map(|(folder, name, why)| (uncovered_path(folder, name, why), why))
     }
 
-    /// The same by folder and name: there may be many.
+    /// Returns nodes that are not covered by folder and name, which avoids building many paths.
     pub fn uncovered_names(&self) -> impl Iterator<Item = (&RelPath, &[u8], Uncovered)> + '_ {
         self.folders.iter().flat_map(|(folder, names)| {
             names.iter().filter_map(move |(name, record)| match record.node {
@@ -51,14 +51,14 @@ impl WorkspaceTree {
         })
     }
 
-    /// Puts another record in the place of one that is there.
+    /// Replaces an existing record.
     pub fn set(&mut self, folder: &RelPath, name: &[u8], record: NodeRecord) {
         let Some(names) = self.folders.get_mut(folder) else { return };
         let Ok(at) = names.binary_search_by(|(other, _)| (**other).cmp(name)) else { return };
         Arc::make_mut(names)[at].1 = record;
     }
 
-    /// Puts a record where there may be none yet, in a folder that is known.
+    /// Inserts or replaces a record in a known folder.
     pub fn put(&mut self, folder: &RelPath, name: &[u8], record: NodeRecord) {
         let Some(names) = self.folders.get_mut(folder).map(Arc::make_mut) else { return };
         match names.binary_search_by(|(other, _)| (**other).cmp(name)) {
@@ -75,7 +75,7 @@ impl WorkspaceTree {
         self.folders.values().flat_map(|names| names.iter().map(|(_, record)| record))
     }
 
-    /// By path. What lies in a folder that one side does not cover has not changed, as far as can be told.
+    /// Returns the changes by path. Entries of a folder that one side does not cover count as unchanged.
     pub fn changes_to(&self, later: &WorkspaceTree) -> Vec<TreeChange> {
         let mut changes = Vec::new();
         for (folder, before) in &self.folders {
@@ -95,23 +95,24 @@ impl WorkspaceTree {
         changes
     }
 
-    /// Whether the folder, or one that it is in, may be there without being covered.
+    /// Returns whether the folder or a parent may exist without being covered.
     fn hides(&self, folder: &RelPath) -> bool {
         self.is_behind(folder, Uncovered::may_be_folder)
     }
 
-    /// Whether there was no time to look at some of it.
+    /// Returns whether parts of the workspace were not scanned for lack of time.
     pub fn is_cut(&self) -> bool {
         let is_cut = |why| matches!(why, Uncovered::TooSlow | Uncovered::Rest);
         self.records().any(|record| matches!(record.node, Node::Uncovered { why } if is_cut(why)))
     }
 
-    /// Whether there was no time to look at the path, so that it is not known what is there.
+    /// Returns whether the path was not scanned for lack of time, so that its state is unknown.
     pub fn is_unseen(&self, path: &RelPath) -> bool {
         self.is_behind(path, |why| why == Uncovered::TooSlow)
     }
 
-    /// Whether the path, or a folder that it is in, is not covered for such a reason, or was not looked at among many.
+    /// Returns whether the path or a parent is not covered for a matching reason, or was beyond the scanned part of a
+    /// folder.
     fn is_behind(&self, path: &RelPath, is_meant: impl Fn(Uncovered) -> bool) -> bool {
         let mut path = path.clone();
         while !path.as_bytes().is_empty() {
@@ -129,7 +130,7 @@ impl WorkspaceTree {
     }
 }
 
-/// What stands for the rest of a folder is told of the folder.
+/// Returns the path to report; the placeholder for the rest of a folder is reported as the folder.
 pub(crate) fn uncovered_path(folder: &RelPath, name: &[u8], why: Uncovered) -> RelPath {
     if why == Uncovered::Rest { folder.clone() } else { folder.join(name) }
 }
@@ -139,7 +140,7 @@ pub(crate) fn named<'a>(names: &'a Names, name: &[u8]) -> Option<&'a NodeRecord>
     names.get(at).map(|(_, record)| record)
 }
 
-/// Stands first among the names of a folder of which only a part was looked at.
+/// The placeholder name that comes first in a folder that was only partly scanned.
 pub(crate) const REST: &[u8] = b"";
 
 pub(crate) fn is_partial(names: &[(Box<[u8]>, NodeRecord)]) -> bool {
@@ -165,7 +166,7 @@ fn compare(
         let old = if order.is_le() { left.next() } else { None };
         let new = if order.is_ge() { right.next() } else { None };
         let Some((name, _)) = old.or(new) else { return };
-        // What was not looked at may have been there all the time, or be there still.
+        // An entry that was not scanned may have existed before, or may still exist.
         let is_unknown = (old.is_none() && was_partial) || (new.is_none() && is_partial) || **name == *REST;
         let (old, new) = (old.map(|(_, record)| record), new.map(|(_, record)| record));
         if !is_unknown && is_change(old, new) {
@@ -184,7 +185,7 @@ fn is_change(old: Option<&NodeRecord>, new: Option<&NodeRecord>) -> bool {
         _ => None,
     };
     match (why(old), why(new)) {
-        // With the same times it is what it was, copied by now or not.
+        // With the same times the file is unchanged, whether it is copied by now or not.
         (Some(Uncovered::NotYet), _) if old.stat == new.stat && !old.is_racy() => false,
         (Some(Uncovered::NotYet), _) => true,
         (Some(Uncovered::TooSlow), _) if new.node.is_folder() => false,

@@ -1,4 +1,4 @@
-//! What a turn did to files, call by call, and what is left of that in the end.
+//! The file changes of a turn, call by call, and their net result.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::tree::TreeChange;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
-    /// Later ones sort behind earlier ones.
+    /// IDs sort by time.
     pub id: String,
     pub session: String,
     pub workspace: String,
-    /// What it was about, for lists.
+    /// Short description for lists.
     pub label: String,
     pub steps: Vec<Step>,
-    /// Calls that have begun and not ended.
+    /// Calls that have started and not ended.
     #[serde(default)]
     pub open: Vec<Call>,
     #[serde(default)]
@@ -33,29 +33,29 @@ pub struct Call {
     pub tool: String,
 }
 
-/// What changed between two looks at the workspace.
+/// The changes between two scans of the workspace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub by: By,
-    /// More than one where calls ran at the same time.
+    /// Several calls if they ran at the same time.
     #[serde(default)]
     pub calls: Vec<Call>,
     pub changes: Vec<TreeChange>,
 }
 
-/// Who has changed something.
+/// Who made a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum By {
     Calls,
-    /// Between calls, while a command went on in the background.
+    /// A background command, between calls.
     Background,
-    /// Between calls: the user, or another program. Never taken back.
+    /// The user or another program, between calls. Never undone.
     Others,
 }
 
-/// What is left of some steps at one path.
+/// The net change of several steps at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Net {
     pub before: Option<Node>,
@@ -65,13 +65,13 @@ pub(crate) struct Net {
 }
 
 impl Turn {
-    /// What the turn itself has changed.
+    /// Returns the changes made by the turn itself.
     pub fn changes(&self) -> Vec<TreeChange> {
         let net = net(&self.steps);
         net.into_iter().map(|(path, net)| TreeChange { path, before: net.before, after: net.after }).collect()
     }
 
-    /// What one call has changed, together with those that ran at the same time.
+    /// Returns the changes of one call, together with calls that ran at the same time.
     pub fn changes_of(&self, call: &str) -> Vec<TreeChange> {
         let steps = self.steps.iter().filter(|step| step.calls.iter().any(|other| other.id == call));
         let net = net(steps);
@@ -87,7 +87,7 @@ pub(crate) fn digests(changes: &[TreeChange]) -> impl Iterator<Item = Digest> + 
     changes.iter().flat_map(|change| [&change.before, &change.after]).flatten().filter_map(Node::digest)
 }
 
-/// From the oldest step to the newest. What is again as it was is left out.
+/// Computes the net changes from the oldest to the newest step. Paths that are back in their original state are left out.
 pub(crate) fn net<'a>(steps: impl IntoIterator<Item = &'a Step>) -> BTreeMap<RelPath, Net> {
     let mut paths: BTreeMap<RelPath, Net> = BTreeMap::new();
     for step in steps.into_iter().filter(|step| step.by != By::Others) {

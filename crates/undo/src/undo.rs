@@ -1,4 +1,4 @@
-//! The one thing a session holds: looks before and after calls, takes back, does again.
+//! The main type of a session: scans before and after calls, undoes, redoes.
 
 mod look;
 mod plan;
@@ -30,60 +30,60 @@ use plan::Insists;
 
 #[derive(Clone, Debug)]
 pub struct UndoOptions {
-    /// Shared by all sessions of all workspaces.
+    /// Folder shared by all sessions of all workspaces.
     pub store: PathBuf,
-    /// With its links followed.
+    /// The workspace with links resolved.
     pub workspace: PathBuf,
     pub session: String,
-    /// Bytes that the store may take.
+    /// Size limit of the store in bytes.
     pub quota: u64,
     /// Larger files are not covered.
     pub max_file: u64,
-    /// Entries of a workspace that are covered.
+    /// Maximum number of workspace entries that are covered.
     pub max_entries: u64,
-    /// How long a call may be kept waiting. What is not covered then is told, and copied later where that is possible.
+    /// How long a call may be delayed. Files that are not covered by then are reported, and copied later if possible.
     pub patience: Duration,
-    /// Attribute files of git that hold in every repository.
+    /// Git attribute files that apply to every repository.
     pub attributes: Vec<PathBuf>,
 }
 
-/// What a call is kept waiting at most.
+/// Maximum delay of a call.
 pub const PATIENCE: Duration = Duration::from_secs(2);
-/// Until when what is done, in percent of the patience. The rest is for writing down what was seen.
+/// Deadlines of the steps, in percent of the patience. The rest is for writing the result.
 const READ_INDEX: u32 = 25;
 const WALK: u32 = 60;
-/// Within a turn, where little has to be asked of git and copied.
+/// Used within a turn, when few files have to be checked in git and copied.
 const WALK_AGAIN: u32 = 75;
 const ASK_GIT: u32 = 80;
 const COPY: u32 = 85;
-/// What the background copies while others wait.
+/// Time slice of background copying while others wait.
 const BATCH: Duration = Duration::from_millis(25);
-/// How long the contents of git that a call has changed are copied.
+/// Time limit for copying git contents that a call has changed.
 const KEEPS_BLOBS: Duration = Duration::from_secs(2);
-/// Paths of each kind that are named.
+/// Maximum number of paths named per reason.
 const EXAMPLES: usize = 3;
 
-/// What is not covered for one reason.
+/// Paths that are not covered for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     pub why: Uncovered,
     pub count: usize,
-    /// The first few.
+    /// The first few paths.
     pub paths: Vec<RelPath>,
 }
 
-/// What is to be taken back.
+/// What to undo.
 #[derive(Clone, Debug)]
 pub struct UndoRequest {
-    /// So many turns, from the newest that stands.
+    /// Number of turns, starting from the newest that is not undone.
     pub turns: usize,
-    /// These turns instead.
+    /// Specific turns instead of a number.
     pub ids: Vec<String>,
-    /// Only what lies here. Then the newest turn that changed something here is meant.
+    /// Only this path: the newest turn that changed something here is undone.
     pub path: Option<RelPath>,
-    /// Also what somebody has changed since, and what a redo could not give back.
+    /// Also overwrite later changes, and content that a redo could not restore.
     pub force: bool,
-    /// Of these two, only the first.
+    /// With `force`, overwrite later changes, but not content that a redo could not restore.
     pub spares_lost: bool,
 }
 
@@ -93,22 +93,22 @@ impl Default for UndoRequest {
     }
 }
 
-/// What an undo or a redo came to.
+/// Result of an undo or a redo.
 #[derive(Clone, Debug, Default)]
 pub struct UndoReport {
-    /// From what was there to what is there now.
+    /// Changes from the previous to the current state.
     pub restored: Vec<TreeChange>,
-    /// Paths that are as they were before the undo, with the reason.
+    /// Paths that were not changed, with the reason.
     pub left: Vec<(RelPath, LeftReason)>,
     pub turns: usize,
-    /// Whether a redo gives back what this has overwritten.
+    /// Whether a redo restores everything that was overwritten.
     pub gives_back: bool,
-    /// Of the turns that an undo meant, or of the undo that a redo meant.
+    /// IDs of the turns that were undone, or of the undo that was reverted.
     pub ids: Vec<String>,
 }
 
 impl UndoReport {
-    /// Whether nothing is left that could still be done: by insisting, or once there is room again.
+    /// Returns whether nothing remains that could be done with `force` or with more disk space.
     fn is_final(&self) -> bool {
         self.left.iter().all(|(_, why)| matches!(why, LeftReason::NotKept(_) | LeftReason::Stays(_)))
     }
@@ -120,47 +120,47 @@ pub struct Undo {
     records: Records,
     index: PathBuf,
     state: Mutex<KnownWorkspace>,
-    /// Who waits for the state: the background lets them pass.
+    /// Number of threads waiting for the state: background work yields to them.
     waiting: AtomicUsize,
     begun: Mutex<BegunTurns>,
     _passing: Option<Passing>,
 }
 
-/// What can be said without waiting for the state, which a long look holds.
+/// Data that is available without locking the state, which a long scan holds.
 #[derive(Clone, Default)]
 struct BegunTurns {
     turns: u64,
-    /// Of a turn that has not had a call yet.
+    /// Label of a turn that has had no call yet.
     label: Option<String>,
 }
 
 struct KnownWorkspace {
-    /// As it was last seen, and as the index file has it.
+    /// The state last seen, as stored in the index file.
     tree: Option<WorkspaceTree>,
     index: IndexFile,
-    /// Whether this process has looked.
+    /// Whether this process has scanned the workspace.
     has_looked: bool,
-    /// Files of the tree that are still to be copied.
+    /// Files of the tree that still have to be copied.
     pending: Vec<PendingFile>,
     turn: Option<Turn>,
     label: String,
 }
 
-/// Until when folders are looked into.
+/// Deadline for scanning folders.
 #[derive(Clone, Copy)]
 enum Walks {
     /// In percent of the patience.
     Until(u32),
-    /// What other calls are doing must be found, so nothing is left out.
+    /// No time limit, because changes of concurrent calls must be found.
     ToTheEnd,
 }
 
-/// Why the workspace is looked at.
+/// Why the workspace is scanned.
 #[derive(Clone)]
 enum LookReason {
-    /// A call is about to begin, and waits.
+    /// A call is about to start, and waits.
     Before { coverage: Coverage, walks: Walks, stop: StopFlag },
-    /// Calls have run: whatever they changed is read.
+    /// Calls have run: everything that they changed is read.
     After,
 }
 
@@ -175,7 +175,7 @@ impl Undo {
             max_bytes: options.quota / 2,
             max_entries: options.max_entries,
         };
-        // Without links, as the workspace is.
+        // Resolves links, as for the workspace.
         let store = options.store.canonicalize().map_err(UndoError::Store)?;
         let scanner = Scanner::new(options.workspace.clone(), store, objects, limits, options.attributes.clone());
         let indexes = options.store.join("workspaces");
@@ -189,7 +189,7 @@ impl Undo {
             turn: None,
             label: String::new(),
         };
-        // A turn that was cut off in the middle of a call goes on: what is found now is what that call did.
+        // A turn that was interrupted during a call is continued: the changes found now are attributed to that call.
         if let Some(turn) = records.turns_of(&options.session).pop().filter(|turn| !turn.open.is_empty()) {
             state.tree = state.index.load();
             state.turn = state.tree.is_some().then_some(turn);
@@ -206,44 +206,44 @@ impl Undo {
         })
     }
 
-    /// The store is a folder of its own in the one that is named, and goes with the last who holds this.
+    /// The store is a temporary folder in the given one, removed when the last owner of this is dropped.
     pub fn open_passing(mut options: UndoOptions) -> Result<Self, UndoError> {
         let passing = Passing::new(&options.store).map_err(UndoError::Store)?;
         passing.folder().clone_into(&mut options.store);
         Ok(Self { _passing: Some(passing), ..Self::open(options)? })
     }
 
-    /// What follows belongs to a new turn. Never waits: the turn before is closed by whoever comes next.
+    /// Starts a new turn. Never blocks: the previous turn is closed by the next operation.
     pub fn begin_turn(&self, label: &str) {
         let mut begun = self.begun();
         begun.turns += 1;
         begun.label = Some(label.to_owned());
     }
 
-    /// So many turns have begun.
+    /// Returns the number of turns started.
     pub fn turns_begun(&self) -> u64 {
         self.begun().turns
     }
 
-    /// The prompt is worked off. What calls did that were cut off is seen now.
+    /// Ends the turn, after the prompt was processed. Records changes of interrupted calls.
     pub fn end_turn(&self) -> Result<(), UndoError> {
         self.end_turn_of(self.turns_begun())
     }
 
-    /// The same, unless another turn has begun since there were so many.
+    /// Ends the turn, unless another one has started since the given count.
     pub fn end_turn_of(&self, turns: u64) -> Result<(), UndoError> {
         let mut state = self.lock();
         if self.turns_begun() == turns { self.close(&mut state) } else { Ok(()) }
     }
 
-    /// Closes the turn before, where another has begun.
+    /// Closes the previous turn if another one has started.
     fn close_before(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
         let BegunTurns { turns, label } = self.begun().clone();
         let Some(label) = label else { return Ok(()) };
         self.close(state)?;
         state.label = label;
         let mut begun = self.begun();
-        // Whoever was given up may come here late.
+        // An abandoned turn may be ended late.
         if begun.turns == turns {
             begun.label = None;
         }
@@ -258,19 +258,19 @@ impl Undo {
         if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
             self.see_end(state, |_| true)?;
         }
-        // A turn that has changed nothing leaves no record.
+        // A turn without changes leaves no record.
         if let Some(turn) = state.turn.take().filter(|turn| turn.steps.is_empty()) {
             self.records.forget_turn(&turn);
         }
         Ok(())
     }
 
-    /// A call begins that may change files. What changed since the last look was not this call.
+    /// Records the start of a call that may change files. Changes since the last scan are not attributed to this call.
     pub fn before_call(&self, call: Call, in_background: bool) -> Result<(), UndoError> {
         self.before_call_unless(call, in_background, &StopFlag::default())
     }
 
-    /// The same, unless somebody says that the call will not run after all. Then nothing has begun.
+    /// Like [`Self::before_call`], but can be stopped if the call will not run. Then no call is recorded.
     pub fn before_call_unless(&self, call: Call, in_background: bool, stop: &StopFlag) -> Result<(), UndoError> {
         let mut state = self.lock();
         if stop.is_stopped() {
@@ -300,7 +300,7 @@ impl Undo {
         self.keep(turn)
     }
 
-    /// The call has ended: what it has changed.
+    /// Records the end of a call and returns its changes.
     pub fn after_call(&self, id: &str) -> Result<Vec<TreeChange>, UndoError> {
         let mut state = self.lock();
         if !state.turn.as_ref().is_some_and(|turn| turn.open.iter().any(|call| call.id == id)) {
@@ -309,7 +309,7 @@ impl Undo {
         self.see_end(&mut state, |call| call.id == id)
     }
 
-    /// The session's turns that have changed something, oldest first.
+    /// Returns the session's turns with changes, oldest first.
     pub fn turns(&self) -> Vec<Turn> {
         let state = self.lock();
         let mut turns = self.records.turns_of(&self.options.session);
@@ -321,12 +321,12 @@ impl Undo {
         turns
     }
 
-    /// The turn that is going on.
+    /// Returns the ID of the current turn.
     pub fn current(&self) -> Option<String> {
         self.lock().turn.as_ref().map(|turn| turn.id.clone())
     }
 
-    /// What was there without being covered when the workspace was last looked at, by whichever session.
+    /// Returns the nodes that were not covered in the last scan, by any session.
     pub fn uncovered(&self) -> Vec<(RelPath, Uncovered)> {
         match &self.lock().tree {
             Some(tree) => tree.uncovered().collect(),
@@ -334,7 +334,8 @@ impl Undo {
         }
     }
 
-    /// What is not covered now and that somebody might count on: not what is left out by design, such as build folders.
+    /// Returns nodes that are not covered although a user might expect it: excludes those left out by design, such as build
+    /// folders.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let state = self.lock();
         let mut all: Vec<LeftOut> = Vec::new();
@@ -353,12 +354,12 @@ impl Undo {
         all
     }
 
-    /// Entries of the workspace that are known.
+    /// Returns the number of known workspace entries.
     pub fn entries(&self) -> usize {
         self.lock().tree.as_ref().map_or(0, WorkspaceTree::entries)
     }
 
-    /// Whether there are files that [`Undo::go_on`] would copy.
+    /// Returns whether there are files for [`Undo::go_on`] to copy.
     pub fn is_unfinished(&self) -> bool {
         !self.lock().pending.is_empty()
     }
@@ -371,7 +372,7 @@ impl Undo {
         &self.options.workspace
     }
 
-    /// What would be in the way of an undo: as [`Undo::undo`], without changing anything.
+    /// Returns what [`Undo::undo`] would do and what prevents it, without changing anything.
     pub fn preview(&self, wanted: &UndoRequest) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
@@ -394,14 +395,14 @@ impl Undo {
             redone: false,
             part: None,
         };
-        // Before anything changes: should this be cut off, the other state can still be had.
+        // Saved before any change: after an interruption, the other state can still be restored.
         self.records.save_taken(&taken).map_err(UndoError::Store)?;
         let (restored, left) = self.apply(&mut state, plan.changes)?;
         taken.changes.clone_from(&restored);
         let left = plan.left.into_iter().chain(left).collect();
         let report = UndoReport { restored, left, turns: ids.len(), gives_back: true, ids };
         taken.part = wanted.path.clone().filter(|_| report.is_final()).map(|path| (path, report.ids.clone()));
-        // What has changed nothing is nothing to be done again.
+        // An undo without changes need not be redone.
         if report.restored.is_empty() {
             self.records.forget_taken(&taken);
         } else {
@@ -413,12 +414,13 @@ impl Undo {
         Ok(report)
     }
 
-    /// Does again what was taken back last.
+    /// Reverts the last undo.
     pub fn redo(&self, force: bool) -> Result<UndoReport, UndoError> {
         self.redo_of(None, force)
     }
 
-    /// The same for one undo, which must still be the last. What could not be given back is left even if forced.
+    /// Reverts the given undo, which must be the last one. Content that could not be restored afterwards is left alone even
+    /// if forced.
     pub fn redo_of(&self, id: Option<&str>, force: bool) -> Result<UndoReport, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
@@ -449,7 +451,7 @@ impl Undo {
         Ok(report)
     }
 
-    /// Brings the store within its quota: the oldest turns go first.
+    /// Brings the store within its quota by dropping the oldest turns.
     pub fn collect(&self) -> Result<Collected, UndoError> {
         let current = self.current();
         let folder = self.options.store.join("workspaces");
@@ -461,7 +463,7 @@ impl Undo {
         collected.map_err(UndoError::Store)
     }
 
-    /// Whether enough was added for [`Undo::collect`] to be worth its time.
+    /// Returns whether enough was added to justify [`Undo::collect`].
     pub fn should_collect(&self) -> bool {
         self.scanner.objects.added() > self.options.quota / 8
     }
@@ -473,7 +475,7 @@ impl Undo {
         state
     }
 
-    /// Everything that is there now is kept and known.
+    /// Scans and stores the complete current state.
     fn settle(&self, state: &mut KnownWorkspace) -> Result<(), UndoError> {
         self.see(state, By::Others, LookReason::After)?;
         match &state.turn {

@@ -1,8 +1,9 @@
-//! Compares `search` and `find` with `rg` on a generated tree of 100,000 files: `cargo bench -p omp-workspace --bench search`.
+//! Compares `search` and `find` with `rg` on a generated tree of 100,000 files: `cargo bench -p omp-workspace --bench
+//! search`.
 //!
-//! All take turns on the same tree. "cold" is the first scan of a fresh process, ours as well as `rg`'s; "warm" is a
-//! question within the time of the scan cache, in a process that has walked before. With `-- again` only the first scan
-//! and the second are compared.
+//! The programs run alternately on the same tree. "cold" is the first scan of a fresh process, for omp as well as for `rg`;
+//! "warm" is a query answered from the scan cache, in a process that has walked before. With `-- again`, only the first and
+//! the second scan are compared.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench is its own program")]
 
 use std::fmt::Write as _;
@@ -58,7 +59,7 @@ fn main() {
     second_scans(tree.path());
 }
 
-/// What is asked of both.
+/// A query that is run by omp and by `rg`.
 struct Question {
     kind: &'static str,
     text: String,
@@ -144,7 +145,7 @@ impl Question {
     }
 }
 
-/// The first scan against the second identical one.
+/// Compares the first scan with the second, identical one.
 fn second_scans(tree: &Path) {
     println!("\n{:<34} {:>9} {:>9}   times faster (medians)", "the same scan again", "first", "second");
     let pick = |scans: &ScanCache| fuzzy_files(scans, tree, "mod7file77", 50, NEVER).total as u64;
@@ -170,7 +171,7 @@ fn second_scans(tree: &Path) {
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Keeps scans for as long as the bench runs, so that a slow machine measures the same.
+/// Keeps scans for as long as the bench runs, so that a slow machine measures the same case.
 fn lasting() -> ScanCache {
     ScanCache::new(ScanPolicy { ttl: HOUR, empty_recheck: HOUR, ..ScanPolicy::default() })
 }

@@ -1,4 +1,4 @@
-//! What changed between two versions of a file: as line changes, as a unified diff, as a short preview.
+//! Differences between two versions of a file: as line changes, as a unified diff, as a short preview.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -7,9 +7,9 @@ use similar::{Algorithm, DiffTag};
 
 use crate::text_file::TextFile;
 
-/// Lines around a change.
+/// Context lines around a change.
 const UNIFIED_CONTEXT: usize = 3;
-/// A better diff is not looked for after this long; what has been found is still right, only longer.
+/// Time limit for minimizing a diff. A diff that is cut off by it is correct, but longer.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct FileDiff {
     changes: Vec<LineChange>,
 }
 
-/// Lines `old` gave way to lines `new` (ranges counted from 0).
+/// Replacement of lines `old` by lines `new` (ranges counted from 0).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineChange {
     pub old: std::ops::Range<usize>,
@@ -70,12 +70,12 @@ impl FileDiff {
         self.changes.first().map(|change| change.new.start + 1)
     }
 
-    /// Added and removed lines.
+    /// Returns the numbers of added and removed lines.
     pub fn counts(&self) -> (usize, usize) {
         self.changes.iter().fold((0, 0), |(added, removed), it| (added + it.new.len(), removed + it.old.len()))
     }
 
-    /// A unified diff with three lines of context.
+    /// Formats a unified diff with three lines of context.
     pub fn unified(&self, path: &str, old: &TextFile, new: &TextFile) -> String {
         if self.changes.is_empty() {
             return String::new();
@@ -103,7 +103,7 @@ impl FileDiff {
         out
     }
 
-    /// A short account for the model: numbered lines of the new version, with what was removed between them.
+    /// Formats a short summary for the model: numbered lines of the new version with the removed lines between them.
     pub fn preview(&self, old: &TextFile, new: &TextFile, limits: PreviewLimits) -> String {
         let mut lines = Vec::new();
         for (index, group) in self.groups(limits.context).enumerate() {
@@ -128,12 +128,12 @@ impl FileDiff {
     }
 }
 
-/// How long a preview may get.
+/// Size limits of a preview.
 #[derive(Clone, Copy, Debug)]
 pub struct PreviewLimits {
     pub context: usize,
     pub lines: usize,
-    /// Longest run of added or of removed lines that is shown whole.
+    /// Longest run of added or removed lines that is shown in full.
     pub run: usize,
     pub line_chars: usize,
 }

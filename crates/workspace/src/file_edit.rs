@@ -1,4 +1,4 @@
-//! One file's planned edit, whatever edit language it came from: what was, what shall be, what to tell about it.
+//! The planned edit of one file, independent of the edit language: content before, content after, and notes for the model.
 
 use std::path::{Path, PathBuf};
 
@@ -24,15 +24,15 @@ pub use lookalike::{folded, lookalike};
 #[derive(Clone, Debug)]
 pub struct FileEdit {
     pub path: ResolvedPath,
-    /// `None` for a file that is made. For a moved file, what it held under its old name.
+    /// `None` for a file that is created. For a moved file, the content under its old name.
     pub before: Option<TextFile>,
     /// `None` for a file that is deleted.
     pub after: Option<TextFile>,
     pub moved_from: Option<ResolvedPath>,
     pub warnings: Vec<String>,
-    /// What is on disk before and after, where `before` and `after` are a text made of it.
+    /// Content on disk before and after, if `before` and `after` are a text derived from it (such as notebook cells).
     stored: Option<(Option<TextFile>, Option<TextFile>)>,
-    /// Where the paths really led when this was planned.
+    /// The path with links resolved, as it was when the edit was planned.
     place: PathBuf,
     old_place: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ pub enum EditKind {
 
 impl FileEdit {
     pub fn new(path: ResolvedPath, before: Option<TextFile>, after: Option<TextFile>) -> Self {
-        // A deletion takes the name itself away, also that of a link.
+        // A deletion removes the directory entry itself, even if it is a link.
         let place = match after {
             Some(_) => real_location(&path.absolute),
             None => entry_location(&path.absolute),
@@ -80,7 +80,7 @@ impl FileEdit {
         }
     }
 
-    /// What [`crate::Texts::commit_changes`] needs to carry it out.
+    /// Returns the changes that [`crate::Texts::commit_changes`] carries out for this edit.
     pub fn changes(&self) -> Vec<FileChange> {
         let (before, after) = match &self.stored {
             Some((before, after)) => (before.as_ref(), after.as_ref()),
@@ -108,7 +108,7 @@ impl FileEdit {
         changes
     }
 
-    /// The change with both sides; a file that is not there counts as empty.
+    /// Returns the diff with both versions; a missing file counts as empty.
     pub fn diff(&self) -> (FileDiff, TextFile, TextFile) {
         let side = |file: &Option<TextFile>| file.clone().unwrap_or_else(|| TextFile::parse(&b""[..]));
         let (before, after) = (side(&self.before), side(&self.after));
@@ -116,14 +116,14 @@ impl FileEdit {
     }
 }
 
-/// What users set for all edit languages.
+/// User settings that apply to all edit languages.
 #[derive(Clone, Copy, Debug)]
 pub struct EditRules {
-    /// Refuse files that say they are generated.
+    /// Refuse files that are marked as generated.
     pub block_generated: bool,
-    /// Look for text that is not there to the letter.
+    /// Also accept approximate matches of the searched text.
     pub fuzzy: bool,
-    /// How alike two texts must be for the last rung, from 0 to 1.
+    /// Minimum similarity for an approximate match, from 0 to 1.
     pub threshold: f64,
 }
 
@@ -133,11 +133,12 @@ impl Default for EditRules {
     }
 }
 
-/// Where the paths that stand in edits lead, and what the files hold.
+/// Resolves the paths in edits and reads the files.
 pub trait FileSource {
     fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused>;
 
-    /// `None` for a file that does not exist. What this says is what [`crate::Texts::commit_changes`] compares with.
+    /// Returns `None` for a file that does not exist. [`crate::Texts::commit_changes`] compares the file with this content
+    /// before it writes.
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         read_if_exists(path)
     }
@@ -162,7 +163,7 @@ pub enum EditRefused {
          \"{marker}\").\nhint: change the source it is made from and generate it again"
     )]
     Generated { path: String, marker: String },
-    /// Anything a single edit language finds wrong, in words for the model.
+    /// An error specific to one edit language, worded for the model.
     #[error("{0}")]
     Edit(String),
 }
@@ -173,8 +174,7 @@ impl EditRefused {
     }
 }
 
-/// A file's content, in the form that `tag` means, checked to be something that may be edited. `None` when there is no
-/// such file.
+/// Reads a file in the form that `tag` refers to and checks that it may be edited. Returns `None` if there is no such file.
 pub(crate) fn load_editable(
     files: &dyn FileSource,
     path: &ResolvedPath,
@@ -199,7 +199,7 @@ fn refuse_uneditable(path: &ResolvedPath, bytes: &[u8], block_generated: bool) -
     refuse_generated(path, bytes, block_generated)
 }
 
-/// Refuses to touch a file that says it is generated.
+/// Returns an error if the file is marked as generated.
 pub fn refuse_generated(path: &ResolvedPath, content: &[u8], block_generated: bool) -> Result<(), EditRefused> {
     let found = if block_generated { generated_marker(&path.absolute, content) } else { None };
     found.map_or(Ok(()), |marker| Err(EditRefused::Generated { path: path.display.clone(), marker }))

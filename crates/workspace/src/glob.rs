@@ -1,4 +1,4 @@
-//! What a typed path means when it may hold a glob: the folder to start in, and what to match below it.
+//! Splits a typed path that may contain a glob into the folder to start in and the pattern to match below it.
 
 mod quick;
 
@@ -10,7 +10,7 @@ use quick::Quick;
 
 use crate::path::{PathError, PathResolver, ResolvedPath};
 
-/// A file, a folder, or a folder with a glob for what lies below it.
+/// A file, a folder, or a folder with a glob for the files below it.
 #[derive(Clone, Debug)]
 pub struct PathTarget {
     pub base: ResolvedPath,
@@ -18,7 +18,7 @@ pub struct PathTarget {
     pub glob: Option<Glob>,
 }
 
-/// What is matched against relative paths. `*` stays within a folder.
+/// A pattern for relative paths. `*` does not cross a folder boundary.
 #[derive(Clone, Debug)]
 pub struct Glob {
     exact: GlobMatcher,
@@ -51,8 +51,8 @@ pub enum TargetError {
 }
 
 impl PathTarget {
-    /// Reads what was typed. A path that exists is taken as it stands, whatever characters it has; a glob without a
-    /// folder before it matches at any depth.
+    /// Parses a typed path. A path that exists is taken literally, whatever characters it has; a glob without a folder in
+    /// front of it matches at any depth.
     pub fn parse(typed: &str, paths: &PathResolver) -> Result<Self, TargetError> {
         let whole = paths.resolve(typed)?;
         let bare = typed.trim().trim_matches(['"', '\'', '`']);
@@ -70,7 +70,7 @@ impl PathTarget {
 
 const GLOB_CHARACTERS: [char; 4] = ['*', '?', '[', '{'];
 
-/// Splits before the first part that holds a glob.
+/// Splits in front of the first path component that contains a glob.
 fn split(typed: &str) -> (String, String) {
     let typed = typed.replace('\\', "/");
     let parts: Vec<&str> = typed.split('/').collect();

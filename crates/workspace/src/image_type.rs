@@ -1,6 +1,6 @@
-//! Images that models can see, told by their first bytes and not by their names.
+//! Detects the image formats that models accept, by their first bytes and not by file name.
 
-/// The MIME type, or `None` when the bytes do not begin like a supported image.
+/// Returns the MIME type, or `None` if the bytes are not the start of a supported image.
 pub fn image_type(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),

@@ -1,4 +1,4 @@
-//! The project's files: paths, reading, walking, searching, editing, comparing. Knows neither models nor tools.
+//! The project's files: paths, reading, walking, searching, editing, diffing. Independent of models and tools.
 
 pub mod archive;
 pub mod conflict;

@@ -1,4 +1,4 @@
-//! A window of lines out of a file of any size, cut to what a reader can take.
+//! Reads a range of lines from a file of any size, within given limits.
 
 mod tail;
 
@@ -8,22 +8,22 @@ pub use tail::{Tail, tail_window};
 
 use crate::text_file::TextFile;
 
-/// How much is taken at most.
+/// Size limits of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowLimits {
     pub lines: usize,
-    /// Of all lines together.
+    /// Limit for all lines together.
     pub bytes: usize,
-    /// Of a single line; the rest of it is left out.
+    /// Limit for a single line; the rest of the line is cut.
     pub line_bytes: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineWindow {
     pub lines: Vec<WindowLine>,
-    /// Unknown when reading stopped before the end of the file.
+    /// `None` if reading stopped before the end of the file.
     pub total_lines: Option<usize>,
-    /// A limit was reached before the last wanted line.
+    /// A limit was reached before the last requested line.
     pub stopped_by_limit: bool,
 }
 
@@ -32,11 +32,11 @@ pub struct WindowLine {
     /// Counted from 1.
     pub number: usize,
     pub text: String,
-    /// Length of the whole line in bytes when it was cut.
+    /// Length of the whole line in bytes, if the line was cut.
     pub full_length: Option<u64>,
 }
 
-/// Lines `first..=last` (counted from 1, to the end without `last`) of a file that is in memory.
+/// Returns lines `first..=last` (counted from 1; to the end if `last` is `None`) of a file in memory.
 pub fn window(file: &TextFile, first: usize, last: Option<usize>, limits: WindowLimits) -> LineWindow {
     let total = file.line_count();
     let mut collector = WindowCollector::new(limits);
@@ -50,8 +50,8 @@ pub fn window(file: &TextFile, first: usize, last: Option<usize>, limits: Window
     LineWindow { total_lines: Some(total), ..collector.window }
 }
 
-/// The same from a stream, in constant memory however long the file or a line of it is. Reading stops behind the last
-/// wanted line, or when `cancelled` says so.
+/// Reads lines `first..=last` from a stream, in constant memory regardless of file and line length. Reading stops after the
+/// last requested line, or when `cancelled` returns true.
 pub fn stream_window(
     mut reader: impl Read,
     range: (usize, Option<usize>),
@@ -84,14 +84,14 @@ struct LineInProgress {
     number: usize,
     kept: Vec<u8>,
     length: u64,
-    /// The last byte was a carriage return, which may belong to the line's ending.
+    /// The last byte was a carriage return, which may be part of the line ending.
     after_cr: bool,
     range: (usize, Option<usize>),
     collector: WindowCollector,
 }
 
 impl LineInProgress {
-    /// `false` when no further line is wanted.
+    /// Returns `false` if no further line is wanted.
     fn feed(&mut self, mut bytes: &[u8]) -> bool {
         while let Some(at) = memchr::memchr(b'\n', bytes) {
             self.extend(&bytes[..at]);
@@ -130,7 +130,7 @@ impl LineInProgress {
 
     fn at_end(mut self) -> LineWindow {
         if self.length > 0 {
-            // Without a line feed behind it, a carriage return is text.
+            // A carriage return that no line feed follows is text.
             self.after_cr = false;
             self.end_line();
         }
@@ -149,7 +149,7 @@ impl WindowCollector {
         Self { limits, bytes: 0, window: LineWindow::default() }
     }
 
-    /// `false` when the line does not fit any more. The first line always fits.
+    /// Returns `false` if the line no longer fits. The first line always fits.
     fn push(&mut self, number: usize, shown: &[u8], length: u64) -> bool {
         let lines = &mut self.window.lines;
         self.bytes += shown.len() + 1;
@@ -165,7 +165,7 @@ impl WindowCollector {
     }
 }
 
-/// Drops the bytes of a character that the cut has split.
+/// Drops the bytes of a character that was split by the cut.
 fn without_half_char(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],

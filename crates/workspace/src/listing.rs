@@ -1,4 +1,4 @@
-//! A folder as a short tree with sizes and ages, bounded however large it is.
+//! Lists a folder as a short tree with sizes and ages, in bounded time and length.
 
 use std::fs::Metadata;
 use std::io;
@@ -9,13 +9,13 @@ use omp_stdx::format;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ListingLimits {
-    /// Levels below the folder.
+    /// Number of levels below the folder.
     pub depth: usize,
-    /// Entries shown of the folder itself.
+    /// Maximum number of entries shown for the folder itself.
     pub entries: usize,
-    /// Entries shown of each folder below it.
+    /// Maximum number of entries shown for each folder below it.
     pub nested_entries: usize,
-    /// Entries looked at in one folder; a folder with more is counted as "at least".
+    /// Maximum number of entries read per folder; a larger folder is counted as "at least".
     pub scanned: usize,
 }
 
@@ -25,11 +25,11 @@ impl Default for ListingLimits {
     }
 }
 
-/// Large and machine-made: shown, but not opened.
+/// Large, machine-made folders: they are listed, but their content is not.
 const NOT_OPENED: [&str; 6] = [".git", ".hg", ".svn", "node_modules", "target", "__pycache__"];
 
-/// The tree as lines: folders first, then by name. `now` is what ages are counted from; of what is `kept` (told by its
-/// path below the folder) only the number is shown.
+/// Formats the tree as lines: folders first, then by name. Ages are relative to `now`. Of entries for which `kept` (called
+/// with the path below the folder) returns true, only the number is shown.
 pub fn list_folder(
     folder: &Path,
     limits: ListingLimits,

@@ -1,4 +1,4 @@
-//! Opening files that may be anything: only regular files are read, the rest is refused by name and never waited for.
+//! Opens files of unknown kind: only regular files are read. Other kinds are refused by name and never block.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use omp_types::Denied;
 
-/// Larger files are never loaded whole; ranges of them are streamed.
+/// Size limit for loading a file whole; larger files are only streamed in ranges.
 pub const MAX_WHOLE_FILE: u64 = 16 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum FileError {
     TooLarge { path: PathBuf, size: u64 },
     #[error("{path}: {}", plain_reason(.error))]
     Io { path: PathBuf, error: io::Error },
-    /// Where the path really leads.
+    /// Holds the path with links resolved.
     #[error("{denied}\nhint: {hint}", denied = .0, hint = denied_hint(.0))]
     Denied(Denied),
 }
@@ -37,7 +37,7 @@ impl FileError {
         }
     }
 
-    /// The same error with the path as people are shown it.
+    /// Returns the same error with the display form of the path.
     pub fn shown_as(self, display: &str) -> Self {
         let path = PathBuf::from(display);
         match self {
@@ -46,7 +46,7 @@ impl FileError {
             FileError::Special { kind, .. } => FileError::Special { path, kind },
             FileError::TooLarge { size, .. } => FileError::TooLarge { path, size },
             FileError::Io { error, .. } => FileError::Io { path, error },
-            // The real place is what matters here.
+            // A denial keeps the resolved path, because that is the one that was denied.
             denied @ FileError::Denied(_) => denied,
         }
     }
@@ -64,7 +64,7 @@ impl FileError {
     }
 }
 
-/// What a path leads to, links followed.
+/// Kind of file that a path refers to, with links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     File,
@@ -82,8 +82,8 @@ pub fn kind_of(metadata: &Metadata) -> FileKind {
     }
 }
 
-/// Opens a regular file. The kind is looked at before opening, so that nothing blocks, and again on the open file, in
-/// case the path was swapped in between.
+/// Opens a regular file. The kind is checked before opening, so that opening cannot block, and again on the open file, in
+/// case the path was replaced in between.
 pub fn open_regular(path: &Path) -> Result<(File, Metadata), FileError> {
     let io_error = |error| FileError::io(path, error);
     refuse_other_kinds(path, &std::fs::metadata(path).map_err(io_error)?)?;
@@ -96,20 +96,20 @@ pub fn open_regular(path: &Path) -> Result<(File, Metadata), FileError> {
     Ok((file, metadata))
 }
 
-/// The whole of a regular file of at most [`MAX_WHOLE_FILE`] bytes.
+/// Reads a regular file of at most [`MAX_WHOLE_FILE`] bytes.
 pub fn read_whole(path: &Path) -> Result<Vec<u8>, FileError> {
     let (file, metadata) = open_regular(path)?;
     read_opened(path, file, &metadata)
 }
 
-/// The same of a file that is open.
+/// Reads an open file of at most [`MAX_WHOLE_FILE`] bytes.
 pub(crate) fn read_opened(path: &Path, file: File, metadata: &Metadata) -> Result<Vec<u8>, FileError> {
     let too_large = |size| FileError::TooLarge { path: path.into(), size };
     if metadata.len() > MAX_WHOLE_FILE {
         return Err(too_large(metadata.len()));
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    // The size may lie (files in /proc) or grow while it is read.
+    // The reported size may be wrong (files in /proc) or grow during the read.
     file.take(MAX_WHOLE_FILE + 1).read_to_end(&mut bytes).map_err(|error| FileError::io(path, error))?;
     if bytes.len() as u64 > MAX_WHOLE_FILE { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
 }
@@ -154,7 +154,7 @@ fn plain_reason(error: &io::Error) -> String {
 
 #[cfg(unix)]
 mod platform {
-    //! Unix: special files have kinds, and opening one can be told not to wait.
+    //! Unix: special files have distinct kinds, and `open` can be asked not to block.
 
     use std::fs::Metadata;
     use std::io;
@@ -171,7 +171,7 @@ mod platform {
         }
     }
 
-    /// What cannot be opened at all tells so itself.
+    /// Returns the kind of a file that `open` itself refuses: sockets fail with `ENXIO`.
     pub fn refused_kind(error: &io::Error) -> Option<&'static str> {
         (error.raw_os_error() == Some(nix::errno::Errno::ENXIO as i32)).then_some("a socket")
     }
@@ -179,7 +179,7 @@ mod platform {
 
 #[cfg(not(unix))]
 mod platform {
-    //! Elsewhere: whatever is neither file nor folder is a device.
+    //! Other systems: everything that is neither a file nor a folder is treated as a device.
 
     use std::fs::Metadata;
     use std::io;

@@ -1,23 +1,24 @@
-//! One door for every path a model or a user types: made absolute, read the way the kernel would, shown short.
+//! Resolves every path that a model or a user types: makes it absolute, interprets it as the kernel would, and shortens it
+//! for display.
 
 use std::path::{Component, Path, PathBuf};
 
 use omp_types::OWN_SCHEMES;
 
-/// Turns typed paths into real ones, relative to one working folder.
+/// Resolves typed paths relative to a working folder.
 #[derive(Clone, Debug)]
 pub struct PathResolver {
     cwd: PathBuf,
-    /// The working folder with its links followed: `/tmp` is `/private/tmp` on macOS, and both are the same place.
+    /// The working folder with links resolved: on macOS `/tmp` and `/private/tmp` are the same folder.
     real_cwd: Option<PathBuf>,
     home: Option<PathBuf>,
 }
 
-/// A path as the file system takes it, and as people and models are shown it.
+/// A path for the file system, and its form for display to people and models.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResolvedPath {
     pub absolute: PathBuf,
-    /// Relative to the working folder when inside it, absolute otherwise; `/` between the parts.
+    /// Relative to the working folder if inside it, absolute otherwise; with `/` as the separator.
     pub display: String,
 }
 
@@ -50,8 +51,8 @@ impl PathResolver {
         self.home.as_deref()
     }
 
-    /// Reads what was typed: quotes and a leading `@` are dropped, `~` and `file://` are understood, the rest is
-    /// relative to the working folder. The file need not exist.
+    /// Resolves a typed path: drops quotes and a leading `@`, expands `~` and `file://`, and takes the rest relative to the
+    /// working folder. The file need not exist.
     pub fn resolve(&self, typed: &str) -> Result<ResolvedPath, PathError> {
         let bare = unquote(typed);
         if bare.is_empty() {
@@ -66,12 +67,12 @@ impl PathResolver {
         Ok(ResolvedPath { absolute, display })
     }
 
-    /// How a path is shown.
+    /// Returns the display form of a path.
     pub fn display(&self, path: &Path) -> String {
         let inside = [Some(&self.cwd), self.real_cwd.as_ref()]
             .into_iter()
             .flatten()
-            // Whole parts are compared, so `/a/app-evil` is not inside `/a/app`.
+            // Whole components are compared, so `/a/app-evil` is not inside `/a/app`.
             .find_map(|root| path.strip_prefix(root).ok());
         match inside {
             Some(relative) if relative.as_os_str().is_empty() => ".".into(),
@@ -80,7 +81,7 @@ impl PathResolver {
         }
     }
 
-    /// Whether a path lies in the working folder once every link on its way is followed.
+    /// Returns whether a path lies in the working folder after all its links are resolved.
     pub fn is_inside(&self, path: &Path) -> bool {
         let root = self.real_cwd.as_ref().unwrap_or(&self.cwd);
         real_location(path).starts_with(root)
@@ -104,7 +105,7 @@ impl PathResolver {
     }
 }
 
-/// The scheme of what looks like an address: `issue` for `issue://1`. A drive is none.
+/// Returns the scheme of a URI-like string: `issue` for `issue://1`. A drive letter is not a scheme.
 pub fn scheme_of(typed: &str) -> Option<&str> {
     let bare = unquote(typed);
     let (scheme, _) = bare.strip_prefix('@').unwrap_or(bare).split_once("://")?;
@@ -114,12 +115,12 @@ pub fn scheme_of(typed: &str) -> Option<&str> {
     is_scheme.then_some(scheme)
 }
 
-/// The addresses that omp has, for an error message.
+/// Lists the URI schemes that omp supports, for error messages.
 pub fn known_schemes() -> String {
     OWN_SCHEMES.map(|scheme| format!("{scheme}://")).join(", ")
 }
 
-/// Taken for a path, an address would be a file that nobody meant.
+/// Refuses a URI, which would otherwise be taken for a file name that nobody meant.
 fn refuse_address(bare: &str) -> Result<(), PathError> {
     let hint = match scheme_of(bare) {
         None => return Ok(()),
@@ -131,11 +132,10 @@ fn refuse_address(bare: &str) -> Result<(), PathError> {
     Err(PathError::Address(bare.trim_start_matches('@').to_owned(), hint))
 }
 
-/// Links followed by hand before a chain of them is taken for a loop.
+/// Maximum number of links followed before a chain is considered a loop.
 const MAX_LINKS: usize = 40;
 
-/// Where a path really is: links followed as far as the path exists, also links whose target does not exist yet; the
-/// rest as written.
+/// Resolves a path as far as it exists, including links whose target does not exist yet; the rest is kept as written.
 pub fn real_location(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut existing = path.to_owned();
@@ -197,7 +197,7 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Removes `.` and `..`. Behind a symbolic link `..` is the parent of the link's target, as the kernel sees it.
+/// Removes `.` and `..`. After a symbolic link, `..` is the parent of the link's target, as in the kernel.
 fn follow_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

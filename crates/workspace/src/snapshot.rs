@@ -1,8 +1,8 @@
-//! What the model has seen of each file: a short tag for its content, and the content itself for as long as it is
-//! likely to be needed.
+//! Snapshots of the file content that the model has seen: a short tag for the content, and the content itself for as long as
+//! it is likely to be needed.
 //!
-//! An edit names the tag it was made against. When the file has changed since, the remembered content is what shows
-//! where the edited lines have gone.
+//! An edit names the tag that it was made against. If the file has changed since, the snapshot shows where the edited lines
+//! have moved.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -16,7 +16,7 @@ pub const MAX_PATHS: usize = 30;
 pub const MAX_SNAPSHOTS_PER_PATH: usize = 4;
 pub const MAX_SNAPSHOT_BYTES: usize = 24 * 1024 * 1024;
 
-/// Four hex digits over a file's text, in which line endings and trailing blanks do not count.
+/// Four hex digits: a hash of a file's text that ignores line endings and trailing blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag(u16);
 
@@ -35,7 +35,7 @@ impl FromStr for Tag {
     }
 }
 
-/// Feeds lines into a tag: the low half of xxHash32, as files written by the reference program have it.
+/// Computes a tag from lines: the low half of xxHash32, compatible with the reference program.
 #[derive(Clone, Debug, Default)]
 pub struct TagHasher {
     state: Xxh32,
@@ -60,7 +60,7 @@ impl TagHasher {
 #[derive(Clone, Debug)]
 pub enum FileSnapshot {
     Whole(Arc<[u8]>),
-    /// Some lines only, by their number (counted from 1).
+    /// Only some lines, by line number (counted from 1).
     Lines(Arc<BTreeMap<usize, String>>),
 }
 
@@ -73,22 +73,22 @@ impl FileSnapshot {
     }
 }
 
-/// Recent snapshots of recently seen files, bounded in files, snapshots a file and bytes.
+/// Recent snapshots of recently seen files. Limits the number of files, the snapshots per file and the bytes.
 #[derive(Debug, Default)]
 pub struct SnapshotCache {
-    /// Most recently used last.
+    /// Ordered by last use, the most recent last.
     files: VecDeque<SeenFile>,
 }
 
 #[derive(Debug)]
 struct SeenFile {
     path: PathBuf,
-    /// Newest last.
+    /// Ordered by age, the newest last.
     snapshots: VecDeque<(Tag, FileSnapshot)>,
 }
 
 impl SnapshotCache {
-    /// Remembers a whole file and tells its tag.
+    /// Stores a snapshot of a whole file and returns its tag.
     pub fn record(&mut self, path: &Path, file: &TextFile) -> Tag {
         let tag = file.tag();
         if file.bytes().len() <= MAX_SNAPSHOT_BYTES / 4 {
@@ -97,8 +97,8 @@ impl SnapshotCache {
         tag
     }
 
-    /// Remembers single lines of a file whose whole content has `tag`. Lines seen earlier under the same tag are kept
-    /// unless one disagrees.
+    /// Stores single lines of a file whose whole content has `tag`. Earlier lines under the same tag are kept unless one of
+    /// them differs.
     pub fn record_lines(&mut self, path: &Path, tag: Tag, lines: impl IntoIterator<Item = (usize, String)>) {
         let known = self.get(path, tag);
         if matches!(known, Some(FileSnapshot::Whole(_))) {
@@ -127,12 +127,12 @@ impl SnapshotCache {
         found
     }
 
-    /// The tag under which this file was seen last.
+    /// Returns the tag under which this file was last seen.
     pub fn newest(&self, path: &Path) -> Option<Tag> {
         self.files.iter().find(|file| file.path == path)?.snapshots.back().map(|(tag, _)| *tag)
     }
 
-    /// Whether anything of this file has been seen under `tag`.
+    /// Returns whether any part of this file has been seen under `tag`.
     pub fn has_seen(&mut self, path: &Path, tag: Tag) -> bool {
         self.get(path, tag).is_some()
     }
@@ -166,7 +166,7 @@ impl SnapshotCache {
     }
 }
 
-/// xxHash32 with seed 0, fed piece by piece.
+/// xxHash32 with seed 0, computed incrementally.
 #[derive(Clone, Debug)]
 struct Xxh32 {
     lanes: [u32; 4],

@@ -1,7 +1,7 @@
-//! A text file that can be taken apart into lines and put together again without losing a byte.
+//! A text file that can be split into lines and reassembled without losing a byte.
 //!
-//! The bytes are kept as they are and lines are only positions in them, so a byte-order mark, mixed line endings, a
-//! missing last newline and bytes that are not UTF-8 survive every edit that does not touch their line.
+//! The bytes are kept as they are and lines are offsets into them, so a byte-order mark, mixed line endings, a missing final
+//! newline and bytes that are not UTF-8 survive every edit that does not touch their line.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,9 +13,10 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 #[derive(Clone, Debug)]
 pub struct TextFile {
     bytes: Arc<[u8]>,
-    /// Where each line starts. Nothing else is kept of a line: files of very short lines would grow many times over.
+    /// Start offset of each line. No other data is kept per line, because files with very short lines would take many times
+    /// their size in memory.
     starts: Vec<usize>,
-    /// Lines end in carriage returns, because there is no line feed at all.
+    /// Lines end in carriage returns, because the file has no line feed.
     only_cr: bool,
     dominant: Eol,
 }
@@ -24,13 +25,13 @@ pub struct TextFile {
 pub enum Eol {
     Lf,
     CrLf,
-    /// Only in files without a single line feed.
+    /// Used only in files without a line feed.
     Cr,
-    /// The last line of a file that does not end with a newline.
+    /// The last line of a file that does not end in a newline.
     Missing,
 }
 
-/// Replaces `delete` lines from line `at` (counted from 0) by `insert`.
+/// Replaces `delete` lines starting at line `at` (counted from 0) with `insert`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
     pub at: usize,
@@ -59,7 +60,7 @@ impl TextFile {
         file
     }
 
-    /// With the endings of what it was before, should it have none of its own that tell.
+    /// Takes over the dominant line ending of `before` if this text has no line endings.
     #[must_use]
     pub(crate) fn ending_like(mut self, before: &Self) -> Self {
         if memchr::memchr2(b'\n', b'\r', &self.bytes).is_none() {
@@ -76,12 +77,12 @@ impl TextFile {
         self.starts.len()
     }
 
-    /// The bytes of a line (counted from 0) without its ending.
+    /// Returns the bytes of a line (counted from 0) without its ending.
     pub fn raw_line(&self, index: usize) -> &[u8] {
         self.span(index).map_or(&[], |(text, _)| text)
     }
 
-    /// A line as text; bytes that are not UTF-8 become U+FFFD.
+    /// Returns a line as text; bytes that are not UTF-8 become U+FFFD.
     pub fn line(&self, index: usize) -> Cow<'_, str> {
         String::from_utf8_lossy(self.raw_line(index))
     }
@@ -90,7 +91,7 @@ impl TextFile {
         (0..self.line_count()).map(|index| self.raw_line(index))
     }
 
-    /// Where a line starts in [`Self::bytes`]; the end of the file for a line it does not have.
+    /// Returns the offset of a line in [`Self::bytes`], or the end of the file if the line does not exist.
     pub fn line_start(&self, index: usize) -> usize {
         self.starts.get(index).copied().unwrap_or(self.bytes.len())
     }
@@ -99,7 +100,7 @@ impl TextFile {
         self.span(index).map(|(_, eol)| eol)
     }
 
-    /// The ending that most lines have, which new lines get as well.
+    /// Returns the most frequent line ending, which new lines get as well.
     pub fn dominant_eol(&self) -> Eol {
         self.dominant
     }
@@ -108,7 +109,7 @@ impl TextFile {
         self.bytes.starts_with(BOM)
     }
 
-    /// Four hex digits that stand for this content. Line endings and trailing blanks do not count.
+    /// Returns the four-digit tag of this content. Line endings and trailing blanks are ignored.
     pub fn tag(&self) -> Tag {
         let mut hasher = TagHasher::default();
         for (text, eol) in (0..self.line_count()).filter_map(|index| self.span(index)) {
@@ -117,10 +118,10 @@ impl TextFile {
         hasher.finish()
     }
 
-    /// The bytes after applying splices, which are in ascending order and do not overlap.
+    /// Returns the bytes after applying splices, which must be in ascending order and must not overlap.
     ///
-    /// A line that takes another's place takes its ending, further ones the dominant one. A file without a newline at
-    /// its end stays so.
+    /// A line that replaces another one takes its ending; additional lines take the dominant one. A file without a final
+    /// newline stays without one.
     pub fn splice(&self, splices: &[Splice]) -> Vec<u8> {
         let unfinished = self.last_eol() == Some(Eol::Missing);
         let mut out = Assembly {
@@ -145,7 +146,7 @@ impl TextFile {
         out.bytes
     }
 
-    /// A line's text and its ending.
+    /// Returns a line's text and its ending.
     fn span(&self, index: usize) -> Option<(&[u8], Eol)> {
         let start = *self.starts.get(index)?;
         let stop = self.starts.get(index + 1).copied().unwrap_or(self.bytes.len());
@@ -174,7 +175,7 @@ impl TextFile {
     }
 }
 
-/// Puts lines together, holding each ending back until it is known whether another line follows.
+/// Joins lines. Each ending is held back until it is known whether another line follows.
 struct Assembly {
     bytes: Vec<u8>,
     pending: Eol,
@@ -191,7 +192,7 @@ impl Assembly {
     fn line(&mut self, text: &[u8], eol: Eol) {
         self.end_line();
         self.bytes.extend_from_slice(text);
-        // What was the last line may not be it any more.
+        // The former last line may now be followed by another one.
         self.pending = if eol == Eol::Missing { self.dominant } else { eol };
     }
 
@@ -207,10 +208,10 @@ fn line_starts(bytes: &[u8], separator: u8) -> Vec<usize> {
     [first].into_iter().chain(after_breaks).filter(|start| *start < bytes.len()).collect()
 }
 
-/// How much of a file is looked at to tell text from other data.
+/// Number of bytes that are checked to tell text from binary data.
 const BINARY_PROBE: usize = 8 * 1024;
 
-/// Why these bytes are not text, if they are not.
+/// Returns why these bytes are not text, or `None` if they are.
 pub fn binary_reason(head: &[u8]) -> Option<&'static str> {
     let head = &head[..head.len().min(BINARY_PROBE)];
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {

@@ -1,8 +1,8 @@
-//! The text of files as it counts: on disk, or as somebody has it open who may not have saved it yet.
+//! The current text of files: from disk, or from an editor that has unsaved changes.
 //!
-//! The disk decides what there is: only a regular file of bounded size that holds UTF-8 text is asked for elsewhere. An
-//! editor may keep a byte-order mark and carriage returns to itself; they are put back into what it says and taken out
-//! of what it is told, so that the bytes are those of the file either way.
+//! The disk decides which files exist: the editor is asked only about regular files of bounded size that hold UTF-8 text. An
+//! editor may hide a byte-order mark and carriage returns. They are added to text that it returns and removed from text that
+//! is sent to it, so that the bytes are those of the file in both cases.
 
 use std::borrow::Cow;
 use std::io;
@@ -16,16 +16,16 @@ use crate::write::{EditPlan, target_of};
 
 const BOM: char = '\u{feff}';
 
-/// Somebody who has files open. Calls may wait for an answer.
+/// An editor that has files open. Calls may block until it answers.
 pub trait OpenTexts: Send + Sync {
-    /// The text with changes that were not saved yet. `None`: the disk counts.
+    /// Returns the text including unsaved changes, or `None` if the file on disk is current.
     fn read(&self, path: &Path) -> Option<String>;
 
-    /// Saves a text. `None`: the disk is to be written.
+    /// Saves a text. Returns `None` if the caller has to write to disk instead.
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>>;
 }
 
-/// Where texts are read and written.
+/// Reads and writes texts, on disk or through an editor.
 #[derive(Clone, Copy)]
 pub struct Texts<'a> {
     open: Option<&'a dyn OpenTexts>,
@@ -33,7 +33,7 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// As the disk has them, wherever they are.
+    /// Uses only the disk, without access restrictions.
     pub fn on_disk() -> Self {
         Self::with(None)
     }
@@ -43,7 +43,7 @@ impl<'a> Texts<'a> {
         Self { open, reach: &EVERYWHERE }
     }
 
-    /// Only what may be touched.
+    /// Restricts access to the files that `reach` allows.
     #[must_use]
     pub fn within(self, reach: &'a FileReach) -> Self {
         Self { reach, ..self }
@@ -53,12 +53,12 @@ impl<'a> Texts<'a> {
         self.reach
     }
 
-    /// The whole of a regular file of at most [`MAX_WHOLE_FILE`] bytes.
+    /// Reads a regular file of at most [`MAX_WHOLE_FILE`] bytes.
     pub fn read_whole(self, path: &Path) -> Result<Vec<u8>, FileError> {
         self.read_by(path, path)
     }
 
-    /// What stands in a place that is held, `None` for nothing.
+    /// Reads the file at a held location, or returns `None` if there is none.
     pub(crate) fn read_spot(self, spot: &WriteSpot) -> Result<Option<Vec<u8>>, FileError> {
         match self.read_by(&spot.way, &spot.asked) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -67,7 +67,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// `way` is for the system, `path` for whoever has it open.
+    /// `way` is the path for system calls, `path` the one for the editor.
     fn read_by(self, way: &Path, path: &Path) -> Result<Vec<u8>, FileError> {
         let saved = self.reach.read_whole(way)?;
         let Some(text) = self.unsaved(path, &saved) else { return Ok(saved) };
@@ -86,12 +86,12 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Whether this is a change from text to text, which whoever has it open may take.
+    /// Returns whether the plan changes text to text, which an editor can apply.
     pub(crate) fn may_take(self, plan: &EditPlan) -> bool {
         self.open.is_some() && is_text(&plan.content) && plan.expected.as_deref().is_none_or(is_text)
     }
 
-    /// `None`: the disk is to be written.
+    /// Returns `None` if the caller has to write to disk instead.
     pub(crate) fn write(self, target: &Path, content: &[u8]) -> Option<Result<(), FileError>> {
         let open = self.open?;
         let text = text_of(content)?;
@@ -102,7 +102,7 @@ impl<'a> Texts<'a> {
         Some(open.write(target, &self.as_it_is_open(target, text))?.map_err(refused))
     }
 
-    /// A text without what whoever has it open keeps to himself.
+    /// Removes the bytes that the editor hides from a text.
     fn as_it_is_open<'t>(self, target: &Path, text: &'t str) -> Cow<'t, str> {
         if !text.starts_with(BOM) && !text.contains('\r') {
             return Cow::Borrowed(text);
@@ -116,12 +116,12 @@ impl<'a> Texts<'a> {
 
     fn unsaved(self, path: &Path, saved: &[u8]) -> Option<String> {
         let open = self.open.filter(|_| is_text(saved))?;
-        // Known by the name of the file itself; folders keep the names they were given.
+        // The editor knows the file by its own name: a link at the end is resolved, links in the folders are not.
         open.read(&target_of(path).ok()?)
     }
 }
 
-/// The bytes that an open text stands for, given what is on disk.
+/// Returns the file bytes for an editor's text, given the bytes on disk.
 fn as_in_a_file(text: String, saved: Vec<u8>) -> Vec<u8> {
     if text.as_bytes() == saved {
         return saved;
@@ -137,11 +137,11 @@ fn as_in_a_file(text: String, saved: Vec<u8>) -> Vec<u8> {
     file.into_bytes()
 }
 
-/// What is in a file but not in its text as it is open.
+/// Bytes of a file that are missing from the editor's text.
 #[derive(Clone, Copy, Default)]
 struct HiddenBytes {
     mark: bool,
-    /// Carriage returns in front of line feeds.
+    /// Carriage returns before line feeds.
     returns: bool,
 }
 

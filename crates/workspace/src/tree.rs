@@ -1,4 +1,4 @@
-//! The files of a project at a glance: as deep as fits into few lines, ignored and hidden ones left out.
+//! Overview of a project's files: a tree as deep as fits into a few lines, without ignored and hidden files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use omp_stdx::{format, sanitize};
 
 #[derive(Clone, Copy, Debug)]
 pub struct TreeLimits {
-    /// Levels below the folder.
+    /// Number of levels below the folder.
     pub depth: usize,
-    /// Entries shown of each folder.
+    /// Maximum number of entries shown per folder.
     pub entries: usize,
     pub lines: usize,
-    /// Entries looked at; a project with more is shown less deep.
+    /// Maximum number of entries read; a larger project is shown with fewer levels.
     pub scanned: usize,
 }
 
@@ -23,18 +23,18 @@ impl Default for TreeLimits {
     }
 }
 
-/// Characters of a name.
+/// Maximum number of characters shown of a name.
 const LONGEST_NAME: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectTree {
-    /// One entry each, indented by level.
+    /// One line per entry, indented by level.
     pub lines: Vec<String>,
-    /// Whether something was left out besides ignored and hidden files.
+    /// Whether entries other than ignored and hidden files were left out.
     pub cut: bool,
 }
 
-/// The tree of the largest depth that keeps the limits and for which there is time. Links are named and not followed.
+/// Returns the deepest tree that fits the limits and the available time. Links are listed and not followed.
 pub fn project_tree(folder: &Path, limits: TreeLimits, is_over: &dyn Fn() -> bool) -> ProjectTree {
     let mut best = ProjectTree::default();
     for depth in 1..=limits.depth {
@@ -58,15 +58,15 @@ pub fn project_tree(folder: &Path, limits: TreeLimits, is_over: &dyn Fn() -> boo
 }
 
 struct TreeListing {
-    /// By folder, relative to the root: whether it is a folder (folders first), and its name.
+    /// Entries by folder (relative to the root): whether the entry is a folder (folders first), and its name.
     folders: BTreeMap<PathBuf, Vec<(bool, String)>>,
     cut: bool,
     has_deeper_folders: bool,
 }
 
-/// In the order of the disk: to sort a folder first means to read all of it, however large it is.
+/// Lists entries in disk order: sorting a folder would mean reading all of it, however large it is.
 fn scan(root: &Path, depth: usize, most: usize, is_over: &dyn Fn() -> bool) -> TreeListing {
-    // As for searches: outside a repository the ignore files above belong to something else.
+    // As in searches, ignore files above the root do not apply outside a repository.
     let in_repository = root.ancestors().any(|folder| folder.join(".git").exists());
     let walk = WalkBuilder::new(root).require_git(in_repository).parents(in_repository).max_depth(Some(depth)).build();
     let mut scan = TreeListing { folders: BTreeMap::new(), cut: false, has_deeper_folders: false };

@@ -1,5 +1,5 @@
-//! Walking the project's files in parallel, the way `rg` does: ignore files respected, links not followed, and only
-//! regular files handed out, so that no pipe or device can block a search.
+//! Walks the project's files in parallel, as `rg` does: ignore files apply, links are not followed, and only regular files
+//! are returned, so that no pipe or device can block a search.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,30 +12,30 @@ use crate::glob::PathTarget;
 use crate::open::FileError;
 use crate::scan_cache::{Met, ScanCache, ScanEntry, ScanKey, Visit};
 
-/// Which files to visit.
+/// Selects the files to visit.
 #[derive(Clone, Debug)]
 pub struct Walk {
     pub targets: Vec<PathTarget>,
-    /// Files and folders whose name starts with a dot. `.git` is never entered.
+    /// Include files and folders whose name starts with a dot. `.git` is never entered.
     pub hidden: bool,
-    /// Leave out what `.gitignore` and its relatives leave out.
+    /// Skip files that `.gitignore` and similar files exclude.
     pub gitignore: bool,
 }
 
-/// Asked often while walking: true ends the work early.
+/// Polled during a walk; returning true stops the walk early.
 pub type StopCheck<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// What a walk could not do.
+/// Limitations and errors of a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkReport {
-    /// Folders and files that could not be read.
+    /// Number of folders and files that could not be read.
     pub unreadable: usize,
-    /// Files that are kept from readers.
+    /// Number of files that the access rules hide.
     pub kept: usize,
     pub stopped: bool,
-    /// There is more than a walk looks at; the rest was left out.
+    /// The walk hit its size limit and left files out.
     pub capped: bool,
-    /// The age of the oldest kept scan that was used instead of a walk.
+    /// Age of the oldest cached scan that was used instead of a walk.
     pub cached_for: Option<Duration>,
 }
 
@@ -48,24 +48,24 @@ impl WalkReport {
         self.cached_for = self.cached_for.max(other.cached_for);
     }
 
-    /// Whether a kept scan is old enough that "nothing" should be asked again.
+    /// Returns whether a cached scan is old enough that an empty result should be checked again.
     pub(crate) fn worth_a_recheck(&self, scans: &ScanCache) -> bool {
         !self.stopped && self.cached_for.is_some_and(|age| age >= scans.policy().empty_recheck)
     }
 }
 
-/// The newest files of a walk.
+/// The most recently changed files of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Newest {
-    /// Most recently changed first; same time by path.
+    /// Most recently changed first; files with the same time by path.
     pub files: Vec<PathBuf>,
-    /// How many there were altogether.
+    /// Total number of matching files.
     pub total: usize,
     pub report: WalkReport,
 }
 
 impl Walk {
-    /// The `limit` most recently changed files. `found` hears of every file as it is met.
+    /// Returns the `limit` most recently changed files. `found` is called for every file that is visited.
     pub fn newest(
         &self,
         limit: usize,
@@ -106,7 +106,7 @@ impl Walk {
         Newest { files: kept.into_iter().map(|(_, path)| path).collect(), total, report }
     }
 
-    /// Calls a visitor for every regular file that a target matches. `make` makes one visitor a thread.
+    /// Calls a visitor for every regular file that a target matches. `make` creates one visitor per thread.
     pub(crate) fn each_file<'a, V>(
         &'a self,
         scans: &ScanCache,
@@ -127,7 +127,7 @@ impl Walk {
                 continue;
             }
             if !base.is_dir() {
-                // A target that is a link to a file is followed, other kinds are left alone.
+                // A target that is a link to a file is followed; other kinds of files are skipped.
                 if base.is_file() {
                     make()(&Met::at(base, &ScanEntry::file(Path::new(""))));
                 }
@@ -135,7 +135,7 @@ impl Walk {
             }
             let (here, elsewhere): (Vec<_>, Vec<_>) =
                 self.targets.iter().partition(|target| target.base.absolute == **base);
-            // Bases may lie within each other; what is below several is met from the innermost, once.
+            // Bases may be nested; a file below several of them is visited once, from the innermost.
             let inner: Vec<&Path> = bases
                 .iter()
                 .filter_map(|other| other.strip_prefix(base).ok())
@@ -163,10 +163,10 @@ impl Walk {
     }
 }
 
-/// How files are met.
+/// Options for visiting files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
-    /// Make no use of kept scans.
+    /// Do not use cached scans.
     pub fresh: bool,
     /// See [`Visit::slow`].
     pub slow: bool,
@@ -182,21 +182,21 @@ fn matches_any(targets: &[&PathTarget], path: &Path) -> bool {
         .any(|target| path.strip_prefix(&target.base.absolute).is_ok_and(|below| matches_below(target, below)))
 }
 
-/// As many as `rg` takes at most.
+/// Thread limit, the same as in `rg`.
 const MAX_THREADS: usize = 12;
 
 pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// When a file was changed, and its path.
+/// Modification time and path of a file.
 type Aged = (Reverse<i64>, PathBuf);
 
-/// The most recently changed files that one thread has met, added to the rest when the thread is done.
+/// The most recently changed files that one thread has visited, merged into the result when the thread ends.
 struct Youngest<'a> {
     limit: usize,
     met: usize,
-    /// The oldest of those kept is on top, to be thrown out first.
+    /// The oldest kept file is on top and is evicted first.
     heap: BinaryHeap<Aged>,
     all: &'a Mutex<(usize, Vec<Aged>)>,
 }

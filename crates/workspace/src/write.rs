@@ -1,7 +1,7 @@
-//! Writing files: all of a set of changes or none, never over a change that somebody else made meanwhile.
+//! Writes files: a set of changes is applied completely or not at all, and never overwrites a concurrent change.
 //!
-//! Each plan says what the file held when it was planned. That is compared again right before the new content takes
-//! its place, and if anything fails the files already written get their old content back.
+//! Each plan contains the expected content of the file. It is compared again right before the new content replaces it, and
+//! if anything fails, the files already written get their old content back.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -18,28 +18,28 @@ use place::{PlaceError, Staged};
 pub(crate) use place::{folder_error, missing_parents, refuse_file_as_folder, target_of};
 use removal::Removal;
 
-/// One file's change: what it holds now and what it shall hold.
+/// The change of one file: expected content and new content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditPlan {
     pub path: PathBuf,
     /// `None`: the file must not exist yet.
     pub expected: Option<Vec<u8>>,
     pub content: Vec<u8>,
-    /// Makes the file executable for those who may read it.
+    /// Makes the file executable for everyone who may read it.
     pub executable: bool,
 }
 
-/// One step of a set of changes. A move is a put under the new name and a removal of the old one.
+/// One step of a set of changes. A move is a put under the new name and a removal under the old one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
     Put {
         plan: EditPlan,
-        /// Where the path really led when the change was planned, links followed: it must still lead there.
+        /// The path with links resolved, as it was when the change was planned: it must still resolve to the same.
         place: PathBuf,
-        /// The file whose mode a new file takes over.
+        /// The file whose mode a new file inherits.
         mode_of: Option<PathBuf>,
     },
-    /// Takes the name away: of a link, the link itself.
+    /// Removes the directory entry; for a link, the link itself.
     Remove { path: PathBuf, place: PathBuf, expected: Vec<u8> },
 }
 
@@ -58,7 +58,7 @@ impl From<EditPlan> for FileChange {
     }
 }
 
-/// Where the entry itself is: links on the way are followed, a link at its end is not.
+/// Returns the location of the directory entry: links in its folders are resolved, a link at the end is not.
 pub fn entry_location(path: &Path) -> PathBuf {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => real_location(parent).join(name),
@@ -81,7 +81,7 @@ pub enum CommitError {
 }
 
 impl CommitError {
-    /// The same error with paths as people are shown them.
+    /// Returns the same error with the display form of the paths.
     pub fn shown_with(self, paths: &PathResolver) -> Self {
         self.renamed(&|path| paths.display(path))
     }
@@ -102,18 +102,19 @@ impl CommitError {
     }
 }
 
-/// Writes all plans to disk or none. Links stay links, modes stay as they are, missing folders are made.
+/// Writes all plans to disk or none. Keeps links and file modes, and creates missing folders.
 pub fn commit(plans: &[EditPlan]) -> Result<(), CommitError> {
     commit_changes(plans.iter().cloned().map(FileChange::from).collect())
 }
 
-/// Carries out all changes on disk or none.
+/// Applies all changes to disk or none.
 pub fn commit_changes(changes: Vec<FileChange>) -> Result<(), CommitError> {
     Texts::on_disk().commit_changes(changes)
 }
 
 impl Texts<'_> {
-    /// Carries out all changes or none. Texts go to whoever has them open; moves, removals and other data to the disk.
+    /// Applies all changes or none. Texts go through the editor that has them open; moves, removals and other data go to
+    /// disk.
     pub fn commit_changes(self, changes: Vec<FileChange>) -> Result<(), CommitError> {
         let mut undo = WriteRollback::default();
         let result = stage_all(self, changes, &mut undo).and_then(|ready| place_all(self, ready, &mut undo));
@@ -134,14 +135,15 @@ enum Ready<'a> {
     Remove(Removal<'a>),
 }
 
-/// How new content gets to its place.
+/// How new content is written.
 enum WriteWay {
     Disk(Staged),
-    /// Through whoever may have the text open, who may still leave it to the disk.
+    /// Through the editor, which may still decline and leave the write to the disk.
     Open,
 }
 
-/// Makes the new contents ready next to the files, so that the disk is full or the folder closed before anything changed.
+/// Writes the new contents to temporary files next to the targets, so that a full disk or a read-only folder is noticed
+/// before anything changes.
 fn stage_all<'a>(
     texts: Texts<'a>,
     changes: Vec<FileChange>,
@@ -211,13 +213,13 @@ fn put_open(texts: Texts<'_>, spot: &WriteSpot, plan: &EditPlan) -> Result<(), P
             place::make_executable(&spot.way).map_err(|error| PlaceError { error, torn: true })
         }
         Some(Ok(())) => Ok(()),
-        // Nobody knows what became of a text whose writer gave up.
+        // If the editor fails to write, the state of the text is unknown.
         Some(Err(error)) => Err(PlaceError { error, torn: true }),
     }
 }
 
-/// Both the path that was asked for and the one that will be written must be where the plan was made: a link that comes
-/// and goes may have been met by one of them only.
+/// Both the requested path and the path to be written must resolve to the planned location: a link that changes back and
+/// forth may affect only one of them.
 fn ensure_same_place(path: &Path, target: &Path, place: &Path) -> Result<(), CommitError> {
     if real_location(path) == place && real_location(target) == place {
         Ok(())
@@ -235,7 +237,7 @@ fn ensure_unchanged(texts: Texts<'_>, spot: &WriteSpot, plan: &EditPlan) -> Resu
 struct WriteRollback {
     files: Vec<Replaced>,
     removed: Vec<removal::Removed>,
-    /// Where files are put, with the folders that did not exist.
+    /// Locations of the written files, with the folders that were created for them.
     spots: Vec<Rc<WriteSpot>>,
 }
 
@@ -243,7 +245,7 @@ struct Replaced {
     spot: Rc<WriteSpot>,
     was: Option<Vec<u8>>,
     is: Vec<u8>,
-    /// Writing broke off in the middle of the file.
+    /// Writing was interrupted in the middle of the file.
     torn: bool,
 }
 
@@ -254,13 +256,13 @@ impl WriteRollback {
         spot
     }
 
-    /// A path as it was asked for.
+    /// Returns the path as it was requested.
     fn known(&self, path: &Path) -> String {
         let known = self.spots.iter().find_map(|spot| spot.known(path));
         known.as_deref().unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// Puts old contents back and tells where that failed. A file that somebody else changed meanwhile is left alone.
+    /// Restores old contents and returns the paths where that failed. A file that was changed concurrently is left alone.
     fn run(&mut self, texts: Texts<'_>) -> Vec<PathBuf> {
         let mut failed: Vec<PathBuf> =
             self.removed.drain(..).rev().filter_map(|removed| removed.put_back().err()).collect();
@@ -270,7 +272,7 @@ impl WriteRollback {
             }
         }
         for folder in self.spots.iter().rev().flat_map(|spot| spot.made.iter().rev()) {
-            // Only empty folders go, and only those made here.
+            // Removes only empty folders, and only those created by this commit.
             let _ = std::fs::remove_dir(folder);
         }
         failed

@@ -1,4 +1,4 @@
-//! What is taken out, when, and what is never touched.
+//! Tests of what is pruned, when, and what is never touched.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ const COLD: CacheState = CacheState { last_request_ms: None, lifetime_ms: 300_00
 const WARM: CacheState = CacheState { last_request_ms: Some(1_000), lifetime_ms: 300_000 };
 const NOW: u64 = 2_000;
 
-/// The texts of all results, after pruning, as long as the placeholders are.
+/// Returns the first 60 characters of all results after pruning, enough for the placeholders.
 fn texts(pruned: &Option<Pruned>) -> Vec<String> {
     let messages = pruned.as_ref().map(|pruned| pruned.transcript.messages().to_vec()).unwrap_or_default();
     let results = messages.iter().filter(|message| matches!(***message, Message::ToolResult(_)));
@@ -25,7 +25,7 @@ fn before_compaction() -> PrunePolicy {
     PrunePolicy { pass: Pass::BeforeCompaction, ..every_turn() }
 }
 
-/// A call and its result of so many tokens.
+/// Creates a call and its result with this number of tokens.
 fn output(id: usize, tool: &str, path: &str, tokens: usize) -> [Line; 2] {
     [
         Line::Call(id.to_string(), tool.into(), json!({"path": path})),
@@ -33,7 +33,7 @@ fn output(id: usize, tool: &str, path: &str, tokens: usize) -> [Line; 2] {
     ]
 }
 
-/// Marks results by position among the messages.
+/// Marks results by message index.
 fn marked(lines: &[Line], useless: &[usize], details: &[(usize, serde_json::Value)]) -> Transcript {
     Transcript::repair(lines.iter().enumerate().map(|(at, line)| match line {
         Line::Result(id, tool, text) => {

@@ -1,5 +1,5 @@
-//! What the PDF parser does not look out for itself: streams that unpack to gigabytes, pages that are their own parents,
-//! and forms that draw themselves. The last two would overflow the stack, which no `catch_unwind` catches.
+//! Checks that the PDF parser does not make itself: streams that unpack to gigabytes, pages that are their own parents, and
+//! forms that draw themselves. The last two would overflow the stack, which `catch_unwind` cannot catch.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use pdf_extract::{Dictionary, Document as Pdf, Object, ObjectId, Stream};
 
 use crate::{DocumentError, DocumentLimits, sealed};
 
-/// Parents of a page, and forms within forms.
+/// Limit on the parents of a page, and on nested forms.
 const MAX_DEPTH: usize = 32;
-/// How often forms are drawn on one page, those within others counted each time.
+/// Limit on forms drawn on one page, with nested ones counted each time.
 const MAX_FORMS: u64 = 20_000;
 
-/// Measures what every compressed stream unpacks to, before anything is parsed.
+/// Measures the unpacked size of every compressed stream, before anything is parsed.
 pub fn measure_raw(bytes: &[u8], limits: DocumentLimits) -> Result<(), DocumentError> {
     let mut left = limits.unpacked_bytes;
     for start in memmem::find_iter(bytes, b"stream") {
@@ -38,7 +38,7 @@ pub fn measure_raw(bytes: &[u8], limits: DocumentLimits) -> Result<(), DocumentE
     Ok(())
 }
 
-/// The same for a file whose streams are readable only now that it is decrypted.
+/// Measures the streams of a file that are readable only after decryption.
 pub fn measure(pdf: &Pdf, limits: DocumentLimits) -> Result<(), DocumentError> {
     let mut left = limits.unpacked_bytes;
     for object in pdf.objects.values() {
@@ -50,7 +50,7 @@ pub fn measure(pdf: &Pdf, limits: DocumentLimits) -> Result<(), DocumentError> {
 }
 
 fn inflate(data: &[u8], left: &mut u64, limits: DocumentLimits) -> Result<(), DocumentError> {
-    // What is damaged ends early here as it does in the parser.
+    // Damaged data ends early here as in the parser.
     let mut rest = ZlibDecoder::new(data).take(*left);
     let mut chunk = [0; 16 * 1024];
     while let Ok(count @ 1..) = rest.read(&mut chunk) {
@@ -62,7 +62,7 @@ fn inflate(data: &[u8], left: &mut u64, limits: DocumentLimits) -> Result<(), Do
 
 pub struct PdfGuard<'a> {
     pdf: &'a Pdf,
-    /// How many forms are drawn for one.
+    /// The number of forms drawn for each form.
     known: RefCell<HashMap<ObjectId, u64>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> PdfGuard<'a> {
         Self { pdf, known: RefCell::default() }
     }
 
-    /// Whether a page can be parsed without going round in circles.
+    /// Checks that a page can be parsed without endless recursion.
     pub fn check(&self, page: ObjectId) -> Result<(), String> {
         let dictionary = self.pdf.get_dictionary(page).map_err(|error| error.to_string())?;
         let resources = self.resources(dictionary)?;
@@ -82,7 +82,7 @@ impl<'a> PdfGuard<'a> {
         if drawn.saturating_mul(forms) > MAX_FORMS { Err("it draws too many forms".into()) } else { Ok(()) }
     }
 
-    /// The resources of a page, which it may have from its parents.
+    /// Returns the resources of a page, which may be inherited from its parents.
     fn resources(&self, page: &'a Dictionary) -> Result<Option<&'a Dictionary>, String> {
         let mut node = page;
         let mut found = None;
@@ -96,7 +96,7 @@ impl<'a> PdfGuard<'a> {
         Err("its parents have no end".into())
     }
 
-    /// The most that one of the forms in these resources draws, itself included.
+    /// Returns the maximum number of forms drawn by one of the forms in these resources, including itself.
     fn forms(&self, resources: &'a Dictionary, depth: usize) -> Result<u64, String> {
         if depth > MAX_DEPTH {
             return Err("its forms are nested without end".into());
@@ -142,7 +142,7 @@ impl<'a> PdfGuard<'a> {
     }
 }
 
-/// How often `Do`, which draws a form or an image, stands in a stream. Strings that hold it are counted as well.
+/// Counts the `Do` operators, which draw a form or an image, in a stream. Occurrences in strings are counted as well.
 fn draws(stream: &Stream) -> u64 {
     let plain = stream.decompressed_content();
     let content = plain.as_deref().unwrap_or(&stream.content);

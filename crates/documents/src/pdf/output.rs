@@ -1,4 +1,4 @@
-//! Where the parser puts text, closed once there is enough of it or it took too long.
+//! The output of the parser, closed once there is enough text or it took too long.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use pdf_extract::{MediaBox, OutputDev, OutputError, PlainTextOutput, Transform};
 
 use crate::sealed;
 
-/// For one page.
+/// Time limit for one page.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 pub struct Bounded<'a> {

@@ -1,12 +1,12 @@
-//! One paragraph: its runs put together again, for Word splits them wherever it likes.
+//! One paragraph, with its runs merged, because Word splits them anywhere.
 
 #[derive(Default)]
 pub struct Paragraph {
     pub heading: Option<usize>,
-    /// The list it is an item of.
+    /// The list that it is an item of.
     pub list: Option<String>,
     pub list_level: usize,
-    /// What the text that comes next looks like.
+    /// The style of the next text.
     pub style: RunStyle,
     pub in_run: bool,
     pieces: Vec<(RunStyle, String)>,
@@ -32,7 +32,7 @@ impl Paragraph {
         text.trim().to_owned()
     }
 
-    /// Without emphasis, which headings do not need.
+    /// Returns the text without emphasis, which headings do not need.
     pub fn plain(&self) -> String {
         let text: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
         text.trim().to_owned()
@@ -40,7 +40,7 @@ impl Paragraph {
 }
 
 impl RunStyle {
-    /// The piece between its marks; blanks stay outside of them.
+    /// Wraps the text in its markers; blanks stay outside.
     fn mark(&self, piece: &str) -> String {
         let inner = piece.trim();
         if inner.is_empty() {

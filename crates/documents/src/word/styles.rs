@@ -1,18 +1,18 @@
-//! What the names in a Word document stand for: which styles are headings, which lists are numbered.
+//! Resolves names in a Word document: which styles are headings, which lists are numbered.
 
 use std::collections::HashMap;
 
 use crate::DocumentLimits;
 use crate::xml::{self, XmlNode};
 
-/// Styles that are headings, with their levels. Ids are translated by Word, names are not.
+/// Heading styles with their levels. Word translates style IDs, but not style names.
 pub struct Headings(HashMap<String, usize>);
 
 impl Headings {
     pub fn read(text: Option<&str>, limits: DocumentLimits) -> Self {
         let mut levels = HashMap::new();
         let mut current = None;
-        // What is read before an error counts.
+        // Data read before an error is used.
         let _ = xml::walk(text.unwrap_or_default(), limits, |node| {
             let XmlNode::Open(element) = node else { return };
             match element.name {
@@ -43,11 +43,11 @@ fn level_of(name: &str) -> Option<usize> {
     (level > 0).then_some(level.min(6))
 }
 
-/// The lists of a document, and how far each has counted.
+/// The lists of a document, and their counters.
 pub struct Numbering {
-    /// Which definition a list follows.
+    /// The definition of each list.
     lists: HashMap<String, String>,
-    /// Levels of definitions that are numbered.
+    /// Whether each level of a definition is numbered.
     numbered: HashMap<(String, usize), bool>,
     counts: HashMap<(String, usize), usize>,
 }
@@ -76,7 +76,7 @@ impl Numbering {
         this
     }
 
-    /// What stands before the next item.
+    /// Returns the prefix of the next item.
     pub fn next(&mut self, list: &str, level: usize) -> String {
         let numbered = self.lists.get(list).and_then(|definition| self.numbered.get(&(definition.clone(), level)));
         if !numbered.copied().unwrap_or(false) {

@@ -1,4 +1,4 @@
-//! EPUB and HTML.
+//! Tests of EPUB and HTML.
 
 use omp_documents::Format;
 

@@ -1,4 +1,4 @@
-//! Files that are made to do harm, and files that are not whole.
+//! Tests of malicious and incomplete files.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn deep_nesting() {
             "{tag}"
         );
     }
-    // As deep as it may be: the stack holds it.
+    // The maximum depth fits on the stack.
     let allowed = format!("{}text{}", "<div><p><ul><li>".repeat(120), "</ul></div>".repeat(120));
     assert!(convert(Format::Html, allowed.into()).unwrap().markdown.contains("text"));
     let flat = "<p>one<br>two<img src=x>".repeat(5000);
@@ -62,7 +62,7 @@ fn files_and_texts_past_the_limits() {
 fn every_cut_of_a_document_is_an_error_or_text() {
     let body = "<w:document><w:body><w:p><w:r><w:t>Text</w:t></w:r></w:p></w:body></w:document>";
     for length in 0..body.len() {
-        // Cut XML in a whole package: what stands before the cut, or an error; never a panic.
+        // Truncated XML in a valid package: the text before the cut, or an error; never a panic.
         let _ = convert(Format::Word, zipped(&[("word/document.xml", &body[..length])]));
     }
     let whole = zipped(&[("word/document.xml", body)]);
@@ -79,13 +79,13 @@ fn documents_that_take_too_long_end_and_say_so() {
         let error = within(format, zipped(&[("word/document.xml", word)]), no_time).unwrap_err();
         assert_eq!(error, DocumentError::TooSlow { given: Duration::ZERO }, "{format:?}");
     }
-    // Millions of elements take longer than a millisecond; what was read until then is kept.
+    // Millions of elements take longer than a millisecond; the text read until then is kept.
     let long = format!("<w:document><w:body>{}", "<w:p><w:r><w:t>Text</w:t></w:r></w:p>".repeat(300_000));
     let short =
         DocumentLimits { time: Duration::from_millis(1), markdown_bytes: usize::MAX, ..DocumentLimits::default() };
     match within(Format::Word, zipped(&[("word/document.xml", &long)]), short) {
         Ok(document) => assert_eq!(document.left_out, ["the rest of the text (it takes longer than 1 milliseconds)"]),
-        // The machine may not have come to the text at all.
+        // The machine may not have reached the text at all.
         Err(error) => assert_eq!(error, DocumentError::TooSlow { given: Duration::from_millis(1) }),
     }
 }

@@ -1,4 +1,4 @@
-//! Makes documents.
+//! Creates test documents.
 
 use std::io::{Cursor, Write as _};
 
@@ -23,7 +23,7 @@ pub fn within(format: Format, bytes: Vec<u8>, limits: DocumentLimits) -> Result<
     to_markdown(format, bytes, limits, &|| false)
 }
 
-/// A PDF out of the bodies of its objects, numbered from 1; the first is the catalogue.
+/// Creates a PDF from the bodies of its objects, numbered from 1; the first is the catalogue.
 pub fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut file = b"%PDF-1.4\n".to_vec();
     let mut places = Vec::new();

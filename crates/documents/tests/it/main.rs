@@ -1,4 +1,4 @@
-//! Documents made here, honest and hostile, through the one function there is.
+//! Tests with generated documents, valid and malicious, through the public function.
 #![allow(clippy::unwrap_used, reason = "tests; clippy only sees the functions marked so")]
 
 mod books;

@@ -1,4 +1,4 @@
-//! Word, Excel and PowerPoint.
+//! Tests of Word, Excel and PowerPoint.
 
 use omp_documents::{DocumentLimits, Format};
 

@@ -1,4 +1,4 @@
-//! PDF files, written by hand.
+//! Tests of handwritten PDF files.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn a_form_that_draws_itself() {
     let file = forms(1, |_| ("/Resources << /XObject << /F 5 0 R >> >>".into(), "/F Do".into()));
     let error = convert(Format::Pdf, file).unwrap_err();
     assert!(error.to_string().contains("nested without end"), "{error}");
-    // Without resources of its own, it has those of the page.
+    // Without its own resources it uses those of the page.
     let error = convert(Format::Pdf, forms(1, |_| (String::new(), "/F Do".into()))).unwrap_err();
     assert!(error.to_string().contains("nested without end"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The page in a real browser: what it shows, what it does not run, and that it asks nobody for anything.
+//! Tests of the page in a real browser: what it shows, that it runs no foreign code, and that it makes no requests.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use crate::scene::{Scene, evil_scene};
 
-/// More than a browser takes on a slow and busy machine.
+/// More than a browser needs on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(90);
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_link_into_another_branch_shows_that_branch() {
     assert!(seen.output.contains("<li class=\"d0 user\" data-run=\"s2\">"), "{}", seen.about());
 }
 
-/// Should ever something get past the escaping, the policy of the page is the second wall.
+/// If something gets past the escaping, the page's content security policy is the second defence.
 #[tokio::test]
 async fn markup_that_got_in_would_neither_run_nor_load() {
     let scene = evil_scene();
@@ -58,7 +58,7 @@ async fn markup_that_got_in_would_neither_run_nor_load() {
     );
     assert!(seen.output.contains("violates"), "the browser tells what it refused\n{}", seen.about());
     assert_eq!(seen.leaks(), Vec::<String>::new());
-    // Without the policy all of it would happen: the test sees what it looks for.
+    // Without the policy all of it would happen, so the test can detect it.
     let unguarded = page.replacen("http-equiv=\"Content-Security-Policy\"", "name=\"nothing\"", 1);
     std::fs::write(scene.page(), unguarded.replacen("<main>", intruder, 1)).unwrap();
     let seen = Browser::start().await.dom(&scene, "").await;
@@ -92,12 +92,12 @@ async fn light_and_dark_follow_the_reader() {
     }
 }
 
-/// The rows of a picture that have a colour.
+/// Returns the rows of an image that contain a colour.
 fn rows(picture: &image::RgbImage, colour: [u8; 3]) -> BTreeSet<u32> {
     picture.enumerate_pixels().filter(|(_, _, pixel)| pixel.0 == colour).map(|(_, row, _)| row).collect()
 }
 
-/// A browser whose every request ends at a proxy that only takes notes.
+/// A browser whose requests all end at a recording proxy.
 struct Browser {
     proxy: u16,
     requests: Arc<Mutex<Vec<String>>>,
@@ -152,13 +152,13 @@ impl Browser {
 }
 
 struct Seen {
-    /// What it printed: the document, and complaints of its console.
+    /// Its output: the document, and console messages.
     output: String,
     requests: Vec<String>,
 }
 
 impl Seen {
-    /// Requests that the page caused; a browser has business of its own.
+    /// Returns requests caused by the page, without those of the browser itself.
     fn leaks(&self) -> Vec<String> {
         let ours = self.requests.iter().filter(|request| request.contains("leak.test"));
         ours.cloned().collect()

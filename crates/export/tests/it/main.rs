@@ -1,4 +1,4 @@
-//! Pages as a browser meets them.
+//! Tests of exported pages.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

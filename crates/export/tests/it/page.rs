@@ -1,4 +1,4 @@
-//! The page as text.
+//! Tests of the page as text.
 
 use omp_export::{ExportError, default_path};
 use serde_json::json;
@@ -20,7 +20,7 @@ fn nothing_of_a_session_is_markup() {
 
 #[test]
 fn tags_and_attributes_are_only_ours() {
-    // A reader of tags that knows nothing of escaping: whatever it finds must be in the list.
+    // A tag scanner that ignores escaping: every tag it finds must be in the list.
     let page = evil_scene().exported(None);
     let body = &page[page.find("<body>").unwrap()..page.find("<script>").unwrap()];
     for piece in body.split('<').skip(1) {

@@ -1,4 +1,4 @@
-//! Sessions that were written by somebody who means ill, and the pages they become.
+//! Sessions with malicious content, and their pages.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use omp_types::{Env, Secrets};
 use omp_view::{Block, Diff, DiffKind, DiffLine, Status, View};
 use serde_json::{Value, json};
 
-/// Markup that would tell the test that it ran.
+/// Markup that would reveal to the test that it ran.
 pub const EVIL: &str = "</script></style></pre></textarea>\"'><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> ]]> <!-- --> \u{2028} \u{0} \u{1b}[31mred\u{1b}[0m [a](javascript:document.title='owned') <svg onload=document.title='owned'> ![p](http://leak.test/a.png) <img src=http://leak.test/b.png> <link rel=stylesheet href=http://leak.test/c.css>";
 
 pub struct Scene {
@@ -82,7 +82,7 @@ impl Scene {
         export(&self.file(), to, &options)
     }
 
-    /// The text of the page.
+    /// Returns the text of the page.
     pub fn exported(&self, leaf: Option<&str>) -> String {
         self.write();
         self.export_to(&self.page(), leaf).unwrap();
@@ -90,7 +90,7 @@ impl Scene {
     }
 }
 
-/// Everything that a page can show, with markup wherever there is text.
+/// Everything that a page can show, with markup in every text.
 pub fn evil_scene() -> Scene {
     let call = |id: &str, name: &str| json!({"type": "toolCall", "id": id, "name": name, "arguments": {"path": EVIL}});
     let thinking = json!({"type": "thinking", "thinking": format!("thought {EVIL}")});
@@ -128,7 +128,7 @@ pub fn evil_scene() -> Scene {
     scene
 }
 
-/// Draws every kind of block.
+/// Renders every kind of block.
 struct Painter;
 
 impl AnyTool for Painter {

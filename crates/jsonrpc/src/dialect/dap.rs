@@ -6,11 +6,11 @@ use super::Dialect;
 use crate::framing::shown;
 use crate::message::{Id, Incoming, Outgoing, RpcError};
 
-/// DAP. Its progress events carry ids of the adapter's own, so they come as notifications.
+/// DAP. Its progress events have IDs chosen by the adapter, so they are delivered as notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dap;
 
-/// What an adapter says instead of an error when a request was cancelled.
+/// The message of an adapter for a cancelled request.
 const CANCELLED: &str = "cancelled";
 
 impl Dialect for Dap {
@@ -91,7 +91,7 @@ fn error_body(error: RpcError) -> Value {
     if error.message == CANCELLED {
         return Value::Null;
     }
-    // Braces are places for variables.
+    // Braces mark variables in the format.
     let format = error.message.replace(['{', '}'], "");
     let mut body = Map::from_iter([("error".to_owned(), json!({"id": error.code, "format": format}))]);
     if let Some(data) = error.data {
@@ -100,7 +100,7 @@ fn error_body(error: RpcError) -> Value {
     body.into()
 }
 
-/// The sentence for people where there is one, else the short word for programs.
+/// Returns the message for users if there is one, else the short code.
 fn rpc_error(wire: &Value) -> RpcError {
     let body = wire.get("body");
     let detail = body.and_then(|body| body.get("error"));
@@ -113,7 +113,7 @@ fn rpc_error(wire: &Value) -> RpcError {
     }
 }
 
-/// The format with its variables put in.
+/// Inserts the variables into the format.
 fn sentence(detail: &Value) -> Option<String> {
     let mut text = detail.get("format")?.as_str()?.to_owned();
     for (name, value) in detail.get("variables").and_then(Value::as_object).into_iter().flatten() {

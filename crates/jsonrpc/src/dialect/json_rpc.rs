@@ -6,10 +6,10 @@ use super::Dialect;
 use crate::framing::shown;
 use crate::message::{Id, Incoming, Outgoing, RpcError};
 
-/// JSON-RPC 2.0. Batches are understood, and answered one by one.
+/// JSON-RPC 2.0. Batches are accepted, and answered one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonRpc {
-    /// Without a way to cancel or to tell of progress: the standard has none.
+    /// Without cancellation and progress, which the standard does not define.
     Plain,
     Lsp,
     Mcp,
@@ -50,7 +50,7 @@ impl Dialect for JsonRpc {
     fn cancel(&self, number: i64, method: &str, reason: &str) -> Option<Outgoing> {
         let (method, params) = match self {
             Self::Plain => return None,
-            // The one request that MCP does not let its client take back.
+            // MCP does not allow the client to cancel this request.
             Self::Mcp if method == "initialize" => return None,
             Self::Lsp => ("$/cancelRequest", json!({"id": number})),
             Self::Mcp => ("notifications/cancelled", json!({"requestId": number, "reason": reason})),
@@ -134,7 +134,7 @@ fn complaint(what: &str, wire: &Value) -> String {
     format!("a message {what}: {}", shown(wire.to_string().as_bytes()))
 }
 
-/// A missing result is `null`: servers leave out what their language does not define.
+/// A missing result counts as `null`: servers omit undefined values.
 fn result(mut fields: Map<String, Value>) -> Result<Value, RpcError> {
     match fields.get("error").filter(|error| !error.is_null()) {
         Some(error) => Err(rpc_error(error)),
@@ -155,7 +155,7 @@ fn rpc_error(wire: &Value) -> RpcError {
 mod tests {
     use super::*;
 
-    /// As read, or the complaint.
+    /// Returns the parsed message, or the error.
     fn read(wire: Value) -> Vec<String> {
         JsonRpc::Mcp.read(wire).into_iter().map(|read| read.map_or_else(|why| why, |one| format!("{one:?}"))).collect()
     }

@@ -1,4 +1,4 @@
-//! Streams in every cut, with noise, and garbage.
+//! Tests of streams split at every position, with noise and invalid data.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::*;
 
 const SMALL: FrameLimits = FrameLimits { header_bytes: 64, message_bytes: 32 };
 
-/// Frames as short texts, and how it ended.
+/// Returns frames as short texts, and the final result.
 fn decode(framing: Framing, limits: FrameLimits, pieces: &[&[u8]]) -> (Vec<String>, Result<(), FramingError>) {
     let mut decoder = FrameDecoder::new(framing, limits);
     let mut frames = Vec::new();
@@ -95,7 +95,7 @@ fn framing() -> impl Strategy<Value = Framing> {
     prop_oneof![Just(Framing::Lines), Just(Framing::ContentLength)]
 }
 
-/// Parts of real streams in any order: most of it is wrong somewhere.
+/// Parts of real streams in random order, mostly invalid.
 fn nearly_a_stream() -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
         Just(b"Content-Length: 2\r\n\r\n{}".to_vec()),

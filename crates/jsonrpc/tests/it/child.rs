@@ -1,4 +1,4 @@
-//! Servers that are shell scripts: how they die, and how they are ended.
+//! Tests with shell scripts as servers: how they die, and how they are ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn start(script: &str) -> ServerProcess {
     ServerProcess::start("the server", spawn(script), Protocol::mcp(), Arc::new(())).unwrap()
 }
 
-/// Gone, or dead and waiting for somebody else to take note.
+/// Returns whether the process is gone or a zombie.
 pub fn is_dead(pid: u32) -> bool {
     let pid = Pid::from_raw(pid.try_into().unwrap());
     if kill(pid, None).is_err() {
@@ -32,7 +32,7 @@ pub fn is_dead(pid: u32) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
 }
 
-/// The numbers that the script writes to standard error, when there are as many.
+/// Returns the numbers that the script writes to stderr, once there are enough.
 async fn told(child: &ServerProcess, many: usize) -> Vec<u32> {
     let numbers = || -> Vec<u32> { child.stderr_tail().split_whitespace().map(|pid| pid.parse().unwrap()).collect() };
     eventually(|| child.stderr_tail().ends_with('\n') && numbers().len() == many).await;
@@ -65,7 +65,7 @@ async fn a_program_that_is_not_there_is_told() {
     assert!(matches!(missing, SpawnError::NotFound { .. }));
 }
 
-/// What a request says whose server dies meanwhile.
+/// Returns the error of a request whose server dies meanwhile.
 async fn dies(script: &str) -> (String, Death) {
     let child = start(script);
     let error = soon(child.peer().request("m", Value::Null)).await.unwrap_err();
@@ -87,12 +87,12 @@ async fn requests_fail_with_the_exit_and_the_end_of_stderr() {
     assert_eq!((death.exit.unwrap().code, death.was_stopped), (3, false));
     let (error, _) = dies("read -r line; kill -9 $$").await;
     assert!(error.contains("the server was killed by signal 9\nhint: it wrote nothing"), "{error}");
-    // Something in the background holds both pipes.
+    // A background process holds both pipes open.
     let (error, _) = dies("sleep 300 & read -r line; echo bye >&2; exit 4").await;
     assert!(error.contains("exit code 4\nthe end of its stderr:\n  bye\n"), "{error}");
 }
 
-/// It never reads, so even the writing side learns of the death.
+/// The server never reads, so the writing side also notices the death.
 #[tokio::test]
 async fn a_server_that_dies_before_it_reads_is_explained_too() {
     let child = start("exec <&-; echo 'cannot start' >&2; exit 1");
@@ -111,7 +111,7 @@ async fn a_server_without_output_is_of_no_use_and_ended() {
     assert!(death.was_stopped && is_dead(pids[0]));
 }
 
-/// The connection is given up, so nobody can use the server any more.
+/// The connection is closed, so the server is unusable.
 #[tokio::test]
 async fn a_server_that_does_not_speak_the_protocol_is_ended() {
     let script = spawn("echo $$ >&2; echo Ready to serve; while :; do sleep 0.02; done");
@@ -127,7 +127,7 @@ fn limits(polite: Duration, end_of_input: Duration, terminate: Duration) -> Shut
     ShutdownLimits { polite, end_of_input, terminate }
 }
 
-/// Each step ends the server that listens to it; the limits of the others are never reached.
+/// Each step ends the server that reacts to it; the limits of later steps are not reached.
 #[tokio::test]
 async fn each_step_of_a_shutdown_ends_who_listens_to_it() {
     let words = Polite {
@@ -191,7 +191,7 @@ async fn stderr_has_a_cap_and_never_blocks_the_server() {
     assert!(tail.len() <= 64 << 10 && tail.starts_with("complaint "));
 }
 
-/// Output without end, and nobody who takes it: shutting down works all the same.
+/// The server writes endlessly and nobody reads: shutdown works nevertheless.
 #[tokio::test]
 async fn a_server_that_floods_its_output_can_be_ended() {
     let child = start("while :; do echo '{\"method\":\"more\"}'; done");

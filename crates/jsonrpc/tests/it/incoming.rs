@@ -1,4 +1,4 @@
-//! What the other side asks and tells: answers, errors, order, taking back, and too much of it.
+//! Tests of incoming messages: responses, errors, order, cancellation, and overload.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use crate::wire::{paired, wired};
 use crate::{eventually, soon};
 
-/// Behaves as the method says, and remembers.
+/// A handler that behaves as the method name says, and records it.
 #[derive(Clone)]
 struct Worker {
     running: Arc<AtomicUsize>,
@@ -28,7 +28,7 @@ impl Default for Worker {
     }
 }
 
-/// Counts when it is dropped.
+/// Counts drops.
 struct Running(Worker);
 
 impl Running {
@@ -115,7 +115,7 @@ async fn several_are_worked_on_at_once_and_no_more_than_allowed() {
     for id in 1..=6 {
         wire.say(json!({"id": id, "method": "wait", "params": id})).await;
     }
-    // The sixth finds neither a place to work nor one to wait.
+    // The sixth request exceeds both the concurrent and the waiting limit.
     let busy = wire.next().await.unwrap();
     assert_eq!((&busy["id"], &busy["error"]["code"]), (&json!(6), &json!(-32000)));
     wire.say(json!({"id": 3, "method": "wait"})).await;
@@ -142,7 +142,7 @@ async fn the_same_id_twice_is_refused() {
     assert_eq!(wire.next().await, Some(json!({"jsonrpc": "2.0", "id": "x", "result": 1})));
 }
 
-/// One that is worked on, and one that waits for its turn.
+/// One request in progress, and one that waits.
 #[tokio::test]
 async fn a_request_that_is_taken_back_is_dropped_and_answered_as_the_protocol_wants() {
     let ask = |id: i64| json!({"id": id, "method": "wait", "type": "request", "seq": id, "command": "wait"});
@@ -183,7 +183,7 @@ async fn a_request_that_is_taken_back_is_dropped_and_answered_as_the_protocol_wa
             heard.push(short);
         }
         heard.sort_by_key(Value::to_string);
-        // The third cancels nothing, and is acknowledged where that is a request.
+        // The third cancels nothing, and is acknowledged if it is a request.
         let mut want = answers.as_array().unwrap().clone();
         if want.contains(&json!("ack")) {
             want.insert(0, json!("ack"));
@@ -210,7 +210,7 @@ async fn notifications_keep_their_order_and_the_last_ones_are_heard_after_the_en
     assert_eq!(connection.peer().oddities().noise, ["the handler of the notification `panic` panicked"]);
 }
 
-/// Even while a notification is still heard.
+/// Even while a notification is being handled.
 #[tokio::test]
 async fn what_the_other_side_asked_for_is_dropped_when_it_has_gone() {
     let worker = Worker::default();
@@ -237,7 +237,7 @@ async fn a_handler_may_ask_the_other_side_back() {
     eventually(|| *worker.heard.lock().unwrap() == [json!("heard")]).await;
 }
 
-/// It asks and asks, and never reads.
+/// The other side sends requests endlessly, and never reads.
 #[tokio::test]
 async fn a_flood_of_requests_ends_the_connection() {
     let limits = ConnectionLimits { outgoing: 4, ..ConnectionLimits::default() };
@@ -247,7 +247,7 @@ async fn a_flood_of_requests_ends_the_connection() {
     assert!(matches!(end, ConnectionEnd::Flooded) && end.to_string().contains("hint:"), "{end}");
 }
 
-/// A handler that does not keep up slows the other side down instead of filling memory.
+/// A slow handler slows down the other side instead of filling memory.
 #[tokio::test]
 async fn notifications_wait_for_room() {
     let slow = Slow::default();
@@ -263,7 +263,7 @@ async fn notifications_wait_for_room() {
         wire
     });
     eventually(|| count(&said) >= 10).await;
-    // There is one thread, so whatever could go on has gone on.
+    // There is only one thread, so everything that can make progress has made it.
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }
@@ -273,7 +273,7 @@ async fn notifications_wait_for_room() {
     eventually(|| count(&slow.heard) == 200).await;
 }
 
-/// Hears only as much as it is told to.
+/// A handler that processes only as many notifications as it is allowed to.
 #[derive(Clone)]
 struct Slow {
     release: Arc<Semaphore>,

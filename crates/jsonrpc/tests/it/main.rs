@@ -1,4 +1,4 @@
-//! Connections over pipes in memory, servers as children, and real servers of each protocol.
+//! Tests of connections over in-memory pipes, servers as child processes, and real servers of each protocol.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,7 +17,7 @@ mod wire;
 use std::future::Future;
 use std::time::Duration;
 
-/// Longer than anything takes on a loaded machine.
+/// Longer than any step takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {

@@ -1,4 +1,4 @@
-//! What this side asks and tells: answers, taking back, progress, limits, the end.
+//! Tests of outgoing messages: responses, cancellation, progress, limits, the end.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::wire::{Wire, paired, wired};
 use crate::{PATIENCE, eventually, soon};
 
-/// Gives back what it gets, or fails.
+/// Returns its input, or fails.
 struct Echo;
 
 impl Handler for Echo {
@@ -30,7 +30,7 @@ impl Handler for Echo {
     }
 }
 
-/// Passes notifications on.
+/// Forwards notifications.
 struct Listener(mpsc::UnboundedSender<(String, Value)>);
 
 impl Handler for Listener {
@@ -88,7 +88,7 @@ enum GiveUp {
     Limit,
 }
 
-/// Asks, gives up in one way, and tells something afterwards; what the other side reads after the request.
+/// Sends a request, gives up in one way, and sends a notification; returns what the other side reads after the request.
 async fn given_up(protocol: Protocol, allowed: Option<bool>, method: &str, how: GiveUp) -> Vec<Value> {
     let (connection, mut wire) = wired(protocol, ());
     let peer = connection.peer().clone();
@@ -167,7 +167,7 @@ async fn what_was_answered_is_not_taken_back_and_late_answers_are_counted() {
     assert_eq!(peer.oddities().noise, ["an error without a request: cannot parse (code -32700)"]);
 }
 
-/// What an end of the connection says, for a request that waits and for one that comes later.
+/// Returns the error at the end of a connection, for a pending request and for a later one.
 async fn end_of(protocol: Protocol, end: impl AsyncFnOnce(Wire)) -> String {
     let (connection, mut wire) = wired(protocol, ());
     let peer = connection.peer().clone();
@@ -209,7 +209,7 @@ async fn the_end_of_the_stream_fails_every_request_with_its_reason() {
     assert!(long.contains("a message of 200B is longer than the limit of 100B\nhint:"), "{long}");
 }
 
-/// Whoever dies closes both streams, and only what is read may say why.
+/// A dying process closes both streams, and only reading may reveal why.
 #[tokio::test]
 async fn the_reading_side_says_why_nothing_can_be_written() {
     for (said, want) in [(Some("out of memory\n"), "`out of memory` is no header"), (None, "cannot be written to: ")] {
@@ -219,7 +219,7 @@ async fn the_reading_side_says_why_nothing_can_be_written() {
         let peer = connection.peer().clone();
         drop(reads);
         let asked = tokio::spawn(async move { peer.request("m", Value::Null).await });
-        // There is one thread, so the writing has failed when this is over.
+        // There is only one thread, so writing has failed by the end of this loop.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -287,7 +287,7 @@ async fn progress_comes_in_order_and_before_the_answer() {
         for done in 2..=6 {
             wire.say(report(token, done)).await;
         }
-        // A token of their own is not ours to hear.
+        // A foreign token is ignored.
         wire.say(report(token + 1, 9)).await;
         wire.say(json!({"id": request["id"], "result": "done"})).await;
         assert_eq!(soon(asked).await.unwrap().unwrap(), "done");
@@ -301,7 +301,7 @@ async fn progress_comes_in_order_and_before_the_answer() {
     }
 }
 
-/// Counts what is taken before there is no room any more.
+/// Counts the messages accepted before there is no more room.
 #[tokio::test]
 async fn a_side_that_does_not_read_fills_no_memory() {
     let limits = ConnectionLimits {
@@ -328,7 +328,7 @@ async fn a_side_that_does_not_read_fills_no_memory() {
     assert!((50..90).contains(&taken), "{taken}");
     let refused = peer.request("ask", piece.clone()).await.unwrap_err();
     assert!(matches!(refused, Error::NotRead { .. }), "{refused}");
-    // What waits goes on when the other side reads again, in order.
+    // Waiting messages are sent in order when the other side reads again.
     let waiting = peer.clone();
     let asked = tokio::spawn(async move { waiting.call(OutgoingCall::new("ask", piece).limit(PATIENCE)).await });
     for _ in 0..taken {
@@ -381,7 +381,7 @@ async fn what_is_too_long_is_not_sent() {
     assert_eq!(wire.next().await.unwrap()["seq"], 1);
 }
 
-/// Some servers greet people on their standard output.
+/// Some servers print a banner to stdout.
 #[tokio::test]
 async fn noise_is_kept_up_to_a_cap_and_harms_nothing() {
     let limits = ConnectionLimits { noise_lines: 3, ..ConnectionLimits::default() };
@@ -399,7 +399,7 @@ async fn noise_is_kept_up_to_a_cap_and_harms_nothing() {
     assert_eq!(peer.oddities().noise, ["Welcome 0", "a message that is no object: 42", "Welcome 1"]);
 }
 
-/// However a request ends, nothing of it is kept.
+/// However a request ends, none of its state is kept.
 #[tokio::test]
 async fn many_requests_at_once_from_many_tasks() {
     let seen = Arc::new(Mutex::new(0));

@@ -1,4 +1,4 @@
-//! Servers as people use them, over stdio: the reference server of MCP, a language server, a debug adapter.
+//! Tests with real servers over stdio: the MCP reference server, a language server, a debug adapter.
 
 mod dap;
 mod lsp;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::child::is_dead;
 use crate::{eventually, soon};
 
-/// Where `scripts/test` keeps a server.
+/// Returns where `scripts/test` keeps a server.
 #[expect(clippy::disallowed_methods, reason = "the servers live in the user's cache")]
 fn installed(server: &str, file: &str) -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
@@ -27,14 +27,14 @@ fn installed(server: &str, file: &str) -> PathBuf {
     path
 }
 
-/// The program with what every server needs to run, in `folder`.
+/// Returns the command with the environment that every server needs, in `folder`.
 fn program(program: &Path, folder: &Path) -> Spawn {
     let home = folder.display().to_string();
     let env = ChildEnv::default().set("PATH", "/usr/local/bin:/usr/bin:/bin").set("HOME", home);
     Spawn::new(program, env, &Containment::none()).cwd(folder)
 }
 
-/// Answers what it has answers for, and keeps everything that it is told.
+/// A handler with canned responses that records all notifications.
 #[derive(Clone)]
 struct Client {
     answer: fn(&str, &Value) -> Option<Value>,
@@ -51,7 +51,7 @@ impl Client {
         self.asked.lock().unwrap().iter().any(|(asked, _)| asked == method)
     }
 
-    /// The parameters of the first notification of this name that fits.
+    /// Returns the parameters of the first matching notification of this name.
     async fn told(&self, method: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let find = || {
             let told = self.told.lock().unwrap();
@@ -76,7 +76,7 @@ impl Handler for Client {
     }
 }
 
-/// Kills the server while it works on something; what the request says.
+/// Kills the server during a request and returns its error.
 async fn killed_meanwhile(
     child: &ServerProcess,
     asked: tokio::task::JoinHandle<Result<Value, omp_jsonrpc::Error>>,
@@ -89,7 +89,7 @@ async fn killed_meanwhile(
     error
 }
 
-/// Whether anything of the process group is left.
+/// Returns whether no process of the group is left.
 fn group_is_gone(group: u32) -> bool {
     nix::sys::signal::killpg(Pid::from_raw(group.try_into().unwrap()), None).is_err() || is_dead(group)
 }

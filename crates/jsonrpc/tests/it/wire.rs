@@ -1,4 +1,4 @@
-//! The other end of a connection, seen as what is on the wire.
+//! The other end of a connection, at the level of raw messages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Wire {
     read: VecDeque<Value>,
 }
 
-/// A connection and its bare other end.
+/// Creates a connection and its raw other end.
 pub fn wired(protocol: Protocol, handler: impl Handler) -> (Connection, Wire) {
     let (ours, stream) = duplex(4 << 10);
     let (reader, writer) = split(ours);
@@ -26,7 +26,7 @@ pub fn wired(protocol: Protocol, handler: impl Handler) -> (Connection, Wire) {
     (connection, Wire { stream, framing, decoder, read: VecDeque::new() })
 }
 
-/// Two connections that speak to each other.
+/// Creates two connections that are connected to each other.
 pub fn paired(protocol: &Protocol, ours: impl Handler, theirs: impl Handler) -> (Connection, Connection) {
     let (one, other) = duplex(4 << 10);
     let open = |stream, handler: Arc<dyn Handler>| {
@@ -37,7 +37,7 @@ pub fn paired(protocol: &Protocol, ours: impl Handler, theirs: impl Handler) -> 
 }
 
 impl Wire {
-    /// `None` at the end of the stream.
+    /// Returns `None` at the end of the stream.
     pub async fn next(&mut self) -> Option<Value> {
         let mut buffer = vec![0; 1 << 10];
         while self.read.is_empty() {
@@ -59,7 +59,7 @@ impl Wire {
         assert!(self.try_say(message).await, "nobody reads any more");
     }
 
-    /// Whether somebody still reads.
+    /// Returns whether the other side still reads.
     pub async fn try_say(&mut self, message: Value) -> bool {
         let bytes = encode(self.framing, &message);
         soon(self.stream.write_all(&bytes)).await.is_ok()

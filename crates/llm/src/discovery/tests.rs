@@ -1,4 +1,4 @@
-//! Discovery against small servers on loopback that answer canned JSON.
+//! Tests of discovery against small loopback servers that return canned JSON.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::registry::LoadOptions;
 
-/// Answers `METHOD path` with JSON and anything else with 404 for as long as it lives.
+/// A server that answers `METHOD path` with JSON and everything else with 404 until it is dropped.
 struct Fake {
     url: String,
     _tasks: JoinSet<()>,
@@ -42,7 +42,7 @@ impl Fake {
     }
 }
 
-/// Head and body; the body's length is trusted.
+/// Reads head and body; trusts the content length.
 async fn read_request(socket: &mut tokio::net::TcpStream) -> String {
     let mut text = String::new();
     let mut buffer = [0; 4096];
@@ -58,7 +58,7 @@ async fn read_request(socket: &mut tokio::net::TcpStream) -> String {
     }
 }
 
-/// An address where nobody listens.
+/// Returns an address without a listener.
 async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())

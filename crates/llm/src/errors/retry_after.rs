@@ -1,4 +1,4 @@
-//! How long a server asks us to wait, in any of the notations in use.
+//! Parses how long a server asks clients to wait, in all notations in use.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use omp_http::Headers;
 
 use super::words::Words;
 
-/// Longer waits are kept at this: they tell of a quota, not of a queue.
+/// Longer waits are capped at this: they indicate a quota, not a queue.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// Values above this are moments (Unix seconds), below it durations.
+/// Values above this are Unix timestamps in seconds, values below it durations.
 const EARLIEST_MOMENT: f64 = 1e9;
 
 pub(crate) fn from_headers(headers: &Headers) -> Option<Duration> {
@@ -28,7 +28,7 @@ fn from_headers_at(headers: &Headers, now: Timestamp) -> Option<Duration> {
         .or_else(|| get("x-ratelimit-reset").and_then(|value| wait(value, now)))
 }
 
-/// The reset time of a budget that is used up. Budgets with something left also name one, which means nothing.
+/// Returns the reset time of an exhausted budget. Budgets that are not exhausted also have one, which is irrelevant.
 fn exhausted(headers: &Headers, budget: &str, now: Timestamp) -> Option<Duration> {
     let used_up = |name: String| headers.get(&name).is_some_and(|left| left.trim() == "0");
     let openai = used_up(format!("x-ratelimit-remaining-{budget}")).then(|| format!("x-ratelimit-reset-{budget}"));
@@ -57,7 +57,7 @@ pub(crate) fn from_words(words: &Words) -> Option<Duration> {
     units(&spelled)
 }
 
-/// Seconds, a moment in any of three notations, or a span such as `6m0s`.
+/// Parses seconds, a point in time in any of three notations, or a duration such as `6m0s`.
 fn wait(value: &str, now: Timestamp) -> Option<Duration> {
     if let Ok(number) = value.parse::<f64>() {
         let until = |moment: f64| seconds((moment - now.as_millisecond() as f64 / 1000.0).max(0.0));
@@ -75,7 +75,7 @@ fn wait(value: &str, now: Timestamp) -> Option<Duration> {
     Some(Duration::try_from(until).unwrap_or_default().min(LONGEST))
 }
 
-/// `1h2m3.5s`, `250ms`; a number alone is not a span.
+/// Parses `1h2m3.5s` or `250ms`; a bare number is not a duration.
 fn units(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = 0.0;

@@ -1,4 +1,4 @@
-//! Which answers count as which failure, and how they read.
+//! Tests of error classification and messages.
 
 use super::*;
 use crate::wire::sample;

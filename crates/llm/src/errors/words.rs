@@ -1,22 +1,22 @@
-//! The server's own words about a failure: found in whatever shape they come, and made fit to be shown.
+//! Extracts the server's error message from bodies of any shape and prepares it for display.
 
 use omp_types::ErrorKind;
 use serde_json::Value;
 
-/// Most characters quoted from a server.
+/// Maximum number of characters quoted from a server.
 const QUOTE_LIMIT: usize = 400;
 
-/// Starts of keys and tokens that servers like to repeat in their complaints.
+/// Prefixes of keys and tokens that servers tend to repeat in error messages.
 const KEY_PREFIXES: [&str; 10] = ["sk-", "sk_", "gsk_", "xai-", "AIza", "ya29.", "ghu_", "gho_", "hf_", "eyJ"];
 
 #[derive(Default)]
 pub(crate) struct Words {
     pub message: String,
-    /// The provider's names for the error (type, code, status, reason), lower case, space separated.
+    /// The provider's names for the error (type, code, status, reason), in lower case, separated by blanks.
     codes: String,
-    /// Where a body asks to wait, in the provider's notation.
+    /// Retry delay from the body, in the provider's notation.
     pub retry_delay: Option<String>,
-    /// The body is an error object rather than anything else.
+    /// Whether the body is an error object.
     pub is_error: bool,
     lower: String,
 }
@@ -36,7 +36,7 @@ impl Words {
     }
 
     fn of_json(value: &Value) -> Self {
-        // Gemini wraps the error of a stream into an array.
+        // Gemini wraps stream errors in an array.
         let value = value.get(0).unwrap_or(value);
         let error = value.get("error").or_else(|| value.pointer("/errors/0"));
         let is_error = error.is_some_and(|error| !error.is_null()) || value["type"] == "error";
@@ -63,12 +63,12 @@ impl Words {
         self
     }
 
-    /// A status that only the body tells of.
+    /// Returns a status that is only in the body.
     pub fn status(&self) -> Option<u16> {
         self.codes.split(' ').filter_map(|code| code.parse().ok()).find(|status| (400..600).contains(status))
     }
 
-    /// What the provider's own name for the error means. Without a known one the server is taken to have failed.
+    /// Classifies the provider's error code. An unknown one counts as a server failure.
     pub fn kind(&self) -> ErrorKind {
         let named = |names: &[&str]| names.iter().any(|name| self.codes.contains(name));
         if named(&["rate_limit", "resource_exhausted", "too_many_requests"]) {
@@ -85,7 +85,7 @@ impl Words {
         }
     }
 
-    /// The account is out of credit: waiting does not help, though the status may say so.
+    /// Returns whether the account is out of credit: waiting does not help, even if the status suggests it.
     pub fn speak_of_money(&self) -> bool {
         const SIGNS: [&str; 5] = [
             "insufficient_quota",
@@ -153,7 +153,7 @@ fn name_of(value: &Value) -> Option<String> {
     }
 }
 
-/// A page made for browsers says nothing worth quoting but its title.
+/// Of an HTML page, only the title is worth quoting.
 fn plain_text(text: &str) -> String {
     let start: String = text.trim_start().chars().take(15).collect();
     if !start.to_ascii_lowercase().starts_with("<!doctype html") && !start.to_ascii_lowercase().starts_with("<html") {
@@ -166,7 +166,7 @@ fn plain_text(text: &str) -> String {
     }
 }
 
-/// A server's text on one line, cut short, without control characters and without keys.
+/// Formats a server's text on one line, truncated, without control characters and keys.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::new();
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! The fields of a provider and of a model in `models.yml`, what they must fulfil, and how they change a model.
+//! The fields of providers and models in `models.yml`, their validation, and their effect on a model.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(crate) struct ProviderFields {
     pub models: Vec<ModelFields>,
 }
 
-/// Only the parts that hold no secret.
+/// Prints only the fields that hold no secret.
 impl std::fmt::Debug for ProviderFields {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ProviderFields")
@@ -79,7 +79,7 @@ pub(crate) struct Discovery {
     pub kind: DiscoveryKind,
 }
 
-/// The kinds of server that can be asked for their models.
+/// The kinds of server whose models can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) enum DiscoveryKind {
     #[serde(rename = "ollama")]
@@ -90,7 +90,7 @@ pub(crate) enum DiscoveryKind {
     LmStudio,
 }
 
-/// A model of its own, or changes to one; `id` and `api` mean something only in the former.
+/// A custom model, or overrides of a known one; `id` and `api` are used only in the former.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, expecting = "a mapping")]
 pub(crate) struct ModelFields {
@@ -120,7 +120,7 @@ pub(crate) struct CostFields {
 }
 
 impl ProviderFields {
-    /// Those of the provider and of each of its models.
+    /// Returns the headers of the provider and of all its models.
     pub(crate) fn all_headers(&self) -> impl Iterator<Item = (&String, &String)> {
         let models = self.models.iter().chain(self.model_overrides.values());
         self.headers.iter().chain(models.flat_map(|model| &model.headers))
@@ -178,7 +178,7 @@ impl ProviderFields {
         Ok(())
     }
 
-    /// The provider's own models, complete.
+    /// Returns the provider's custom models.
     pub(crate) fn custom_models(&self, provider: &str) -> impl Iterator<Item = Model> {
         self.models.iter().map(move |fields| {
             let id = fields.id.clone().unwrap_or_default();
@@ -252,13 +252,13 @@ fn replace<T: Clone>(slot: &mut T, value: &Option<T>) {
     }
 }
 
-/// Header names are the same in any case; the later one wins.
+/// Header names are case-insensitive; the later one wins.
 pub(crate) fn set_header(headers: &mut BTreeMap<String, String>, name: &str, value: &str) {
     headers.retain(|known, _| !known.eq_ignore_ascii_case(name));
     headers.insert(name.to_owned(), value.to_owned());
 }
 
-/// Nested blocks are merged key by key, anything else is replaced.
+/// Merges nested objects key by key and replaces other values.
 fn merge_compat(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -285,7 +285,7 @@ fn check_url(url: &str) -> Result<(), String> {
     Err(format!(".baseUrl: `{url}` is not a URL\nhint: it starts with http:// or https://"))
 }
 
-/// A number or a switch where text belongs is taken as it is written: `X-Team: 5`.
+/// Accepts a number or boolean in place of text, as written: `X-Team: 5`.
 fn text<E: serde::de::Error>(value: Value) -> Result<String, E> {
     match value {
         Value::String(text) => Ok(text),

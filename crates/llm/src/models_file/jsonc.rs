@@ -1,6 +1,6 @@
-//! JSON with comments and trailing commas, turned into JSON of the same length so that line numbers stay true.
+//! Converts JSON with comments and trailing commas to JSON of the same length, so that line numbers stay correct.
 
-/// Comments and commas before a closing bracket become blanks; text in quotes is left alone.
+/// Replaces comments and trailing commas with blanks; strings are left alone.
 pub(super) fn to_json(text: &str) -> String {
     let mut out = blank_comments(text);
     blank_trailing_commas(&mut out);
@@ -52,7 +52,7 @@ fn blank_trailing_commas(json: &mut [u8]) {
     }
 }
 
-/// The position after the closing quote of the string that opens at `start`.
+/// Returns the position after the closing quote of the string that opens at `start`.
 fn end_of_string(json: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < json.len() {

@@ -1,4 +1,4 @@
-//! Good and bad `models.yml` files.
+//! Tests of valid and invalid `models.yml` files.
 
 use omp_types::{Api, InputKind};
 

@@ -1,4 +1,4 @@
-//! Ids that meet, pictures of every kind, and conversations without a beginning.
+//! Tests of colliding IDs, image formats, and conversations without a beginning.
 
 use super::*;
 use crate::auth::Credential;
@@ -13,7 +13,7 @@ const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 /// A PNG of one pixel.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// An answer of some model with calls of these ids, and their results.
+/// Creates an answer of a model with calls of these IDs, and their results.
 fn exchange(model: &Model, ids: &[&str]) -> Vec<Message> {
     let mut answer = AssistantMessage::empty(model.api.clone(), &model.provider, &model.id);
     answer.stop_reason = StopReason::ToolUse;
@@ -69,7 +69,7 @@ fn ids_that_meet_are_told_apart_and_results_follow() {
         "=_2",
     ];
     assert_eq!(ids(&prepared(&request)), expect);
-    // What comes later changes nothing of what was sent before.
+    // Later messages do not change what was sent before.
     for end in 1..messages.len() {
         let shorter = prepared(&sample::request(model.clone(), messages[..end].to_vec()));
         let sent = ids(&shorter);
@@ -81,7 +81,7 @@ fn ids_that_meet_are_told_apart_and_results_follow() {
     assert!(matches!(Preparation::default().of(&fine), Cow::Borrowed(_)));
 }
 
-/// The ids of calls and of results as a wire writes them, in order.
+/// Returns the IDs of calls and results as a wire API writes them, in order.
 fn written(api: &Api, body: &Value) -> (Vec<String>, Vec<String>) {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -123,7 +123,7 @@ fn written(api: &Api, body: &Value) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn every_wire_pairs_the_calls_of_every_other() {
-    // As each wire makes its ids; the last two are what servers send that count from zero.
+    // IDs as each wire API creates them; the last two are sent by servers that count from zero.
     let made = ["toolu_01A", "call_abc", "call_abc|fc_1", "call_abc|fc_2", "functions.read:0", "", "call_0", "call_0"];
     for to in APIS {
         let base_url = match to {

@@ -1,4 +1,4 @@
-//! The file of a recording: private, only ever appended to, and of a bounded size.
+//! The file of a recording: private, append-only, and of limited size.
 
 #[cfg(not(unix))]
 mod other;
@@ -15,14 +15,14 @@ use other::private_file;
 #[cfg(unix)]
 use unix::private_file;
 
-/// A recording does not grow beyond this.
+/// Size limit of a recording.
 const LARGEST: u64 = 4 << 30;
 
 pub(super) struct Tape {
     path: PathBuf,
     file: File,
     written: u64,
-    /// Why nothing is written any more.
+    /// Why recording has stopped.
     problem: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Tape {
         self.problem.as_deref()
     }
 
-    /// Appends a line. What cannot be written ends the recording, not the run.
+    /// Appends a line. A write error ends the recording, not the run.
     pub fn write(&mut self, line: &Line) {
         if self.problem.is_some() {
             return;

@@ -7,13 +7,13 @@ use omp_types::{Model, ThinkingLevel};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The format that is written, and the only one that is read.
+/// The format version that is written, and the only one that is read.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(crate) enum Line {
-    /// The first one.
+    /// The first line.
     Recording(Head),
     Request(RequestLine),
     Response {
@@ -28,7 +28,7 @@ pub(crate) enum Line {
         #[serde(flatten)]
         bytes: Payload,
     },
-    /// The body has ended as it should.
+    /// The body has ended normally.
     End {
         exchange: u64,
         at: f64,
@@ -39,12 +39,12 @@ pub(crate) enum Line {
         kind: String,
         message: String,
     },
-    /// Whoever asked did not want the rest.
+    /// The client dropped the response before its end.
     Dropped {
         exchange: u64,
         at: f64,
     },
-    /// What a later omp of the same version may add.
+    /// Line kinds that a later omp may add within the same version.
     #[serde(other)]
     Unknown,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Head {
     pub version: u32,
     pub program: String,
     pub created: String,
-    /// Where the run took place: paths below it are compared as such.
+    /// Working folder of the run: paths below it are compared relative to it.
     pub cwd: String,
 }
 
@@ -68,12 +68,12 @@ pub(crate) struct RequestLine {
     pub headers: Vec<(String, String)>,
     #[serde(flatten)]
     pub body: Payload,
-    /// Missing for requests that ask no model, such as those for a list of models.
+    /// Missing for requests that do not go to a model, such as those for a list of models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Value>,
 }
 
-/// What is known of a request that asks a model.
+/// Data about a request to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct About {
     pub model: Model,
@@ -81,7 +81,7 @@ pub(crate) struct About {
     pub thinking: ThinkingLevel,
 }
 
-/// Bytes: as text where they are text.
+/// Bytes, stored as text if they are valid text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Payload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,7 +125,7 @@ pub(crate) fn kind_name(kind: HttpErrorKind) -> &'static str {
     KINDS.iter().find(|(_, known)| *known == kind).map_or("body", |(name, _)| name)
 }
 
-/// A failure as it was; a kind nobody knows is one of the body.
+/// Restores a recorded failure; an unknown kind becomes a body error.
 pub(crate) fn recorded_error(kind: &str, message: String) -> HttpError {
     let kind = KINDS.iter().find(|(name, _)| *name == kind).map_or(HttpErrorKind::Body, |(_, kind)| *kind);
     HttpError::new(kind, message)

@@ -1,7 +1,7 @@
-//! `--record`: every exchange with a provider on its way into a file, without the secrets.
+//! `--record`: writes every exchange with a provider to a file, without secrets.
 //!
-//! Each line is written as it happens, so that a crash keeps what came before it. Nothing is held in memory but the few
-//! bytes that may be the beginning of a secret.
+//! Each line is written immediately, so that a crash keeps everything before it. Only the few bytes that may be the start of
+//! a secret are buffered.
 
 mod file;
 pub(crate) mod line;
@@ -26,7 +26,7 @@ use secrets::{
 
 use crate::registry::Registry;
 
-/// A recording that is being made.
+/// A recording in progress.
 pub struct Recording {
     shared: Arc<SharedTape>,
 }
@@ -39,7 +39,7 @@ struct SharedTape {
     exchanges: AtomicU64,
 }
 
-/// A recording that cannot be made.
+/// Why a recording cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingError(String);
 
@@ -52,8 +52,8 @@ impl std::fmt::Display for RecordingError {
 impl std::error::Error for RecordingError {}
 
 impl Recording {
-    /// Makes the file, which must not be there yet: a recording is never overwritten. `cwd` is where the run works.
-    /// What `others` knows is taken out of the texts of answers as well.
+    /// Creates the file, which must not exist: a recording is never overwritten. `cwd` is the working folder of the run.
+    /// Secrets that `others` finds are removed from the texts of answers as well.
     pub fn create(
         path: &Path,
         cwd: &Path,
@@ -93,13 +93,13 @@ impl Recording {
         self.shared.tape().path().to_owned()
     }
 
-    /// Why the recording is not whole, if it is not.
+    /// Returns why the recording is incomplete, if it is.
     pub fn problem(&self) -> Option<String> {
         self.shared.tape().problem().map(str::to_owned)
     }
 }
 
-/// What a recording should know of a request, so that its answer can be understood without the configuration.
+/// Returns the data about a request that is needed to interpret its answer without the configuration.
 pub(crate) fn about(request: &Request) -> Value {
     let base_url = SecretNeedles::default().clean_url(&request.model.base_url);
     let model = Model { base_url, ..(*request.model).clone() };
@@ -143,7 +143,7 @@ impl SharedTape {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Milliseconds since the beginning, to a tenth.
+    /// Returns the milliseconds since the start, rounded to a tenth.
     fn at(&self) -> f64 {
         (self.began.elapsed().as_secs_f64() * 10_000.0).round() / 10.0
     }

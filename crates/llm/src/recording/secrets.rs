@@ -1,26 +1,26 @@
-//! Takes secrets out of what is kept: by the names of headers and of parameters, and by their values wherever they occur.
+//! Removes secrets from recordings: by the names of headers and parameters, and by their values wherever they occur.
 
 use memchr::memmem;
 use omp_types::{Env, PROVIDER_KEYS, Redact, is_secret_variable, vars};
 
-/// What stands where a secret was.
+/// Replacement for a secret.
 pub(crate) const REMOVED: &str = "[removed]";
 
-/// Shorter values are words rather than keys; taking them out would tear texts apart.
+/// Shorter values are words rather than keys; removing them would damage texts.
 const SHORTEST: usize = 6;
-/// Longer values are documents.
+/// Longer values are documents, not keys.
 const LONGEST: usize = 16 << 10;
-/// More secrets than anybody has.
+/// Limit on the number of secrets.
 const MOST: usize = 1024;
 
-/// The values that must not be kept, in every spelling they may be met in.
+/// The values to remove, in every encoding in which they may occur.
 #[derive(Clone, Default)]
 pub(crate) struct SecretNeedles {
     needles: Vec<Vec<u8>>,
 }
 
 impl SecretNeedles {
-    /// The keys of this run and everything in the environment whose name says that it is one.
+    /// Collects the keys of this run and all environment variables whose name indicates a secret.
     pub fn collect<'a>(env: &Env, keys: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets = Self::default();
         keys.into_iter().for_each(|key| secrets.learn(key));
@@ -34,7 +34,7 @@ impl SecretNeedles {
         secrets
     }
 
-    /// One more value, if it is long enough to be a secret.
+    /// Adds a value if it is long enough to be a secret.
     pub fn learn(&mut self, value: &str) {
         let value = value.trim();
         let named_after_provider = PROVIDER_KEYS.iter().any(|(provider, _)| *provider == value);
@@ -54,7 +54,7 @@ impl SecretNeedles {
         let mut clean = Vec::with_capacity(bytes.len());
         let mut from = 0;
         for (start, end) in self.spans(bytes) {
-            // Two secrets that overlap are taken out as one.
+            // Overlapping secrets are removed as one.
             if start >= from {
                 clean.extend_from_slice(&bytes[from..start]);
                 clean.extend_from_slice(REMOVED.as_bytes());
@@ -69,7 +69,7 @@ impl SecretNeedles {
         String::from_utf8_lossy(&self.clean(text.as_bytes())).into_owned()
     }
 
-    /// A URL without user, password, and parameters that hold keys.
+    /// Removes user, password, and parameters that hold keys from a URL.
     pub fn clean_url(&self, url: &str) -> String {
         let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
         let (scheme, rest) = place.split_once("://").unwrap_or(("", place));
@@ -94,7 +94,7 @@ impl SecretNeedles {
         spans
     }
 
-    /// How many bytes at the end may be the beginning of a secret.
+    /// Returns how many bytes at the end may be the start of a secret.
     fn open_end(&self, bytes: &[u8]) -> usize {
         let begins = |needle: &Vec<u8>| {
             let longest = bytes.len().min(needle.len().saturating_sub(1));
@@ -104,10 +104,10 @@ impl SecretNeedles {
     }
 }
 
-/// Cleans a stream whose pieces may cut a secret in two.
+/// Cleans a stream in which chunk boundaries may split a secret.
 #[derive(Default)]
 pub(crate) struct StreamRedactor {
-    /// What may be the beginning of a secret.
+    /// Buffered bytes that may be the start of a secret.
     held: Vec<u8>,
 }
 
@@ -121,13 +121,13 @@ impl StreamRedactor {
         secrets.clean(&all)
     }
 
-    /// The stream has ended, so this was no secret after all.
+    /// Returns the buffered bytes at the end of the stream, which are not a secret after all.
     pub fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
 }
 
-/// Takes out of the texts of whole events what patterns find: looking at the bytes would tear the JSON apart.
+/// Removes secrets that `others` finds from the texts of whole events; redacting the raw bytes could break the JSON.
 pub(crate) fn clean_events(others: &dyn Redact, bytes: Vec<u8>) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&bytes) else { return bytes };
     let clean: String = text.split_inclusive('\n').map(|line| clean_event(others, line)).collect();
@@ -147,19 +147,19 @@ fn clean_event(others: &dyn Redact, line: &str) -> String {
     format!("{}{event}{end}", &line[..at])
 }
 
-/// Whether a request's header holds a key.
+/// Returns whether a request header holds a key.
 pub(crate) fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["auth", "key", "token", "cookie", "secret"].iter().any(|word| name.contains(word))
 }
 
-/// Whether an answer's header is nobody else's business. The ones that count tokens are needed.
+/// Returns whether a response header is private. Headers that count tokens are needed and kept.
 pub(crate) fn is_private_answer_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["auth", "api-key", "cookie", "secret", "organization", "project"].iter().any(|word| name.contains(word))
 }
 
-/// The key in a header's value.
+/// Returns the key in a header value.
 pub(crate) fn secret_in(value: &str) -> Option<&str> {
     let value = value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("Basic ")).unwrap_or(value).trim();
     Some(value).filter(|value| value.len() >= SHORTEST)
@@ -214,7 +214,7 @@ mod tests {
         };
         check("data: {\"t\":\"a key=1 b\"}\n\nrest", "data: {\"t\":\"a [redacted]\"}\n\nrest");
         check("{\"t\":\"key=1\"}\r\n", "{\"t\":\"[redacted]\"}\r\n");
-        // Half an event is no JSON, and what has nothing to hide stays as it was written.
+        // An incomplete event is not JSON, and an event without secrets is kept verbatim.
         check("data: {\"t\":\"key=1", "data: {\"t\":\"key=1");
         check("data: { \"b\": 1, \"a\": 2 }\n", "data: { \"b\": 1, \"a\": 2 }\n");
         assert_eq!(clean_events(&Pattern, vec![0xff, b'{']), [0xff, b'{']);

@@ -1,4 +1,4 @@
-//! What is kept of an exchange, and what is not.
+//! Tests of what a recording contains and what it must not.
 
 use omp_http::HttpErrorKind;
 use serde_json::json;
@@ -19,7 +19,7 @@ fn pairs(headers: &[(&str, &str)]) -> Vec<(String, String)> {
     headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// The lines without the times, which differ from run to run.
+/// Removes the times, which differ between runs.
 fn timeless(text: &str) -> String {
     let line = |line: &str| {
         let mut value: Value = serde_json::from_str(line).unwrap();

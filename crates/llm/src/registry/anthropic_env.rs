@@ -1,10 +1,10 @@
-//! The variables that send the `anthropic` provider through a gateway.
+//! Environment variables that route the `anthropic` provider through a gateway.
 
 use omp_types::{Env, Model, vars};
 
 use crate::models_file::set_header;
 
-/// Foundry's URL wins over `ANTHROPIC_BASE_URL`; both win over what catalogue and `models.yml` say.
+/// Foundry's URL overrides `ANTHROPIC_BASE_URL`; both override the catalogue and `models.yml`.
 pub(super) fn apply(env: &Env, model: &mut Model) {
     if model.provider != "anthropic" {
         return;
@@ -25,7 +25,7 @@ pub(super) fn apply(env: &Env, model: &mut Model) {
     }
 }
 
-/// `name: value` pairs, comma or newline separated; parts that are no pair are left out.
+/// Parses `name: value` pairs separated by commas or newlines; other parts are ignored.
 fn parse_headers(text: &str) -> Vec<(&str, &str)> {
     let mut pairs = Vec::new();
     for part in text.split([',', '\n']) {

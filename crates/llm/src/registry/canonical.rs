@@ -1,7 +1,7 @@
-//! Canonical ids: one official name for the same model at many providers.
+//! Canonical IDs: one official name for the same model at several providers.
 //!
-//! A name is official when the company that made the model lists it. Other spellings are merged only when they lead to
-//! an official name; anything doubtful stands for itself.
+//! A name is official if the vendor of the model lists it. Other spellings are merged only if they lead to an official name;
+//! a doubtful one is its own canonical ID.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,11 +10,11 @@ use std::sync::LazyLock;
 use super::{ModelCandidate, Registry};
 use crate::catalog;
 
-/// The companies that name models.
+/// The vendors whose names are official.
 const OFFICIAL: &[&str] =
     &["anthropic", "openai", "google", "xai", "mistral", "deepseek", "moonshot", "minimax", "zai", "xiaomi", "meta"];
 
-/// How gateways write the company before the id.
+/// Vendor prefixes that gateways put in front of the ID.
 const PREFIXES: &[&str] = &[
     "anthropic",
     "openai",
@@ -39,7 +39,7 @@ const PREFIXES: &[&str] = &[
 ];
 
 impl Registry {
-    /// `None` for a model that `equivalence.exclude` names.
+    /// Returns `None` for a model in `equivalence.exclude`.
     pub fn canonical_id<'a>(&'a self, provider: &str, id: &'a str) -> Option<Cow<'a, str>> {
         let selector = format!("{provider}/{id}");
         if let Some(canonical) = self.file.same_as.get(&selector) {
@@ -48,7 +48,7 @@ impl Registry {
         (!self.file.excluded.contains(&selector)).then(|| official_spelling(id).unwrap_or(id.into()))
     }
 
-    /// The models that go by this canonical id.
+    /// Returns the models with this canonical ID.
     pub(crate) fn variants(&self, canonical: &str) -> Vec<ModelCandidate<'_>> {
         let mapped = |candidate: &ModelCandidate<'_>| {
             !self.file.same_as.is_empty() && self.file.same_as.contains_key(candidate.selector().as_ref())
@@ -87,7 +87,7 @@ pub(crate) fn without_prefix(id: &str) -> &str {
     }
 }
 
-/// Changes the sign between two digits: `4.6` and `4-6` are one version.
+/// Replaces the separator between two digits: `4.6` and `4-6` are the same version.
 fn respelled(id: &str, from: char, to: char) -> String {
     let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
     let bytes = id.as_bytes();

@@ -1,4 +1,4 @@
-//! `--list-models`: what can be picked, as aligned text.
+//! `--list-models`: formats the available models as aligned text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,8 +11,8 @@ use crate::resolve::{Matcher, ModelGlob};
 const HEADER: [&str; 8] = ["", "model", "context", "max out", "$/M in", "$/M out", "thinking", "images"];
 
 impl Registry {
-    /// Canonical names first, then a row a model, marked with `*` where a key is at hand. Without a filter only those
-    /// are shown; with one, every known model that matches.
+    /// Lists canonical names first, then one row per model, marked with `*` if a key is available. Without a filter only
+    /// those are shown; with a filter, every known model that matches.
     pub fn list_text(&self, filter: Option<&str>) -> String {
         let filter = filter.map(str::trim).filter(|filter| !filter.is_empty());
         let shown: Vec<ModelCandidate<'_>> = match filter {
@@ -60,7 +60,7 @@ impl Registry {
         }
     }
 
-    /// Which keys would make more of these usable.
+    /// Names the keys that would make more of these models usable.
     fn key_hint(&self, need: &str, of: Vec<ModelCandidate<'_>>) -> String {
         match self.unlocking_keys(of).as_slice() {
             [] => String::new(),
@@ -68,7 +68,7 @@ impl Registry {
         }
     }
 
-    /// One line a canonical id that more than one provider offers, with those providers.
+    /// Formats one line per canonical ID that several providers offer, with those providers.
     fn canonical_section(&self, shown: &[ModelCandidate<'_>]) -> String {
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for candidate in shown {
@@ -130,7 +130,7 @@ fn tokens(count: u64) -> String {
     }
 }
 
-/// At most four digits after the point, none of them an idle zero.
+/// Formats up to four decimals without trailing zeros.
 fn price(dollars: f64) -> String {
     if dollars == 0.0 {
         return "-".to_owned();
@@ -139,7 +139,7 @@ fn price(dollars: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Numbers are set to the right.
+/// Right-aligns numbers.
 fn aligned(rows: &[[String; 8]]) -> String {
     let widths: [usize; 8] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The region of Amazon's endpoints, which stands in their host names.
+//! Fills the region into the host names of Amazon's endpoints.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use omp_types::{Env, vars};
 const BLANK: &str = "{region}";
 const USUAL: &str = "us-east-1";
 
-/// The URL with the region of the environment in its place. What is no region is not put into a host name.
+/// Returns the URL with the region from the environment. A value that is not a valid region is not used.
 pub(super) fn filled<'a>(env: &Env, url: &'a str) -> Cow<'a, str> {
     if !url.contains(BLANK) {
         return url.into();

@@ -1,4 +1,4 @@
-//! What the registry knows after merging catalogue, file, environment and discovery.
+//! Tests of merging catalogue, file, environment and discovery.
 
 use std::path::Path;
 
@@ -292,7 +292,7 @@ fn models_of_providers_that_want_a_login_are_not_offered() {
     let registry = load("providers: {}", &keys);
     let available: Vec<_> = registry.available_candidates().map(|it| it.selector().into_owned()).collect();
     assert!(available.is_empty(), "{available:?}");
-    // An address of the user's own is another matter.
+    // The check does not apply to a user-defined address.
     let registry = load("providers:\n  github-copilot: {baseUrl: 'https://proxy.example/v1', apiKey: k}\n", &keys);
     assert!(registry.available_candidates().all(|candidate| candidate.provider() == "github-copilot"));
     assert!(registry.available_candidates().count() > 0);

@@ -1,15 +1,15 @@
-//! The conversation in a request's body, and where two of them part.
+//! Extracts the conversation from a request body and finds the first difference between two of them.
 //!
-//! Only what was said is compared: prompts, tools and options differ between machines and versions without harm. Paths
-//! below the working folder and times that something took are taken for equal.
+//! Only messages are compared: prompts, tools and options differ between machines and versions without harm. Paths below the
+//! working folder and durations count as equal.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// What stands for the working folder.
+/// Placeholder for the working folder.
 const FOLDER: &str = "<cwd>";
-/// Characters shown of two texts that differ, before and after the place.
+/// Numbers of characters shown before and after a difference.
 const SHOWN_BEFORE: usize = 20;
 const SHOWN_AFTER: usize = 50;
 
@@ -19,7 +19,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Empty for a body that holds none.
+    /// Returns an empty conversation for a body without one.
     pub fn of(body: &[u8], folders: &[String]) -> Self {
         let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
         let list = ["messages", "input", "contents"].iter().find_map(|key| match body.get_mut(key) {
@@ -32,7 +32,7 @@ impl Conversation {
         Self { messages }
     }
 
-    /// Where this one, which was recorded, and another part; `None` if they say the same.
+    /// Returns the first difference between this recorded conversation and `now`; `None` if they are equal.
     pub fn difference(&self, now: &Conversation) -> Option<String> {
         for (number, (recorded, now)) in self.messages.iter().zip(&now.messages).enumerate() {
             if let Some((place, recorded, now)) = part(recorded, now, String::new()) {
@@ -54,7 +54,7 @@ impl fmt::Display for Conversation {
     }
 }
 
-/// Takes out what may differ without meaning anything.
+/// Removes parts that may differ without significance.
 fn settle(value: &mut Value, folders: &[String]) {
     match value {
         Value::String(text) => *text = settled(text, folders),
@@ -74,7 +74,7 @@ fn settled(text: &str, folders: &[String]) -> String {
     without_times(&text)
 }
 
-/// `0.25 s`, `12ms` and `3 seconds` become `# s` and so on.
+/// Replaces the numbers in `0.25 s`, `12ms` and `3 seconds` by `#`.
 fn without_times(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -96,7 +96,7 @@ fn is_unit(text: &str) -> bool {
     matches!(&text[..end], "s" | "ms" | "second" | "seconds")
 }
 
-/// The first place where two values differ, with what stands there.
+/// Returns the first difference between two values: its path and both values.
 fn part(recorded: &Value, now: &Value, place: String) -> Option<(String, String, String)> {
     match (recorded, now) {
         (Value::Object(one), Value::Object(other)) => {

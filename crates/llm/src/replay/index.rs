@@ -1,4 +1,4 @@
-//! What a recording holds and where: found in one pass over the file, of which nothing but places is kept.
+//! Index of a recording, built in one pass over the file; only offsets are kept.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
@@ -13,16 +13,16 @@ use super::ReplayError;
 use super::conversation::Conversation;
 use crate::recording::line::{About, Head, Line, RequestLine, VERSION};
 
-/// Longer lines are no exchanges.
+/// Length limit of a line.
 const LONGEST_LINE: u64 = 512 << 20;
-/// More exchanges than any session has.
+/// Limit on the number of exchanges.
 const MOST_EXCHANGES: usize = 200_000;
 
 pub(super) struct RecordingIndex {
     pub path: PathBuf,
-    /// The folders of the recorded run and of this one.
+    /// Working folders of the recorded run and of this one.
     pub folders: [String; 2],
-    /// Those that asked a model, in order.
+    /// Exchanges with a model, in order.
     pub exchanges: Vec<IndexedExchange>,
     /// Whether the end of the file is missing.
     pub cut_off: bool,
@@ -30,11 +30,11 @@ pub(super) struct RecordingIndex {
 
 pub(super) struct IndexedExchange {
     pub id: u64,
-    /// Where its first line begins.
+    /// Offset of its first line.
     pub offset: u64,
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
-    /// Tells conversations apart without keeping them.
+    /// Hash of the conversation, for comparing without keeping it.
     pub print: u64,
 }
 
@@ -65,7 +65,7 @@ impl RecordingIndex {
         Ok(index)
     }
 
-    /// The request of an exchange, read again.
+    /// Reads the request of an exchange again.
     pub fn request(&self, exchange: &IndexedExchange) -> io::Result<Option<RequestLine>> {
         match RecordingLines::open(&self.path, exchange.offset)?.next()? {
             Some(Reading::Line(Line::Request(request))) => Ok(Some(request)),
@@ -97,21 +97,21 @@ impl Conversation {
     }
 }
 
-/// Lines of a recording, from any place on.
+/// Reads lines of a recording from any offset.
 pub(super) struct RecordingLines {
     file: BufReader<File>,
-    /// Where the next line begins.
+    /// Offset of the next line.
     pub offset: u64,
-    /// The number of the last line that was read.
+    /// Number of the last line that was read.
     pub number: u64,
     buffer: Vec<u8>,
 }
 
-/// What came of reading a line.
+/// Result of reading a line.
 pub(super) enum Reading {
     Line(Line),
     Broken(String),
-    /// The last line has no end.
+    /// The last line is incomplete.
     CutOff,
 }
 

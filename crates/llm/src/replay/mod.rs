@@ -1,8 +1,8 @@
-//! `--model replay/FILE`: a recording answers in the providers' place, offline and always the same.
+//! `--model replay/FILE`: answers requests from a recording instead of a provider, offline and reproducibly.
 //!
-//! The recorded model is asked again through its own wire, so that requests are written and answers are read by the
-//! same code as live ones; only the bytes come from the file. Requests take the recorded answers in order. One that was
-//! recorded later, such as for two that ran at once, is found by what it says.
+//! The recorded model is used through its own wire API, so that requests are encoded and answers are decoded by the same
+//! code as live ones; only the bytes come from the file. Requests get the recorded answers in order. An answer that was
+//! recorded later, for example for one of two concurrent requests, is found by its content.
 
 mod conversation;
 mod index;
@@ -25,18 +25,19 @@ use conversation::Conversation;
 use index::{IndexedExchange, RecordingIndex};
 use player::ExchangePlayer;
 
-/// How many exchanges ahead a request is looked for.
+/// Number of exchanges ahead that are searched for a matching request.
 const LOOK_AHEAD: usize = 64;
-/// Differences that are told; after them the two runs have nothing to do with each other any more.
+/// Maximum number of differences reported; after that the two runs have nothing in common.
 const MOST_TOLD: usize = 20;
 
 pub struct ReplayOptions {
-    /// Where this run works.
+    /// Working folder of this run.
     pub cwd: PathBuf,
-    /// Whether a request that differs from the recorded one is refused; otherwise it is told and answered.
+    /// Whether a request that differs from the recorded one is refused; otherwise the difference is reported and the request
+    /// answered.
     pub strict: bool,
     pub timing: ReplayTiming,
-    /// Hears of every difference.
+    /// Called for every difference.
     pub warn: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -44,11 +45,11 @@ pub struct ReplayOptions {
 pub enum ReplayTiming {
     #[default]
     Instant,
-    /// With the pauses of the recorded run.
+    /// Keeps the pauses of the recorded run.
     Real,
 }
 
-/// A recording that cannot be played.
+/// Why a recording cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError(String);
 
@@ -81,26 +82,26 @@ struct ReplayProgress {
 }
 
 impl Replay {
-    /// Reads what the file holds. The client is only used to carry the recorded bytes; it connects to nothing.
+    /// Indexes the file. The client only carries the recorded bytes and connects to nothing.
     pub fn open(path: &Path, client: Client, options: ReplayOptions) -> Result<Self, ReplayError> {
         let index = RecordingIndex::read(path, &options.cwd)?;
         let played = vec![false; index.exchanges.len()];
-        // Silence was recorded as the failure it led to, so there is nothing to watch.
+        // Timeouts are recorded as failures, so no timeouts are needed here.
         let client = client.with_patience(Patience::new(None, None));
         Ok(Self { client, index, options, progress: Mutex::new(ReplayProgress { played, told: 0 }) })
     }
 
-    /// The model the recording begins with.
+    /// Returns the first recorded model.
     pub fn model(&self) -> Arc<Model> {
         self.first().model.clone()
     }
 
-    /// How hard it thought.
+    /// Returns its thinking level.
     pub fn thinking(&self) -> ThinkingLevel {
         self.first().thinking
     }
 
-    /// What is odd about the recording.
+    /// Returns a remark about irregularities of the recording.
     pub fn remark(&self) -> Option<String> {
         let shown = self.index.path.display();
         self.index
@@ -109,7 +110,7 @@ impl Replay {
     }
 
     fn first(&self) -> &IndexedExchange {
-        // Opening a recording without exchanges fails.
+        // A recording without exchanges cannot be opened.
         &self.index.exchanges[0]
     }
 
@@ -134,7 +135,7 @@ impl Replay {
         Ok(WireStream::new(ready, wire.decoder(exchange.model.clone()), exchange.model.clone()))
     }
 
-    /// The exchange that answers this request: the next one, or the next that says the same.
+    /// Returns the exchange that answers this request: the next one, or the next with the same content.
     fn pick(&self, request: &Request) -> Result<(&IndexedExchange, Encoded), ModelError> {
         let mut progress = self.progress();
         let waiting = self.index.exchanges.iter().enumerate().filter(|(at, _)| !progress.played[*at]);
@@ -219,7 +220,7 @@ impl Encoded {
     }
 }
 
-/// Asking again would not help.
+/// Returns an error that is not retried.
 fn refusal(message: String) -> ModelError {
     ModelError::new(ErrorKind::BadRequest, message)
 }

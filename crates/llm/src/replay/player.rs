@@ -1,4 +1,4 @@
-//! One recorded exchange, answered again from its file, line by line.
+//! Replays one recorded exchange from its file, line by line.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::ReplayTiming;
 use super::index::{Reading, RecordingLines};
 use crate::recording::line::{Line, recorded_error};
 
-/// Pauses longer than this are not played.
+/// Longer pauses are not replayed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) struct ExchangePlayer {
@@ -43,12 +43,12 @@ impl Player for ExchangePlayer {
     }
 }
 
-/// What of the exchange has not been played yet.
+/// The part of the exchange that has not been replayed yet.
 struct Rest {
     lines: RecordingLines,
     id: u64,
     began: Instant,
-    /// When the request was sent, in the recording's time.
+    /// Time of the request, in recording time.
     asked: f64,
     timing: ReplayTiming,
     over: bool,
@@ -56,7 +56,7 @@ struct Rest {
 
 impl Rest {
     async fn chunk(mut self) -> Option<(Result<Bytes, HttpError>, Self)> {
-        // Each piece is handed out by itself, as it came: what is made of them must not depend on this machine's speed.
+        // Each chunk is delivered separately, as recorded: the result must not depend on this machine's speed.
         tokio::task::yield_now().await;
         while !self.over {
             let (at, item) = match self.line() {
@@ -84,7 +84,7 @@ impl Rest {
         }
     }
 
-    /// The next line of this exchange; others may lie between.
+    /// Returns the next line of this exchange; lines of others may come in between.
     fn line(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let line = match self.lines.next()? {

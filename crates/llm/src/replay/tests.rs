@@ -1,4 +1,4 @@
-//! Recordings that were written by hand: good ones, bad ones, and requests that do not fit.
+//! Tests with handwritten recordings: valid ones, invalid ones, and requests that do not match.
 
 use std::sync::PoisonError;
 
@@ -20,7 +20,7 @@ fn head() -> Value {
     json!({"type": "recording", "version": 1, "program": "omp test", "created": "now", "cwd": "/then"})
 }
 
-/// The lines of an exchange in which `prompt` was answered with `answer`.
+/// Returns the lines of an exchange in which `prompt` was answered with `answer`.
 fn exchange(id: u64, prompt: &str, answer: &str) -> Vec<Value> {
     let model = Model { base_url: "http://127.0.0.1:9/v1".into(), ..sample::model(Api::OpenaiCompletions) };
     let request = asking(prompt);
@@ -44,7 +44,7 @@ fn asking(prompt: &str) -> Request {
     sample::request(sample::model(Api::AnthropicMessages), vec![sample::user(prompt)])
 }
 
-/// A replay of a file with this text, and what it warned of.
+/// A replay of a file with this text, and its warnings.
 struct Played {
     replay: Replay,
     warnings: Arc<Mutex<Vec<String>>>,

@@ -1,4 +1,4 @@
-//! Which model to take from a provider when nobody said, and which provider to prefer.
+//! Default models per provider and the preferred order of providers.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use omp_types::Model;
 
 use crate::registry::Registry;
 
-/// A provider with its everyday model and its small one. Companies that make models stand before those that resell.
+/// A provider with its default model and its small model. Model vendors come before resellers.
 const DEFAULTS: &[(&str, &str, &str)] = &[
     ("anthropic", "claude-sonnet-5", "claude-haiku-4-5"),
     ("openai", "gpt-5.6", "gpt-5.4-mini"),
@@ -39,14 +39,14 @@ pub(super) fn provider_rank(provider: &str) -> usize {
 }
 
 impl Registry {
-    /// The everyday model of the first provider that has a key.
+    /// Returns the default model of the first provider with a key.
     pub(super) fn known_default(&self) -> Option<Arc<Model>> {
         let ranked = self.options.provider_order.iter().map(String::as_str);
         let ranked = ranked.chain(DEFAULTS.iter().map(|(provider, ..)| *provider));
         ranked.into_iter().find_map(|provider| self.default_of(provider))
     }
 
-    /// The everyday model of a provider, if it can be used.
+    /// Returns the default model of a provider, if it can be used.
     pub(super) fn default_of(&self, provider: &str) -> Option<Arc<Model>> {
         let (_, id, _) = DEFAULTS.iter().find(|(name, ..)| *name == provider)?;
         self.get(provider, id).filter(|model| self.is_available(model))

@@ -12,28 +12,27 @@ hint: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPE
       or start a local server: Ollama, llama.cpp and LM Studio are found by themselves;
       or look around without any model: `omp demo`";
 
-/// What is known when the first model is picked.
+/// Inputs for the choice of the first model.
 #[derive(Clone, Debug, Default)]
 pub struct InitialChoice {
     /// `--model`.
     pub model: Option<String>,
-    /// `--provider`, the older way.
+    /// `--provider`, the older option.
     pub provider: Option<String>,
     /// `--models`, or the setting `enabledModels`.
     pub scope: Vec<String>,
-    /// The model of the session that is resumed, as `provider/id`.
+    /// The model of the resumed session, as `provider/id`.
     pub recorded: Option<String>,
 }
 
 impl Registry {
-    /// As [`Registry::initial`], and where that fails the local model servers are asked before giving up. The client is
-    /// made only then.
+    /// Like [`Registry::initial`], but queries the local model servers before it fails. The client is created only then.
     pub async fn choose(
         &mut self,
         choice: &InitialChoice,
         client: impl FnOnce() -> Client,
     ) -> Result<Resolved, ResolveError> {
-        // A model of a local server is known only once the server was asked.
+        // Models of a local server are known only after the server was queried.
         let gone = choice.model.is_none() && choice.provider.is_none() && self.lacks(choice.recorded.as_deref());
         match self.initial(choice) {
             Ok(_) if gone => {
@@ -50,8 +49,8 @@ impl Registry {
         }
     }
 
-    /// Order: what the user named, the resumed session's model, the first of the scope, the saved default, the usual
-    /// model of a provider with a key, any model that can be used.
+    /// Order: the model named by the user, the resumed session's model, the first of the scope, the saved default, the
+    /// default model of a provider with a key, any usable model.
     pub fn initial(&mut self, choice: &InitialChoice) -> Result<Resolved, ResolveError> {
         let found = self.pick(choice)?;
         self.bind_api_key(&found.model.provider);
@@ -93,7 +92,7 @@ impl Registry {
         }
     }
 
-    /// `None` when the user named neither model nor provider.
+    /// Returns `None` if the user named neither a model nor a provider.
     fn named(&self, choice: &InitialChoice) -> Option<Result<Resolved, ResolveError>> {
         let provider = choice.provider.as_deref().map(str::trim).filter(|provider| !provider.is_empty());
         let model = choice.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
@@ -126,7 +125,7 @@ impl Registry {
 fn noted(mut found: Resolved, notes: Vec<String>) -> Resolved {
     if !notes.is_empty() {
         let name = found.model.selector();
-        // Hints come last.
+        // Hints are put last.
         let (mut told, mut hints) = (Vec::new(), Vec::new());
         for note in &notes {
             let (what, hint) = note.split_once('\n').unwrap_or((note, ""));

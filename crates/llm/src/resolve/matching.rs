@@ -1,6 +1,7 @@
-//! Loose matching: does a model go by these words, and how well.
+//! Loose matching: whether a model matches given words, and how well.
 //!
-//! Texts are compared in lower case with `.`, `_` and `-` as one sign, since every provider writes versions its own way.
+//! Texts are compared in lower case, with `.`, `_` and `-` treated as equal, because every provider writes versions
+//! differently.
 
 use std::cmp::Reverse;
 
@@ -11,12 +12,12 @@ use crate::registry::ModelCandidate;
 /// A pattern with wildcards, such as `openai/*` or `*sonnet*`.
 pub(crate) struct ModelGlob {
     matcher: GlobMatcher,
-    /// A pattern without a slash is about ids, one with a slash about `provider/id`.
+    /// A pattern without a slash is matched against IDs, one with a slash against `provider/id`.
     of_ids: bool,
 }
 
 impl ModelGlob {
-    /// `None` when the text has no wildcards, or brackets that do not close.
+    /// Returns `None` if the text has no wildcards, or has unclosed brackets.
     pub fn new(pattern: &str) -> Option<Self> {
         if !pattern.contains(['*', '?', '[', '{']) {
             return None;
@@ -41,14 +42,14 @@ pub(crate) struct Matcher {
     buffer: Vec<u8>,
 }
 
-/// How well a model matches; lower is better.
+/// Quality of a match; lower is better.
 pub(super) struct Rank {
-    /// 0: at the start of a word of the id, 1: anywhere in the id, 2: in provider, id and name together.
+    /// 0: match at the start of a word of the ID, 1: anywhere in the ID, 2: in provider, ID and name together.
     pub class: u8,
     pub order: Order,
 }
 
-/// Plain releases before previews and dated builds, newer before older, short ids before long ones.
+/// Sort order: plain releases before previews and dated builds, newer before older, short IDs before long ones.
 pub(super) type Order = (usize, Reverse<[u32; 2]>, usize);
 
 impl Matcher {
@@ -88,7 +89,7 @@ impl Matcher {
     }
 }
 
-/// Only ASCII bytes change into ASCII bytes, so what was UTF-8 stays so.
+/// Only ASCII bytes are replaced by ASCII bytes, so UTF-8 stays valid.
 fn push_plain(out: &mut Vec<u8>, text: &str) {
     out.extend(text.bytes().map(|byte| if matches!(byte, b'.' | b'_') { b'-' } else { byte.to_ascii_lowercase() }));
 }
@@ -113,7 +114,7 @@ fn order(id: &str) -> Order {
     (oddities(id), Reverse(version(id)), id.len())
 }
 
-/// How many parts of an id say that it is not the plain release.
+/// Counts the parts of an ID that mark it as something other than the plain release.
 fn oddities(id: &str) -> usize {
     const ODD: &[&str] = &[
         "preview",
@@ -142,7 +143,7 @@ fn oddities(id: &str) -> usize {
     parts.filter(|part| is_date(part) || ODD.iter().any(|odd| part.eq_ignore_ascii_case(odd))).count()
 }
 
-/// The first two numbers that can be a version.
+/// Returns the first two numbers that can be a version.
 fn version(id: &str) -> [u32; 2] {
     let runs = id.split(|sign: char| !sign.is_ascii_digit());
     let mut numbers = runs.filter(|run| run.len() < 4).filter_map(|run| run.parse().ok());

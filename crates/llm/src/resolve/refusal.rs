@@ -1,4 +1,4 @@
-//! Why no model was found, said so that the reader knows what to do next.
+//! Errors for names without a usable model, with hints on what to do next.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,9 +8,9 @@ use omp_types::vars;
 use super::{HOW_TO_GET_A_MODEL, nearest};
 use crate::registry::{ModelCandidate, Obstacle, Registry, without_prefix};
 
-/// Variables for keys that are named in one sentence.
+/// Maximum number of key variables named in one sentence.
 const MOST_KEYS: usize = 3;
-/// Shorter words are not taken for slips.
+/// Minimum length of a word that is checked for typing errors.
 const LEAST_NEAR: usize = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,15 +21,15 @@ pub struct ResolveError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolveErrorKind {
-    /// No model goes by that name.
+    /// No model has that name.
     Unknown,
-    /// The model is known, a key for it is not.
+    /// The model is known, but its key is missing.
     NoKey,
-    /// The model is known but cannot be used: its API, its URL, or it was switched off.
+    /// The model is known but cannot be used because of its API or its URL, or because it is disabled.
     Unusable,
-    /// No model at all can be used.
+    /// No model can be used.
     NothingAvailable,
-    /// A role that is not known, or leads back to itself.
+    /// An unknown role, or one that refers to itself.
     BadRole,
     /// `--api-key` without a model to use it for.
     KeyWithoutModel,
@@ -40,13 +40,13 @@ impl ResolveError {
         Self { kind, message: message.into() }
     }
 
-    /// Says where the name stood.
+    /// Adds where the name was used.
     pub(super) fn within(mut self, place: &str) -> Self {
         self.message = format!("{place}: {}", self.message);
         self
     }
 
-    /// Adds what went wrong on the way here.
+    /// Adds the problems that occurred before.
     pub(super) fn with_problems(mut self, problems: &[String]) -> Self {
         for problem in problems {
             self.message = format!("{problem}\n{}", self.message);
@@ -54,7 +54,7 @@ impl ResolveError {
         self
     }
 
-    /// Whether asking the local model servers may turn it into a success.
+    /// Returns whether querying the local model servers may resolve the error.
     pub fn discovery_may_help(&self) -> bool {
         matches!(self.kind, ResolveErrorKind::Unknown | ResolveErrorKind::NoKey | ResolveErrorKind::NothingAvailable)
     }
@@ -93,7 +93,7 @@ impl Registry {
         self.by_selector(name).is_some() || !self.by_bare_id(name).is_empty() || !self.by_pattern(name).is_empty()
     }
 
-    /// Hints: names that look alike, or words that find something, and where all names are.
+    /// Returns hints: similar names, or words that match something, and how to list all names.
     pub(crate) fn suggestion(&self, pattern: &str) -> String {
         let near = self.near_names(pattern);
         if !near.is_empty() {
@@ -109,7 +109,7 @@ impl Registry {
         }
     }
 
-    /// A word of the pattern that names of models have, or nearly have.
+    /// Returns a word of the pattern that model names contain, or nearly contain.
     fn word_that_finds(&self, pattern: &str) -> Option<String> {
         let words = |text: &str| -> Vec<String> {
             let words = text.split(|sign: char| !sign.is_alphabetic()).filter(|word| word.len() > 2);
@@ -119,12 +119,12 @@ impl Registry {
         let names: BTreeSet<String> = names.collect();
         let wanted = words(pattern);
         let known = wanted.iter().find(|word| names.contains(*word) && *word != pattern).cloned();
-        // Every short word is near to some name that has nothing to do with it.
+        // Every short word is similar to some unrelated name.
         let mut long = wanted.iter().filter(|word| word.len() >= LEAST_NEAR);
         known.or_else(|| long.find_map(|word| nearest(word, &names, 1).pop()).map(str::to_owned))
     }
 
-    /// Variables whose keys would make models of these usable, those of the best known providers first.
+    /// Returns the variables whose keys would make some of these models usable, those of the best known providers first.
     pub(crate) fn unlocking_keys<'a>(
         &'a self,
         found: impl IntoIterator<Item = ModelCandidate<'a>>,
@@ -142,7 +142,7 @@ impl Registry {
         variables.take(MOST_KEYS).collect()
     }
 
-    /// Up to three `provider/id`, those that can be used before others.
+    /// Returns up to three `provider/id`, usable ones first.
     fn near_names(&self, pattern: &str) -> Vec<String> {
         let (base, _) = super::split_level(pattern);
         if let Some((provider, id)) = base.split_once('/')
@@ -161,7 +161,7 @@ impl Registry {
         ids.into_iter().map(|id| self.full_name(id)).collect()
     }
 
-    /// Whether a key or a setting is all that the model lacks.
+    /// Returns whether the model lacks only a key or a setting.
     fn may_become_usable(&self, candidate: ModelCandidate<'_>) -> bool {
         !matches!(self.candidate_obstacle(candidate), Some(Obstacle::Api(_) | Obstacle::Login))
     }
@@ -173,7 +173,7 @@ impl Registry {
         named.first().map_or_else(|| id.to_owned(), |candidate| candidate.selector().into_owned())
     }
 
-    /// Models were found, but none that can be used. Tells of the obstacle that is easiest to remove.
+    /// Error for matches of which none is usable. Reports the obstacle that is easiest to remove.
     pub(super) fn blocked(&self, pattern: &str, found: &[ModelCandidate<'_>]) -> ResolveError {
         let with = |wanted: fn(&Obstacle) -> bool| {
             let pairs = found.iter().filter_map(|candidate| Some((*candidate, self.candidate_obstacle(*candidate)?)));
@@ -236,7 +236,7 @@ impl Registry {
     }
 }
 
-/// Servers whose models are known only while they run.
+/// Returns the server if its models are known only while it runs.
 fn local_server(provider: &str) -> Option<(&'static str, &'static str)> {
     match provider {
         "ollama" => Some(("Ollama", vars::OLLAMA_BASE_URL.name)),

@@ -1,4 +1,4 @@
-//! Names and patterns in, models out.
+//! Tests of resolving names and patterns to models.
 
 use std::collections::BTreeMap;
 

@@ -1,20 +1,21 @@
-//! How hard a model is asked to think, in the provider's own words.
+//! Maps thinking levels to the provider's own terms.
 
 use omp_types::{Model, ThinkingLevel};
 
-/// The provider's word for a level: the nearest the model offers, the stronger of two equally near. `None` when off.
+/// Returns the provider's term for a level: the nearest one that the model offers, the stronger of two equally near. `None`
+/// if off.
 pub(crate) fn word(model: &Model, level: ThinkingLevel) -> Option<&str> {
     let effort = model.effort(level)?;
     let renamed = model.thinking.as_ref().and_then(|thinking| thinking.effort_map.get(effort));
     Some(renamed.map_or(effort, String::as_str))
 }
 
-/// The weakest level the model offers, for models that cannot stop thinking.
+/// Returns the weakest level that the model offers, for models that cannot disable thinking.
 pub(crate) fn weakest(model: &Model) -> Option<&str> {
     word(model, ThinkingLevel::Minimal)
 }
 
-/// Whether the model thinks whatever it is asked.
+/// Returns whether the model always thinks.
 pub(crate) fn always_on(model: &Model) -> bool {
     model.thinking.as_ref().is_some_and(|thinking| thinking.requires_effort)
 }

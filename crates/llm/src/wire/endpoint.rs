@@ -1,10 +1,10 @@
-//! Whose server a model lives on, told by its address, and the headers every request to it carries.
+//! Detects the vendor of a model's server by its address, and builds the common request headers.
 
 use omp_types::{Api, Model, Request};
 
 use crate::auth::Credential;
 
-/// Servers that need something of their own. All others are taken to speak the plain API.
+/// Servers that need special treatment. All others are assumed to implement the plain API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerVendor {
     OpenAi,
@@ -19,12 +19,12 @@ pub(crate) enum ServerVendor {
     Zai,
     Qwen,
     Together,
-    /// Ollama, llama.cpp, LM Studio, vLLM and the like on this machine or in this house.
+    /// Ollama, llama.cpp, LM Studio, vLLM and the like on this machine or in the local network.
     Local,
     Other,
 }
 
-/// Hosts (and all below them) by vendor.
+/// Host names (including subdomains) by vendor.
 const HOSTS: &[(&str, ServerVendor)] = &[
     ("openai.com", ServerVendor::OpenAi),
     ("openai.azure.com", ServerVendor::OpenAi),
@@ -47,7 +47,7 @@ const HOSTS: &[(&str, ServerVendor)] = &[
     ("together.ai", ServerVendor::Together),
 ];
 
-/// Provider names that tell the vendor when a user has put a proxy in front of it.
+/// Provider names that indicate the vendor behind a user's proxy.
 const PROVIDERS: &[(&str, ServerVendor)] = &[
     ("openai", ServerVendor::OpenAi),
     ("github-copilot", ServerVendor::Copilot),
@@ -70,7 +70,7 @@ const PROVIDERS: &[(&str, ServerVendor)] = &[
     ("vllm", ServerVendor::Local),
 ];
 
-/// The vendor by host, else by the provider's name.
+/// Detects the vendor by host, else by the provider's name.
 pub(crate) fn vendor(model: &Model) -> ServerVendor {
     let host = host(&model.base_url).to_ascii_lowercase();
     let by_host = HOSTS.iter().find(|(known, _)| is_below(&host, known)).map(|(_, vendor)| *vendor);
@@ -78,32 +78,32 @@ pub(crate) fn vendor(model: &Model) -> ServerVendor {
     by_host.or_else(by_name).unwrap_or(if is_local_host(&host) { ServerVendor::Local } else { ServerVendor::Other })
 }
 
-/// Whether requests to this model can ask for a service tier. Servers that do not know tiers may refuse the field.
+/// Returns whether requests to this model can set a service tier. Servers without tiers may refuse the field.
 pub fn takes_service_tier(model: &Model) -> bool {
     matches!(model.api, Api::OpenaiCompletions | Api::OpenaiResponses) && vendor(model) == ServerVendor::OpenAi
 }
 
-/// The tier to send.
+/// Returns the service tier to send.
 pub(crate) fn service_tier(request: &Request) -> Option<&'static str> {
     request.terms.tier.filter(|_| takes_service_tier(&request.model)).map(omp_types::ServiceTier::as_str)
 }
 
-/// The model's base address with a path below it.
+/// Joins the base URL and a path.
 pub(crate) fn join(base: &str, path: &str) -> String {
     format!("{}/{path}", base.trim_end_matches('/'))
 }
 
-/// The headers of a streaming request with `Authorization: Bearer`, unless there is no key.
+/// Returns the headers of a streaming request, with `Authorization: Bearer` unless there is no key.
 pub(crate) fn headers(model: &Model, credential: &Credential) -> Vec<(String, String)> {
     with_own_headers(model, STREAM, bearer(credential))
 }
 
-/// The same for a request that is answered with one JSON document.
+/// Returns the headers of a request that is answered with one JSON document.
 pub(crate) fn json_headers(model: &Model, credential: &Credential) -> Vec<(String, String)> {
     with_own_headers(model, "application/json", bearer(credential))
 }
 
-/// What a request for a stream accepts.
+/// The `accept` value of a streaming request.
 pub(crate) const STREAM: &str = "text/event-stream";
 
 fn bearer(credential: &Credential) -> Option<(&'static str, String)> {
@@ -113,9 +113,9 @@ fn bearer(credential: &Credential) -> Option<(&'static str, String)> {
     }
 }
 
-/// Content type, `accept`, the key, then the model's own headers, which replace those of the same name. Servers with
-/// typed bodies (vLLM, anything on FastAPI or axum) refuse JSON without a content type. A header the user left empty is
-/// not sent at all.
+/// Returns content type, `accept`, the key, then the model's own headers, which replace those of the same name. Servers with
+/// typed bodies (vLLM, anything on FastAPI or axum) refuse JSON without a content type. A header that the user left empty is
+/// not sent.
 pub(crate) fn with_own_headers(model: &Model, accept: &str, key: Option<(&str, String)>) -> Vec<(String, String)> {
     let replaced = |name: &str| model.headers.keys().any(|own| own.eq_ignore_ascii_case(name));
     let fixed = [("content-type", "application/json".to_owned()), ("accept", accept.to_owned())];
@@ -125,7 +125,7 @@ pub(crate) fn with_own_headers(model: &Model, accept: &str, key: Option<(&str, S
     fixed.chain(own.map(|(name, value)| (name.clone(), value.clone()))).collect()
 }
 
-/// The host of a URL, without user, port and brackets.
+/// Returns the host of a URL, without user, port and brackets.
 pub(crate) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -140,7 +140,7 @@ fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Whether the model's server is on this machine or in this house.
+/// Returns whether the model's server is on this machine or in the local network.
 pub(crate) fn is_local(model: &Model) -> bool {
     vendor(model) == ServerVendor::Local
 }

@@ -1,9 +1,9 @@
-//! What of a conversation may be sent to a model, decided once for all wires.
+//! Decides which parts of a conversation are sent to a model, for all wire APIs.
 //!
-//! Signatures, encrypted thinking and item ids mean something only to the model that made them, so they go back only to
-//! the same provider, API and model. Thinking of any other model is left out rather than turned into text: a model that
-//! reads thoughts as text soon writes its own thoughts as text. Text and calls are always kept. Images go only to models
-//! that take them; to the others a line of text says that one was left out. Messages of unknown roles are not sent.
+//! Signatures, encrypted thinking and item IDs are valid only for the model that created them, so they are sent only to the
+//! same provider, API and model. Thinking of other models is left out rather than converted to text: a model that reads
+//! thoughts as text soon writes its own thoughts as text. Text and calls are always kept. Images are sent only to models
+//! that accept them; others get a line of text instead. Messages with unknown roles are not sent.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ const IMAGE_MISSING: &str = "[An image stood here. It was left out because its d
 const NO_OUTPUT: &str = "(no output)";
 const ONLY_IMAGES: &str = "(see the attached image)";
 
-/// A piece of an earlier answer that may be sent. A signature is present only if the model made it itself.
+/// A part of an earlier answer that may be sent. A signature is present only if the same model created it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum AnswerPiece<'a> {
     Text { text: &'a str, signature: Option<&'a str> },
@@ -23,14 +23,14 @@ pub(crate) enum AnswerPiece<'a> {
     Call { call: &'a ToolCall, signature: Option<&'a str> },
 }
 
-/// A piece of what people and tools have put in.
+/// A part of user input or tool output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum InputPiece<'a> {
     Text(&'a str),
     Image(&'a ImageContent),
 }
 
-/// Whether `model` gave this answer, over the same provider and API.
+/// Returns whether `model` gave this answer, over the same provider and API.
 pub(crate) fn is_own(answer: &AssistantMessage, model: &Model) -> bool {
     answer.model == model.id && answer.provider == model.provider && answer.api == model.api
 }
@@ -41,7 +41,7 @@ pub(crate) fn pieces<'a>(answer: &'a AssistantMessage, model: &Model) -> impl It
     answer.content.iter().filter_map(move |block| match block {
         Content::Text(block) => {
             let signature = signature(&block.text_signature);
-            // Some providers sign an empty text; it has to go back all the same.
+            // Some providers sign an empty text; it must be sent back nevertheless.
             let worth_sending = !block.text.trim().is_empty() || signature.is_some();
             worth_sending.then_some(AnswerPiece::Text { text: &block.text, signature })
         }
@@ -54,7 +54,7 @@ pub(crate) fn pieces<'a>(answer: &'a AssistantMessage, model: &Model) -> impl It
     })
 }
 
-/// The content of a message that speaks to the model: a person's, or the program's own.
+/// Returns the content of an input message, from the user or from the program.
 pub(crate) fn input_of(message: &Message) -> Option<&[Content]> {
     match message {
         Message::User(user) => Some(&user.content),
@@ -63,7 +63,7 @@ pub(crate) fn input_of(message: &Message) -> Option<&[Content]> {
     }
 }
 
-/// The pieces of an input or a tool result; blank text is left out.
+/// Returns the parts of an input or a tool result; blank text is left out.
 pub(crate) fn inputs<'a>(content: &'a [Content], model: &Model) -> impl Iterator<Item = InputPiece<'a>> {
     let takes_images = model.accepts(InputKind::Image);
     content.iter().filter_map(move |block| match block {
@@ -75,7 +75,7 @@ pub(crate) fn inputs<'a>(content: &'a [Content], model: &Model) -> impl Iterator
     })
 }
 
-/// A tool result for wires that take results as one text: the text, never empty, and the images beside it.
+/// Splits a tool result for wire APIs that accept only text results: the text, never empty, and the images.
 pub(crate) fn result_text_and_images<'a>(
     result: &'a ToolResultMessage,
     model: &Model,
@@ -95,7 +95,7 @@ pub(crate) fn result_text_and_images<'a>(
     (text, images)
 }
 
-/// Joins texts, borrowing when there is only one.
+/// Joins texts; borrows if there is only one.
 pub(crate) fn joined<'a>(texts: &[&'a str], separator: &str) -> Cow<'a, str> {
     match texts {
         [one] => Cow::Borrowed(one),
@@ -103,8 +103,8 @@ pub(crate) fn joined<'a>(texts: &[&'a str], separator: &str) -> Cow<'a, str> {
     }
 }
 
-/// A call id that any provider accepts: letters, digits, `_` and `-`, at most `max` bytes. The same id always gives the
-/// same result, so a call and its result stay a pair; different ids stay different.
+/// Converts a call ID to one that any provider accepts: letters, digits, `_` and `-`, at most `max` bytes. The same ID
+/// always gives the same result, so a call and its result stay a pair; different IDs stay different.
 pub(crate) fn portable_id(id: &str, max: usize) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if !id.is_empty() && id.len() <= max && id.bytes().all(is_plain) {
@@ -120,18 +120,18 @@ pub(crate) fn portable_id(id: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(portable)
 }
 
-/// An id for a call whose server gave it none: the same answer always gets the same ids, different answers different ones
-/// as far as they can be told apart.
+/// Creates an ID for a call without one: the same answer always gets the same IDs, and different answers get different ones
+/// as far as they can be distinguished.
 pub(crate) fn made_up_id(answer: &AssistantMessage, name: &str, arguments: &str) -> String {
     let response = answer.response_id.as_deref().unwrap_or_default();
     let position = answer.content.len();
     format!("call_{}", fingerprint(&format!("{response}\n{position}\n{name}\n{arguments}"), 12))
 }
 
-/// `length` letters and digits that depend on nothing but the text.
+/// Returns `length` letters and digits that depend only on the text.
 pub(crate) fn fingerprint(text: &str, length: usize) -> String {
     const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    // FNV-1a: stable between versions and machines, which the hashers of std do not promise.
+    // FNV-1a is stable between versions and machines, unlike the hashers of std.
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
     let digit = |_| {

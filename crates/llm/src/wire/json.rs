@@ -1,7 +1,7 @@
-//! JSON both ways: stream events read without copying, the errors among them, and the odd fields of requests.
+//! JSON helpers: reads stream events without copying, extracts errors, and writes special request fields.
 //!
-//! Servers that claim one API differ in small things: a field is missing, null, or of another type. What a wire does not
-//! need is therefore never read, and what may vary is kept as raw text until it is known to matter.
+//! Servers that implement the same API differ in details: a field is missing, null, or of another type. So fields that a
+//! wire API does not need are never parsed, and fields that vary are kept as raw text until they are needed.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::errors;
 
-/// A string borrowed from the event where it holds no escapes. (`Option<Cow<str>>` would always copy.)
+/// A string that is borrowed from the event if it has no escapes. (`Option<Cow<str>>` would always copy.)
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -24,13 +24,13 @@ impl std::ops::Deref for Text<'_> {
     }
 }
 
-/// Reads one event; anything but the expected JSON is a broken stream.
+/// Parses one event; anything but the expected JSON is a broken stream.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(model: &Model, data: &'a str) -> Result<T, ModelError> {
     serde_json::from_str(data)
         .map_err(|error| errors::protocol(model, format_args!("an event cannot be read: {error}")))
 }
 
-/// The text of a JSON string; the JSON itself if it is not a string; nothing for null.
+/// Returns the text of a JSON string, the JSON itself for other values, and `None` for null.
 pub(crate) fn text_of(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let raw = raw?.get();
     match raw.as_bytes().first() {
@@ -40,41 +40,41 @@ pub(crate) fn text_of(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The same for fields that are text or do not matter.
+/// Returns the text of a JSON string, and `None` for anything else.
 pub(crate) fn string_of(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     raw.filter(|raw| raw.get().starts_with('"')).and_then(|raw| text_of(Some(raw)))
 }
 
-/// A stream that stopped before its last event.
+/// Error for a stream that ended before its last event.
 pub(crate) fn cut_off(model: &Model, last_event: &str) -> ModelError {
     errors::protocol(model, format_args!("it was cut off before {last_event}"))
 }
 
-/// JSON that came in the place of an answer and holds neither an answer nor an error.
+/// Error for JSON that contains neither an answer nor an error.
 pub(crate) fn no_answer(model: &Model, body: &str) -> ModelError {
     let start = errors::quote(body);
     let hint = "hint: is the base URL right, and does the server speak this API?";
     errors::protocol(model, format_args!("it is JSON without an answer in it: {start}\n{hint}"))
 }
 
-/// The error a server reports inside a stream that had begun well, in whatever shape: the JSON of the error itself.
+/// Converts an error that a server reports inside a stream; `error` is the JSON of the error in any shape.
 pub(crate) fn error_from(model: &Model, error: &str) -> ModelError {
     let body = format!("{{\"error\":{error}}}");
     errors::disguised(model, body.as_bytes()).unwrap_or_else(|| errors::reported(model, "", error))
 }
 
-/// The bytes of a body.
+/// Serializes a body.
 pub(crate) fn write(body: &impl Serialize) -> Result<Vec<u8>, ModelError> {
     serde_json::to_vec(body)
         .map_err(|error| ModelError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}")))
 }
 
-/// Writes an image the way the OpenAI APIs take it.
+/// Serializes an image in the form of the OpenAI APIs.
 pub(crate) fn data_url<S: Serializer>(image: &&ImageContent, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("data:{};base64,{}", image.mime_type, image.data))
 }
 
-/// Writes arguments as a text that holds JSON, as the OpenAI APIs take them.
+/// Serializes arguments as a string of JSON, as in the OpenAI APIs.
 pub(crate) fn json_in_text<S: Serializer>(arguments: &&Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
     let json = serde_json::to_string(arguments).map_err(serde::ser::Error::custom)?;
     serializer.serialize_str(&json)

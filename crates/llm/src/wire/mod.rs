@@ -1,7 +1,7 @@
-//! The wire APIs, one folder each: how a request is written and how its stream is read.
+//! The wire APIs, one folder each: how a request is encoded and how its stream is decoded.
 //!
-//! Both halves are plain functions of their input. Connecting, timeouts, splitting bytes into events and the end of the
-//! stream are the same for all and live in `stream.rs`.
+//! Both halves are pure functions of their input. Connecting, timeouts, splitting bytes into events and ending the stream
+//! are shared and implemented in `stream.rs`.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub use endpoint::takes_service_tier;
 pub(crate) use endpoint::{host, is_local, is_local_host};
 pub(crate) use openai_responses::compact;
 
-/// A request ready to be sent: always a POST that answers with server-sent events.
+/// An encoded request: always a POST that is answered with server-sent events.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WireCall {
     pub url: String,
@@ -37,27 +37,27 @@ pub(crate) struct WireCall {
 }
 
 pub(crate) trait WireApi: Send + Sync {
-    /// Writes the request. Everything that stays the same between turns comes before the messages, so that the bytes
-    /// of one body are a prefix of the next.
+    /// Encodes the request. Everything that is constant between turns precedes the messages, so that the bytes of one body
+    /// are a prefix of the next.
     fn encode(&self, request: &Request, credential: &Credential) -> Result<WireCall, ModelError>;
 
     fn decoder(&self, model: Arc<Model>) -> Box<dyn Decoder>;
 }
 
-/// Reads one answer, event by event.
+/// Decodes one answer, event by event.
 pub(crate) trait Decoder: Send {
-    /// Handles one event. Once the answer is complete the decoder calls `finish` on the builder; an error ends it too.
+    /// Handles one event. When the answer is complete, the decoder calls `finish` on the builder; an error ends it too.
     fn event(&mut self, name: &str, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError>;
 
-    /// The body has ended without `finish`. Wires whose protocol has an explicit last event report an error here.
+    /// Handles the end of the body without `finish`. Wire APIs with an explicit last event report an error here.
     fn end(&mut self, answer: &mut MessageBuilder) -> Result<(), ModelError>;
 
-    /// Handles a whole answer as the API gives it when no stream was asked for: some gateways do so all the same. The
-    /// decoder calls `finish`, or fails.
+    /// Handles a whole non-streamed answer, which some gateways send although a stream was requested. The decoder calls
+    /// `finish` or fails.
     fn whole(&mut self, body: &str, answer: &mut MessageBuilder) -> Result<(), ModelError>;
 }
 
-/// The wire that serves an API, if there is one.
+/// Returns the implementation of an API, if there is one.
 pub(crate) fn wire_for(api: &Api) -> Option<&'static dyn WireApi> {
     match api {
         Api::AnthropicMessages => Some(&anthropic_messages::AnthropicMessages),

@@ -1,4 +1,4 @@
-//! What the tests of all wires share: a model, a conversation that grows, a reader of fixtures, the prefix check.
+//! Test support for all wire APIs: a model, a growing conversation, a fixture reader, the prefix check.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ fn failed(id: &str, content: Vec<Content>) -> ToolResultMessage {
     ToolResultMessage { content, timestamp: 0, ..ToolResultMessage::error(&call(id, ""), "") }
 }
 
-/// A conversation with everything in it that a wire has to write; signatures are the caller's.
+/// Creates a conversation with everything that a wire API has to write; the caller supplies the signatures.
 pub(crate) fn conversation(model: &Model, thinking_signature: &str, call_id: &str) -> Vec<Message> {
     vec![
         Message::User(UserMessage { timestamp: 0, ..UserMessage::new(vec![Content::text("Look \"here\"."), image()]) }),
@@ -114,7 +114,7 @@ pub(crate) fn conversation(model: &Model, thinking_signature: &str, call_id: &st
     ]
 }
 
-/// A request as it is sent, one line a field and one line an item of a list, in the order of the bytes.
+/// Formats a request as sent, one line per field and per list item, in byte order.
 pub(crate) fn shown(request: &Request) -> String {
     let wire = wire_for(&request.model.api).unwrap();
     let call = wire.encode(request, &Credential::ApiKey("key".into())).unwrap();
@@ -132,13 +132,13 @@ pub(crate) fn shown(request: &Request) -> String {
     shown
 }
 
-/// The body as JSON.
+/// Returns the body as JSON.
 pub(crate) fn encoded(request: &Request) -> Value {
     let call = wire_for(&request.model.api).unwrap().encode(request, &Credential::ApiKey("key".into())).unwrap();
     serde_json::from_slice(&call.body).unwrap()
 }
 
-/// Each body, without the brackets that close it and without moving cache markers, begins the next.
+/// Checks that each body, without closing brackets and moving cache markers, is a prefix of the next.
 #[track_caller]
 pub(crate) fn check_prefixes(model: &Model, sign: impl Fn(usize) -> (String, String), markers: &[&str]) {
     let wire = wire_for(&model.api).unwrap();
@@ -160,7 +160,7 @@ pub(crate) fn check_prefixes(model: &Model, sign: impl Fn(usize) -> (String, Str
     }
 }
 
-/// Reads a fixture (`event:` and `data:` lines, blank line between events) and tells what came of it.
+/// Decodes a fixture (`event:` and `data:` lines, blank line between events) and formats the result.
 pub(crate) fn decode(model: &Model, sse: &str) -> String {
     let (answer, error) = decode_message(model, sse);
     tell(&answer, error)
@@ -186,7 +186,7 @@ pub(crate) fn decode_message(model: &Model, sse: &str) -> (AssistantMessage, Opt
     (answer.message().clone(), error)
 }
 
-/// A stream that is cut anywhere before its end is an error that may be retried, never an answer.
+/// Checks that a stream that is cut anywhere before its end gives a retryable error, never an answer.
 #[track_caller]
 pub(crate) fn check_cuts(model: &Model, sse: &str, last: &str) {
     let end = sse.find(last).expect("the fixture has an end") + last.len();

@@ -1,10 +1,10 @@
-//! The parameters of a tool as a server is told of them.
+//! The parameters of a tool as they are sent to a server.
 
 use omp_types::{ToolSpec, portable_parameters};
 use serde_json::{Value, json};
 
-/// Tools that come from elsewhere are checked when they are registered. One that cannot be told of all the same must not
-/// make every request fail: the model may still call it, and its arguments are checked by its own schema.
+/// External tools are checked when they are registered. A tool whose schema still cannot be sent must not make every request
+/// fail: the model may call it without one, and its arguments are checked against its own schema.
 pub(super) fn parameters(tool: &ToolSpec) -> Value {
     portable_parameters(&tool.parameters).unwrap_or_else(|_| json!({"type": "object", "properties": {}}))
 }
@@ -15,7 +15,7 @@ mod tests {
     use crate::wire::sample;
     use omp_types::Api;
 
-    /// What each API refuses somewhere within a tool.
+    /// Collects the parts of a tool schema that some API refuses.
     fn complaints(schema: &Value, top: bool, path: &str, found: &mut Vec<String>) {
         let Some(node) = schema.as_object() else { return };
         if top && ["oneOf", "anyOf", "allOf", "not", "enum", "$ref"].iter().any(|key| node.contains_key(*key)) {

@@ -1,7 +1,7 @@
-//! The decoders against streams built from the event types of the vendors' own SDKs.
+//! Tests the decoders with streams built from the event types of the vendors' own SDKs.
 //!
-//! `crates/testkit/sdk/streams.py` writes the streams, in every order that the vendors' documentation allows, and what the
-//! SDKs' own accumulators make of them.
+//! `crates/testkit/sdk/streams.py` writes the streams, in every order that the vendors' documentation allows, and the
+//! results of the SDKs' own accumulators.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{sample, wire_for};
 
-/// Where `scripts/test` keeps the SDKs.
+/// Folder in which `scripts/test` keeps the SDKs.
 const SDK: &str = "vendor-sdks-1";
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ fn cases() -> Vec<Case> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What comes of a stream whose bytes arrive in these pieces.
+/// Decodes a stream that arrives in these chunks.
 fn decoded<'a>(api: &Api, pieces: impl Iterator<Item = &'a [u8]>) -> Result<AssistantMessage, String> {
     let model = Arc::new(sample::model(api.clone()));
     let mut decoder = wire_for(api).unwrap().decoder(model.clone());
@@ -93,10 +93,10 @@ fn every_order_and_split_is_read_as_the_sdks_read_it() {
             assert_eq!(ids.len(), found.tool_calls().count(), "{wire}: {name}: ids are not unique");
         };
         check(decoded(&api, std::iter::once(bytes)), "whole");
-        // Every position is a cut.
+        // Splits at every position.
         check(decoded(&api, bytes.chunks(1)), "byte by byte");
         check(decoded(&api, bytes.chunks(7)), "by seven");
-        // One cut at every position takes long, so only some streams are treated so.
+        // Trying one cut at every position takes long, so it is done only for some streams.
         if number % 40 == 0 {
             for cut in 1..bytes.len() {
                 let (before, after) = bytes.split_at(cut);

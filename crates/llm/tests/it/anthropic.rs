@@ -1,4 +1,4 @@
-//! Anthropic's Messages API: recorded streams in, events out.
+//! Tests of Anthropic's Messages API: recorded streams in, events out.
 
 use omp_types::{Api, AssistantMessage, Content, ErrorKind, StopReason, StreamEvent};
 
@@ -13,7 +13,7 @@ async fn answer(reply: Reply) -> (Vec<StreamEvent>, AssistantMessage) {
     answer_to(Api::AnthropicMessages, "anthropic", reply).await
 }
 
-/// A stream of these data lines, without names, as some servers send it.
+/// A stream of these data lines without event names, as some servers send it.
 fn unnamed(data: &[&str]) -> Reply {
     Reply::events(&data.iter().map(|data| format!("data: {data}\n\n")).collect::<String>())
 }

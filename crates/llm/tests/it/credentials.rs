@@ -1,4 +1,4 @@
-//! Credentials that take time: they are asked for inside the future that opens a request, and refreshed there.
+//! Tests of asynchronous credentials: they are requested and refreshed inside the future that opens a request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use crate::server::{Reply, Server};
 use crate::talk::{ask, model, request};
 
-/// Hands out a new token each time it is asked, after the gate has let it through.
+/// Returns a new token on each call, after the gate opens.
 struct Refreshing {
     gate: Semaphore,
     asked: AtomicUsize,

@@ -1,4 +1,4 @@
-//! Servers that misbehave: every stream ends in a classified error, none hangs.
+//! Tests of misbehaving servers: every stream ends in a classified error, none hangs.
 
 use futures_util::StreamExt;
 use omp_llm::Providers;

@@ -1,4 +1,4 @@
-//! Providers over real HTTP against a loopback server that answers with recorded streams, or misbehaves as told.
+//! Tests of providers over real HTTP, against a loopback server that sends recorded streams or misbehaves on request.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 

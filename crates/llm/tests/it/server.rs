@@ -1,11 +1,11 @@
-//! A loopback server that reads one request a connection and answers with given bytes.
+//! A loopback server that reads one request per connection and answers with given bytes.
 
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What one connection gets: some pieces, each sent on its own, and then an end.
+/// The response on one connection: chunks that are sent separately, and then an end.
 #[derive(Clone)]
 pub struct Reply {
     pieces: Vec<Vec<u8>>,
@@ -20,12 +20,12 @@ enum End {
 }
 
 impl Reply {
-    /// A stream of events, whole.
+    /// A complete stream of events.
     pub fn events(sse: &str) -> Self {
         Self::status(200, "text/event-stream", &[], sse.as_bytes())
     }
 
-    /// The same, cut into pieces of `size` bytes that are sent one by one.
+    /// A complete stream, sent in chunks of `size` bytes.
     pub fn events_in_pieces(sse: &str, size: usize) -> Self {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         let pieces = std::iter::once(head.as_bytes()).chain(sse.as_bytes().chunks(size));
@@ -41,7 +41,7 @@ impl Reply {
         Self { pieces: vec![[head.as_bytes(), body].concat()], end: End::Close }
     }
 
-    /// The start of a stream that has more to come, in words.
+    /// The start of a stream that announces more data than it sends.
     pub fn unfinished(sse: &str) -> Self {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 1000000\r\n\r\n";
         Self { pieces: vec![[head, sse].concat().into_bytes()], end: End::Close }
@@ -109,7 +109,7 @@ async fn accept(
         let request = read_request(&mut stream).await;
         requests.lock().unwrap().push(request);
         for piece in &reply.pieces {
-            // The client may have heard enough.
+            // The client may have closed the connection.
             if stream.write_all(piece).await.is_err() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Asking a model and telling what came back.
+//! Sends requests to a model and formats the results.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::server::{Reply, Server};
 
-/// The key every test sends; it must never show up in a message.
+/// The key that every test sends; it must never appear in a message.
 pub const KEY: &str = "test-key-sesame";
 
 pub fn model(api: Api, provider: &str, base_url: &str) -> Model {
@@ -57,7 +57,7 @@ pub fn providers(env: &[(&str, &str)]) -> Providers {
     Providers::new(Client::new(&env, HttpConfig::default()), Auth::new(env.clone()))
 }
 
-/// All events of an answer, and the message they end in. Checks what holds for every stream.
+/// Returns all events of an answer and the final message. Checks the invariants of every stream.
 pub async fn ask(providers: &Providers, request: Request) -> (Vec<StreamEvent>, AssistantMessage) {
     let mut stream = providers.stream(request);
     let mut events = Vec::new();
@@ -74,13 +74,13 @@ pub async fn ask(providers: &Providers, request: Request) -> (Vec<StreamEvent>, 
     (events, message)
 }
 
-/// The answer a server's reply is read as, by a model of that API.
+/// Decodes a server's reply with a model of that API.
 pub async fn answer_to(api: Api, provider: &str, reply: Reply) -> (Vec<StreamEvent>, AssistantMessage) {
     let server = Server::start(reply).await;
     ask(&providers(&[]), request(model(api, provider, &server.base_url))).await
 }
 
-/// Events one a line, as JSON; deltas that only differ in how the network cut them are put together.
+/// Formats one event per line as JSON; deltas that only differ in chunking are merged.
 pub fn told(events: &[StreamEvent]) -> String {
     let mut lines: Vec<Value> = Vec::new();
     for event in events {

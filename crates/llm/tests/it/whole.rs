@@ -1,4 +1,4 @@
-//! Answers that come as one JSON document although a stream was asked for.
+//! Tests of answers that are one JSON document although a stream was requested.
 
 use omp_types::{Api, AssistantMessage, Content, StopReason};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Pictures made here, of every format, whole and broken.
+//! Tests with generated images of every format, valid and damaged.
 
 use image::{ImageFormat, Rgb, Rgba, RgbaImage};
 
@@ -84,7 +84,7 @@ fn transparent_pixels_stay_so_or_become_white() {
 
 #[test]
 fn bombs_are_refused_by_their_dimensions() {
-    // A header that promises 60,000 × 60,000 pixels, and nothing behind it.
+    // A header that claims 60,000 × 60,000 pixels, without data.
     let mut bytes = encoded(plain(1, 1), ImageFormat::Png);
     bytes[16..20].copy_from_slice(&60_000_u32.to_be_bytes());
     bytes[20..24].copy_from_slice(&60_000_u32.to_be_bytes());
@@ -115,7 +115,7 @@ fn broken_pictures_are_refused_wherever_they_are_cut() {
     }
 }
 
-/// The check sum of PNG chunks.
+/// The checksum of PNG chunks.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 })

@@ -1,11 +1,11 @@
-//! Which bucket a rule goes into, and what is said of those that go nowhere.
+//! Tests of the bucket of each rule, and of the warnings.
 
 use omp_config::{Level, Provider, Rule};
 use omp_rules::{Buckets, RuleSettings, bucket};
 
 use crate::{rule, words};
 
-/// The names in each bucket, and how many warnings there are.
+/// Returns the names in each bucket, and the number of warnings.
 fn sorted(rules: &[Rule], settings: &RuleSettings) -> (String, String, String, usize) {
     let Buckets { ttsr, always, rulebook, warnings } = bucket(rules, settings);
     let names = |rules: Vec<&Rule>| rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>().join(" ");
@@ -39,7 +39,7 @@ fn each_rule_goes_into_one_bucket() {
     check(&[watched("a", "x"), watched("a", "y")], &default, "a", "", "", 0);
 }
 
-/// Whatever bucket the first one of a name went into.
+/// Regardless of the bucket of the first rule with that name.
 #[test]
 fn of_one_name_the_first_counts() {
     let default = RuleSettings::default();
@@ -49,7 +49,7 @@ fn of_one_name_the_first_counts() {
     check(&[always("a"), always("a")], &default, "", "a", "", 0);
 }
 
-/// A repository may bring any number of rules.
+/// A repository may contain any number of rules.
 #[test]
 fn what_is_watched_has_an_end() {
     let default = RuleSettings::default();
@@ -59,7 +59,7 @@ fn what_is_watched_has_an_end() {
     assert!(buckets.warnings[0].contains("1000 are watched already"), "{}", buckets.warnings[0]);
     let conditions = Rule { condition: vec!["x".to_owned(); 65], ..rule("a") };
     check(&[conditions], &default, "a", "", "", 1);
-    // Each of them is allowed; all of them together are not.
+    // Each of them is allowed, but not all together.
     let large = Rule { condition: vec![r"[^a]{120}".to_owned(); 64], ..rule("") };
     let many: Vec<Rule> = (0..20).map(|at| Rule { name: format!("r{at}"), ..large.clone() }).collect();
     let buckets = bucket(&many, &default);
@@ -104,6 +104,6 @@ fn settings_leave_rules_out() {
     check(&rules, &RuleSettings { enabled: false, ..default.clone() }, "", "", "read", 0);
     let all = words(&["project", " users ", "builtin", "read"]);
     check(&rules, &RuleSettings { disabled: all.clone(), ..default.clone() }, "", "", "", 0);
-    // A repository does not switch off what the user has set up, nor what comes with omp.
+    // A repository cannot disable rules of the user or built-in ones.
     check(&rules, &RuleSettings { disabled_by_project: all, ..default }, "users builtin", "", "", 0);
 }

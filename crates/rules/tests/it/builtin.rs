@@ -1,4 +1,4 @@
-//! The rules that come with omp: what they stop, and what they must let pass.
+//! Tests of the built-in rules: what they stop, and what they must let pass.
 
 use std::path::PathBuf;
 

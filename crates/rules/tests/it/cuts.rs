@@ -1,4 +1,4 @@
-//! However a text is cut into pieces, the rules it breaks are those that the whole of it breaks.
+//! Tests: however a text is split, it breaks the same rules as the whole text.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use regex::Regex;
 
 use crate::{rule, words};
 
-/// As the rule says it, and as the `regex` crate has to be told it.
+/// The rule's syntax, and the equivalent for the `regex` crate.
 const PATTERNS: &[(&str, &str)] = &[
     ("ab", "ab"),
     (r"^a", "^a"),
@@ -41,7 +41,7 @@ fn watch() -> Arc<Watch> {
     buckets.ttsr
 }
 
-/// What is known before the end of the text, and at it.
+/// Returns the rules broken before the end of the text, and at its end.
 fn heard(watch: &Watch, text: &str, cuts: &[prop::sample::Index]) -> BTreeSet<usize> {
     let mut places: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
     places.extend([0, text.len()]);
@@ -81,7 +81,7 @@ fn no_match_is_too_long() {
     assert_eq!(heard(&WATCH, &text, &pieces), expected(&text));
 }
 
-/// Patterns on which other engines take for ever: what counts is that this ends.
+/// Patterns on which backtracking engines take forever: this must finish.
 #[test]
 fn no_pattern_blows_up() {
     let patterns = [r"(a+)+$", r"(a|aa)+b", r"(a*)*c", r"(.*a){12}", r"(x+x+)+y", r"([a-z]+)*\d"];

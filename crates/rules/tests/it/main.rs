@@ -1,4 +1,4 @@
-//! What rules do with whole answers: buckets, places, files, structure, and that cuts do not matter.
+//! Tests of rules on whole answers: buckets, sources, files, structure, and chunk boundaries.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed test panics")]
 

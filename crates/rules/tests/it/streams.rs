@@ -1,4 +1,4 @@
-//! Which rules an answer breaks, and where.
+//! Tests of which rules an answer breaks, and where.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,8 @@ fn watch(rules: Vec<Rule>) -> std::sync::Arc<Watch> {
     buckets.ttsr
 }
 
-/// Names and places of what a call breaks, its arguments arriving letter by letter; `!` when only its end made it sure.
+/// Returns names and locations of the rules that a call breaks, with arguments arriving letter by letter; `!` if only its
+/// end decided it.
 fn broken(watch: &Watch, tool: &str, arguments: &str) -> Vec<String> {
     let mut listener = StreamListener::new(PathBuf::from("/tmp/project"));
     let mut call = ToolCall { id: "c1".into(), name: tool.into(), ..ToolCall::default() };
@@ -130,7 +131,7 @@ fn more_blocks_than_anyone_sends_are_not_a_problem() {
     assert_eq!(listener.text(&watch, 0, "foo ").len(), 1);
 }
 
-/// A rule that waits to know the place is looked at when the place changes, not with every piece.
+/// A rule that waits for the location is checked when the location changes, not with every chunk.
 #[test]
 fn a_place_that_is_told_late_counts() {
     let rules = watch(vec![watched("gated", "secret", &[], &["src/**"]), watched("tool", "secret", &["grep"], &[])]);
@@ -143,7 +144,7 @@ fn a_place_that_is_told_late_counts() {
         let told: Vec<&str> = told.iter().map(|name| name.trim_end_matches('!')).collect();
         assert_eq!(told, expect, "{arguments}");
     }
-    // Some providers tell the name of the tool behind the first arguments.
+    // Some providers send the tool's name after the first arguments.
     let mut listener = StreamListener::new(PathBuf::new());
     let mut call = ToolCall { id: "c1".into(), ..ToolCall::default() };
     assert!(listener.arguments(&rules, 0, &call, "secret ").is_empty());

@@ -1,7 +1,7 @@
-//! What the model wrote in calls in which something was hidden: a call is run as it was meant, however it is told.
+//! Remembers the original arguments of calls in which something was hidden, so that a call runs as intended.
 //!
-//! What is replaced for good has no placeholder to find it by, so the arguments themselves are remembered, in memory
-//! only and only of the newest calls: a call runs right after the answer that made it.
+//! A permanently replaced value has no placeholder, so the arguments themselves are kept, only in memory and only for the
+//! newest calls: a call runs right after its answer.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::Veil;
 
-/// More than any answer has calls.
+/// More than the number of calls in any answer.
 const MOST_CALLS: usize = 256;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ struct Meant {
 }
 
 impl Veil {
-    /// An answer as the model gave it, and as it is told.
+    /// Compares the original answer with the redacted one.
     pub(crate) fn remember_calls(&self, given: &AssistantMessage, told: &AssistantMessage) {
         let mut calls = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (given, told) in given.tool_calls().zip(told.tool_calls()) {
@@ -39,7 +39,7 @@ impl Veil {
         }
     }
 
-    /// The arguments that the model gave for this call, where something of them was hidden.
+    /// Returns the original arguments of this call, if part of them was hidden.
     pub fn meant(&self, call: &ToolCall) -> Option<Map<String, Value>> {
         let calls = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Some providers number the calls of every answer anew.

@@ -1,4 +1,4 @@
-//! What goes out holds no secret, what comes back does, however it is cut.
+//! Tests: outgoing text contains no secret, restored arguments do, however they are split.
 
 use futures_util::StreamExt as _;
 use omp_types::{
@@ -34,7 +34,7 @@ fn back(veil: &Veil, text: &str) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// Numbers are shown as `#`.
+/// Replaces numbers by `#`.
 fn shape(text: &str) -> String {
     pieces(text)
         .map(|piece| match piece {
@@ -144,7 +144,7 @@ fn patterns_that_cannot_be_used_are_told() {
     }
 }
 
-/// Says what it is told to, in pieces, and keeps what it was asked.
+/// A model that sends given text in chunks, and records its requests.
 struct Echo {
     pieces: Vec<String>,
     asked: Mutex<Vec<Request>>,
@@ -234,7 +234,7 @@ fn said(text: &str) -> Arc<Message> {
     Arc::new(Message::User(UserMessage::text(text)))
 }
 
-/// All that a listener hears, and the final message.
+/// Returns all received deltas, and the final message.
 fn listen(veil: &Arc<Veil>, pieces: &[&str]) -> (String, String) {
     let echo = Echo { pieces: pieces.iter().map(|piece| (*piece).to_owned()).collect(), asked: Mutex::default() };
     let mut stream = Veiled::new(Arc::new(echo), veil.clone()).stream(request(vec![said("hi")]));

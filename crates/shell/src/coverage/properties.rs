@@ -1,4 +1,5 @@
-//! An allow never covers more than it says, and what is denied is found, wherever it is put beside what is allowed.
+//! Property tests: an allow rule never covers more than it says, and denied commands are found, wherever they are combined
+//! with allowed ones.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -6,7 +7,7 @@ use proptest::sample::select;
 use crate::pattern::quoted;
 use crate::{CommandPattern, Forbids, ShellScript};
 
-/// Where a list `{e}` is run beside `{c}`; in quotes it is `{q}`.
+/// Contexts in which a list `{e}` is run next to `{c}`; `{q}` is the quoted form.
 const LISTS: &[&str] = &[
     "{c}; {e}",
     "{e}; {c}",
@@ -54,7 +55,7 @@ const LISTS: &[&str] = &[
     "flock x -c {q}; {c}",
 ];
 
-/// Where a command is: what begins with a word of the grammar is none there.
+/// Contexts of a single command, where a reserved word does not start a construct.
 const COMMANDS: &[&str] = &[
     "{c} | {e}",
     "{e} | {c}",
@@ -89,7 +90,7 @@ const COMMANDS: &[&str] = &[
     "env sudo timeout 5 nice {e}; {c}",
 ];
 
-/// What makes another command of `{c}`, or more than it.
+/// Contexts that make another command of `{c}`, or more than it.
 const CHANGED: &[&str] = &[
     "PATH=. {c}",
     "LD_PRELOAD=./x {c}",
@@ -176,7 +177,7 @@ fn beside() -> impl Strategy<Value = &'static str> {
 fn put(form: &str, command: &str, evil: &str) -> String {
     let in_quotes = if form.contains("{e}") || evil.is_empty() { command } else { evil };
     let text = form.replace("{q}", &format!("'{}'", in_quotes.replace('\'', "'\\''")));
-    // One after the other, so that what is put in is not looked at again.
+    // Replaced one after the other, so that inserted text is not replaced again.
     let parts = text.split("{c}").map(|part| part.replace("{e}", evil));
     parts.collect::<Vec<_>>().join(command)
 }
@@ -216,7 +217,7 @@ proptest! {
         let text = std::iter::once(form).chain(forms).fold(evil, |inner, form| put(form, &command, &inner));
         let script = crate::read(&text);
         prop_assert!(!is_covered(&rule, &script), "{} covers {}: {:?}", rule, text, script);
-        // A here-document in brackets may end elsewhere than meant: then that is told.
+        // A here-document in brackets may end elsewhere than intended: then the script must be unknown.
         let is_told = is_denied("evil *", &script) || !script.unknown.is_empty();
         prop_assert!(is_told, "not denied: {}: {:?}", text, script);
     }

@@ -1,4 +1,4 @@
-//! Rules against whole scripts.
+//! Tests of rules against whole scripts.
 
 use crate::{CommandPattern, Forbids, ShellScript};
 
@@ -68,11 +68,11 @@ fn an_allow_covers_what_it_says() {
         ("*", "anything; eval $X", false),
         ("*", "", false),
         ("*", "A=1", false),
-        // Found by the comparison with real shells.
+        // Found by comparison with real shells.
         ("*", "function a b { p7 }; b", false),
         ("*", "x=$(p2 ${x#$((p7 '$(p2)' '\"'))})", false),
         ("*", "p5 \"${x:-$(p2 $((p6 $'a\\nb') ; (p3)))}\"", false),
-        // Shells join lines before they look for signs.
+        // Shells join lines before tokenizing.
         ("ls *", "x=\"$\\\n(rm x)\"; ls", false),
         ("cat *", "cat <<E\n$\\\n(rm x)\nE", false),
         ("cat *", "cat <<E\\\nOF\n$(rm x)\nEOF", false),
@@ -82,7 +82,7 @@ fn an_allow_covers_what_it_says() {
         ("*", "echo \"${x\\\n@P}\"; ls", false),
         ("*", "ls a}\\\n", false),
         ("ls *", "ls a \\\n  b &&\\\nls 'c'\\\n'd'", true),
-        // For zsh, which runs them, these are expansions.
+        // zsh treats these as expansions and runs them.
         ("ls *", "x=${$(rm x)}; ls", false),
         ("ls *", "x=${#$(rm x)}; ls", false),
         // Bash 5.2 loses the semicolon: `git push --force`.
@@ -91,7 +91,7 @@ fn an_allow_covers_what_it_says() {
         ("ls *", "x=$(ls <<E\na; b\nE\n); ls", true),
         ("*", "l\0s", false),
         ("*", "bash -c 'x=$(ls)\0'", false),
-        // Not what it is, but what it was made of.
+        // The script is known, but not the file that it writes and runs.
         ("*", "echo 'rm x' > s; sh s", false),
         ("*", "cp /bin/rm y; ./y x", false),
         ("*", "ln -s /bin/rm y && dir/../y x", false),
@@ -113,7 +113,7 @@ fn an_allow_covers_what_it_says() {
     check(&[], "ls", false);
 }
 
-/// Of all commands of a script the worst answer.
+/// Returns the most severe result of all commands in a script.
 fn forbids(rule: &str, script: &ShellScript) -> Forbids {
     let pattern = CommandPattern::parse(rule).unwrap();
     let answers: Vec<Forbids> = script.commands.iter().map(|command| pattern.forbids(&command.words)).collect();

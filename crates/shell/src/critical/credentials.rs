@@ -1,15 +1,15 @@
-//! Files with which somebody could act as the user.
+//! Files with credentials of the user.
 
 use super::program;
 use crate::{RedirectKind, ShellCommand, ShellWord};
 
-/// Whether it uses what is in such a file, or may.
+/// Returns whether the command uses, or may use, the content of such a file.
 pub(super) fn touches_credentials(command: &ShellCommand) -> bool {
     let in_words = match program(command) {
         "ls" | "test" | "[" | "stat" | "chmod" | "mkdir" | "echo" | "printf" | "ssh-keygen" | "ssh" => false,
         "find" => has_any(command, &["-exec", "-execdir", "-ok", "-okdir", "-delete"]) && names_one(command),
         "git" => has_any(command, &["diff", "hash-object", "show", "grep", "apply", "add"]) && names_one(command),
-        // `-i key` is what keys are for.
+        // `-i key` is the intended use of keys.
         "scp" | "sftp" | "rsync" => {
             let sent = |(at, word): (usize, &ShellWord)| {
                 !matches!(command.words[at].text.as_str(), "-i" | "-F") && is_credential(word)

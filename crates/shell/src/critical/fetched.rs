@@ -1,4 +1,4 @@
-//! Code of strangers: fetched and run in one line.
+//! Foreign code that is downloaded and run in one line.
 
 use super::program;
 use crate::code::is_interpreter;
@@ -44,7 +44,7 @@ pub(super) fn runs_fetched_code(script: &ShellScript) -> bool {
 fn runs_its_input(command: &ShellCommand) -> bool {
     let name = program(command);
     let operand = command.words.iter().skip(1).find(|word| !word.text.starts_with('-') || word.text == "-");
-    // `-e` is a setting of shells and code for the others.
+    // `-e` is a setting of shells but takes code in the others.
     let code: &[char] = if is_shell(name) { &['c'] } else { &['c', 'e', 'm', 'p'] };
     let takes_code = command
         .words
@@ -53,7 +53,7 @@ fn runs_its_input(command: &ShellCommand) -> bool {
         .find(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(code));
     let is_input = |word: &ShellWord| word.text == "-" || crate::shells::is_input(&word.text);
     let from_input = command.words.iter().any(|word| word.text == "-s") || operand.is_none_or(is_input);
-    // `xargs sh -c`: what comes in is put among the words.
+    // `xargs sh -c`: input is inserted into the words.
     let from_words = takes_code.is_some() && is_shell(name) && command.words.iter().any(|word| !word.known);
     matches!(name, "eval" | "source" | ".")
         || (is_interpreter(name) && ((from_input && takes_code.is_none()) || from_words))

@@ -1,4 +1,4 @@
-//! What is noticed, and what is not.
+//! Tests of what is detected and what is not.
 
 use super::{Danger, Severity};
 

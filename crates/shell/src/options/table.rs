@@ -1,9 +1,9 @@
-//! The programs and their options. One row for programs that share them.
+//! The table of programs and their options. Programs with the same options share a row.
 
 pub(super) struct OptionsRow {
     pub names: &'static [&'static str],
     pub options: &'static [&'static str],
-    /// How letters are read: `-vI x` is `-v -I x`.
+    /// How option letters are parsed: `-vI x` is `-v -I x`.
     pub letters: OptionLetters,
 }
 
@@ -199,7 +199,7 @@ pub(super) const ROWS: &[OptionsRow] = &[
     apart(&["terraform", "tofu"], &["-chdir", "-plugin-dir"]),
 ];
 
-/// Programs that do what text tells them, which is not read here.
+/// Programs that execute instructions in text, which is not parsed here.
 pub(super) const OBEDIENT: &[&str] = &[
     "vim",
     "vi",

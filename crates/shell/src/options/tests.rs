@@ -1,9 +1,9 @@
-//! Programs that are taken to read only, and how they write or run: none of it is covered silently by a rule for the
-//! program. Either another command or a written file is told, or the script is unknown.
+//! Tests of programs that seem to only read, and how they write or run: a rule for the program never covers this silently.
+//! Either another command or a written file is reported, or the script is unknown.
 
 use crate::{CommandPattern, ShellScript};
 
-/// How each attack is written.
+/// The attacks.
 const WRITE_OR_RUN: &[&str] = &[
     // find, fd, locate
     "find . -exec id {} \\;",
@@ -348,7 +348,7 @@ const WRITE_OR_RUN: &[&str] = &[
     "osascript -e x",
 ];
 
-/// What stays plain: a reader that calls everything unknown would be safe and of no use.
+/// Commands that must stay plain: a parser that reports everything as unknown would be safe but useless.
 const ONLY_READ: &[&str] = &[
     "find . -name '*.rs' -type f -newer a",
     "fd -e rs -H a",
@@ -418,7 +418,7 @@ const ONLY_READ: &[&str] = &[
     "jq .a a.json",
 ];
 
-/// Programs whose purpose it is to write: a rule covers them, and what they write is told besides.
+/// Programs whose purpose is to write: a rule covers them, and the written files are reported as well.
 const BY_NATURE: &[&str] = &[
     "csplit a 5",
     "csplit --prefix=/o/x a 5",
@@ -493,7 +493,7 @@ fn a_rule_for_the_program_covers_what_only_reads() {
     assert!(open.is_empty(), "{open:#?}");
 }
 
-/// By a rule for the program, whatever its arguments.
+/// Checks with a rule for the program and any arguments.
 fn is_covered(script: &str) -> bool {
     let program = script
         .split(" ")

@@ -1,8 +1,8 @@
-//! Ways to write the same command, for rules that forbid.
+//! Equivalent spellings of a command, for deny rules.
 
 use crate::ShellWord;
 
-/// Options of git that stand before its verb and take the next word.
+/// Options of git before its verb that take the next word.
 const GIT_VALUES: [&str; 9] = [
     "-c",
     "-C",
@@ -17,11 +17,12 @@ const GIT_VALUES: [&str; 9] = [
 
 pub(super) struct Spelling {
     pub words: Vec<ShellWord>,
-    /// It means the same for certain.
+    /// The spelling is certainly equivalent.
     pub is_sure: bool,
 }
 
-/// As it is written; with the program's bare name; without the options before the first operand; without a runner.
+/// Returns the command as written; with the program's bare name; without the options before the first operand; without a
+/// runner.
 pub(super) fn spellings(words: &[ShellWord]) -> Vec<Spelling> {
     let sure = |words: Vec<ShellWord>| Spelling { words, is_sure: true };
     let mut all = vec![sure(words.to_vec())];
@@ -41,7 +42,8 @@ pub(super) fn spellings(words: &[ShellWord]) -> Vec<Spelling> {
     all
 }
 
-/// What a runner starts: its first operand, or one behind the value of an option or what else it takes (an image, a pod).
+/// Returns what a runner starts: its first operand, or one after the value of an option or another operand (an image, a
+/// pod).
 fn started(name: &str, words: &[ShellWord]) -> Vec<Spelling> {
     const MOST: usize = 20;
     let Some(rest) = crate::runners::started(name, words) else { return Vec::new() };
@@ -63,7 +65,7 @@ fn with_bare_name(words: &[ShellWord]) -> Vec<ShellWord> {
     words
 }
 
-/// The last option before `behind` may have taken the word there: where the operands begin then.
+/// The last option before `behind` may have taken the word there; returns where the operands start then.
 fn behind_value(words: &[ShellWord], behind: usize) -> Option<usize> {
     let takes_value = |word: &ShellWord| word.text.starts_with('-') && !word.text.contains('=') && word.text != "--";
     words.get(behind.checked_sub(1)?).filter(|word| takes_value(word))?;
@@ -71,7 +73,7 @@ fn behind_value(words: &[ShellWord], behind: usize) -> Option<usize> {
     Some(longer + after_options(&words[longer..], |_| false))
 }
 
-/// Some systems find `/bin/RM` and `git.exe` where `rm` and `git` are forbidden.
+/// Normalizes a name, because some systems find `/bin/RM` and `git.exe` where `rm` and `git` are forbidden.
 fn bare(program: &str) -> String {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
     name.strip_suffix(".exe").map_or(name.clone(), str::to_owned)

@@ -1,4 +1,4 @@
-//! Rules against commands: `|` stands between words, `?` before one that is not known.
+//! Tests of rules against commands: `|` separates words, `?` marks an unknown one.
 
 use super::*;
 
@@ -88,7 +88,7 @@ fn unknown_words_are_never_allowed_and_perhaps_forbidden() {
         ("git push *", "git|push|?$X", Yes),
         ("git push *", "git|status|?$X", No),
         ("git push *", "git|-C|?$X|push", Yes),
-        // `xargs -I X git X`: nothing shows in the text of the word.
+        // `xargs -I X git X`: the text of the word shows nothing.
         ("git push *", "git|?X|?…", Perhaps),
         ("git push *", "git|?$OPTIONS|push", Perhaps),
         ("git push *", "ls|?$X", No),

@@ -1,6 +1,6 @@
-//! Wildcards, over characters as over words.
+//! Wildcard matching, over characters and over words.
 
-/// Whether a text is what a pattern says, without ever trying more than pattern × text.
+/// Returns whether a text matches a pattern, in at most pattern × text steps.
 pub(super) fn is_like<P, T>(
     pattern: &[P],
     text: &[T],
@@ -26,7 +26,7 @@ pub(super) fn is_like<P, T>(
     pattern[at..].iter().all(is_star)
 }
 
-/// The same where parts of the text are open: each of them may turn out to be any number of anything.
+/// Returns whether a text could match, where unknown parts may stand for any sequence.
 pub(super) fn may_be_like<P, T>(
     pattern: &[P],
     text: &[T],
@@ -34,7 +34,7 @@ pub(super) fn may_be_like<P, T>(
     is_open: impl Fn(&T) -> bool,
     fits: impl Fn(&P, &T) -> bool,
 ) -> bool {
-    // Which beginnings of the pattern are what the text so far could be.
+    // The prefixes of the pattern that the text so far could match.
     let mut reached = vec![false; pattern.len() + 1];
     reached[0] = true;
     let over_stars = |reached: &mut Vec<bool>| {

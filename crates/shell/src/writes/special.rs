@@ -1,4 +1,4 @@
-//! Programs whose words say in their own way what is written.
+//! Programs with their own ways to name written files.
 
 use super::{SortedWords, WrittenPlace, part};
 use crate::ShellWord;
@@ -17,7 +17,7 @@ fn below(folder: &ShellWord, name: &ShellWord) -> ShellWord {
     ShellWord { text, known: folder.known && name.known, ..folder.clone() }
 }
 
-/// A target, and what it gets if it is a folder. The contents of a folder (`x/.`, `*`) have no names yet.
+/// A target, and what is created in it if it is a folder. The names of a folder's contents (`x/.`, `*`) are unknown.
 fn into(target: &ShellWord, sources: &[ShellWord]) -> WrittenPlace {
     let named =
         |word: &ShellWord| word.known && !word.text.ends_with("/.") && !matches!(word.text.as_str(), "." | "..");
@@ -25,7 +25,7 @@ fn into(target: &ShellWord, sources: &[ShellWord]) -> WrittenPlace {
     WrittenPlace { path: target.clone(), inside, ..WrittenPlace::default() }
 }
 
-/// `cp a b`, `cp -t folder a b`; `ln -s x/y` makes `y`.
+/// Handles `cp a b`, `cp -t folder a b`; `ln -s x/y` creates `y`.
 pub(super) fn target(parts: &SortedWords) -> Vec<WrittenPlace> {
     if let Some(folder) = parts.value(&["-t", "--target-directory"]) {
         return vec![into(folder, &parts.operands)];
@@ -37,7 +37,7 @@ pub(super) fn target(parts: &SortedWords) -> Vec<WrittenPlace> {
     }
 }
 
-/// What is moved is gone from where it was.
+/// The sources of a move are removed.
 pub(super) fn moves(parts: &SortedWords) -> Vec<WrittenPlace> {
     let sources = match parts.has(&["-t", "--target-directory"]) {
         true => parts.operands.len(),
@@ -54,7 +54,7 @@ pub(super) fn install(parts: &SortedWords) -> Vec<WrittenPlace> {
     }
 }
 
-/// The last operand, unless it lies on another machine.
+/// Returns the last operand, unless it is on another machine.
 pub(super) fn remote(parts: &SortedWords) -> Vec<WrittenPlace> {
     let Some((last, sources)) = parts.operands.split_last().filter(|(_, sources)| !sources.is_empty()) else {
         return Vec::new();
@@ -63,12 +63,12 @@ pub(super) fn remote(parts: &SortedWords) -> Vec<WrittenPlace> {
     if is_remote {
         return Vec::new();
     }
-    // `x/` stands for what is in it.
+    // `x/` stands for its contents.
     let whole = sources.iter().all(|source| !source.text.ends_with('/'));
     vec![if whole { into(last, sources) } else { WrittenPlace::at(last.clone()) }]
 }
 
-/// `chmod mode file…`; a mode may look like an option.
+/// Handles `chmod mode file…`; a mode may look like an option.
 pub(super) fn mode(parts: &SortedWords) -> Vec<WrittenPlace> {
     let is_mode = parts.has(&["-r", "-w", "-x", "-X", "-s", "-t", "-u", "-g", "-o", "-a"]);
     let first = usize::from(!is_mode && !parts.has(&["--reference"]));
@@ -95,7 +95,7 @@ pub(super) fn sed(parts: &SortedWords) -> Vec<WrittenPlace> {
     operands.skip(usize::from(!has_script)).cloned().map(WrittenPlace::at).collect()
 }
 
-/// What its tests name is told by the row; `-delete` takes what lies below the starting points.
+/// Files named by its tests are in the table; `-delete` removes files below the starting points.
 pub(super) fn find(parts: &SortedWords) -> Vec<WrittenPlace> {
     if !parts.words.iter().any(|word| word.text == "-delete") {
         return Vec::new();
@@ -112,7 +112,7 @@ pub(super) fn find(parts: &SortedWords) -> Vec<WrittenPlace> {
     if starts.is_empty() { vec![WrittenPlace::at(here())] } else { starts }
 }
 
-/// `--output` of all that shows differences, `-o` of what makes files.
+/// Handles `--output` of verbs that show differences, and `-o` of those that create files.
 pub(super) fn git(parts: &SortedWords) -> Vec<WrittenPlace> {
     let verb = parts.operands.iter().find(|word| !word.text.contains('='));
     let makes_files = |name: &str| parts.words.iter().any(|word| word.text == name);
@@ -132,7 +132,7 @@ pub(super) fn git(parts: &SortedWords) -> Vec<WrittenPlace> {
     found
 }
 
-/// Verbs that are there to make files or folders, or to take them away.
+/// Verbs whose purpose is to create or remove files or folders.
 fn made_by_verb(parts: &SortedWords) -> Vec<WrittenPlace> {
     let operands = git_operands(&parts.words);
     let texts: Vec<&str> = operands.iter().map(|word| word.text.as_str()).collect();
@@ -152,7 +152,7 @@ fn made_by_verb(parts: &SortedWords) -> Vec<WrittenPlace> {
         .collect()
 }
 
-/// The verb and its operands, without what belongs to options.
+/// Returns the verb and its operands, without option values.
 fn git_operands(words: &[ShellWord]) -> Vec<&ShellWord> {
     const VALUES: [&str; 18] = [
         "-C",
@@ -186,7 +186,7 @@ fn git_operands(words: &[ShellWord]) -> Vec<&ShellWord> {
     operands
 }
 
-/// In a folder that is named, or by a pattern.
+/// Creates a file in a named folder, or by a pattern.
 pub(super) fn mktemp(parts: &SortedWords) -> Vec<WrittenPlace> {
     let folder = parts.value(&["-p", "--tmpdir"]).cloned();
     let file = parts.operands.first().cloned();
@@ -215,7 +215,7 @@ pub(super) fn cargo(parts: &SortedWords) -> Vec<WrittenPlace> {
     by_whole_name(parts, &["target-dir", "root", "out-dir", "artifact-dir", "lockfile-path"])
 }
 
-/// Options that nobody may shorten, with one dash or two, and a value behind a sign or in the next word.
+/// Options that cannot be abbreviated, with one or two dashes, and a value after `=` or in the next word.
 fn by_whole_name(parts: &SortedWords, outputs: &[&str]) -> Vec<WrittenPlace> {
     let own = parts.words.iter().take_while(|word| word.text != "--").enumerate();
     let mut found = Vec::new();
@@ -230,7 +230,7 @@ fn by_whole_name(parts: &SortedWords, outputs: &[&str]) -> Vec<WrittenPlace> {
     found
 }
 
-/// A URL's last part, which programs take for the name of a file.
+/// Returns the last part of a URL, which programs use as file name.
 fn name_of(url: &ShellWord) -> Option<ShellWord> {
     let path = url.text.split(['?', '#']).next().unwrap_or_default();
     let path = path.split_once("://").map_or(path, |(_, behind)| behind);
@@ -238,7 +238,7 @@ fn name_of(url: &ShellWord) -> Option<ShellWord> {
     (url.known && !name.is_empty()).then(|| ShellWord::known(name))
 }
 
-/// `-O` saves under the name that the URL has, `-J` under one that the server says.
+/// `-O` uses the name in the URL, `-J` one from the server.
 pub(super) fn curl(parts: &SortedWords) -> Vec<WrittenPlace> {
     if !parts.has(&["-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name"]) {
         return Vec::new();
@@ -271,7 +271,7 @@ pub(super) fn wget(parts: &SortedWords) -> Vec<WrittenPlace> {
     parts.operands.iter().map(|url| WrittenPlace::at(file(url))).collect()
 }
 
-/// Letters without a dash are options too, whose values follow in their order.
+/// Letters without a dash are options too, whose values follow in order.
 pub(super) fn tar(parts: &SortedWords) -> Vec<WrittenPlace> {
     let (mut letters, mut archive) = (String::new(), parts.value(&["-f", "--file"]));
     let mut folders: Vec<&ShellWord> = Vec::new();
@@ -323,7 +323,7 @@ pub(super) fn unzip(parts: &SortedWords) -> Vec<WrittenPlace> {
     vec![WrittenPlace::at(parts.value(&["-d"]).cloned().unwrap_or_else(here))]
 }
 
-/// The file that is named, or whatever the patch names.
+/// Returns the named file, or any file that the patch names.
 pub(super) fn patch(parts: &SortedWords) -> Vec<WrittenPlace> {
     if parts.has(&["--dry-run", "-o", "--output"]) {
         return Vec::new();
@@ -337,7 +337,7 @@ pub(super) fn patch(parts: &SortedWords) -> Vec<WrittenPlace> {
     })]
 }
 
-/// The first of the files that it makes.
+/// Returns the first of the files that it creates.
 pub(super) fn split(parts: &SortedWords) -> Vec<WrittenPlace> {
     let prefix = parts.operands.get(1).cloned().unwrap_or_else(|| ShellWord::known("x"));
     vec![WrittenPlace::at(ShellWord { text: format!("{}aa", prefix.text), ..prefix })]
@@ -351,7 +351,7 @@ pub(super) fn traced(parts: &SortedWords) -> Vec<WrittenPlace> {
     before_command(parts, "eOpsuaEIPXb")
 }
 
-/// `-o file` among the options of a program that starts another one, whose own options come after.
+/// Handles `-o file` among the options of a program that starts another one, whose own options come later.
 fn before_command(parts: &SortedWords, values: &str) -> Vec<WrittenPlace> {
     let mut rest = parts.words.iter();
     let mut found = Vec::new();
@@ -370,13 +370,13 @@ fn before_command(parts: &SortedWords, values: &str) -> Vec<WrittenPlace> {
     found
 }
 
-/// The file that is locked or recorded to.
+/// Returns the file that is locked or recorded to.
 pub(super) fn first(parts: &SortedWords) -> Vec<WrittenPlace> {
     let is_number = |word: &ShellWord| word.text.bytes().all(|byte| byte.is_ascii_digit());
     parts.operands.first().filter(|word| !is_number(word)).cloned().map(WrittenPlace::at).into_iter().collect()
 }
 
-/// Files are changed where an option says so.
+/// Files are changed in place if an option says so.
 pub(super) fn in_place(parts: &SortedWords) -> Vec<WrittenPlace> {
     match parts.has(&["-i", "-w", "--inplace", "--in-place", "--write"]) {
         true => parts.operands.iter().cloned().map(WrittenPlace::at).collect(),
@@ -389,7 +389,7 @@ pub(super) fn csplit(parts: &SortedWords) -> Vec<WrittenPlace> {
     vec![WrittenPlace::at(ShellWord { text: format!("{}00", prefix.text), ..prefix })]
 }
 
-/// The archive; with `-m` what goes into it is gone.
+/// Returns the archive; with `-m` the added files are removed.
 pub(super) fn zip(parts: &SortedWords) -> Vec<WrittenPlace> {
     let taken = if parts.has(&["-m"]) { parts.operands.len() } else { 1 };
     parts.operands.iter().take(taken).cloned().map(WrittenPlace::at).collect()
@@ -405,7 +405,7 @@ pub(super) fn seven(parts: &SortedWords) -> Vec<WrittenPlace> {
     }
 }
 
-/// A file takes the place of another one.
+/// A new file replaces the original.
 pub(super) fn compressed(parts: &SortedWords) -> Vec<WrittenPlace> {
     if parts.has(&["-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test", "-o"]) {
         return Vec::new();
@@ -425,7 +425,7 @@ pub(super) fn cpio(parts: &SortedWords) -> Vec<WrittenPlace> {
     found
 }
 
-/// Its options are words, not letters: `-fno-x` has nothing to do with `-o`.
+/// Its options are words, not letters: `-fno-x` is unrelated to `-o`.
 pub(super) fn compiler(parts: &SortedWords) -> Vec<WrittenPlace> {
     let mut found = Vec::new();
     for (at, word) in parts.words.iter().enumerate() {

@@ -1,23 +1,23 @@
-//! The programs whose written files are known. One row a program.
+//! The programs whose written files are known. One row per program.
 
 use super::{SortedWords, WrittenPlace, special};
 
 pub(super) struct WritingProgram {
     pub names: &'static [&'static str],
-    /// Letters and long names of options that take a value.
+    /// Options that take a value.
     pub values: &'static str,
     pub long_values: &'static [&'static str],
-    /// Options whose value is written, among those above.
+    /// Those of them whose value is written.
     pub outputs: &'static [&'static str],
     pub what: What,
-    /// To write is what it is for, not what an option makes it do.
+    /// Writing is its purpose, not the effect of an option.
     pub by_nature: bool,
 }
 
 pub(super) enum What {
-    /// Only what options name.
+    /// Only files named by options.
     Nothing,
-    /// Every operand behind so many others.
+    /// Every operand after the given number of others.
     Operands(usize),
     /// The last operand, or the folder of `-t`.
     Target,
@@ -33,7 +33,7 @@ const fn with_long(mut row: WritingProgram, long_values: &'static [&'static str]
     row
 }
 
-/// One that reads unless it is told to write.
+/// A program that only reads unless an option makes it write.
 const fn by_option(mut row: WritingProgram, outputs: &'static [&'static str]) -> WritingProgram {
     (row.outputs, row.by_nature) = (outputs, false);
     row

@@ -1,4 +1,4 @@
-//! One line a command: what it writes, `?` before what is not known, `a/{b}` for what a folder gets.
+//! Tests with one line per command: the files it writes, `?` before unknown ones, `a/{b}` for what is created in a folder.
 
 fn told(script: &str) -> String {
     let word = |word: &crate::ShellWord| format!("{}{}", if word.known { "" } else { "?" }, word.text);

@@ -1,8 +1,8 @@
-//! Claude Code: `~/.claude/projects/<folder>/<id>.jsonl`.
+//! Imports Claude Code: `~/.claude/projects/<folder>/<id>.jsonl`.
 //!
-//! Lines form a tree by `uuid` and `parentUuid`. One answer of the model stands in several lines, one for each block,
-//! that share `message.id`; results of calls that ran side by side hang on different ones of them. Both are brought
-//! together here: the answer is one message, and its results follow it one after the other.
+//! Lines form a tree by `uuid` and `parentUuid`. One answer of the model is split into several lines, one per block, that
+//! share `message.id`; results of parallel calls are children of different ones. Both are merged here: the answer is one
+//! message, followed by its results.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use super::draft::ImportDraft;
 use super::source::{ImportSource, SourceLine, number, text};
 use crate::entry::{Compaction, CustomMessageEntry, EntryBody};
 
-/// Answers that Claude Code made up itself, such as an error of the service.
+/// Model name of answers that Claude Code generated itself, such as service errors.
 const NOBODY: &str = "<synthetic>";
 
 pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
@@ -27,7 +27,7 @@ pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
     convert.draft.title = title(source);
 }
 
-/// Given by the user, else made up, else the summary of this very conversation.
+/// Returns the user's title, else the generated one, else the summary of this conversation.
 fn title(source: &ImportSource) -> Option<String> {
     let last = |kind: &str, key: &str| {
         let lines = source.lines.iter().rev().filter(|line| text(&line.value, "type") == kind);
@@ -44,10 +44,10 @@ fn title(source: &ImportSource) -> Option<String> {
 
 struct Convert<'a, 'b> {
     draft: &'a mut ImportDraft<'b>,
-    /// The newest entry at each place of the tree: an answer with its results is one place.
+    /// The newest entry at each node of the source tree: an answer with its results is one node.
     ends: Vec<String>,
     places: HashMap<String, usize>,
-    /// Places of answers by `message.id`.
+    /// Node indexes of answers by `message.id`.
     answers: HashMap<String, usize>,
 }
 
@@ -58,7 +58,7 @@ impl Convert<'_, '_> {
         if self.draft.cwd.is_none() && !text(value, "cwd").is_empty() {
             self.draft.cwd = Some(text(value, "cwd").to_owned());
         }
-        // What sub-agents said among themselves is no part of the conversation.
+        // Messages of sub-agents are not part of the conversation.
         if value.get("isSidechain") == Some(&Value::Bool(true)) {
             self.keep("sidechain", value);
             return;
@@ -132,7 +132,7 @@ impl Convert<'_, '_> {
         }
     }
 
-    /// The first line of an answer brings the blocks of all its lines with it.
+    /// The first line of an answer collects the blocks of all its lines.
     fn assistant(&mut self, value: &Value, later: &[SourceLine]) {
         let message = value.get("message").unwrap_or(&Value::Null);
         let id = text(message, "id");
@@ -172,8 +172,8 @@ impl Convert<'_, '_> {
         self.place_of(line, false, add);
     }
 
-    /// Goes to the place the line names as its parent, adds what it holds, and remembers where that is. Results stay
-    /// at the place of their answer. A line without a name of its own is part of the newest place.
+    /// Moves to the parent that the line names, adds its content, and records the new node. Results stay at the node of
+    /// their answer. A line without an ID belongs to the newest node.
     fn place_of(&mut self, line: &Value, stays: bool, add: impl FnOnce(&mut Self)) {
         let parent =
             ["parentUuid", "logicalParentUuid"].into_iter().find_map(|key| self.places.get(text(line, key)).copied());
@@ -202,7 +202,7 @@ impl Convert<'_, '_> {
     }
 }
 
-/// Text alone counts as one block.
+/// A plain text counts as one block.
 fn blocks(content: Option<&Value>) -> Vec<Value> {
     match content {
         Some(Value::String(text)) => vec![serde_json::json!({"type": "text", "text": text})],

@@ -1,7 +1,7 @@
-//! Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
+//! Imports Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
 //!
-//! Lines are `{timestamp, type, payload}`. What the model said and was told are `response_item`s: a block of an answer
-//! each, so those between two things said to the model make one answer. Older files hold the items without a wrapper.
+//! Lines are `{timestamp, type, payload}`. Model input and output are `response_item`s, one per block, so all output items
+//! between two inputs form one answer. Older files hold the items without a wrapper.
 
 use omp_types::{
     Api, AssistantMessage, Attribution, Content, ImageContent, Message, StopReason, ThinkingContent, ToolCall, Usage,
@@ -13,7 +13,7 @@ use super::draft::ImportDraft;
 use super::source::{ImportSource, number, text};
 use crate::entry::{Compaction, EntryBody};
 
-/// Events that say again what a response item says.
+/// Events that repeat the content of a response item.
 const ECHOES: [&str; 9] = [
     "user_message",
     "agent_message",
@@ -25,7 +25,7 @@ const ECHOES: [&str; 9] = [
     "turn_started",
     "turn_complete",
 ];
-/// What Codex tells the model in the user's name. It is about that run of Codex, so no model here is told.
+/// Prefixes of messages that Codex adds in the user's name. They concern that run of Codex and are not sent to a model here.
 const HARNESS: [&str; 7] = [
     "<environment_context>",
     "<user_instructions>",
@@ -58,7 +58,7 @@ pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
 
 struct CodexConvert<'a, 'b> {
     draft: &'a mut ImportDraft<'b>,
-    /// Of the answer that is being put together.
+    /// Content of the answer that is being assembled.
     content: Vec<Content>,
     usage: Usage,
     provider: String,
@@ -102,7 +102,7 @@ impl CodexConvert<'_, '_> {
 
     fn event(&mut self, event: &Value, line: &Value) {
         match text(event, "type") {
-            // It may come after the results, when the answer it is about is complete.
+            // It may come after the results, when its answer is already complete.
             "token_count" if self.content.is_empty() => {}
             "token_count" => self.used(event.pointer("/info/last_token_usage")),
             "thread_name_updated" if !text(event, "thread_name").is_empty() => {
@@ -130,7 +130,7 @@ impl CodexConvert<'_, '_> {
             "message" => self.message(item, line),
             "reasoning" => {
                 let thinking = joined(item.get("summary")).or_else(|| joined(item.get("content"))).unwrap_or_default();
-                // Sent back as it is; of a block without the sealed part there is nothing to send back.
+                // Encrypted blocks are sent back unchanged; a block without encrypted content has nothing to send back.
                 let sealed = item.get("encrypted_content").is_some_and(Value::is_string);
                 let thinking_signature = sealed.then(|| sent_back(item).to_string());
                 self.content.push(Content::Thinking(ThinkingContent { thinking, thinking_signature }));
@@ -229,7 +229,7 @@ impl CodexConvert<'_, '_> {
     }
 }
 
-/// Newer files say who put a message there; older ones are known by their words.
+/// Newer files name the source of a message; in older ones it is recognized by its text.
 fn is_harness(item: &Value, said: &str) -> bool {
     let provenance =
         item.pointer("/internal_chat_message_metadata_passthrough/content_item_metadata/0/provenance/type");
@@ -248,7 +248,7 @@ fn part(part: &Value) -> Option<Content> {
     }
 }
 
-/// The texts of all parts; `None` when there are none.
+/// Returns the texts of all parts; `None` if there are none.
 fn joined(parts: Option<&Value>) -> Option<String> {
     let texts: Vec<_> =
         parts?.as_array()?.iter().map(|part| text(part, "text")).filter(|text| !text.is_empty()).collect();
@@ -263,7 +263,8 @@ fn sent_back(item: &Value) -> Value {
     item
 }
 
-/// A text, a list of parts, or an object around either that says whether it went well. Some texts are such an object.
+/// Parses a text, a list of parts, or an object around either with a success flag. Some texts contain such an object as
+/// JSON.
 fn output(output: &Value) -> (Vec<Content>, bool) {
     match output {
         Value::String(raw) => match serde_json::from_str::<Value>(raw) {

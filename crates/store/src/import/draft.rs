@@ -1,5 +1,5 @@
-//! A session in the making: entries get their ids, places and times, images go to the blob store, and the whole is
-//! written to the side and renamed.
+//! A session that is being imported: assigns IDs, parents and times to entries, moves images to the blob store, and writes
+//! the file under a temporary name before renaming it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use crate::problem::{Damage, Report};
 use crate::stamp;
 use crate::title::{TitleSlot, TitleSource};
 
-/// Who is imported.
+/// Identity of the imported session.
 pub(super) struct Name<'a> {
     pub program: Program,
     pub id: &'a str,
@@ -35,12 +35,12 @@ pub(super) struct ImportDraft<'a> {
     ids: Ids,
     lines: Vec<u8>,
     leaf: Option<String>,
-    /// Of the first entry that has one.
+    /// Time of the first entry that has one.
     started: Option<String>,
-    /// The last time seen, for what has none.
+    /// The last time seen, used for entries without one.
     time: String,
     model: Option<String>,
-    /// Names of calls by their ids, to name their results.
+    /// Names of calls by ID, for their results.
     calls: HashMap<String, String>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> ImportDraft<'a> {
         }
     }
 
-    /// What is not a time leaves the time before in force.
+    /// Sets the time; an invalid one keeps the previous time.
     pub fn at(&mut self, time: &str) {
         if stamp::to_ms(time) > 0 {
             self.time = time.to_owned();
@@ -78,7 +78,7 @@ impl<'a> ImportDraft<'a> {
         self.leaf.as_deref()
     }
 
-    /// Goes on from an entry added before.
+    /// Continues from an entry that was added before.
     pub fn go_to(&mut self, entry: String) {
         self.leaf = Some(entry);
     }
@@ -87,7 +87,7 @@ impl<'a> ImportDraft<'a> {
         self.ids.unused()
     }
 
-    /// Adds an entry after the newest.
+    /// Adds an entry after the newest one.
     pub fn add(&mut self, body: &EntryBody) -> String {
         let id = self.new_id();
         let parent = self.leaf.clone();
@@ -98,7 +98,7 @@ impl<'a> ImportDraft<'a> {
     pub fn add_as(&mut self, id: &str, parent: Option<&str>, body: &EntryBody) {
         let body = match self.blobs.externalize(body) {
             Ok(body) => body,
-            // The image stays in the file, where it is whole too.
+            // The image stays inline in the file.
             Err(_) => std::borrow::Cow::Borrowed(body),
         };
         let place = EntryPosition { id, parent_id: parent, timestamp: &self.time };
@@ -116,7 +116,7 @@ impl<'a> ImportDraft<'a> {
         self.add(&EntryBody::Message(Arc::new(message)))
     }
 
-    /// An answer, told of the model that gave it when that changed.
+    /// Adds an answer, preceded by a model change if the model differs.
     pub fn answer(&mut self, answer: AssistantMessage) -> String {
         self.uses(&format!("{}/{}", answer.provider, answer.model));
         for call in answer.tool_calls() {
@@ -133,7 +133,8 @@ impl<'a> ImportDraft<'a> {
         }
     }
 
-    /// The result of a call. One whose call is nowhere cannot be told to a model; it is kept and said so.
+    /// Adds the result of a call. A result without a call cannot be sent to a model; it is kept as a custom entry and
+    /// reported.
     pub fn result(&mut self, line: u32, call: &str, content: Vec<Content>, is_error: bool) -> String {
         let Some(tool_name) = self.calls.get(call).cloned() else {
             self.report
@@ -152,12 +153,12 @@ impl<'a> ImportDraft<'a> {
         }))
     }
 
-    /// Keeps what has no counterpart here.
+    /// Keeps data that has no counterpart here.
     pub fn keep(&mut self, what: &str, line: &Value) -> String {
         self.add(&kept(what, line))
     }
 
-    /// Writes the session under its name. There it is whole.
+    /// Writes the complete session under its name.
     pub fn save(self, folder: &Path, cwd: &str, name: &Name<'_>) -> io::Result<(PathBuf, Report)> {
         platform::create_private_folder(folder)?;
         let timestamp = self.started.unwrap_or_else(|| self.time.clone());

@@ -1,4 +1,4 @@
-//! Where other programs keep their sessions, and which of them are here already.
+//! Finds the session files of other programs, and which of them are already imported.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::Program;
 use crate::folder::SessionsDir;
 
-/// Nobody's folders are nested deeper.
+/// Maximum folder depth that is searched.
 const DEEPEST: usize = 6;
-/// Files beyond this many are not looked at.
+/// Maximum number of files that are checked.
 const MOST: usize = 20_000;
-/// The working folder is named within this much of a file.
+/// Number of bytes at the start of a file that are searched for the working folder.
 const HEAD: u64 = 256 * 1024;
 
 /// A session of another program.
@@ -24,11 +24,11 @@ pub struct Importable {
     pub program: Program,
     pub path: PathBuf,
     pub modified: SystemTime,
-    /// `None` when its beginning does not say.
+    /// `None` if the start of the file does not name it.
     pub cwd: Option<String>,
 }
 
-/// The sessions of a program on this machine, newest first.
+/// Returns the sessions of a program on this machine, newest first.
 pub fn importable(program: Program, env: &Env) -> Vec<Importable> {
     let mut found = Vec::new();
     for folder in folders(program, env) {
@@ -66,7 +66,7 @@ fn collect(program: Program, folder: &Path, depth: usize, found: &mut Vec<Import
     }
 }
 
-/// Transcripts of sub-agents are parts of other sessions.
+/// Transcripts of sub-agents are part of other sessions and excluded.
 fn is_session(program: Program, path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".jsonl")
@@ -86,7 +86,7 @@ fn cwd_of(path: &Path) -> Option<String> {
     })
 }
 
-/// The file of a session with this id, in whatever folder it is by now.
+/// Returns the file of an imported session by ID, in any folder.
 pub(super) fn imported(sessions: &SessionsDir, id: &str) -> Option<PathBuf> {
     let end = format!("_{id}.jsonl");
     let in_folder = |folder: &Path| {

@@ -1,7 +1,7 @@
-//! Sessions of other programs, turned into ours: Claude Code, Codex and pi.
+//! Imports sessions of other programs: Claude Code, Codex and pi.
 //!
-//! The source is only read. The new session appears whole under its name or not at all, and its id follows from the
-//! source's, so that importing twice gives one session. What has no counterpart here is kept in `custom` entries.
+//! The source is only read. The new session appears complete under its name or not at all, and its ID is derived from the
+//! source's, so that importing twice gives one session. Data without a counterpart here is kept in `custom` entries.
 
 mod claude;
 mod codex;
@@ -21,7 +21,7 @@ use crate::problem::Report;
 use draft::ImportDraft;
 use source::ImportSource;
 
-/// A program whose sessions can be read.
+/// A program whose sessions can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     Claude,
@@ -29,12 +29,12 @@ pub enum Program {
     Pi,
 }
 
-/// Where an import goes.
+/// Destination of an import.
 #[derive(Clone, Debug)]
 pub struct ImportDestination<'a> {
     pub sessions: &'a SessionsDir,
     pub blobs: &'a BlobStore,
-    /// The working folder of a session that does not name its own.
+    /// Working folder for a session that does not name its own.
     pub cwd: &'a Path,
 }
 
@@ -43,11 +43,11 @@ pub struct Imported {
     pub path: PathBuf,
     pub id: String,
     pub title: Option<String>,
-    /// Messages of the conversation; 0 when it was here before.
+    /// Number of messages; 0 if the session was already imported.
     pub messages: usize,
-    /// Imported earlier; nothing was done.
+    /// Whether the session was imported earlier, so that nothing was done.
     pub already: bool,
-    /// What could not be read of the source, by its lines.
+    /// Problems in the source, by line.
     pub report: Report,
 }
 
@@ -64,7 +64,7 @@ pub enum ImportError {
 impl Program {
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Pi];
 
-    /// As on the command line and in `custom` entries.
+    /// Name on the command line and in `custom` entries.
     pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -84,7 +84,7 @@ impl std::fmt::Display for Program {
     }
 }
 
-/// Turns one session file of another program into a session of ours.
+/// Converts a session file of another program to a session of omp.
 pub fn import(program: Program, path: &Path, to: &ImportDestination<'_>) -> Result<Imported, ImportError> {
     let source = ImportSource::read(path).map_err(|source| ImportError::Unreadable {
         path: path.to_owned(),

@@ -1,7 +1,7 @@
-//! pi: `~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl`, an older sibling of our format.
+//! Imports pi: `~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl`, an older relative of our format.
 //!
-//! Entries keep their ids and their place in the tree. Messages are copied to the letter; what reads them here knows
-//! the few differences. Kinds that are unknown here become `custom` entries with the same id.
+//! Entries keep their IDs and parents. Messages are copied verbatim; the reader handles the few differences. Unknown kinds
+//! become `custom` entries with the same ID.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::scan::ContextEntryKind;
 
 pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
     let mut known: HashSet<String> = HashSet::new();
-    // Files of the first version have no ids: entries by position, the header being number 0.
+    // Files of the first version have no IDs: entries by position, with the header as number 0.
     let mut in_order: Vec<String> = vec![String::new()];
     for line in &source.lines {
         let value = &line.value;
@@ -67,7 +67,7 @@ fn body(value: &Value, in_order: &[String]) -> EntryBody {
             kept(if kind.is_empty() { "line" } else { kind }, value)
         }
         _ => {
-            // Version 1 counts entries instead of naming them.
+            // Version 1 refers to entries by number.
             if let Some(index) = fields.remove("firstKeptEntryIndex").and_then(|index| index.as_u64()) {
                 let first = in_order.get(index as usize).cloned().unwrap_or_default();
                 fields.entry("firstKeptEntryId").or_insert(first.into());

@@ -1,4 +1,4 @@
-//! The file of another program as JSON lines, and the id its session gets here.
+//! Reads the file of another program as JSON lines and derives the session ID.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use uuid::{Builder, Uuid};
 use super::Program;
 use crate::problem::{Damage, Report};
 
-/// A source is held in memory while it is turned over; no conversation is longer than this.
+/// Size limit of a source, which is held in memory during the import.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
 pub(super) struct ImportSource {
@@ -25,7 +25,7 @@ pub(super) struct SourceLine {
 }
 
 impl ImportSource {
-    /// Lines that are no JSON objects are told and left where they are.
+    /// Reads the file. Lines that are not JSON objects are reported and skipped.
     pub fn read(path: &Path) -> io::Result<Self> {
         let found = std::fs::metadata(path)?;
         if !found.is_file() {
@@ -51,12 +51,12 @@ impl ImportSource {
     }
 }
 
-/// The source's own id where it is one that cannot be confused with another, else one made from its name.
+/// Returns the source's own ID if it is unique, otherwise one derived from its name.
 pub(super) fn session_id(program: Program, path: &Path, source: &ImportSource) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let first = |keys: &[&str]| source.lines.iter().find_map(|line| own_id(&line.value, keys));
     let own = match program {
-        // Lines copied from the session it was resumed from name that one; the file's name is its own.
+        // Lines copied from a resumed session contain that session's ID; the file name has the right one.
         Program::Claude => Some(stem.clone()),
         Program::Codex => {
             first(&["session_meta"]).or_else(|| Some(stem.get(stem.len().checked_sub(36)?..)?.to_owned()))
@@ -78,13 +78,13 @@ pub(super) fn session_id(program: Program, path: &Path, source: &ImportSource) -
 fn own_id(line: &Value, kinds: &[&str]) -> Option<String> {
     let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
     let holder = if kind == "session_meta" { line.get("payload")? } else { line };
-    // The first line of Codex's older files has no type.
+    // The first line of older Codex files has no type.
     let named =
         kinds.contains(&kind) || (kinds == ["session_meta"] && kind.is_empty() && line.get("instructions").is_some());
     named.then(|| holder.get("id").and_then(Value::as_str).map(str::to_owned)).flatten()
 }
 
-/// Text of a field, empty when it is missing.
+/// Returns the text of a field, or an empty string if it is missing.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What differs between systems: file modes, identity of a file, making a folder entry durable.
+//! Platform differences: file modes, file identity, syncing a folder.
 
 #[cfg(not(unix))]
 mod other;

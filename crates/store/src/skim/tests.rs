@@ -1,4 +1,4 @@
-//! The skim agrees with a real parser on every valid object, and survives everything else.
+//! Tests: skimming agrees with a real parser on every valid object and handles any other input.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Images leave the file for the blob store and come back.
+//! Tests of moving images to the blob store and back.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn image(data: String) -> UserMessage {
     UserMessage::new(vec![Content::Image(ImageContent { data, mime_type: "image/png".into() })])
 }
 
-/// Writes one message with this image; returns what the file says and what is read back, with the problems.
+/// Writes one message with this image; returns the stored data, the data read back, and the problems.
 fn round_trip(place: &Place, data: &str, meanwhile: impl FnOnce(&BlobStore)) -> (String, String, Vec<Damage>) {
     let mut writer = place.writer();
     writer.append(&EntryBody::Message(Arc::new(Message::User(image(data.into()))))).unwrap();

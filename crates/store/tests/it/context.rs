@@ -1,4 +1,4 @@
-//! What of a tree of entries is in the context.
+//! Tests of which entries of a tree are in the context.
 
 use omp_store::{Compaction, EntryBody, ModelChange, ThinkingLevelChange};
 

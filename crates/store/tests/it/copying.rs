@@ -1,4 +1,4 @@
-//! Forks and branches: new sessions that hold what an old one said, and leave it alone.
+//! Tests of forks and branches: new sessions have the content of the old one, which is unchanged.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ fn header(path: &Path) -> Value {
     serde_json::from_str(&line).unwrap()
 }
 
-/// `a - b - c` with a label on `b` and, beside them, `x` after `a`.
+/// Creates `a - b - c` with a label on `b`, and `x` as another child of `a`.
 fn family(place: &Place) -> (PathBuf, [EntryId; 4]) {
     let mut writer = place.writer();
     let a = writer.append(&user("a")).unwrap();
@@ -149,7 +149,7 @@ fn an_artifact_that_cannot_be_copied_is_told_and_a_copy_that_cannot_be_written_l
     let closed = place.path().join("closed");
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o500)).unwrap();
-    // The owner of all files may write anywhere.
+    // Root may write anywhere.
     if std::fs::write(closed.join("probe"), "").is_err() {
         assert!(matches!(source.fork(to(&closed)), Err(CopyError::NotWritten { .. })));
         assert_eq!(std::fs::read_dir(&closed).unwrap().count(), 0);

@@ -1,4 +1,4 @@
-//! A session cut at any byte loads everything that was whole before the cut, and goes on from there.
+//! Tests: a session truncated at any byte loads all entries before the cut and can be continued.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -36,7 +36,7 @@ proptest! {
         let cut = cut.index(whole.len() + 1);
         std::fs::write(&path, &whole[..cut]).unwrap();
         let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
-        // A line that lost only its newline is whole as well.
+        // A line that lacks only its newline is complete as well.
         let lines = lines + usize::from(whole.get(cut) == Some(&b'\n'));
         let Ok(mut session) = LoadedSession::open(&path, place.blobs()) else {
             prop_assert!(lines < 2, "refused though the header was whole");

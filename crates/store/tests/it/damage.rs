@@ -1,4 +1,4 @@
-//! Damaged files: everything that is still there is read, what is not is named, nothing is written over.
+//! Tests of damaged files: everything readable is read, the rest is reported, nothing is overwritten.
 
 use omp_store::{LoadedSession, OpenError};
 
@@ -17,8 +17,8 @@ fn abc() -> [String; 3] {
     [said("a", ""), said("b", "a"), said("c", "b")]
 }
 
-/// Opens the file, expects these texts and these beginnings of problems, then appends and expects one text more and
-/// every earlier line unchanged.
+/// Opens the file, checks the texts and the prefixes of the problems, then appends and checks for one more text and
+/// unchanged earlier lines.
 fn check(content: impl AsRef<[u8]>, expect: &[&str], problems: &[&str]) {
     let place = Place::new();
     let content = content.as_ref();
@@ -85,7 +85,7 @@ fn a_flipped_bit_anywhere_costs_at_most_one_message() {
             let shown = || format!("{} → {seen:?}\n{}", String::from_utf8_lossy(&bytes), session.report());
             assert_eq!(seen.first().map(String::as_str), Some("a"), "{}", shown());
             assert_eq!(seen.last().map(String::as_str), Some("c"), "{}", shown());
-            // What changed only the text cannot be told from what was meant.
+            // A change within a text cannot be detected.
             assert!(seen.len() == 3 || !session.report().is_empty(), "{}", shown());
         }
     }

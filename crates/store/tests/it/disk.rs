@@ -1,15 +1,15 @@
-//! 200 runs on a disk that gets full: what was acknowledged is there, nothing is half written, and with room again the
-//! session goes on.
+//! 200 runs on a disk that becomes full: acknowledged entries are present, nothing is half written, and the session can be
+//! continued when there is room again.
 
 use crate::Place;
 use crate::texts;
 use crate::writer_process::{Random, Task, Told, session_in};
 
 const RUNS: u64 = 200;
-/// A file system of so many kilobytes that only this process sees; what is on it is copied out at the end.
+/// A file system of limited size in kilobytes that only this process sees; its content is copied out at the end.
 const SMALL_FILE_SYSTEM: &str = "unshare -rm sh -c 'mount -t tmpfs -o size=SIZEk none \"$OMP_STORE_TEST_FOLDER\" && { \
     cp -r \"$KEPT/.\" \"$OMP_STORE_TEST_FOLDER\"; \"$@\"; cp -r \"$OMP_STORE_TEST_FOLDER/.\" \"$KEPT\"; }' sh \"$@\"";
-/// Files may grow to so many blocks of 512 or 1,024 bytes, which fails in the middle of a line as a full disk does.
+/// Limits file size to a number of 512- or 1,024-byte blocks, which fails in the middle of a line like a full disk.
 const SMALL_FILES: &str = "trap '' XFSZ; ulimit -f SIZE; exec \"$@\"";
 
 #[test]
@@ -22,7 +22,7 @@ fn a_full_disk_costs_nothing_that_was_acknowledged() {
     });
 }
 
-/// Ordinary users may be forbidden to; then all runs are with small files.
+/// Ordinary users may not be allowed to mount; then all runs use the file size limit.
 fn file_systems_can_be_made() -> bool {
     let place = Place::new();
     std::fs::create_dir_all(place.path().join("kept")).unwrap();
@@ -61,7 +61,7 @@ fn fill(run: u64, real: bool) {
         assert!(!told.iter().any(|told| matches!(told, Told::Entry { .. })), "told, but there is no file");
         return;
     }
-    // With room again it goes on.
+    // With room again, the session is continued.
     let more = Task { folder: &folder, seed: 1_000 + run, entries: 3, reopen: false, shell: None };
     told.extend(more.start().rest());
     let mut session =

@@ -1,4 +1,4 @@
-//! Sessions are found by folder, by time and by id.
+//! Tests of finding sessions by folder, time and ID.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl Agent {
         Self { place, sessions, cwd }
     }
 
-    /// `age` in minutes.
+    /// `age` is in minutes.
     fn put(&self, folder: &Path, id: &str, cwd: &Path, age: u64) -> PathBuf {
         std::fs::create_dir_all(folder).unwrap();
         let path = folder.join(format!("2026-11-15T20-00-03-186Z_{id}.jsonl"));
@@ -108,7 +108,7 @@ fn paths_are_taken_as_they_are() {
     assert!(agent.place.path().exists());
 }
 
-/// Whatever happened to the title line, a listing tells the title that opening the session tells.
+/// Regardless of the state of the title line, a listing shows the same title as opening the session.
 #[test]
 fn the_newest_title_counts_when_its_line_is_damaged_or_stale() {
     let slot =

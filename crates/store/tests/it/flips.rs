@@ -1,5 +1,5 @@
-//! Every bit of every byte of a session, turned over one at a time: reading changes nothing, one damage is one line of
-//! the report and costs one entry at most, and the session goes on without touching what was there.
+//! Flips every bit of a session, one at a time: reading changes nothing, one damage gives one line of the report and costs
+//! at most one entry, and the session can be continued without changing existing data.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use omp_store::{ArtifactDir, BlobStore, EntryId, LoadedSession, OpenError, Repor
 use crate::{Place, texts_of, user};
 
 const TITLE: &str = "Übersicht *J*";
-/// The only places where a byte may change without anybody noticing: there is nothing to compare it with.
+/// The only kinds of bytes that may change undetected, because there is nothing to compare them with.
 const SILENT: [&str; 8] = ["text", "utf-8", "escape", "key", "time", "number", "header value", "title value"];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -18,18 +18,19 @@ struct Damaged {
     bit: u8,
 }
 
-/// A session with every kind of entry, a branch that was left, and a compaction.
+/// A session with every kind of entry, an abandoned branch, and a compaction.
 struct Sample {
     place: Place,
     bytes: Vec<u8>,
-    /// Entries whose branches together hold everything: the newest, one before the compaction, one on the left branch.
+    /// Entries whose branches together contain everything: the newest, one before the compaction, one on the abandoned
+    /// branch.
     leaves: [EntryId; 3],
     whole: Seen,
-    /// Of each byte: what kind of thing it belongs to, and its line, from 0.
+    /// For each byte: its syntactic class, and its line counted from 0.
     classes: Vec<(&'static str, usize)>,
 }
 
-/// Texts by branch, and what was found wrong.
+/// Texts by branch, and the reported problems.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     branches: Vec<Vec<String>>,
@@ -64,7 +65,7 @@ impl Sample {
         Ok(Seen { branches, model, report: session.report().clone() })
     }
 
-    /// Number of the line, from 0, that holds this byte; its line break is its own.
+    /// Returns the line, counted from 0, of this byte; a newline belongs to its line.
     fn line_of(&self, at: usize) -> usize {
         self.bytes[..at].iter().filter(|byte| **byte == b'\n').count()
     }
@@ -122,7 +123,7 @@ fn lines(image: &str) -> String {
     .concat()
 }
 
-/// Turns one bit over and looks at everything that follows from it.
+/// Flips one bit and checks all consequences.
 fn check(sample: &Sample, damaged: Damaged) -> Result<(), String> {
     let mut bytes = sample.bytes.clone();
     bytes[damaged.at] ^= 1 << damaged.bit;
@@ -138,25 +139,25 @@ fn check(sample: &Sample, damaged: Damaged) -> Result<(), String> {
     }
     nothing_else_is_lost(sample, &seen.branches, damaged)?;
     told_once(sample, &seen, damaged)?;
-    // Going on costs more than all the rest, and has fewer ways to go wrong.
+    // Continuing a session is the most expensive check and has fewer failure modes.
     if damaged.at.is_multiple_of(3) || sample.class(damaged) == "line break" {
         goes_on(sample, &path, &bytes, damaged)?;
     }
     Ok(())
 }
 
-/// Everything said on a branch is still said there, but for the damaged line.
+/// Checks that every text of a branch is still there, except in the damaged line.
 fn nothing_else_is_lost(sample: &Sample, branches: &[Vec<String>], damaged: Damaged) -> Result<(), String> {
     let line = sample.line(sample.classes[damaged.at].1);
     let is_break = sample.bytes[damaged.at] == b'\n';
     for ((whole, seen), leaf) in sample.whole.branches.iter().zip(branches).zip(&sample.leaves) {
-        // The branch whose own name is damaged goes by another.
+        // A branch whose own ID is damaged has another ID.
         if seen.is_empty() && line.contains(&format!("\"id\":\"{leaf}\"")) {
             continue;
         }
         let mut seen = seen.iter();
         for text in whole {
-            // A summary comes wrapped in a sentence.
+            // A summary is wrapped in a sentence.
             let words = text.rsplit("<summary>\n").next().unwrap_or(text).split(':').next().unwrap_or(text);
             let hit = !is_break && line.contains(words);
             if !hit && !seen.any(|other| other == text) {
@@ -167,21 +168,21 @@ fn nothing_else_is_lost(sample: &Sample, branches: &[Vec<String>], damaged: Dama
     Ok(())
 }
 
-/// What changed more than a value is told, in one line.
+/// Checks that damage beyond a value is reported, in one line.
 fn told_once(sample: &Sample, seen: &Seen, damaged: Damaged) -> Result<(), String> {
     let report = seen.report.to_string();
     let changed = seen.branches.iter().map(Vec::len).ne(sample.whole.branches.iter().map(Vec::len));
     let class = sample.class(damaged);
     match seen.report.problems.len() {
         1 if report.lines().count() == 1 => Ok(()),
-        // An id that nobody refers to; here it is the branch that was looked for.
+        // An ID without references; here it is the branch that was searched.
         0 if class == "id" => Ok(()),
         0 if !changed && SILENT.contains(&class) => Ok(()),
         count => Err(format!("told in {count} lines:\n{report}")),
     }
 }
 
-/// Continued, the file begins with what it was; what is cut off is beside it.
+/// Checks that a continued file starts with its old content, and that truncated data is in a file next to it.
 fn goes_on(sample: &Sample, path: &Path, bytes: &[u8], damaged: Damaged) -> Result<(), String> {
     let session = sample.place.open(path);
     let mut writer = match session.into_writer() {
@@ -210,7 +211,7 @@ fn goes_on(sample: &Sample, path: &Path, bytes: &[u8], damaged: Damaged) -> Resu
     Ok(())
 }
 
-/// What kind of thing a byte belongs to.
+/// Returns the syntactic class of a byte.
 fn class_of(sample: &Sample, at: usize) -> &'static str {
     let number = sample.line_of(at);
     let line = sample.line(number);
@@ -249,7 +250,7 @@ fn class_of(sample: &Sample, at: usize) -> &'static str {
     }
 }
 
-/// The quotes around a byte, both included.
+/// Returns the quotes around a byte, inclusive.
 fn string_around(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut open = None;
     let mut position = 0;
@@ -270,7 +271,7 @@ fn string_around(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// One bit of every second byte, another one each time; of plain values, where all bytes are alike, fewer.
+/// Checks one bit of every second byte, a different one each time; fewer for plain values, where all bytes are alike.
 fn check_bits(half: usize) {
     let sample = Sample::new();
     let mut wrong: BTreeMap<String, (usize, String)> = BTreeMap::new();
@@ -332,7 +333,7 @@ fn every_bit_of_a_blob_is_guarded() {
         std::fs::write(&path, &damaged).unwrap();
         let told = place.blobs().get(&reference).unwrap_err().to_string();
         assert!(told.contains("is damaged in the blob store") && told.lines().count() == 1, "{told}");
-        // The same image said again is whole again, and the damaged one is still there to look at.
+        // Storing the same image again restores the blob, and the damaged one is kept.
         assert_eq!(place.blobs().put(&whole).unwrap(), reference);
         assert_eq!(place.blobs().get(&reference).unwrap(), whole);
         let aside = format!("{}.damaged-{}", path.display(), at + 1);

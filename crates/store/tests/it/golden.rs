@@ -1,4 +1,4 @@
-//! What this program writes has the keys and the order of the sample, line by line.
+//! Tests that written files have the keys and the order of the sample, line by line.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::Place;
 
 const SAMPLE: &str = include_str!("data/session.jsonl");
 
-/// Keys of the sample that this program has no use for: leftovers of streaming and a token estimate.
+/// Keys of the sample that this program does not use: leftovers of streaming and a token estimate.
 const NOT_WRITTEN: &[&str] = &["partialArgs", "streamIndex", "contextSnapshot"];
 
 fn body_of(line: &Value) -> EntryBody {
@@ -26,7 +26,7 @@ fn body_of(line: &Value) -> EntryBody {
     }
 }
 
-/// Ids, times and unused keys made equal; everything else stays.
+/// Normalizes IDs, times and unused keys.
 fn comparable(value: &mut Value, parents: bool) {
     match value {
         Value::Object(fields) => {

@@ -1,5 +1,5 @@
-//! Sessions of other programs, written down from what is known of their formats, become sessions of ours: once, with
-//! every message in its place, and with everything else kept.
+//! Tests of importing sessions of other programs, modelled on what is known of their formats: imported once, with every
+//! message at its position and all other data kept.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Made {
         )
     }
 
-    /// Imports twice, and returns what the one session holds.
+    /// Imports twice and returns the content of the single session.
     fn check(&self, program: Program) -> (Imported, LoadedSession, Context) {
         let before = std::fs::read(&self.source).unwrap();
         let imported = self.import(program).unwrap();
@@ -55,7 +55,7 @@ impl Made {
     }
 }
 
-/// `role: text [blocks that are no text]` for each message.
+/// Formats each message as `role: text [blocks that are no text]`.
 fn outline(context: &Context) -> Vec<String> {
     let shown = |content: &[Content]| {
         let parts: Vec<_> = content
@@ -132,7 +132,7 @@ fn a_session_of_claude_code() {
         user("u1", "", "look"),
         claude_block("a1", "u1", "m1", json!({"type": "thinking", "thinking": "hm", "signature": "sig"})),
         claude_block("a2", "a1", "m1", call("t1")),
-        // The first result comes before the last block, and each result hangs on its own call.
+        // The first result precedes the last block, and each result is a child of its own call.
         claude_result("r1", "a2", "t1", json!("one")),
         claude_block("a3", "a2", "m1", call("t2")),
         claude_result("r2", "a3", "t2", json!([said("two"), image])),

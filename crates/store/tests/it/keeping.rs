@@ -1,4 +1,4 @@
-//! Sessions at rest: listed through the index, searched, moved, put away, deleted, repaired and cleaned up.
+//! Tests of stored sessions: listed through the index, searched, moved, archived, deleted, repaired and cleaned up.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ fn a_listing_through_the_index_is_the_listing() {
     assert_eq!(house.sessions.list_all().unwrap(), first, "warm");
     assert_eq!(house.sessions.list(&house.cwd).unwrap(), first, "of the folder");
 
-    // The index is believed as long as the file looks the same.
+    // The index is trusted while the file's metadata is unchanged.
     let told = std::fs::read_to_string(&index).unwrap().replace("said 7\"", "from the index\"");
     std::fs::write(&index, told).unwrap();
     assert_eq!(house.sessions.list_all().unwrap()[7].first_message.as_deref(), Some("from the index"));
@@ -145,7 +145,7 @@ fn a_move_can_be_undone_to_the_byte() {
     assert_eq!(std::fs::read_to_string(&from).unwrap(), before);
     assert!(from.with_extension("").join("0.bash.log").is_file());
     assert!(!to.exists() && !to.with_extension("").exists());
-    // Into a folder of sessions that both working folders share only the header changes, and that is undone too.
+    // If both working folders share a session folder, only the header changes, and that is reverted too.
     let flat = SessionsDir::flat(from.parent().unwrap().to_owned());
     assert_eq!(flat.move_to(&from, &there, house.blobs()).unwrap(), from);
     assert_ne!(std::fs::read_to_string(&from).unwrap(), before);
@@ -166,7 +166,7 @@ fn a_move_that_fails_changes_nothing() {
         assert!(from.with_extension("").join("0.bash.log").is_file());
         assert!(!folder.join(from.file_name().unwrap()).is_file());
     };
-    // Artifacts are in the way, so that the second step fails.
+    // An existing artifact folder makes the second step fail.
     let in_the_way = folder.join(from.with_extension("").file_name().unwrap());
     std::fs::create_dir_all(&in_the_way).unwrap();
     std::fs::write(in_the_way.join("theirs"), "").unwrap();

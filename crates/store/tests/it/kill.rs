@@ -1,5 +1,5 @@
-//! `kill -9` at any moment: nothing acknowledged is missing, no earlier byte but the title changes, the session goes on.
-//! The same for the whole program is in `crates/omp/tests/it/kill.rs`; together they are 1,000.
+//! `kill -9` at any moment: no acknowledged entry is missing, no earlier byte except the title changes, and the session can
+//! be continued. `crates/omp/tests/it/kill.rs` tests the whole program; together they are 1,000 runs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::writer_process::{Random, Task, Told, session_in};
 
 const SESSIONS: u64 = 40;
 const KILLS_A_SESSION: u64 = 19;
-/// Sessions at a time.
+/// Number of concurrent sessions.
 const SIDE_BY_SIDE: u64 = 4;
-/// The title line, written in place.
+/// Length of the title line, which is written in place.
 const TITLE_LINE: usize = 256;
 
 #[test]
@@ -60,7 +60,7 @@ fn write_and_kill(task: &Task<'_>, random: &mut Random) -> Vec<(String, String)>
     entries.collect()
 }
 
-/// Whole lines that were there are still there, and so is every new entry that was told of.
+/// Checks that all complete lines still exist, and every acknowledged new entry.
 fn check_bytes(file: &Path, before: &[u8], told: &[(String, String)]) -> Vec<u8> {
     let now = std::fs::read(file).unwrap();
     let whole = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -73,7 +73,7 @@ fn check_bytes(file: &Path, before: &[u8], told: &[(String, String)]) -> Vec<u8>
     now
 }
 
-/// Everything told is in the conversation, in order.
+/// Checks that every acknowledged entry is in the conversation, in order.
 fn check_whole(place: &Place, told: &[(String, String)]) {
     let mut session = place.open(&session_in(place.path()).unwrap());
     let context = session.context();

@@ -1,4 +1,4 @@
-//! Sessions through the public interface: written, damaged, read, found.
+//! Tests of sessions through the public interface: written, damaged, read, found.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod blobs;
@@ -44,7 +44,7 @@ impl Place {
         BlobStore::new(self.path())
     }
 
-    /// A project in a home, and where its sessions are kept.
+    /// Creates a project in a home folder, and its session folder.
     fn project(&self, agent: &Path) -> (SessionsDir, PathBuf) {
         let home = self.path().canonicalize().unwrap().join("home");
         let cwd = home.join("project");
@@ -73,7 +73,7 @@ fn user(text: &str) -> EntryBody {
     EntryBody::Message(Arc::new(Message::User(UserMessage::text(text))))
 }
 
-/// The text of every message, in order.
+/// Returns the text of every message, in order.
 fn texts(context: &Context) -> Vec<String> {
     assert_eq!(context.messages.len(), context.entry_ids.len());
     texts_of(&context.messages)

@@ -1,4 +1,4 @@
-//! What front ends see of a session: its entries by type, the transcript that keeps everything, the tree.
+//! Tests of what front ends see of a session: typed entries, the full transcript, the tree.
 
 use omp_store::{EntryBody, LoadedSession, TreeFilter, shown};
 
@@ -33,7 +33,7 @@ fn every_entry_is_read_as_what_it_was_written_as() {
         let entry = session.typed_entry(&"a".into()).unwrap();
         assert!(expect(&entry.body), "{rest}: {:?}", entry.body);
         assert_eq!((entry.parent, entry.timestamp.len()), (Some("r".into()), 24));
-        // Written again it says the same.
+        // Writing the entry again gives the same line.
         let mut writer = place.writer();
         writer.append(&entry.body).unwrap();
         let written = std::fs::read_to_string(writer.path()).unwrap();

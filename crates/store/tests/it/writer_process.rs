@@ -1,5 +1,5 @@
-//! A process that does nothing but write to a session and tell what was acknowledged: the test binary itself, started
-//! again with the one test below.
+//! A process that only writes to a session and reports acknowledged entries: the test binary itself, started again with the
+//! test below.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::user;
 const FOLDER: &str = "OMP_STORE_TEST_FOLDER";
 const SEED: &str = "OMP_STORE_TEST_SEED";
 const ENTRIES: &str = "OMP_STORE_TEST_ENTRIES";
-/// Opens the session anew for every entry, as many short runs would.
+/// Opens the session again for every entry, like many short runs.
 const REOPEN: &str = "OMP_STORE_TEST_REOPEN";
 const TEST: &str = "writer_process::a_writer_left_alone_writes_everything";
 
-/// What a writer said: `entry <id> <text>`, `refused <why>`, `busy <process id>`.
+/// A writer's report: `entry <id> <text>`, `refused <why>`, `busy <process id>`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
     Entry { id: String, text: String },
@@ -31,7 +31,7 @@ pub struct Task<'a> {
     pub seed: u64,
     pub entries: u32,
     pub reopen: bool,
-    /// Sets the stage and ends with `"$@"`.
+    /// Shell code that prepares the environment and ends with `"$@"`.
     pub shell: Option<&'a str>,
 }
 
@@ -64,14 +64,14 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// The next thing told; `None` at the end. A line without its end was not told.
+    /// Returns the next report, or `None` at the end. An incomplete line is ignored.
     pub fn next(&mut self) -> Option<Told> {
         let mut line = String::new();
         loop {
             line.clear();
             self.lines.read_line(&mut line).unwrap();
             let whole = line.strip_suffix('\n')?;
-            // The test runner says something too.
+            // The test runner also prints lines.
             let mut words = whole.splitn(3, ' ');
             match (words.next(), words.next(), words.next()) {
                 (Some("entry"), Some(id), Some(text)) => {
@@ -89,7 +89,7 @@ impl Writing {
     }
 }
 
-/// The one session below a folder.
+/// Returns the only session below a folder.
 pub fn session_in(folder: &Path) -> Option<PathBuf> {
     let files = std::fs::read_dir(folder.join("sessions")).ok()?.map(|file| file.unwrap().path());
     let mut found: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
@@ -97,7 +97,7 @@ pub fn session_in(folder: &Path) -> Option<PathBuf> {
     found.pop()
 }
 
-/// A small generator, so that a failure can be repeated.
+/// A small random generator, so that failures are reproducible.
 pub struct Random(pub u64);
 
 impl Random {
@@ -130,7 +130,7 @@ fn a_writer_left_alone_writes_everything() {
     }
 }
 
-/// Writes until there is no more to write, telling each entry once it is saved.
+/// Writes all entries and reports each one after it is saved.
 fn write(folder: &Path, seed: u64, entries: u32, reopen: bool, out: &mut impl Write) {
     let mut random = Random(seed);
     let mut writer = None;
@@ -187,7 +187,7 @@ fn opened(folder: &Path) -> Result<SessionWriter, String> {
     }
 }
 
-/// Mostly short, sometimes long, sometimes with an image.
+/// Creates an entry that is mostly short, sometimes long, sometimes with an image.
 fn entry(text: &str, random: &mut Random) -> EntryBody {
     match random.below(12) {
         0 => user(&format!("{text} {}", "x".repeat(random.below(20_000) as usize))),

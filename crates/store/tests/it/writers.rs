@@ -1,5 +1,4 @@
-//! Two writers on one session, 100 times over: one at a time gets in, the other is told who, and no entry of either is
-//! lost.
+//! Two writers compete for one session, 100 times: only one gets access, the other learns the holder, and no entry is lost.
 
 use std::collections::HashSet;
 
@@ -19,7 +18,7 @@ fn two_writers_never_mix() {
     assert!(busy > 0, "the two never met");
 }
 
-/// Returns how often one was told of the other.
+/// Returns how often one writer was refused because of the other.
 fn compete(run: u64) -> usize {
     let place = Place::new();
     place.writer().append(&crate::user("start")).unwrap();
@@ -46,7 +45,7 @@ fn compete(run: u64) -> usize {
                 let found = saved.iter().any(|(saved, said)| saved == id && said.split(' ').next() == Some(text));
                 assert!(found, "{id} {text} is lost");
             }
-            // Between taking the lock and writing its name into it, the holder is nobody yet.
+            // Between acquiring the lock and writing its ID, the holder is unknown.
             Told::Busy(pid) => {
                 busy += 1;
                 assert!(pid == "changed" || pid == "0" || processes.contains(pid), "{pid} is none of {processes:?}");

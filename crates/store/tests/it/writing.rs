@@ -1,4 +1,4 @@
-//! Appending: lazily created, private, one writer, title in place, errors that leave the session usable.
+//! Tests of appending: lazy creation, private files, a single writer, title in place, errors that leave the session usable.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -34,7 +34,7 @@ fn the_file_is_named_after_time_and_id() {
     writer.append(&user("hi")).unwrap();
     let expect = format!("2026-11-15T20-00-03-186Z_{}.jsonl", writer.id());
     assert_eq!(writer.path().file_name().unwrap().to_str().unwrap(), expect);
-    // A version 7 id begins with the time.
+    // A version 7 UUID starts with the time.
     assert!(writer.id().starts_with("01a1e0cb-9e72-7"), "{}", writer.id());
     assert_eq!(place.open(writer.path()).header().parent_session.as_deref(), Some("parent"));
 }

@@ -1,33 +1,33 @@
-//! The parts of a file that can be folded away.
+//! The parts of a file that can be folded.
 
 use tree_sitter::{Node, Tree};
 
 use super::OutlineLimits;
 
-/// Rows `first..=last` (counted from 0) are hidden when it is closed.
+/// Rows `first..=last` (counted from 0) are hidden when the fold is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
     pub first: usize,
     pub last: usize,
-    /// How many folds it lies in.
+    /// Number of folds around it.
     pub depth: usize,
     /// The innermost fold around it.
     pub parent: Option<usize>,
-    /// Holds declarations of its own and is never closed.
+    /// Contains declarations and is never closed.
     pub container: bool,
 }
 
-/// What lies deeper is shown or hidden with what is around it.
+/// Deeper nodes are shown or hidden with their surroundings.
 const MAX_DEPTH: usize = 12;
 
-/// In the order of the file, outer folds before those they hold.
+/// Returns folds in file order, outer ones before inner ones.
 pub fn find(tree: &Tree, lines: &[&str], limits: OutlineLimits) -> Vec<Fold> {
     let mut finder = FoldFinder { lines, limits, folds: Vec::new(), around: Vec::new(), comment: None };
     let mut cursor = tree.walk();
     let mut level = 0;
     loop {
         let foldable = finder.visit(&cursor.node(), level);
-        // Nothing in a comment or a string folds on its own.
+        // Comments and strings contain no folds.
         if foldable && cursor.goto_first_child() {
             level += 1;
             continue;
@@ -48,12 +48,12 @@ struct FoldFinder<'a> {
     folds: Vec<Fold>,
     /// The folds around the current node, with their level in the tree.
     around: Vec<(usize, usize)>,
-    /// The rows of the comment lines that stand directly under each other.
+    /// The rows of adjacent comment lines.
     comment: Option<(usize, usize)>,
 }
 
 impl FoldFinder<'_> {
-    /// `false` when the node's children need no look.
+    /// Returns `false` if the node's children need not be visited.
     fn visit(&mut self, node: &Node<'_>, level: usize) -> bool {
         while self.around.last().is_some_and(|(_, at)| *at >= level) {
             self.around.pop();
@@ -103,7 +103,7 @@ impl FoldFinder<'_> {
         }
     }
 
-    /// A long comment keeps its first line, and the last if that only closes it.
+    /// A long comment keeps its first line, and the last one if that only closes it.
     fn end_comment(&mut self) {
         let Some((first, last)) = self.comment.take() else { return };
         if last + 1 - first < self.limits.min_comment_lines.max(2) {
@@ -116,10 +116,10 @@ impl FoldFinder<'_> {
         self.folds.push(Fold { first: first + 1, last, depth, parent, container: false });
     }
 
-    /// The rows between what opens and what closes a body.
+    /// Returns the rows between the opening and closing of a body.
     fn inner_rows(&self, node: &Node<'_>) -> Option<(usize, usize)> {
         let (start, end) = (node.start_position().row, last_row(node));
-        // An indented block has no sign of its own: its first and last line are part of what it holds.
+        // An indented block has no delimiters: its first and last line are part of its content.
         let indented = is_indented(node) && !opens_with_sign(node);
         let first = if indented { start } else { start + 1 };
         let line = self.lines.get(end)?;
@@ -132,7 +132,7 @@ impl FoldFinder<'_> {
     }
 }
 
-/// A node that ends behind a line feed does not reach into the next line.
+/// A node that ends after a line feed does not include the next line.
 fn last_row(node: &Node<'_>) -> usize {
     let end = node.end_position();
     if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
@@ -154,12 +154,12 @@ fn is_closer(text: &str) -> bool {
         || (!bare.is_empty() && bare.chars().all(|c| "}])\"'`".contains(c)))
 }
 
-/// A body is what stands in braces or brackets, an indented block, or what goes on below a first line.
+/// A body is delimited by braces or brackets, indented, or continues below a first line.
 fn is_body(node: &Node<'_>) -> bool {
     opens_with_sign(node) || is_indented(node) || (node.is_named() && HEADED.contains(&node.kind()))
 }
 
-/// One that begins below the line of what it belongs to; a whole file is not a body.
+/// Matches a block that starts below the line of its parent; a whole file is not a body.
 fn is_indented(node: &Node<'_>) -> bool {
     let below = |parent: Node<'_>| parent.start_position().row < node.start_position().row;
     node.is_named() && INDENTED.contains(&node.kind()) && node.parent().is_some_and(below)
@@ -170,14 +170,14 @@ fn opens_with_sign(node: &Node<'_>) -> bool {
     matches!(first.kind(), "{" | "[" | "{|" | "do" | "[[")
 }
 
-/// Bodies without a sign of their own.
+/// Node kinds of bodies without delimiters.
 const INDENTED: &[&str] =
     &["block", "body", "body_statement", "block_body", "statements", "indented_block", "block_node", "function_body"];
 
-/// Pieces whose first line tells what they are.
+/// Node kinds whose first line describes them.
 const HEADED: &[&str] = &["element", "function", "paragraph", "list", "fenced_code_block", "pipe_table", "block_quote"];
 
-/// What classes and their like are called, by parts of the names grammars give them.
+/// Parts of the node names that grammars use for classes and similar containers.
 const CONTAINERS: &[&str] = &[
     "class",
     "impl",
@@ -207,7 +207,7 @@ const CONTAINER_CALLS: &[&str] = &["defmodule", "defimpl", "defprotocol"];
 fn is_container(node: &Node<'_>, lines: &[&str]) -> bool {
     let Some(parent) = node.parent() else { return false };
     if parent.parent().is_none() {
-        // All there is, as in a file of data.
+        // It is the whole content, as in a data file.
         return opens_with_sign(node);
     }
     if parent.kind() == "call" {

@@ -1,8 +1,8 @@
-//! Golden outlines, and what holds for every outline.
+//! Golden tests of outlines, and invariants of every outline.
 
 use super::*;
 
-/// Kept lines with numbers, `…` and the range for what is left out.
+/// Formats kept lines with numbers, and `…` with the range for hidden ones.
 fn shown(source: &str, language: &str, limits: OutlineLimits) -> String {
     let Some(outline) = outline(source, Language::from_name(language).unwrap(), limits).unwrap() else {
         return "whole".into();
@@ -18,7 +18,7 @@ fn shown(source: &str, language: &str, limits: OutlineLimits) -> String {
     out.join("\n")
 }
 
-/// Everything that can be hidden is.
+/// Hides everything that can be hidden.
 const TIGHT: OutlineLimits =
     OutlineLimits { min_body_lines: 2, min_comment_lines: 4, min_total_lines: 1, unfold_until: 0, unfold_limit: 0 };
 
@@ -407,7 +407,7 @@ fn short_files_are_shown_whole() {
     assert_eq!(shown("", "rust", TIGHT), "whole");
 }
 
-/// Whatever the file: the segments cover it without gap, in turn, and never hide the first line.
+/// For any file: the segments cover it without gap, alternate, and never hide the first line.
 #[test]
 fn segments_cover_every_line() {
     let sources =

@@ -1,7 +1,7 @@
-//! From the text of a pattern to trees that can be compared with code.
+//! Compiles the text of a pattern to trees that can be compared with code.
 //!
-//! A pattern is parsed as a file of its own. In some languages an expression cannot stand there, or reads as something
-//! else (a call in Go as a conversion), so it is parsed inside a function as well and both readings are looked for.
+//! A pattern is parsed as a separate file. In some languages an expression is not valid there, or has another meaning (a
+//! call in Go becomes a conversion), so it is also parsed inside a function, and both readings are searched.
 
 use ast_grep_core::matcher::PatternNode;
 use ast_grep_core::tree_sitter::StrDoc;
@@ -12,7 +12,7 @@ use super::QueryError;
 use crate::Language;
 use crate::parse::parse;
 
-/// The readings of a pattern, and what is doubtful about it.
+/// Returns the readings of a pattern, and a warning about doubtful parts.
 pub fn compile(
     text: &str,
     language: Language,
@@ -38,7 +38,7 @@ pub fn compile(
     }
 }
 
-/// What to put around a statement or an expression.
+/// Returns the code to put around a statement or an expression.
 fn functions_of(language: Language) -> &'static [(&'static str, &'static str)] {
     match language.0 {
         SupportLang::Go => &[("package p\nfunc f() {\n", "\n}\n")],
@@ -52,7 +52,7 @@ fn functions_of(language: Language) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// The pattern as one clean node in a function's body.
+/// Parses the pattern as one valid node in a function's body.
 fn in_function(text: &str, language: Language) -> Option<Pattern> {
     let text = language.0.pre_process_pattern(text);
     functions_of(language).iter().find_map(|(before, after)| {
@@ -65,7 +65,7 @@ fn in_function(text: &str, language: Language) -> Option<Pattern> {
     })
 }
 
-/// The longest text that a match must hold to the letter; empty when there is none.
+/// Returns the longest text that a match must contain literally; empty if there is none.
 pub fn longest_word(pattern: &Pattern) -> String {
     fn longest(node: &PatternNode) -> &str {
         match node {
@@ -94,7 +94,7 @@ fn explain(error: PatternError, pattern: &str, language: Language, selector: Opt
     }
 }
 
-/// The kind that every grammar gives to what it cannot parse.
+/// The node kind of every grammar for text that it cannot parse.
 const ERROR_KIND: u16 = u16::MAX;
 
 fn has_error_inside(node: &PatternNode) -> bool {

@@ -1,4 +1,4 @@
-//! One pattern a language, metavariables, strictness, and what is said of bad patterns.
+//! Tests of one pattern per language, metavariables, strictness, and errors for invalid patterns.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn language(name: &str) -> Language {
     Language::from_name(name).unwrap()
 }
 
-/// The matched texts, joined.
+/// Returns the matched texts, joined.
 fn found(name: &str, pattern: &str, source: &str) -> String {
     let query = SyntaxQuery::new(pattern, language(name), Strictness::Smart, None);
     let query = query.unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -1,4 +1,4 @@
-//! What a rewrite changes, and that it changes nothing else.
+//! Tests that a rewrite changes its matches, and nothing else.
 
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ fn bad_rewrites_say_why() {
 }
 
 proptest! {
-    /// Lines that hold no match come out byte for byte, the others as the template says.
+    /// Lines without a match are unchanged, the others follow the template.
     #[test]
     fn nothing_outside_matches_is_touched(lines in proptest::collection::vec((0..6u8, "[a-z]{1,6}", 0..1000u32), 0..40), crlf: bool) {
         let line = |kind: u8, name: &str, number: u32, called: &str| match kind {

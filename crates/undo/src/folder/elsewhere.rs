@@ -1,4 +1,4 @@
-//! Where nothing can be held by its handle yet: nothing is covered, and that is told when it is opened.
+//! Systems without support for directory handles: nothing is covered, which is reported on opening.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{FolderEntry, FolderNames};
 
-/// There is none.
+/// Never constructed on this system.
 pub(crate) enum Folder {}
 
 impl Folder {

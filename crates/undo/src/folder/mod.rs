@@ -1,4 +1,4 @@
-//! A folder held by its handle: nothing that is renamed meanwhile leads elsewhere, and no link is followed.
+//! A folder held by its handle: renames do not redirect it, and no link is followed.
 
 #[cfg(not(unix))]
 mod elsewhere;
@@ -12,7 +12,7 @@ pub(crate) use unix::{Folder, disk_use, is_same_file, read_at};
 
 use crate::node::Stat;
 
-/// What a listing tells of a name.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderEntryKind {
     Folder,
@@ -28,10 +28,10 @@ pub(crate) struct FolderEntry {
     pub device: u64,
 }
 
-/// The names of a folder.
+/// The names in a folder.
 #[derive(Default)]
 pub(crate) struct FolderNames {
     pub names: Vec<Box<[u8]>>,
-    /// There are more.
+    /// Whether there are more names.
     pub is_cut: bool,
 }

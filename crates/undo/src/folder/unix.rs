@@ -1,4 +1,4 @@
-//! By `openat` and its relatives, always with `O_NOFOLLOW`.
+//! Uses `openat` and related calls, always with `O_NOFOLLOW`.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -19,7 +19,7 @@ use crate::node::Stat;
 
 const OPEN_FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-/// Names between two looks at the clock.
+/// Number of names between two checks of the time limit.
 const LOOKS: usize = 1_000;
 
 pub(crate) struct Folder(OwnedFd);
@@ -32,7 +32,7 @@ impl Folder {
     pub fn child(&self, name: &[u8]) -> io::Result<Self> {
         match openat(&self.0, OsStr::from_bytes(name), OPEN_FOLDER, Mode::empty()) {
             Ok(handle) => Ok(Self(handle)),
-            // A link is no folder, whatever it leads to; systems differ in how they say so.
+            // A link is not a folder, whatever it points to; systems report this differently.
             Err(Errno::ELOOP | Errno::EMLINK) => Err(Errno::ENOTDIR.into()),
             Err(error) => Err(error.into()),
         }
@@ -42,10 +42,10 @@ impl Folder {
         Ok(found(&fstat(&self.0)?))
     }
 
-    /// The names in it, in order. What is added meanwhile may be missing. At most so many, and only while there is time.
+    /// Returns at most `most` names, sorted, as long as there is time. Names that are added concurrently may be missing.
     pub fn names(&self, most: usize, is_over: &dyn Fn() -> bool) -> io::Result<FolderNames> {
         let mut listed = FolderNames::default();
-        // The same handle under another number. Listing moves its place, and ends where it began.
+        // A duplicate of the handle shares its position. Listing moves it and ends where it started.
         for (number, entry) in Dir::from_fd(self.0.try_clone()?)?.iter().enumerate() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -62,7 +62,7 @@ impl Folder {
         Ok(listed)
     }
 
-    /// `None` when there is nothing.
+    /// Returns `None` if there is no such entry.
     pub fn look(&self, name: &[u8]) -> io::Result<Option<FolderEntry>> {
         match fstatat(&self.0, OsStr::from_bytes(name), AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(found(&stat))),
@@ -71,7 +71,7 @@ impl Folder {
         }
     }
 
-    /// For reading. A pipe that has taken the place of the file does not block.
+    /// Opens a file for reading. A pipe in place of the file does not block.
     pub fn file(&self, name: &[u8]) -> io::Result<File> {
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
         Ok(openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty())?.into())
@@ -102,7 +102,7 @@ impl Folder {
         Ok(fchmod(&self.0, bits(mode))?)
     }
 
-    /// Of a folder that may not be opened as it is. Never of what a link names.
+    /// Sets the mode of a folder that may not be openable. Never follows a link.
     pub fn set_mode(&self, name: &[u8], mode: u32) -> io::Result<()> {
         if self.look(name)?.is_none_or(|found| found.kind == FolderEntryKind::Link) {
             return Err(io::ErrorKind::NotFound.into());
@@ -135,7 +135,7 @@ impl Folder {
     }
 }
 
-/// Without moving the file's own place.
+/// Reads without moving the file position.
 pub(crate) fn read_at(file: &File, room: &mut [u8], at: u64) -> io::Result<usize> {
     loop {
         match std::os::unix::fs::FileExt::read_at(file, room, at) {
@@ -145,13 +145,13 @@ pub(crate) fn read_at(file: &File, room: &mut [u8], at: u64) -> io::Result<usize
     }
 }
 
-/// Whether a file that is open is the one that has this path now.
+/// Returns whether an open file is the one at this path now.
 pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
     let identity = |metadata: &Metadata| (metadata.dev(), metadata.ino());
     matches!((file.metadata(), path.symlink_metadata()), (Ok(one), Ok(other)) if identity(&one) == identity(&other))
 }
 
-/// What the disk really gives to a file.
+/// Returns the disk usage of a file.
 pub(crate) fn disk_use(metadata: &Metadata) -> u64 {
     metadata.blocks() * 512
 }

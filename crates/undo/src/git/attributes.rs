@@ -1,6 +1,6 @@
-//! Which files git may keep otherwise than they lie in the work tree: those with a filter (such as LFS) or an encoding.
+//! Finds files that git may store differently than in the work tree: those with a filter (such as LFS) or an encoding.
 //!
-//! Line endings and `$Id$` are left to the sizes: where they change something, they change the size too.
+//! Line endings and `$Id$` are detected by size: if they change the content, they change its size too.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ use super::repository::Repository;
 use crate::rel_path::{RelPath, os_str};
 
 const LARGEST: u64 = 1 << 20;
-/// A repository with more of them is copied.
+/// Limit on attribute files; a repository with more is copied.
 const MOST_FILES: usize = 2_000;
 const CONVERTS: [&str; 2] = ["filter", "working-tree-encoding"];
 
 pub(super) struct Filtered {
-    /// Everything may be: there is something that is not understood here.
+    /// Every file may be affected, because some rule is not supported here.
     all: bool,
     rules: Vec<Gitignore>,
     workspace: PathBuf,
 }
 
 impl Filtered {
-    /// By the attribute files of the work tree and of the repository, and by those that hold everywhere.
+    /// Reads the attribute files of the work tree and the repository, and the global ones.
     pub fn of(repository: &Repository, files: &[Vec<u8>], everywhere: &[PathBuf]) -> Self {
         let workspace = repository.root.join(os_str(&repository.prefix));
         let mut filtered = Self { all: files.len() > MOST_FILES, rules: Vec::new(), workspace };
@@ -39,7 +39,7 @@ impl Filtered {
         filtered
     }
 
-    /// One more file, whose patterns hold in a folder.
+    /// Adds a file whose patterns apply in a folder.
     fn add(&mut self, file: &Path, folder: &Path) {
         let text = match plain_file::read(file, LARGEST) {
             Ok(text) => String::from_utf8_lossy(&text).into_owned(),
@@ -50,7 +50,7 @@ impl Filtered {
             }
         };
         let mut builder = GitignoreBuilder::new(folder);
-        // Nothing fails here that would not be seen by `build`.
+        // Any error here also occurs in `build`.
         drop(builder.case_insensitive(true));
         let mut any = false;
         for line in text.lines().map(str::trim_start) {
@@ -70,7 +70,7 @@ impl Filtered {
         }
     }
 
-    /// A path of the workspace.
+    /// Returns whether a workspace path is affected.
     pub fn names(&self, path: impl Fn() -> RelPath) -> bool {
         if self.all || self.rules.is_empty() {
             return self.all;

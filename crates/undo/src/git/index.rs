@@ -1,4 +1,4 @@
-//! Git's index: which files it tracks, what is in them, and how they looked when that was last compared.
+//! Git's index: the tracked files, their contents, and their metadata at the last comparison.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,11 +10,11 @@ use super::Oid;
 use crate::limit::UndoLimit;
 use crate::node::Stat;
 
-/// A larger index is not read: about 4,000,000 files.
+/// Size limit of the index: about 4,000,000 files.
 const LARGEST: u64 = 512 << 20;
-/// Entries between two looks at the clock.
+/// Number of entries between two checks of the time limit.
 const LOOKS: usize = 4_096;
-/// Times, device, owner and size, before the object's name.
+/// Size of the stat data (times, device, owner, size) in front of the object ID.
 const STAT: usize = 40;
 const OID: usize = 20;
 const REGULAR: u32 = 0o100_000;
@@ -23,10 +23,10 @@ const EXECUTABLE: u32 = 0o100;
 const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
-/// In the second flags: not checked out, and added without content.
+/// In the extended flags: not checked out, and added without content.
 const SKIP_WORKTREE: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
-/// A file may have been written after it was compared and still have the same times.
+/// A file may have been written after the comparison and still have the same times.
 const SLACK: i64 = 50_000_000;
 const WHOLE_SECOND: i64 = 1_000_000_000;
 
@@ -42,7 +42,8 @@ pub(crate) struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// Whether a file with these times is the one that git compared. An index that has only some of them says no.
+    /// Returns whether a file with this metadata is the one that git compared. Returns false if the index has only part of
+    /// the metadata.
     pub fn is(&self, stat: &Stat) -> bool {
         self.mtime == stat.mtime
             && self.ctime == stat.ctime
@@ -51,17 +52,17 @@ impl IndexEntry {
     }
 }
 
-/// Plain files that are tracked, by path.
+/// Tracked regular files, by path.
 pub(super) struct GitIndex {
     names: Vec<u8>,
     entries: Vec<IndexEntry>,
-    /// When it was written.
+    /// Modification time of the index.
     written: i64,
     attribute_files: Vec<Vec<u8>>,
 }
 
 impl GitIndex {
-    /// Of the files below the prefix, named without it. `None` when it cannot be read or believed.
+    /// Reads the files below the prefix, with the prefix removed. Returns `None` if the index is unreadable or invalid.
     pub fn read(path: &Path, prefix: &[u8], limit: &UndoLimit) -> Option<Self> {
         let (file, metadata) = plain_file::open(path).ok()?;
         if metadata.len() > LARGEST {
@@ -78,7 +79,7 @@ impl GitIndex {
         if head != b"DIRC" || !matches!(version, 2..=4) {
             return None;
         }
-        // Each takes at least this much.
+        // Minimum size of an entry.
         let room = count.min(bytes.len() / (STAT + OID));
         let mut index =
             Self { names: Vec::new(), entries: Vec::with_capacity(room), written, attribute_files: Vec::new() };
@@ -90,7 +91,7 @@ impl GitIndex {
             }
             at += index.take(bytes.get(at..)?, version, prefix, &mut path)?;
         }
-        // Extensions in small letters change what the entries mean: a split or a sparse index.
+        // Extensions with lowercase names change the meaning of entries: a split or a sparse index.
         let mut rest = bytes.get(at..bytes.len().checked_sub(OID)?)?;
         while rest.len() >= 8 {
             let length = number(rest, 4)? as usize;
@@ -102,7 +103,7 @@ impl GitIndex {
         Some(index)
     }
 
-    /// Takes one entry, and says how many bytes it had.
+    /// Parses one entry and returns its size in bytes.
     fn take(&mut self, bytes: &[u8], version: u32, prefix: &[u8], path: &mut Vec<u8>) -> Option<usize> {
         let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
         let flags = short(STAT + OID)?;
@@ -125,7 +126,7 @@ impl GitIndex {
                 let end = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
                 path.clear();
                 path.extend_from_slice(&bytes[name..name + end]);
-                // Closed by one to eight zeros, up to a multiple of eight.
+                // Padded with one to eight zeros to a multiple of eight.
                 (name + end + 8) & !7
             }
         };
@@ -154,13 +155,13 @@ impl GitIndex {
         Some(taken)
     }
 
-    /// Whether the file was so old when the index was written that no later write can have left the same times.
+    /// Returns whether the file was so old when the index was written that a later write must have changed its times.
     pub fn is_settled(&self, stat: &Stat) -> bool {
         let slack = if stat.ctime % WHOLE_SECOND == 0 { 2 * WHOLE_SECOND } else { SLACK };
         stat.ctime.max(stat.mtime).saturating_add(slack) < self.written
     }
 
-    /// Of the whole repository, also of what is outside of the prefix.
+    /// Attribute files of the whole repository, including those outside the prefix.
     pub fn attribute_files(&self) -> &[Vec<u8>] {
         &self.attribute_files
     }
@@ -177,7 +178,7 @@ impl GitIndex {
 }
 
 trait CompareIn {
-    /// As the path, followed by one byte.
+    /// Compares with the path followed by one byte.
     fn cmp_in(&self, path: &[u8], end: u8) -> std::cmp::Ordering;
 }
 
@@ -188,7 +189,7 @@ impl CompareIn for [u8] {
     }
 }
 
-/// The entries below a folder.
+/// The index entries below a folder.
 #[derive(Clone, Copy)]
 pub(crate) struct Slice<'a> {
     names: &'a [u8],
@@ -201,7 +202,7 @@ impl<'a> Slice<'a> {
         self.names.get(entry.start as usize..(entry.start + entry.length) as usize).unwrap_or_default()
     }
 
-    /// With their paths from the top on.
+    /// Iterates with paths from the root.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a IndexEntry)> {
         let slice = *self;
         slice.entries.iter().map(move |entry| (slice.name(entry), entry))
@@ -218,7 +219,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// A number as packs write the distance to a base, and how many bytes it has.
+/// Parses the variable-length offset of a delta base and returns its size in bytes.
 pub(super) fn offset_number(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = u64::from(*bytes.first()? & 0x7f);
     let mut at = 0;
@@ -233,7 +234,7 @@ pub(super) fn offset_number(bytes: &[u8]) -> Option<(u64, usize)> {
 mod tests {
     use super::*;
 
-    /// Of version 2, with entries that need not be true.
+    /// Creates an index of version 2 with dummy entries.
     fn index(entries: u32) -> Vec<u8> {
         let mut bytes = [&b"DIRC"[..], &2_u32.to_be_bytes(), &entries.to_be_bytes()].concat();
         for number in 0..entries {

@@ -1,7 +1,7 @@
-//! What git already has: files that are as the index says need no copy, because their content lies in a pack.
+//! Contents that git already has: files that match the index need no copy, because their content is in a pack.
 //!
-//! Git is never started: nothing that a repository configures (filters, hooks, monitors) can run. Packs are held open, so
-//! that their content stays readable when a command collects, rewrites or removes `.git`.
+//! Git is never run: nothing that a repository configures (filters, hooks, monitors) can execute. Packs are kept open, so
+//! that their content stays readable if a command collects, rewrites or removes `.git`.
 
 mod attributes;
 mod index;
@@ -25,10 +25,10 @@ use attributes::Filtered;
 use index::GitIndex;
 use repository::Repository;
 
-/// A blob larger than this is not brought back from git: it is held in memory while that is done.
+/// Size limit of a blob that is restored from git, because it is held in memory.
 pub(crate) const LARGEST_BLOB: u64 = 128 << 20;
 
-/// The name that git gives to a content.
+/// A git object ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Oid(pub [u8; 20]);
 
@@ -80,7 +80,7 @@ impl ObjectKind {
     }
 }
 
-/// The repository that a workspace is in, as it was when the workspace was first looked at.
+/// The repository of a workspace, in its state at the first scan.
 pub(crate) struct Git {
     pub objects: Arc<GitObjects>,
     index: GitIndex,
@@ -88,7 +88,7 @@ pub(crate) struct Git {
 }
 
 impl Git {
-    /// `None` where there is no repository, one of a kind that is not known here, or one that takes too long to read.
+    /// Returns `None` if there is no repository, if its kind is not supported, or if reading it takes too long.
     pub fn around(workspace: &Path, attributes: &[PathBuf], limit: &UndoLimit) -> Option<Self> {
         let repository = Repository::around(workspace)?;
         let index = GitIndex::read(&repository.git.join("index"), &repository.prefix, limit)?;
@@ -97,12 +97,12 @@ impl Git {
         Some(Self { objects, index, filtered })
     }
 
-    /// The entries of one folder of the workspace.
+    /// Returns the entries of one folder of the workspace.
     pub fn folder(&self, path: &[u8]) -> Slice<'_> {
         self.index.folder(path)
     }
 
-    /// The content of a file that git has seen as it is now. Whether it has the same size in git is still to be seen.
+    /// Returns the content ID of a file that is unchanged since git compared it. Its size in git still has to be checked.
     pub fn unchanged(&self, entry: &IndexEntry, path: impl Fn() -> RelPath, stat: &Stat) -> Option<Oid> {
         let is_same = entry.is(stat) && self.index.is_settled(stat) && stat.size <= LARGEST_BLOB;
         (is_same && !self.filtered.names(path)).then_some(entry.oid)

@@ -1,4 +1,4 @@
-//! The objects of a repository: packs, which are held open, and loose ones.
+//! The objects of a repository: packs, which are kept open, and loose objects.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,9 +16,9 @@ use super::repository::Repository;
 use super::{LARGEST_BLOB, ObjectKind, Oid};
 use crate::limit::UndoLimit;
 
-/// Packs that are held open, the largest first: each takes two of the few files that a process may hold.
+/// Maximum number of packs kept open, the largest first: each takes two file descriptors.
 const MOST_PACKS: usize = 32;
-/// Objects whose sizes are looked up between two looks at the clock.
+/// Number of objects looked up between two checks of the time limit.
 const AT_ONCE: usize = 512;
 const MOST_THREADS: usize = 4;
 
@@ -34,12 +34,12 @@ impl GitObjects {
         objects
     }
 
-    /// Of the repository that a folder is in.
+    /// Opens the objects of the repository that contains a folder.
     pub fn around(workspace: &Path) -> Option<Self> {
         Repository::around(workspace).map(|repository| Self::open(repository.objects))
     }
 
-    /// Opens packs that are new. Those that are open stay open, whatever became of their files.
+    /// Opens new packs. Open packs stay open, even if their files are removed.
     pub fn refresh(&self) {
         let mut packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
         let known: BTreeSet<OsString> = packs.iter().map(|pack| pack.name.clone()).collect();
@@ -61,7 +61,7 @@ impl GitObjects {
         self.packs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Which of these lie in a pack that is held open, with this size. The names must be sorted.
+    /// Returns which objects are in an open pack with the given size. The IDs must be sorted.
     pub fn held(&self, oids: &[Oid], sizes: &[u64], limit: &UndoLimit) -> Vec<bool> {
         let mut held = vec![false; oids.len()];
         let mut places: Vec<(usize, u64, usize)> = Vec::new();
@@ -74,7 +74,7 @@ impl GitObjects {
                 }
             });
         }
-        // As they lie on the disk.
+        // Sorted by position on disk.
         places.sort_unstable();
         let next = AtomicUsize::new(0);
         let work = || {
@@ -109,12 +109,12 @@ impl GitObjects {
         self.packs().iter().any(|pack| pack.find(oid).is_some()) || self.loose(oid).is_some()
     }
 
-    /// The content of a blob, which is what its name says. Looks for new packs where it has gone from the old ones.
+    /// Returns the content of a blob, verified against its ID. Checks for new packs if it is not found.
     pub fn blob(&self, oid: &Oid) -> Option<Vec<u8>> {
         self.object(oid, LARGEST_BLOB).filter(|(kind, _)| *kind == ObjectKind::Blob).map(|(_, content)| content)
     }
 
-    /// The same for an object of any kind.
+    /// Returns an object of any kind, verified against its ID.
     pub fn object(&self, oid: &Oid, largest: u64) -> Option<(ObjectKind, Vec<u8>)> {
         let in_packs = || self.packs().iter().find_map(|pack| pack.read(pack.find(oid)?, largest));
         let found = in_packs().or_else(|| self.loose_object(oid, largest)).or_else(|| {

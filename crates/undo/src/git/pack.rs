@@ -1,4 +1,4 @@
-//! One pack of git's, held open: which objects are in it, and what they are.
+//! An open git pack: its objects and their contents.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,11 +16,11 @@ use crate::folder::read_at;
 const OID: usize = 20;
 const FANOUT: u64 = 8;
 const OIDS: u64 = FANOUT + 256 * 4;
-/// Enough of an entry to learn the size of its object.
+/// Number of bytes of an entry that are enough to determine the object's size.
 const BEGIN: usize = 256;
-/// Git makes chains of 50, and of 4,095 where it is told to.
+/// Maximum delta chain: git creates chains of 50, and of 4,095 if configured.
 const LONGEST_CHAIN: usize = 4_096;
-/// Bytes of trees that are kept, and of the largest of them.
+/// Size limits of the tree cache, and of a single tree in it.
 const MOST_RECENT: usize = 4 << 20;
 const LARGEST_RECENT: usize = 64 << 10;
 
@@ -28,12 +28,12 @@ pub(super) struct Pack {
     pub name: std::ffi::OsString,
     pack: File,
     idx: File,
-    /// How many objects have names that begin with at most this byte.
+    /// Number of objects whose ID starts with at most this byte.
     fanout: Vec<u32>,
     recent: Mutex<RecentTrees>,
 }
 
-/// Trees by their places: that of a commit is mostly a delta of those of its neighbours.
+/// Trees by offset: the tree of a commit is usually a delta of a neighbouring commit's.
 #[derive(Default)]
 struct RecentTrees {
     trees: HashMap<u64, Vec<u8>>,
@@ -61,14 +61,14 @@ enum PackedKind {
 
 struct ObjectHeader {
     kind: PackedKind,
-    /// Of what is compressed.
+    /// Uncompressed size.
     size: u64,
-    /// Where that begins.
+    /// Offset of the compressed data.
     at: u64,
 }
 
 impl Pack {
-    /// `None` for anything but a pack with an index of version 2.
+    /// Returns `None` for anything but a pack with an index of version 2.
     pub fn open(idx: &Path) -> Option<Self> {
         let (pack, _) = plain_file::open(&idx.with_extension("pack")).ok()?;
         let name = idx.file_name()?.to_owned();
@@ -86,7 +86,7 @@ impl Pack {
         u64::from(self.fanout.last().copied().unwrap_or(0))
     }
 
-    /// The objects whose names begin with a byte: which is the first, and all their names.
+    /// Returns the range of objects whose IDs start with a byte.
     fn bucket(&self, byte: u8) -> (u64, u64) {
         let begin = if byte == 0 { 0 } else { self.fanout[usize::from(byte) - 1] };
         (u64::from(begin), u64::from(self.fanout[usize::from(byte)]))
@@ -106,7 +106,7 @@ impl Pack {
         None
     }
 
-    /// Those of the sorted names that are here, with their places: the index is read once, in pieces.
+    /// Finds those of the sorted IDs that are in this pack, with their offsets; the index is read once, in pieces.
     pub fn find_all(&self, wanted: &[Oid], mut found: impl FnMut(usize, u64)) {
         let mut at = 0;
         while let Some(first) = wanted.get(at) {
@@ -136,7 +136,7 @@ impl Pack {
         self.far(big(&exact(&self.idx, self.offsets() + number * 4, 4)?)?)
     }
 
-    /// Places beyond 2 GiB are in a table of their own.
+    /// Reads an offset beyond 2 GiB from its separate table.
     fn far(&self, four: u64) -> Option<u64> {
         if four & 0x8000_0000 == 0 {
             return Some(four);
@@ -187,7 +187,7 @@ impl Pack {
         Some((begin, length))
     }
 
-    /// The size of the object at a place. `None` where its beginning does not tell.
+    /// Returns the size of the object at an offset, or `None` if the start of the entry does not contain it.
     pub fn size(&self, offset: u64, inflate: &mut Decompress) -> Option<u64> {
         let (begin, length) = self.begin(offset)?;
         let begin = &begin[..length];
@@ -206,10 +206,10 @@ impl Pack {
         Some(delta_number(out.get(used..)?)?.0)
     }
 
-    /// The object at a place, whole, unless it has more bytes than this. Nothing is believed of it but its length.
+    /// Reads the object at an offset unless it is larger than `largest`. Only its length is verified.
     pub fn read(&self, offset: u64, largest: u64) -> Option<(ObjectKind, Vec<u8>)> {
         let mut deltas = Vec::new();
-        // Of all deltas of the chain together.
+        // Limit for all deltas of the chain together.
         let (mut at, mut room) = (offset, 2 * largest);
         let (kind, mut content) = loop {
             if let Some(tree) = self.recent().trees.get(&at) {
@@ -253,7 +253,7 @@ impl Pack {
     }
 }
 
-/// Reads a file from a place on, without moving its own.
+/// Reads a file from an offset, without moving its position.
 struct FileFrom<'a> {
     file: &'a File,
     at: u64,
@@ -278,7 +278,7 @@ fn big(bytes: &[u8]) -> Option<u64> {
     (bytes.len() <= 8).then(|| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
-/// A number as deltas write it, and how many bytes it has.
+/// Parses a variable-length number of a delta and returns its size in bytes.
 fn delta_number(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
     for (at, byte) in bytes.iter().enumerate() {
@@ -290,7 +290,7 @@ fn delta_number(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// What a delta makes of its base.
+/// Applies a delta to its base.
 fn applied(base: &[u8], delta: &[u8], largest: u64) -> Option<Vec<u8>> {
     let (base_size, used) = delta_number(delta)?;
     let (size, more) = delta_number(delta.get(used..)?)?;

@@ -1,7 +1,7 @@
-//! What git had at some paths in all commits that could be reached at one moment.
+//! Contents that git had at given paths in all commits reachable at one moment.
 //!
-//! Every object is compared with its name, from the refs as they were down to the file, so nothing counts that was added
-//! later, in whichever file of git's. Replaced objects, grafts and the commit graph are not read.
+//! Every object is verified against its ID, from the refs as they were down to the file, so data added later to any git file
+//! does not count. Replaced objects, grafts and the commit graph are ignored.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -17,15 +17,15 @@ use super::repository::Repository;
 use super::{GitObjects, ObjectKind, Oid};
 use crate::limit::UndoLimit;
 
-/// Commits that are looked at; older ones do not count.
+/// Maximum number of commits read; older ones are ignored.
 const MOST_COMMITS: usize = 500_000;
-/// A larger commit or tree is not read.
+/// Size limit of a commit or tree.
 const LARGEST: u64 = 8 << 20;
-/// Of trees that are kept in memory.
+/// Memory limit for cached trees.
 const MOST_BYTES: usize = 16 << 20;
-/// Different things at one path.
+/// Maximum number of versions per path.
 const MOST_VERSIONS: usize = 20_000;
-/// Tags that lead to tags.
+/// Maximum length of a chain of tags.
 const MOST_TAGS: usize = 8;
 
 const KIND: u32 = 0o170_000;
@@ -33,13 +33,13 @@ const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const EXECUTABLE: u32 = 0o100;
 
-/// A mode as git writes it, and what is there.
+/// Git mode and object ID.
 type TreeEntry = (u32, Oid);
-/// `None` where nothing is there.
+/// `None` if the path does not exist in the commit.
 type CommittedEntry = Option<TreeEntry>;
 
-/// Of the repository that a folder is in, for these paths and what is in them. `None` where there is none with a commit, or
-/// of a kind that is not known here.
+/// Opens the history of the repository that contains a folder, for these paths and everything below them. Returns `None` if
+/// there is no repository with a commit, or its kind is not supported.
 pub fn open_past(workspace: &Path, paths: &[PathBuf]) -> Option<Arc<dyn Past>> {
     let repository = Repository::around(workspace)?;
     let tips = tips(&repository.git, &repository.common);
@@ -64,7 +64,7 @@ pub fn open_past(workspace: &Path, paths: &[PathBuf]) -> Option<Arc<dyn Past>> {
 struct GitPast {
     top: PathBuf,
     places: Vec<Vec<u8>>,
-    /// Of the index, with their paths from the top on.
+    /// Index entries, with paths from the root.
     tracked: BTreeMap<Vec<u8>, (bool, Oid)>,
     walk: Mutex<HistoryWalk>,
 }
@@ -78,7 +78,7 @@ impl fmt::Debug for GitPast {
 impl Past for GitPast {
     fn tracks(&self, path: &Path) -> bool {
         let Some(path) = self.inner(path) else { return false };
-        // Others may stand between a path and what is in it: `a`, `a-b`, `a/b`.
+        // Other names may sort between a path and its children: `a`, `a-b`, `a/b`.
         let after = self.tracked.range(path.clone()..).map(|(tracked, _)| tracked);
         after.take_while(|tracked| tracked.starts_with(&path)).any(|tracked| rest_of(tracked, &path).is_some())
     }
@@ -115,7 +115,7 @@ impl Past for GitPast {
 }
 
 impl GitPast {
-    /// From the top on.
+    /// Returns the path from the repository root.
     fn inner(&self, path: &Path) -> Option<Vec<u8>> {
         bytes_of(path.strip_prefix(&self.top).ok()?)
     }
@@ -152,17 +152,17 @@ impl WantedVersion {
     }
 }
 
-/// Goes on where it stopped whenever it is asked for something that was not found yet.
+/// A resumable walk: continues whenever a query is not answered by what was found so far.
 struct HistoryWalk {
     folders: Vec<PathBuf>,
-    /// Opened when they are needed.
+    /// Opened on demand.
     objects: Option<GitObjects>,
     waiting: VecDeque<Oid>,
-    /// Commits that wait or were read.
+    /// Commits that are queued or were read.
     known: HashSet<Oid>,
-    /// Trees of commits that were looked into.
+    /// Root trees that were read.
     tops: HashSet<Oid>,
-    /// What was found at each place, each once.
+    /// The distinct versions found at each path.
     versions: Vec<Vec<CommittedEntry>>,
     seen: Vec<HashSet<CommittedEntry>>,
     trees: HashMap<Oid, Arc<[u8]>>,
@@ -186,7 +186,7 @@ impl HistoryWalk {
         }
     }
 
-    /// Looks at one more commit. `false` when there is none, or no time.
+    /// Reads one more commit. Returns `false` if there is none, or no time.
     fn step(&mut self, places: &[Vec<u8>], until: Instant) -> bool {
         if Instant::now() >= until {
             return false;
@@ -210,7 +210,7 @@ impl HistoryWalk {
         self.objects.get_or_insert_with(|| GitObjects::open(self.folders.clone())).object(&oid, LARGEST)
     }
 
-    /// That which a tag leads to, where it is one.
+    /// Reads a commit, following tags.
     fn commit(&mut self, mut oid: Oid) -> Option<Vec<u8>> {
         for _ in 0..MOST_TAGS {
             let (kind, text) = self.object(oid)?;
@@ -231,7 +231,7 @@ impl HistoryWalk {
             return;
         }
         for (at, place) in places.iter().enumerate() {
-            // One that cannot be read says nothing, not even that nothing is there.
+            // An unreadable commit gives no information, not even that the path is missing.
             let Some(found) = self.below(Some((FOLDER, tree)), place) else { continue };
             if self.versions[at].len() < MOST_VERSIONS && self.seen[at].insert(found) {
                 self.versions[at].push(found);
@@ -239,7 +239,7 @@ impl HistoryWalk {
         }
     }
 
-    /// What is at a path within something. `None` where that cannot be read.
+    /// Looks up a path in a tree. Returns `None` if the tree cannot be read.
     fn below(&mut self, mut found: CommittedEntry, path: &[u8]) -> Option<CommittedEntry> {
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             let Some((mode, oid)) = found else { return Some(None) };
@@ -267,7 +267,7 @@ impl HistoryWalk {
     }
 }
 
-/// `None` for what is no tree.
+/// Returns `None` if the bytes are not a valid tree.
 fn entry_of(mut tree: &[u8], name: &[u8]) -> Option<CommittedEntry> {
     while !tree.is_empty() {
         let end = tree.iter().position(|byte| *byte == 0)?;
@@ -283,7 +283,7 @@ fn entry_of(mut tree: &[u8], name: &[u8]) -> Option<CommittedEntry> {
     Some(None)
 }
 
-/// What follows a folder in a path, empty for itself; `None` where it is not in it.
+/// Returns the part of a path below a folder, empty for the folder itself; `None` if it is outside.
 fn rest_of<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     match path.strip_prefix(folder)? {
         [] => Some(&[]),
@@ -292,7 +292,7 @@ fn rest_of<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// As git has it.
+/// Returns the path as git stores it.
 fn bytes_of(path: &Path) -> Option<Vec<u8>> {
     let names: Option<Vec<&[u8]>> = path
         .components()

@@ -1,4 +1,4 @@
-//! Which commits the refs of a repository name, read from git's files: HEAD, branches, stashes, remotes and tags.
+//! Reads the commits that a repository's refs point to from git's files: HEAD, branches, stashes, remotes and tags.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,19 +8,20 @@ use omp_stdx::plain_file;
 
 use super::Oid;
 
-/// More are not read.
+/// Maximum number of refs read.
 const MOST: usize = 20_000;
-/// The file of one ref is short.
+/// Size limit of a ref file.
 const SHORT: u64 = 4 * 1024;
-/// A larger list of packed refs, or of stashes, is not read.
+/// Size limit of the packed refs and of the stash log.
 const LARGEST: u64 = 64 << 20;
-/// Names of branches may hold slashes.
+/// Maximum folder depth, because branch names may contain slashes.
 const DEEPEST: usize = 16;
 
-/// Commits, or tags that lead to them; the likeliest first. Empty where there are none, or they are kept in another way.
+/// Returns commits, or tags of commits, the most relevant first. Empty if there are none or the ref storage is not
+/// supported.
 pub(super) fn tips(git: &Path, common: &Path) -> Vec<Oid> {
     let mut refs = packed(common);
-    // Newer than what is packed.
+    // Loose refs are newer than packed ones.
     loose(common, "refs", 0, &mut refs);
     let mut tips: Vec<Oid> = head(git, &refs).into_iter().collect();
     let begins = ["refs/heads/", "refs/stash", "refs/remotes/", "refs/"];
@@ -69,7 +70,7 @@ fn loose(common: &Path, name: &str, depth: usize, refs: &mut BTreeMap<String, Oi
     }
 }
 
-/// All but the newest are named by the log alone.
+/// All stashes but the newest are recorded only in the log.
 fn stashes(common: &Path) -> Vec<Oid> {
     let text = plain_file::read(&common.join("logs/refs/stash"), LARGEST).unwrap_or_default();
     let lines = text.split(|byte| *byte == b'\n').take(MOST);

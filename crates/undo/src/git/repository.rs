@@ -1,24 +1,24 @@
-//! Where a repository keeps its index and its objects. Only files are read, and only those that belong to this workspace.
+//! Locates the index and the objects of a repository. Only files that belong to this workspace are read.
 
 use std::path::{Path, PathBuf};
 
 use omp_stdx::plain_file;
 
-/// The files that hold a path are short.
+/// Size limit of files that hold a path.
 const SHORT: u64 = 4 * 1024;
-/// Object folders of other repositories that this one borrows from.
+/// Maximum number of object folders of other repositories that this one borrows from.
 const MOST_ALTERNATES: usize = 8;
 
 pub(super) struct Repository {
-    /// The folder with `.git` in it.
+    /// The folder that contains `.git`.
     pub root: PathBuf,
-    /// Where this work tree's own state is.
+    /// The git folder of this work tree.
     pub git: PathBuf,
-    /// Where its repository's state is.
+    /// The git folder shared by all work trees.
     pub common: PathBuf,
-    /// Its own folder of objects first.
+    /// Object folders, its own first.
     pub objects: Vec<PathBuf>,
-    /// From the root to the workspace, with a slash at its end; empty where they are the same.
+    /// Path from the root to the workspace, with a trailing slash; empty if they are the same.
     pub prefix: Vec<u8>,
 }
 

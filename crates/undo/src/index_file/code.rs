@@ -1,4 +1,4 @@
-//! How trees, and what changes in them, are written.
+//! Serialization of trees and their changes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::rel_path::RelPath;
 use crate::scan::CopiedNode;
 use crate::tree::{Names, WorkspaceTree};
 
-/// What is said of a folder.
+/// Tags for the state of a folder.
 const GONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;
@@ -21,7 +21,7 @@ pub(super) fn encoded(tree: &WorkspaceTree) -> Vec<u8> {
     bytes
 }
 
-/// Nothing where there is no difference.
+/// Returns an empty result if there is no difference.
 pub(super) fn encoded_changes(from: &WorkspaceTree, to: &WorkspaceTree) -> Vec<u8> {
     let mut bytes = Vec::new();
     for folder in from.folders.keys().filter(|folder| !to.folders.contains_key(folder)) {
@@ -49,7 +49,7 @@ pub(super) fn encoded_records(records: &[CopiedNode]) -> Vec<u8> {
     bytes
 }
 
-/// A name, and what it is now; nothing where it is gone.
+/// A name and its new record; `None` if it was removed.
 type Differing<'a> = (&'a [u8], Option<&'a NodeRecord>);
 
 fn differing<'a>(before: &'a Names, after: &'a Names) -> Vec<Differing<'a>> {
@@ -110,7 +110,7 @@ fn text(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend_from_slice(text);
 }
 
-/// Seven bits to a byte: most numbers are small.
+/// Writes a number with seven bits per byte, because most numbers are small.
 fn number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -155,7 +155,7 @@ fn write(bytes: &mut Vec<u8>, record: &NodeRecord) {
 pub(super) struct IndexReader<'a>(pub &'a [u8]);
 
 impl<'a> IndexReader<'a> {
-    /// `None` where it cannot be understood: then nothing of it is to be used.
+    /// Returns `None` if the data is invalid: then the tree must not be used.
     pub fn apply(mut self, tree: &mut WorkspaceTree) -> Option<()> {
         while !self.0.is_empty() {
             let kind = self.byte()?;
@@ -214,7 +214,7 @@ impl<'a> IndexReader<'a> {
         u32::try_from(self.number()?).ok()
     }
 
-    /// `Some(None)` stands for a name that is gone.
+    /// Returns `Some(None)` for a removed name.
     #[expect(clippy::option_option, reason = "no record can be read, or there is none")]
     fn record(&mut self) -> Option<Option<NodeRecord>> {
         let kind = self.byte()?;
@@ -236,7 +236,7 @@ impl<'a> IndexReader<'a> {
     }
 }
 
-/// Both are in the order of their names.
+/// Merges two lists that are sorted by name.
 fn merged(known: Arc<Names>, changed: Vec<(Box<[u8]>, Option<NodeRecord>)>) -> Names {
     let mut names = Names::with_capacity(known.len() + changed.len());
     let mut known = Arc::unwrap_or_clone(known).into_iter().peekable();

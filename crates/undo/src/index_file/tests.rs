@@ -1,4 +1,4 @@
-//! What is loaded is what was saved, whoever else writes and wherever it was cut off.
+//! Tests: the loaded state is the saved one, regardless of other writers and truncation.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::node::{LinkTarget, Node, NodeRecord, Stat, Uncovered};
 use crate::rel_path::RelPath;
 use crate::tree::{Names, REST};
 
-/// The same everywhere, so that a failure can be repeated.
+/// A deterministic generator, so that failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -31,7 +31,7 @@ impl Random {
         NodeRecord { stat, read_at: time, node }
     }
 
-    /// Another tree: some names come, go and change.
+    /// Returns a tree in which some names are added, removed and changed.
     fn change(&mut self, tree: &WorkspaceTree) -> WorkspaceTree {
         let mut tree = tree.clone();
         for _ in 0..=self.next(4) {
@@ -75,7 +75,7 @@ fn what_was_saved_last_is_loaded() {
         for _ in 0..40 {
             let next = random.change(&tree);
             if random.next(4) == 0 {
-                // Somebody else has looked at the same workspace: it knew what was saved, and is never in the way.
+                // Another process has scanned the same workspace: it knew the saved state and never interferes.
                 let mut other = IndexFile::new(place.clone());
                 let known = other.load().unwrap_or_default();
                 let theirs = random.change(&known);
@@ -126,7 +126,7 @@ fn what_was_cut_off_is_as_it_was_before() {
                 continue;
             };
             assert_eq!(all(&found), all(expect), "{length}");
-            // It goes on from there.
+            // Continues from the loaded state.
             let next = random.change(&found);
             index.save(&found, &next).unwrap();
             if all(&next) != all(&found) {
@@ -187,7 +187,7 @@ fn a_small_change_of_a_large_tree_is_a_small_write_and_the_file_stays_small() {
     holds(&place, &tree);
 }
 
-/// Another workspace's collector may remove it, and another process may put its own there.
+/// The collector of another workspace may remove the file, and another process may replace it.
 #[test]
 fn a_file_that_is_not_ours_any_more_is_written_anew() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Copies what a look has left for later: what the user has made or changed last comes first.
+//! Copies files that a scan has postponed: those that the user created or changed last come first.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,23 +11,23 @@ use crate::node::{Node, NodeRecord, Stat, Uncovered};
 use crate::rel_path::RelPath;
 use crate::tree::WorkspaceTree;
 
-/// How many files are left to one thread at once.
+/// Number of files handed to a thread at once.
 const AT_ONCE: usize = 16;
-/// For fewer files no other thread is started.
+/// Minimum number of files for starting another thread.
 const FEW: usize = 64;
 
-/// What is copied first.
+/// Priority of copying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CopyRank {
-    /// Was known before: it had its chance, and the background goes on with it.
+    /// Known before: it was not copied in time then, and the background continues with it.
     Old,
-    /// Git has it, if not in a pack.
+    /// Git has it, though not in a pack.
     Tracked,
-    /// Nobody else has it.
+    /// No other copy exists.
     New,
 }
 
-/// A file that is known by its times only.
+/// A file that is identified only by its metadata.
 #[derive(Debug)]
 pub(crate) struct PendingFile {
     pub rank: CopyRank,
@@ -44,7 +44,7 @@ impl PendingFile {
     }
 }
 
-/// The first to be copied at the end.
+/// Sorts the files so that the first to be copied is last.
 pub(super) fn sort(pending: &mut [PendingFile]) {
     pending.sort_unstable_by(|one, other| {
         (one.rank, one.modified, &other.folder, &other.name).cmp(&(other.rank, other.modified, &one.folder, &one.name))
@@ -53,19 +53,19 @@ pub(super) fn sort(pending: &mut [PendingFile]) {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filling {
-    /// What was not known before, with all threads: somebody waits.
+    /// Copies files that were not known before with all threads, because a call is waiting.
     New,
-    /// Everything, beside other work.
+    /// Copies everything, in the background.
     Rest,
 }
 
-/// What is known of a name now.
+/// The new record of a name.
 pub(crate) type CopiedNode = (RelPath, Box<[u8]>, NodeRecord);
 
 impl Scanner {
-    /// Copies from the end of the list what still has the times that it had when it was seen, so that it is what it was
-    /// then, whatever has been going on since. The rest of the list is left for another time. Where something goes wrong,
-    /// nothing is taken for copied: the next look finds the same files again.
+    /// Copies files from the end of the list that still have the metadata seen by the scan, so that they are unchanged since
+    /// then. The rest of the list is kept for later. On an error nothing counts as copied: the next scan finds the same
+    /// files again.
     pub fn fill(
         &self,
         tree: &mut WorkspaceTree,
@@ -76,7 +76,7 @@ impl Scanner {
         let least = if how == Filling::Rest { CopyRank::Old } else { CopyRank::Tracked };
         let begin = pending.partition_point(|one| one.rank < least);
         let todo = &pending[begin..];
-        // From the end.
+        // Starts at the end.
         let next = AtomicUsize::new(0);
         let problem = Mutex::new(None);
         let work = || {
@@ -117,7 +117,7 @@ impl Scanner {
         Ok(done)
     }
 
-    /// `None` when it is not what it was any more: the next look sees what became of it.
+    /// Returns `None` if the file has changed: the next scan records its new state.
     fn copied(
         &self,
         one: &PendingFile,
@@ -141,12 +141,12 @@ impl Scanner {
         Ok(record.filter(|record| is_same(&record.stat) && is_kept(record)))
     }
 
-    /// One file that is known by its times, now.
+    /// Copies one file that is identified by its metadata.
     pub fn copy(&self, path: &RelPath, record: &NodeRecord) -> Result<Option<NodeRecord>, UndoError> {
         self.copied(&PendingFile::new(&path.parent(), path.split().1, record, CopyRank::New), &mut None)
     }
 
-    /// By its handle, name by name, never through a link.
+    /// Opens a folder by handle, name by name, never through a link.
     fn folder(&self, path: &RelPath) -> Option<Folder> {
         let mut folder = Folder::open(&self.workspace).ok()?;
         for name in path.as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
@@ -155,7 +155,7 @@ impl Scanner {
         Some(folder)
     }
 
-    /// Puts contents that only git has into the store. What git has lost meanwhile is told as that.
+    /// Copies contents that only git has into the store. Contents that git has lost meanwhile are reported as such.
     pub fn keep_blobs<'a>(
         &self,
         nodes: impl Iterator<Item = &'a mut Node>,

@@ -1,4 +1,4 @@
-//! The names of one folder while it is looked at. Nothing is copied for as long as all is as it was: most folders are.
+//! The names of one folder during a scan. Nothing is copied while all entries are unchanged, which is the common case.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::tree::{Names, REST, is_partial};
 
 pub(super) struct SeenNames<'a> {
     known: &'a Arc<Names>,
-    /// Where in the known names the one is, or would be, that was asked for last.
+    /// Index in the known names of the last requested name, or where it would be inserted.
     at: usize,
-    /// So many of the known names have been seen, all as they were.
+    /// Number of known names seen so far, all unchanged.
     same: usize,
-    /// What was seen, from the first difference on.
+    /// The names seen, once there is a difference.
     own: Option<Names>,
 }
 
 impl<'a> SeenNames<'a> {
-    /// Where it is cut, there are more names than are looked at.
+    /// `is_cut` means that there are more names than are scanned.
     pub fn new(known: &'a Arc<Names>, is_cut: bool) -> Self {
         let first = usize::from(is_partial(known));
         let mut names = Self { known, at: first, same: first, own: None };
@@ -30,7 +30,7 @@ impl<'a> SeenNames<'a> {
         names
     }
 
-    /// What was known of a name. They are asked for in their order.
+    /// Returns the known record of a name. Names must be requested in order.
     pub fn known(&mut self, name: &[u8]) -> Option<&'a NodeRecord> {
         while self.known.get(self.at).is_some_and(|(other, _)| **other < *name) {
             self.at += 1;
@@ -38,7 +38,7 @@ impl<'a> SeenNames<'a> {
         self.known.get(self.at).filter(|(other, _)| **other == *name).map(|(_, record)| record)
     }
 
-    /// The name that was asked for last is as it was.
+    /// Marks the last requested name as unchanged.
     pub fn keep(&mut self) {
         if self.own.is_none() && self.at == self.same {
             self.same += 1;
@@ -56,7 +56,7 @@ impl<'a> SeenNames<'a> {
         }
     }
 
-    /// There are more names than were looked at.
+    /// Records that there are more names than were scanned.
     pub fn cut(&mut self) {
         let names = self.own();
         if !is_partial(names) {
@@ -68,7 +68,7 @@ impl<'a> SeenNames<'a> {
         self.own.as_ref().map_or(self.same, Vec::len)
     }
 
-    /// The known names themselves, where all is as it was.
+    /// Returns the known list itself if everything is unchanged.
     pub fn finish(mut self) -> Arc<Names> {
         if self.own.is_none() && self.same == self.known.len() {
             return self.known.clone();
@@ -95,7 +95,7 @@ mod tests {
         NodeRecord { stat: Stat::default(), read_at: 0, node: Node::Folder { mode: mark } }
     }
 
-    /// Names with what they are, the first empty where there are more.
+    /// Parses names with their kinds; the first is empty if there are more.
     fn names(text: &str) -> Arc<Names> {
         let one = |word: &str| {
             let (name, mark) = word.split_at(word.len() - 1);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_is_seen_is_what_is_there_and_nothing_is_copied_that_is_as_it_was() {
-        // Known, seen, whether it is cut, and so many names of it are looked at.
+        // Known names, seen names, whether the list is cut, and how many names are scanned.
         let rows = [
             ("a1 b2 c3", "a1 b2 c3", false, 9),
             ("", "", false, 9),

@@ -1,4 +1,4 @@
-//! The walk of one look, folder by folder, by several threads where there is much to see.
+//! The walk of one scan, folder by folder, on several threads if there is much to scan.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,29 +18,30 @@ use crate::rel_path::{RelPath, os_str};
 use crate::restore::TEMPORARY;
 use crate::tree::{Names, WorkspaceTree, is_partial};
 
-/// Others help where so many folders wait, or two after so many entries: to start them takes as long as a look at a small tree.
+/// Other threads help if so many folders are queued, or two after so many entries: starting them takes as long as scanning a
+/// small tree.
 const MANY_FOLDERS: usize = 8;
 const MANY_ENTRIES: u64 = 1_000;
-/// A folder with more names waits until the others have been looked at.
+/// A folder with more names is scanned after the others.
 const LARGE_FOLDER: usize = 20_000;
-/// Names between two looks at the clock.
+/// Number of names between two checks of the time limit.
 const LOOKS: usize = 64;
-/// A file that `.gitignore` names is covered up to here: settings and keys are small, dumps and databases are not.
+/// Size limit for files excluded by `.gitignore`: settings and keys are small, dumps and databases are not.
 const IGNORED_FILE: u64 = 1 << 20;
-/// What is read while walking, where reading may be put off: most looks find few changes.
+/// Number of files read during the walk if reading may be postponed: most scans find few changes.
 const READ_AT_ONCE: u64 = 256;
 const BYTES_AT_ONCE: u64 = 8 << 20;
 const TIME_AT_ONCE: Duration = Duration::from_millis(200);
 
-/// One folder to look at.
+/// One folder to scan.
 pub(super) struct FolderTask {
     pub path: RelPath,
-    /// The folder it is in; itself for the workspace.
+    /// The handle of the parent folder; for the workspace, its own.
     parent: Arc<Folder>,
     pub ignored: Ignored,
-    /// Whether git's index is to be believed here.
+    /// Whether git's index applies here.
     in_git: bool,
-    /// It has many names, and has waited for the others.
+    /// It has many names and was postponed.
     is_late: bool,
 }
 
@@ -50,12 +51,12 @@ impl FolderTask {
     }
 }
 
-/// What a walk came to.
+/// Result of a walk.
 #[derive(Default)]
 pub(super) struct Walked {
     pub tree: WorkspaceTree,
     pub pending: Vec<PendingFile>,
-    /// Contents that git ought to have, with the sizes of the files.
+    /// Contents that git should have, with the sizes of the files.
     pub in_git: Vec<(Oid, u64)>,
 }
 
@@ -65,7 +66,7 @@ struct WalkQueue {
     late: Vec<FolderTask>,
     working: usize,
     done: Walked,
-    /// Folders that could not be looked into: why, or that they are gone.
+    /// Folders that could not be scanned: the reason, or `None` if they no longer exist.
     gone: Vec<(RelPath, Option<Uncovered>)>,
     error: Option<UndoError>,
 }
@@ -120,7 +121,7 @@ impl<'a> WorkspaceWalk<'a> {
         }
     }
 
-    /// `false` when there is so much left that others should help.
+    /// Returns `false` if so much is left that other threads should help.
     pub fn work(&self, is_alone: bool) -> bool {
         let mut queue = self.lock();
         loop {
@@ -195,7 +196,7 @@ impl<'a> WorkspaceWalk<'a> {
             ignored = self.scanner.rules_in(task, &folder, found.stat);
         }
         let tracked = self.git.filter(|_| task.in_git).map(|git| git.folder(task.path.as_bytes()));
-        // Attributes that git does not track may say that it keeps files otherwise than they are here.
+        // Untracked attribute files may cause git to store files differently than they are here.
         let tracked = tracked.filter(|tracked| !is_there(GIT_ATTRIBUTES) || tracked.get(GIT_ATTRIBUTES).is_some());
         let place = WalkedName { task, folder: &folder, ignored: &ignored, tracked };
         let mut seen = SeenFolder::new(known, is_cut);
@@ -207,7 +208,7 @@ impl<'a> WorkspaceWalk<'a> {
                 seen.names.cut();
                 break;
             }
-            // What an undo that was killed has left half written is no file of the user's.
+            // A temporary file of a killed undo is not a file of the user.
             if name.starts_with(TEMPORARY) {
                 if is_left_over(&name) {
                     drop(folder.remove_file(&name));
@@ -237,7 +238,7 @@ impl<'a> WorkspaceWalk<'a> {
         self.ask.coverage == Coverage::AsBefore
     }
 
-    /// The names of a folder, or those that were known of it where there are too many.
+    /// Returns the names of a folder, or the known ones if there are too many.
     fn listed(&self, task: &FolderTask, folder: &Folder, known: &Names) -> Result<FolderNames, WalkProblem> {
         if self.sticks() && is_partial(known) {
             let names = known.iter().skip(1).map(|(name, _)| name.clone()).collect();
@@ -245,10 +246,10 @@ impl<'a> WorkspaceWalk<'a> {
         }
         let room = self.scanner.limits.max_entries.saturating_sub(self.entries.load(Ordering::Relaxed));
         let room = usize::try_from(room).unwrap_or(usize::MAX);
-        // Whoever had its place keeps it.
+        // Entries that were covered before stay covered.
         let room = if self.sticks() { room.saturating_add(known.len()) } else { room };
         let most = if task.is_late { room } else { room.min(LARGE_FOLDER) };
-        // Names alone are worth nothing: there must be time to look at them.
+        // Listing takes at most half the time, because the entries must be checked as well.
         let limit = self.ask.limit.half();
         let listed = folder.names(most, &|| limit.is_over()).map_err(WalkProblem::Folder)?;
         if listed.is_cut && !task.is_late {
@@ -257,7 +258,7 @@ impl<'a> WorkspaceWalk<'a> {
         Ok(listed)
     }
 
-    /// What is as it was counts as well.
+    /// Unchanged entries count as well.
     fn count(&self, record: &NodeRecord, seen: &mut SeenFolder<'_>) {
         if let Node::File { hash, size, .. } = &record.node {
             match hash.as_git() {
@@ -284,7 +285,7 @@ impl<'a> WorkspaceWalk<'a> {
                     Some(Node::Uncovered { why }) if *why != Uncovered::Unreadable && why.may_be_folder() => Some(*why),
                     _ => self.why_not_into(place, name, found),
                 };
-                // The times of a folder say nothing about what is in the folders in it.
+                // The times of a folder do not reflect changes in its subfolders.
                 let stat = Stat { mode: found.stat.mode, ..Stat::default() };
                 let node = match why {
                     Some(why) => Node::Uncovered { why },
@@ -319,7 +320,7 @@ impl<'a> WorkspaceWalk<'a> {
             return Ok(Some(NodeRecord { stat, read_at: now(), node }));
         }
         let known = before.filter(|_| self.sticks()).map(|before| &before.node);
-        // Which files find room depends on who is looked at first: it is decided once a turn.
+        // Which files fit the limits depends on the order of the scan, so it is decided once per turn.
         if let Some(Node::Uncovered { why: why @ (Uncovered::OverBudget | Uncovered::Ignored) }) = known {
             return Ok(Some(NodeRecord::uncovered(stat, *why)));
         }
@@ -348,7 +349,7 @@ impl<'a> WorkspaceWalk<'a> {
 
     fn in_git(&self, place: &WalkedName<'_>, name: &[u8], stat: &Stat) -> Option<Oid> {
         let entry = place.tracked.as_ref()?.get(name)?;
-        // The whole path is needed where there are rules about filters only.
+        // The whole path is needed only if there are filter rules.
         let path = || place.task.path.join(name);
         self.git?.unchanged(entry, path, stat)
     }
@@ -402,7 +403,7 @@ impl<'a> WorkspaceWalk<'a> {
 
 const GIT_ATTRIBUTES: &[u8] = b".gitattributes";
 
-/// Where a name stands.
+/// A name and its folder.
 struct WalkedName<'a> {
     task: &'a FolderTask,
     folder: &'a Folder,
@@ -410,7 +411,7 @@ struct WalkedName<'a> {
     tracked: Option<crate::git::Slice<'a>>,
 }
 
-/// What a look into one folder came to.
+/// Result of scanning one folder.
 struct SeenFolder<'a> {
     names: SeenNames<'a>,
     inner: Vec<FolderTask>,
@@ -425,16 +426,16 @@ impl<'a> SeenFolder<'a> {
 }
 
 enum WalkProblem {
-    /// This folder cannot be looked into.
+    /// This folder cannot be scanned.
     Folder(io::Error),
-    /// There is no time to look into it.
+    /// There is no time to scan it.
     TooSlow,
-    /// It has so many names that others come first.
+    /// It has so many names that others are scanned first.
     Large,
     Whole(UndoError),
 }
 
-/// Whether the process is gone that wrote this.
+/// Returns whether the process that wrote this file no longer exists.
 fn is_left_over(name: &[u8]) -> bool {
     let process = name.strip_prefix(TEMPORARY).and_then(|rest| rest.split(|byte| *byte == b'-').next());
     let process = process.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<i32>().ok());
@@ -452,8 +453,8 @@ fn is_unchanged(before: &NodeRecord, found: &FolderEntry) -> bool {
     }
 }
 
-/// What is told of a folder that cannot be looked into: why, or that it is gone. `None` when that cannot be told: nothing
-/// may be taken for deleted that is only out of reach.
+/// Returns why a folder cannot be scanned, or that it no longer exists. Returns `None` if that is unknown: a folder that is
+/// only inaccessible must not count as deleted.
 fn what_of(path: &RelPath, error: &io::Error) -> Option<Option<Uncovered>> {
     match error.kind() {
         _ if path.as_bytes().is_empty() => None,
@@ -463,7 +464,7 @@ fn what_of(path: &RelPath, error: &io::Error) -> Option<Option<Uncovered>> {
     }
 }
 
-/// What could not be looked into is there without being covered, or gone.
+/// Marks folders that could not be scanned as not covered, or removes them.
 fn without(mut tree: WorkspaceTree, gone: Vec<(RelPath, Option<Uncovered>)>) -> WorkspaceTree {
     for (path, why) in gone {
         let Some(names) = tree.folders.get_mut(&path.parent()) else { continue };

@@ -1,4 +1,4 @@
-//! Looks at the workspace for a call, within its time.
+//! Scans the workspace for a call, within its time limit.
 
 use std::sync::TryLockError;
 use std::sync::atomic::Ordering;
@@ -12,14 +12,14 @@ use crate::tree::{TreeChange, WorkspaceTree};
 use crate::turn::{By, Call, Step};
 
 impl Undo {
-    /// Copies some of what there was no time for, a piece at a time, unless somebody else is at work. `false` when nothing
-    /// is left to do. A file that has been changed since it was seen is left alone, so this is right at any time, also
-    /// while a call runs.
+    /// Copies some of the postponed files, one batch at a time, unless another operation is running. Returns `false` if
+    /// nothing is left to do. A file that has changed since the scan is skipped, so this is safe at any time, even while a
+    /// call runs.
     pub fn go_on(&self, stop: &StopFlag) -> Result<bool, UndoError> {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             return Ok(true);
         }
-        // Whoever looks may take long: this must be free to end.
+        // A running scan may take long, and this must be able to stop meanwhile.
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
@@ -35,7 +35,7 @@ impl Undo {
         Ok(!pending.is_empty())
     }
 
-    /// What a call did that was cut off with an earlier process is seen now, as an undo would see it.
+    /// Records the changes of a call that was interrupted together with an earlier process, as an undo would.
     pub fn catch_up(&self) -> Result<(), UndoError> {
         let mut state = self.lock();
         match state.has_looked {
@@ -44,13 +44,13 @@ impl Undo {
         }
     }
 
-    /// Sees what changed since the last look.
+    /// Scans and returns the changes since the last scan.
     pub(super) fn look(&self, state: &mut KnownWorkspace, look: LookReason) -> Result<Vec<TreeChange>, UndoError> {
         let looked = self.looked(state, look)?;
         self.accept(state, looked)
     }
 
-    /// Nothing is known of it yet.
+    /// Scans without recording the result.
     fn looked(&self, state: &mut KnownWorkspace, look: LookReason) -> Result<Looked, UndoError> {
         let begun = Instant::now();
         let is_loaded = state.tree.is_none();
@@ -61,7 +61,7 @@ impl Undo {
         match self.seen(&known, !state.has_looked, &look, begun) {
             Ok(seen) => Ok(Looked { changes: known.changes_to(&seen.tree), known, seen }),
             Err(error) => {
-                // What was read from the disk only is read again.
+                // A state that was only loaded from disk is loaded again.
                 state.tree = Some(known).filter(|_| !is_loaded || state.turn.is_some());
                 Err(error)
             }
@@ -70,7 +70,7 @@ impl Undo {
 
     fn accept(&self, state: &mut KnownWorkspace, looked: Looked) -> Result<Vec<TreeChange>, UndoError> {
         if let Err(error) = state.index.save(&looked.known, &looked.seen.tree) {
-            // The next look finds the same again.
+            // The next scan finds the same changes again.
             state.tree = Some(looked.known);
             return Err(UndoError::Store(error));
         }
@@ -106,7 +106,7 @@ impl Undo {
         };
         let mut seen = self.scanner.scan(known, &ask)?;
         if ask.puts_off {
-            // What was seen before has had its time; the background goes on with it.
+            // Files seen before were postponed already; the background continues with them.
             self.scanner.fill(&mut seen.tree, &mut seen.pending, Filling::New, &copy)?;
         }
         if copy.stop.is_stopped() {
@@ -116,7 +116,7 @@ impl Undo {
         Ok(seen)
     }
 
-    /// The same, as a step of the turn. While calls run it was them.
+    /// Records the changes as a step of the turn, attributed to the running calls.
     pub(super) fn see(
         &self,
         state: &mut KnownWorkspace,
@@ -131,8 +131,8 @@ impl Undo {
         Ok(changes)
     }
 
-    /// Sees what calls did that have ended. It is written down together with their end, and only then what is known of the
-    /// workspace: whoever is killed meanwhile finds it written, or finds it again.
+    /// Records the changes of calls that have ended. The turn is saved together with the end of the calls, and the index
+    /// only after that: if the process is killed in between, the changes are either saved or found again.
     pub(super) fn see_end(
         &self,
         state: &mut KnownWorkspace,
@@ -147,7 +147,7 @@ impl Undo {
         };
         turn.steps.extend(step);
         let kept = self.keep(turn);
-        // Where one of them cannot be written, the next look writes it.
+        // If one of them cannot be written, the next scan writes it.
         if kept.is_err() || state.index.save(&looked.known, &looked.seen.tree).is_err() {
             state.index.fall_behind();
         }
@@ -174,7 +174,7 @@ impl Undo {
         Ok((looked, Some(step)))
     }
 
-    /// A record must not depend on what git keeps.
+    /// Copies contents from git, because a record must not depend on git's storage.
     fn keep_blobs(&self, changes: &mut [TreeChange]) -> Result<(), UndoError> {
         let limit = UndoLimit { until: Some(Instant::now() + KEEPS_BLOBS), ..UndoLimit::default() };
         let nodes = changes.iter_mut().flat_map(|change| [&mut change.before, &mut change.after]).flatten();
@@ -183,7 +183,7 @@ impl Undo {
     }
 }
 
-/// What a look has found.
+/// Result of a scan.
 struct Looked {
     known: WorkspaceTree,
     seen: Seen,

@@ -1,4 +1,4 @@
-//! What an undo or a redo would do, and what is in its way.
+//! Plans an undo or a redo, and finds what prevents it.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl Undo {
         let mut nets = net(turns.iter().flat_map(|turn| &turn.steps));
         if let Some(path) = &wanted.path {
             let all = nets.len();
-            // What comes back needs the folders that went with it, as they were.
+            // Restored files need the folders that were removed with them.
             let is_gone = |changed: &RelPath| state.tree.as_ref().is_none_or(|tree| tree.get(changed).is_none());
             nets.retain(|changed, net| {
                 changed.is_in(path) || (path.is_in(changed) && net.after.is_none() && is_gone(changed))
@@ -47,14 +47,14 @@ impl Undo {
         Ok(UndoPlan { turns, changes, left, is_whole })
     }
 
-    /// Turns that stand, but not here any more.
+    /// Returns turns that are not undone except at this path.
     fn undone_at(&self, path: &RelPath) -> BTreeSet<String> {
         let taken = self.records.taken_of(&self.options.session).into_iter().filter(|taken| !taken.redone);
         let parts = taken.filter_map(|taken| taken.part).filter(|(part, _)| path.is_in(part));
         parts.flat_map(|(_, turns)| turns).collect()
     }
 
-    /// What can be put back as it was before, and what is in the way of the rest.
+    /// Returns which changes can be reverted, and what prevents the others.
     pub(super) fn possible(
         &self,
         state: &mut KnownWorkspace,
@@ -90,14 +90,14 @@ impl Undo {
         Ok((changes, left))
     }
 
-    /// What is there. What was only known by its times is copied first: it may be overwritten.
+    /// Returns the current node. A file that is identified only by metadata is copied first, because it may be overwritten.
     fn present(&self, tree: &WorkspaceTree, path: &RelPath) -> Option<Node> {
         let record = tree.get(path)?;
         let copied = if record.is_not_yet() { self.scanner.copy(path, record).ok().flatten() } else { None };
         Some(copied.map_or_else(|| record.node.clone(), |copied| copied.node))
     }
 
-    /// With its content in the store, so that it has one name only.
+    /// Returns the node with its content in the store, so that its digest is unambiguous.
     fn own(&self, mut node: Option<Node>) -> Option<Node> {
         if let Some(Node::File { hash, .. }) = &mut node
             && hash.as_git().is_some()
@@ -114,8 +114,8 @@ impl Undo {
     }
 }
 
-/// Why what is there could not be given back by a redo; nor can be told whether somebody has changed it since. There is
-/// nothing in a pipe to be lost.
+/// Returns why a redo could not restore the current node, for which later changes cannot be detected either. A pipe has no
+/// content to lose.
 fn lost_for_good(present: &Option<Node>) -> Option<Uncovered> {
     match present {
         Some(Node::Uncovered { why }) if *why != Uncovered::Special => Some(*why),
@@ -123,7 +123,7 @@ fn lost_for_good(present: &Option<Node>) -> Option<Uncovered> {
     }
 }
 
-/// What is overwritten although it need not be what the turn left.
+/// Which nodes are overwritten although they may differ from what the turn left.
 #[derive(Clone, Copy)]
 pub(super) struct Insists {
     pub on_changed: bool,

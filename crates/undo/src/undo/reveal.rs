@@ -1,5 +1,4 @@
-//! Looks at single paths that there was no time for when the workspace was looked at: what a turn has changed can be
-//! taken back all the same.
+//! Scans single paths that were skipped for lack of time, so that the changes of a turn can be undone nevertheless.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::scan::now;
 use crate::tree::{Names, REST, WorkspaceTree};
 
 impl Undo {
-    /// After this the tree says of each of the paths what is there.
+    /// Updates the tree with the current state of each of the paths.
     pub(super) fn reveal<'a>(
         &self,
         state: &mut KnownWorkspace,
@@ -32,7 +31,7 @@ impl Undo {
         Ok(())
     }
 
-    /// From the workspace on, name by name. Folders on the way are known by the one name only.
+    /// Scans name by name from the workspace. Folders on the way get only this one entry.
     fn look_at(&self, tree: &mut WorkspaceTree, path: &RelPath) -> Result<(), UndoError> {
         let mut folder = Folder::open(&self.options.workspace).map_err(UndoError::Workspace)?;
         let device = folder.itself().map_err(UndoError::Workspace)?.device;
@@ -51,7 +50,7 @@ impl Undo {
             }
             match folder.child(name) {
                 Ok(child) => folder = child,
-                // It is no folder, gone, or out of reach: nothing in it can be told of.
+                // It is not a folder, no longer exists, or is inaccessible: its content is unknown.
                 Err(_) => return Ok(()),
             }
             at = inner;

@@ -1,4 +1,4 @@
-//! Looks that end before they have seen all, and turns that end while somebody looks.
+//! Tests of scans that end early, and of turns that end during a scan.
 
 use std::fs;
 use std::path::Path;
@@ -87,7 +87,7 @@ fn opened_in(root: &tempfile::TempDir) -> Undo {
 
 #[test]
 fn what_was_covered_comes_back_although_there_is_no_time_to_look_any_more() {
-    // In the same turn, in another, and in another process.
+    // In the same turn, in another one, and in another process.
     for later in 0..3 {
         let mut place = Place::new();
         place.undo.begin_turn("x");
@@ -115,7 +115,7 @@ fn what_was_covered_comes_back_although_there_is_no_time_to_look_any_more() {
             assert_eq!(place.undo.redo(false).unwrap().left, []);
             assert!(place.is_destroyed());
         }
-        // The user's edit is seen as well.
+        // The user's edit is detected as well.
         place.write("d/a", "the user's");
         let report = place.undo.undo(&UndoRequest::default()).unwrap();
         assert_eq!(
@@ -124,7 +124,7 @@ fn what_was_covered_comes_back_although_there_is_no_time_to_look_any_more() {
         );
         assert_eq!(fs::read_to_string(place.path("d/a")).unwrap(), "the user's");
         assert_eq!(fs::read_to_string(place.path("d/b")).unwrap(), "not seen");
-        // With time, all is covered again, and nothing is taken for changed that was not seen.
+        // With enough time everything is covered again, and unseen files do not count as changed.
         place.undo.options.patience = PATIENCE;
         place.undo.begin_turn("z");
         place.before("c3");
@@ -163,7 +163,7 @@ fn a_turn_begins_while_somebody_looks_and_a_late_end_is_not_the_end_of_the_next(
         place.undo.begin_turn("y");
         assert!(place.undo.go_on(&StopFlag::default()).unwrap(), "the background does not wait either");
     }
-    // It was given up, and comes late.
+    // The abandoned turn is ended late.
     place.undo.end_turn_of(first).unwrap();
     place.before("c2");
     place.undo.end_turn_of(first).unwrap();
@@ -189,7 +189,7 @@ fn who_is_not_wanted_any_more_does_not_even_close_the_turn() {
     assert_eq!(place.undo.lock().turn.as_ref().map(|turn| turn.open.len()), Some(1));
 }
 
-/// The files of the store that are no contents.
+/// Returns the files of the store except contents.
 fn written(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     let mut folders = vec![root.join("store/turns"), root.join("store/workspaces")];
@@ -207,7 +207,7 @@ fn written(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn whoever_is_killed_while_the_end_of_a_call_is_written_down_loses_nothing() {
-    // Nothing is written, the turn is, or both are.
+    // Nothing is written, only the turn is, or both are.
     for done in 0..3 {
         let mut place = Place::new();
         place.undo.begin_turn("x");
@@ -256,7 +256,7 @@ fn git_is_asked_about_what_there_was_no_time_for_at_first() {
     for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "x"], &["repack", "-adq"]] {
         git(&place.path(""), arguments);
     }
-    // An index is believed that is younger than the files it names.
+    // An index is trusted only if it is newer than the files in it.
     let soon = fs::FileTimes::new().set_modified(std::time::SystemTime::now() + Duration::from_secs(10));
     fs::File::options().write(true).open(place.path(".git/index")).unwrap().set_times(soon).unwrap();
     let is_of_git = |place: &Place, name: &str| {

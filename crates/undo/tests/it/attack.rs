@@ -1,4 +1,4 @@
-//! Nothing is written outside the workspace, whatever is swapped meanwhile.
+//! Tests that nothing is written outside the workspace, whatever is swapped concurrently.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -51,7 +51,7 @@ fn a_folder_swapped_for_a_link_during_an_undo_leads_nowhere() {
             }
         });
         for _ in 0..20 {
-            // Whatever these come to while the folder is swapped: only the outside matters.
+            // The results do not matter while the folder is swapped: only the outside is checked.
             place.undo.begin_turn("x");
             let call = omp_undo::Call { id: "c".into(), tool: "bash".into() };
             if place.undo.before_call(call, false).is_ok() {

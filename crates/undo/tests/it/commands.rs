@@ -1,5 +1,4 @@
-//! A thousand random sequences of shell commands over several turns: taken back at once, one by one, or by a path, and
-//! done again.
+//! A thousand random sequences of shell commands over several turns: undone at once, one by one, or by path, and redone.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,15 +8,15 @@ use omp_undo::{RelPath, UndoReport, UndoRequest};
 use crate::place::{Place, State, sh, state};
 use crate::sequences::Random;
 
-/// In each of four tests, so that they run side by side.
+/// Number of sequences in each of four tests, which run in parallel.
 const SEQUENCES: u64 = 250;
-/// What one sequence leaves is what the next begins with.
+/// Number of sequences per workspace; each starts with the result of the previous one.
 const IN_ONE_PLACE: u64 = 10;
 const NAMES: [&str; 7] = ["a", "b.rs", "'c d'", "sub", "deep", ".env", "'ü\nx'"];
-/// A folder can be looked into with each of them, also by one who is not root.
+/// With each of these modes a folder can be scanned, even by users other than root.
 const MODES: [&str; 6] = ["a-w", "u+w", "755", "700", "a+x", "go-rwx"];
 
-/// `P` and `Q` are paths, `N` is a number, `M` a mode. No line leads out of the folder around the workspace.
+/// `P` and `Q` are paths, `N` is a number, `M` a mode. No command leaves the folder around the workspace.
 const COMMANDS: [&str; 30] = [
     "echo N > P",
     "echo N > P",
@@ -51,7 +50,7 @@ const COMMANDS: [&str; 30] = [
     "for f in *; do [ -f \"$f\" ] && cp \"$f\" Q; done",
 ];
 
-/// Costs as much as a dozen of the others.
+/// Takes as long as a dozen of the others.
 const PYTHON: &str = "python3 -c 'import os; os.makedirs(\"sub/deep\", exist_ok=True); \
     open(\"sub/deep/py\", \"wb\").write(bytes(range(256)))'";
 
@@ -119,11 +118,11 @@ fn check(seed: u64) {
             sequences += 1;
         }
     }
-    // Else this would check nothing.
+    // Ensures that the test checks something.
     assert!(changed > SEQUENCES, "only {changed} turns changed something");
 }
 
-/// How many turns have changed something.
+/// Returns the number of turns with changes.
 fn check_one(place: &Place, random: &mut Random) -> u64 {
     let mut told = format!("seed {:#x}\n", random.0);
     let mut states = vec![place.state()];
@@ -173,14 +172,14 @@ fn one_by_one(place: &Place, states: &[State], told: &str) {
     }
 }
 
-/// One path of the last turn, with what is in it; then the rest of the turn.
+/// Undoes one path of the last turn, with everything below it; then the rest of the turn.
 fn by_path(place: &Place, states: &[State], random: &mut Random, told: &str) {
     let [.., before, after] = states else { return };
     let changes = place.undo.turns().pop().unwrap().changes();
     let path = changes[random.next(changes.len())].path.clone();
     let told = format!("{told}--- /undo {path}\n");
     let report = place.undo.undo(&UndoRequest { path: Some(path.clone()), ..UndoRequest::default() }).unwrap();
-    // Where a file has taken the place of its folder it cannot come back alone, and nothing else may change.
+    // A path whose folder was replaced by a file cannot be restored alone, and nothing else may change.
     if report.left.is_empty() {
         same(place, &mixed(before, after, &path), "undo of a path", &told);
     }
@@ -189,14 +188,14 @@ fn by_path(place: &Place, states: &[State], random: &mut Random, told: &str) {
         same(place, after, "redo of a path", &told);
         place.undo.undo(&UndoRequest { path: Some(path), ..UndoRequest::default() }).unwrap();
     }
-    // Unless that was all of it.
+    // Unless the path was the whole turn.
     if place.undo.turns().pop().is_some_and(|turn| !turn.undone) {
         whole(&place.undo.undo(&UndoRequest::default()).unwrap(), &told);
     }
     same(place, before, "undo of the rest", &told);
 }
 
-/// What is in the path as it was before, with the folders that it needs; all else as it is.
+/// Returns the earlier state of the path, with the folders it needs, and the current state of everything else.
 fn mixed(before: &State, after: &State, path: &RelPath) -> State {
     let is_in = |other: &[u8], folder: &[u8]| {
         other.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))

@@ -1,5 +1,5 @@
-//! A full disk: what fails is told, and nothing is torn. Played by a process that may not write large files, and where
-//! the system lets one make a small file system, by one that is full.
+//! Tests of a full disk: failures are reported, and no file is torn. Simulated by a process with a file size limit and, if
+//! the system allows it, by a small file system that is full.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use omp_undo::{Call, LeftReason, Undo, UndoError, UndoRequest};
 use crate::place::{Place, options};
 
 const WORKER: &str = "OMP_UNDO_TEST_FULL";
-/// More than the worker may write, whatever is made smaller.
+/// More than the worker may write, even compressed.
 const LARGE: usize = 60_000;
 const ROOM: u64 = 8_000;
 
@@ -27,7 +27,7 @@ fn large(seed: u32) -> Vec<u8> {
     (0..LARGE).map(|_| next()).collect()
 }
 
-/// Does nothing unless a parent names what it is to do.
+/// Does nothing unless a parent process specifies a command.
 #[test]
 fn worker() {
     let Ok(asked) = std::env::var(WORKER) else { return };
@@ -38,8 +38,7 @@ fn worker() {
         "room" => return with_room(&undo, Path::new(root)),
         _ => {}
     }
-    // Without this the process would be ended instead of told.
-    // SAFETY: nothing is run by the signal.
+    // Otherwise the signal would kill the process instead of returning an error. SAFETY: no handler is run by the signal.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, ROOM, ROOM).unwrap();
     match what {
@@ -66,13 +65,13 @@ const ROUNDS: u32 = 40;
 fn round(undo: &Undo, root: &Path, number: u32) -> Result<(), UndoError> {
     undo.begin_turn("x");
     let begun = undo.before_call(Call { id: "c".into(), tool: "bash".into() }, false);
-    // The call runs all the same.
+    // The call runs nevertheless.
     fs::write(root.join(format!("workspace/f{}", number % FILES)), large(number)).unwrap();
     let seen = undo.after_call("c");
     begun.and(seen.map(drop)).and(undo.end_turn())
 }
 
-/// Goes on when the store is full: that is told, and files are what the calls made of them, or what an undo did.
+/// Continues when the store is full: the error is reported, and files are in the state that the calls or an undo left.
 fn fill(undo: &Undo, root: &Path) {
     let mut told = 0;
     for number in 0..ROUNDS {
@@ -95,7 +94,7 @@ fn fill(undo: &Undo, root: &Path) {
     }
 }
 
-/// Everything that is named is there, and it works as ever.
+/// Checks that all referenced data exists and everything works.
 fn with_room(undo: &Undo, root: &Path) {
     for change in undo.turns().iter().flat_map(|turn| turn.changes()) {
         for node in [change.before, change.after].into_iter().flatten() {
@@ -112,7 +111,7 @@ fn with_room(undo: &Undo, root: &Path) {
     assert_eq!(crate::place::state(&root.join("workspace")), before);
 }
 
-/// `None` where this user may not make file systems.
+/// Returns `None` if this user may not mount file systems.
 fn in_a_small_file_system(place: &Place, kilobytes: u32, command: &str) -> Option<bool> {
     let store = place.root.path().join("store");
     let script = |rest: &str| format!("mount -t tmpfs -o size={kilobytes}k none \"$STORE\" && {{ {rest}; }}");
@@ -162,7 +161,7 @@ fn a_look_that_finds_no_room_is_told_and_harms_nothing() {
     ask_worker(&place, "look");
     assert_eq!(place.state(), before);
     assert!(place.undo.turns().is_empty());
-    // With room again it works as ever.
+    // With space available again, it works as before.
     place.shell("rm large; echo 2 > small");
     place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(place.state(), before);
@@ -175,7 +174,7 @@ fn an_undo_that_finds_no_room_leaves_each_file_old_or_new_and_can_be_repeated() 
     fs::write(place.path("large"), large(7)).unwrap();
     fs::write(place.path("kind"), large(9)).unwrap();
     let before = place.state();
-    // One becomes a folder: it must not be gone when the file cannot come.
+    // One becomes a folder: it must not be removed if the file cannot be restored.
     place.shell("echo 2 > small; echo 2 > large; rm kind; mkdir kind");
     place.undo.end_turn().unwrap();
     ask_worker(&place, "undo");

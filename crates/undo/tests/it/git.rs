@@ -1,4 +1,4 @@
-//! Files that git has unchanged are not copied, and come back all the same: byte for byte, whatever became of `.git`.
+//! Tests that files unchanged in git are not copied, and are restored byte for byte, whatever happened to `.git`.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use omp_undo::{LeftReason, Undo, UndoOptions, UndoReport, UndoRequest};
 
 use crate::place::{Place, State, options, sh, state};
 
-/// With nothing of the user's or of the machine's own settings.
+/// Runs git without the settings of user and machine.
 pub fn git(folder: &Path, script: &str) {
     let status = Command::new("sh")
         .args(["-ec", script])
@@ -27,7 +27,7 @@ pub fn git(folder: &Path, script: &str) {
     assert!(status.success(), "{script}");
 }
 
-/// As if everything in it had been there for a while.
+/// Makes everything in it look old.
 fn age(index: &Path) {
     let later = SystemTime::now() + Duration::from_secs(10);
     fs::File::options().write(true).open(index).unwrap().set_modified(later).unwrap();
@@ -37,7 +37,7 @@ const PACK: &str = "git add -A && git commit -qm x && git repack -adfq && git up
 
 const FILES: usize = 90;
 
-/// Many files that are alike, so that they are deltas of each other, and some that are not.
+/// Creates many similar files, which become deltas of each other, and some different ones.
 fn fill(folder: &Path) {
     for file in 0..FILES {
         let path = folder.join(format!("src/d{}/f{file}.rs", file % 7));
@@ -59,7 +59,7 @@ fn repository(options: impl FnOnce(&mut UndoOptions)) -> Place {
     place
 }
 
-/// Bytes of contents in the store.
+/// Returns the size of the contents in the store.
 fn stored(place: &Place) -> u64 {
     fn size(folder: &Path) -> u64 {
         let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap());
@@ -69,7 +69,7 @@ fn stored(place: &Place) -> u64 {
     size(&place.root.path().join("store/packs")) + size(&place.root.path().join("store/objects"))
 }
 
-/// Without what git keeps for itself.
+/// Returns the state without `.git`.
 fn files(folder: &Path) -> State {
     let mut all = state(folder);
     all.retain(|path, _| path != b".git" && !path.starts_with(b".git/"));
@@ -98,7 +98,7 @@ fn what_git_has_is_not_copied_and_comes_back_whatever_a_command_does_to_git() {
         place.call("c2", |workspace| git(workspace, &script));
         let after = files(&place.workspace());
         assert_ne!(before, after, "{script}");
-        // Git's own state is not the undo's.
+        // `.git` itself is not restored by undo.
         let left = |report: UndoReport| report.left.iter().filter(|(path, _)| path.to_string() != ".git").count();
         assert_eq!(left(place.undo.undo(&UndoRequest::default()).unwrap()), 0, "{script}");
         assert_eq!(files(&place.workspace()), before, "{script}");
@@ -109,7 +109,7 @@ fn what_git_has_is_not_copied_and_comes_back_whatever_a_command_does_to_git() {
     }
 }
 
-/// What lies in the work tree comes back, not what git has made of it.
+/// The content of the work tree is restored, not the form that git stores.
 #[test]
 fn files_that_git_keeps_otherwise_come_back_as_they_were() {
     let rot = "git config filter.rot.clean 'tr a-z n-za-m' && git config filter.rot.smudge 'tr a-z n-za-m'";
@@ -149,7 +149,7 @@ fn files_that_git_keeps_otherwise_come_back_as_they_were() {
     }
 }
 
-/// The user's own edits: git is not asked about what it has not seen.
+/// Edits of the user that git has not seen are copied.
 #[test]
 fn edits_that_git_does_not_know_are_copied() {
     let rows = [
@@ -181,7 +181,7 @@ fn edits_that_git_does_not_know_are_copied() {
         let report = place.undo.undo(&UndoRequest::default()).unwrap();
         let now = files(&place.workspace());
         for (path, node) in &before {
-            // What cannot be read from a damaged pack is told; nothing wrong takes its place.
+            // Content that cannot be read from a damaged pack is reported, and never replaced by wrong content.
             let is_told = report.left.iter().any(|(left, _)| left.as_bytes() == path.as_slice());
             let is_damaged = what == "a pack cut short" && is_told && !now.contains_key(path);
             assert!(now.get(path) == Some(node) || is_damaged, "{what}: {}", String::from_utf8_lossy(path));
@@ -215,7 +215,7 @@ fn worktrees_and_folders_of_a_repository_are_covered_by_it() {
     let already = stored(&place);
     undo.begin_turn("x");
     undo.before_call(omp_undo::Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
-    // The file that names its repository.
+    // Only the `.git` file that names the repository is stored.
     assert!(stored(&place) < already + 400);
     sh(&tree, "rm -rf *");
     undo.after_call("c").unwrap();
@@ -230,7 +230,7 @@ fn a_later_session_asks_git_again_and_copies_what_it_has_lost() {
     place.shell("true");
     place.undo.end_turn().unwrap();
     assert_eq!(stored(&place), 0);
-    // Between two sessions, by the user.
+    // Done by the user between two sessions.
     sh(&place.workspace(), "rm -rf .git");
     let again = Undo::open(options(place.root.path())).unwrap();
     again.begin_turn("x");
@@ -242,7 +242,7 @@ fn a_later_session_asks_git_again_and_copies_what_it_has_lost() {
     assert_eq!(files(&place.workspace()), before);
 }
 
-/// Killed while a command rewrites git: what was changed is taken from the packs that are there.
+/// Killed while a command rewrites git: changed files are restored from the remaining packs.
 #[test]
 fn a_call_that_was_cut_off_is_taken_back_by_another_process() {
     let place = repository(|_| {});

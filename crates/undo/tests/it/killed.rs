@@ -1,4 +1,4 @@
-//! Killed at any moment: no file is torn, and no record names what is not there.
+//! Tests of processes killed at any moment: no file is torn, and no record refers to missing data.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn content(round: usize, file: usize) -> String {
     format!("round {round} of file {file}\n").repeat(3000)
 }
 
-/// Changes every file, takes it back, does it again.
+/// Changes every file, undoes and redoes it.
 fn work(root: &Path, rounds: usize) {
     let undo = Undo::open(options(root)).unwrap();
     for round in 0..rounds {
@@ -25,7 +25,7 @@ fn work(root: &Path, rounds: usize) {
         undo.before_call(Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
         for file in 0..FILES {
             let place = root.join(format!("workspace/f{file}"));
-            // Whole or not at all: only what undo writes could be torn.
+            // Written atomically, so that only undo itself could leave a torn file.
             fs::write(root.join("aside"), content(round, file)).unwrap();
             fs::rename(root.join("aside"), place).unwrap();
         }
@@ -35,7 +35,7 @@ fn work(root: &Path, rounds: usize) {
     }
 }
 
-/// Without a parent it does a few rounds; with one it goes on until it is killed.
+/// Without a parent it does a few rounds; with one it runs until it is killed.
 #[test]
 fn worker() {
     if let Ok(root) = std::env::var(WORKER) {
@@ -58,7 +58,7 @@ fn killed_at_any_moment_nothing_is_torn_and_nothing_named_is_missing() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // Any moment will do.
+        // Kills at varying moments.
         std::thread::sleep(Duration::from_millis(20 + kill * 37 % 290));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -66,7 +66,7 @@ fn killed_at_any_moment_nothing_is_torn_and_nothing_named_is_missing() {
     }
 }
 
-/// Whatever a process that was killed in the middle of a call has left: the list and the undo agree on it.
+/// After a process was killed during a call, the listed changes are those that the undo reverts.
 #[test]
 fn what_a_call_that_was_cut_off_changed_is_listed_as_it_is_taken_back() {
     let root = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn what_a_call_that_was_cut_off_changed_is_listed_as_it_is_taken_back() {
     assert_eq!(turns.len(), 1);
     assert_eq!((turns[0].label.as_str(), turns[0].changes().len()), ("cut off", 1));
     drop(undo);
-    // What the user changes from then on is not the call's.
+    // Later changes of the user do not belong to the call.
     fs::write(root.path().join("workspace/mine"), "mine").unwrap();
     let undo = Undo::open(options(root.path())).unwrap();
     undo.catch_up().unwrap();
@@ -113,7 +113,7 @@ fn check(root: &Path) {
             }
         }
     }
-    // Whatever was cut off, the next undo works.
+    // The next undo works after any interruption.
     drop(undo.undo(&UndoRequest { force: true, ..UndoRequest::default() }));
     for entry in fs::read_dir(root.join("workspace")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();

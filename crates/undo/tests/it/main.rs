@@ -1,4 +1,4 @@
-//! What is taken back is byte for byte what was there.
+//! Tests that undo restores files byte for byte.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! What git had at a path before something is told from what was added since, in whichever of git's files.
+//! Tests that contents which git had before are distinguished from those added later to any git file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::git::git;
 
 struct Scene(tempfile::TempDir);
 
-/// Three branches: `.envrc` differs, `.husky` and `.mcp.json` are on one of them, a stash and an older one hold more.
+/// Three branches: `.envrc` differs, `.husky` and `.mcp.json` are on one of them, a stash and an older branch hold more.
 const MAKE: &str = "git init -q -b main . && echo one > .envrc && echo x > a && git add . && git commit -qm one \
     && git checkout -qb other && echo two > .envrc && mkdir -p .husky/deep && echo h > .husky/pre-commit && chmod +x .husky/pre-commit \
     && echo d > .husky/deep/d && echo '{}' > .mcp.json && ln -s a .omp && git add . && git commit -qm two \
@@ -76,7 +76,7 @@ fn what_any_ref_reaches_is_known_and_nothing_else() {
             (".envrc", PastVersion::Folder, false),
             (".mcp.json", PastVersion::Nothing, true),
             (".mcp.json", file("{}\n"), true),
-            // At another path only.
+            // Exists only at another path.
             (".mcp.json", file("one\n"), false),
             (".husky", PastVersion::Folder, true),
             (".husky", PastVersion::Nothing, true),
@@ -86,7 +86,7 @@ fn what_any_ref_reaches_is_known_and_nothing_else() {
             (".husky/deep/d", file("d\n"), true),
             (".husky/deep", PastVersion::Anything, true),
             (".husky/other", PastVersion::Anything, false),
-            // A link is there, which is no file with such a text.
+            // There is a link, which is not a file with that content.
             (".omp", file("a"), false),
             (".omp", PastVersion::Anything, true),
             ("elsewhere", PastVersion::Nothing, false),
@@ -113,7 +113,7 @@ fn what_was_added_since_counts_in_no_form() {
         format!("{evil} && {forged} && git replace main $f"),
         format!("{evil} && {forged} && echo $(git rev-parse main) $f > .git/info/grafts"),
         format!("{evil} && {forged} && git update-ref refs/heads/other $f && git stash -q"),
-        // The name of an object that is reached, with another content.
+        // The ID of a reachable object with other content.
         format!(
             "{evil} && b=$(git rev-parse main:.envrc) && e=$(git rev-parse :.envrc) && chmod -R u+w .git/objects \
              && cp .git/objects/$(echo $e | sed 's,^..,&/,') .git/objects/$(echo $b | sed 's,^..,&/,')"
@@ -165,6 +165,6 @@ fn time_is_kept_and_a_later_look_goes_on() {
     let past = scene.past();
     assert!(!past.had(&scene.at(".envrc"), file("two\n"), Instant::now()), "there was no time");
     check(&past, &scene.at(""), &[(".envrc", file("two\n"), true)]);
-    // Nothing has to be read for what is known.
+    // Known results need no further reading.
     assert!(past.had(&scene.at(".envrc"), file("two\n"), Instant::now()));
 }

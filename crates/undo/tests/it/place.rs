@@ -1,4 +1,4 @@
-//! A workspace with an undo of its own, and its state as the file system tells it.
+//! A workspace with its own undo, and its state in the file system.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,14 +58,14 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// One call that does this.
+    /// Runs one call with this effect.
     pub fn call(&self, id: &str, work: impl FnOnce(&Path)) -> Vec<TreeChange> {
         self.undo.before_call(Call { id: id.to_owned(), tool: "bash".to_owned() }, false).unwrap();
         work(&self.workspace());
         self.undo.after_call(id).unwrap()
     }
 
-    /// A turn of one such call.
+    /// Runs a turn with one such call.
     pub fn turn(&self, work: impl FnOnce(&Path)) -> Vec<TreeChange> {
         self.undo.begin_turn("a prompt");
         self.call("c", work)
@@ -92,7 +92,7 @@ pub fn sh(folder: &Path, script: &str) {
 
 pub type State = BTreeMap<Vec<u8>, String>;
 
-/// Every path below, with its mode and what is there.
+/// Returns every path below, with its mode and content.
 pub fn state(folder: &Path) -> State {
     let mut all = State::new();
     gather(folder, folder, &mut all);

@@ -1,5 +1,5 @@
-//! Workspaces that are too large or too slow to be kept whole: a call waits no longer than it may, and what is not covered
-//! is known before it runs.
+//! Tests of workspaces that are too large or too slow to store completely: a call is delayed no longer than allowed, and
+//! what is not covered is known before it runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     (0..length).map(|_| random.next(256) as u8).collect()
 }
 
-/// The kinds of what is not covered, with how many there are.
+/// Returns the reasons for missing coverage, with their counts.
 fn left_out(place: &Place) -> Vec<(Uncovered, usize)> {
     place.undo.left_out().iter().map(|one| (one.why, one.count)).collect()
 }
@@ -47,7 +47,7 @@ fn a_huge_file_costs_the_others_nothing() {
     }
 }
 
-/// As many as are read while walking are read; the rest waits, because there is no patience at all.
+/// Creates a workspace with zero patience: only the files that are read during the walk are covered.
 fn impatient() -> Place {
     let place = Place::with(|options| options.patience = Duration::ZERO);
     for file in 0..40 {
@@ -91,7 +91,7 @@ fn the_background_copies_the_rest_before_during_and_after_a_call() {
         place.undo.begin_turn("x");
         place.undo.before_call(call("c1"), false).unwrap();
         if goes_on_during {
-            // The call has changed some of them: what is copied is what was there before it, or nothing.
+            // The call has changed some of them: the copy is the earlier content, or there is none.
             sh(&place.workspace(), "echo 2 > f39; echo 2 > f1");
         }
         while place.undo.go_on(&StopFlag::default()).unwrap() {}
@@ -169,7 +169,7 @@ fn a_folder_with_too_many_entries_costs_the_others_nothing() {
     let report = place.undo.undo(&UndoRequest::default()).unwrap();
     assert_eq!(report.left, []);
     assert_eq!((place.read("a/src").as_str(), place.read("z/src").as_str()), ("1", "1"));
-    // Without a change nothing is taken for one, in this session and in the next.
+    // Without a change none is reported, in this session and in the next.
     for _ in 0..3 {
         assert_eq!(place.shell("true"), []);
     }
@@ -200,14 +200,14 @@ fn small_files_take_little_of_the_disk_and_what_they_take_is_counted() {
     }
     let all = used(&place.root.path().join("store"));
     assert!(all <= 4 << 20, "{all}");
-    // What is there now is covered still.
+    // The current files are still covered.
     place.shell("rm -rf d*");
     assert_eq!(place.undo.undo(&UndoRequest::default()).unwrap().left, []);
     let now = place.state();
     assert!(before.iter().all(|(path, node)| now.get(path) == Some(node)));
 }
 
-/// With no patience, and with the background at random moments: what does not come back was told, and told before.
+/// With zero patience and background work at random moments, everything that is not restored was reported before.
 #[test]
 fn in_any_sequence_what_does_not_come_back_was_told_before() {
     let mut random = Random(0xabad_cafe_d00d);

@@ -1,4 +1,4 @@
-//! A thousand random sequences of what programs do to files.
+//! A thousand random sequences of file operations.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,13 +15,13 @@ use omp_undo::{LeftReason, UndoReport, UndoRequest};
 
 use crate::place::{Place, State, sh, state};
 
-/// In each of four tests, so that they run side by side.
+/// Number of sequences in each of four tests, which run in parallel.
 const SEQUENCES: u64 = 250;
-/// A workspace is used for so many: what one leaves is what the next begins with.
+/// Number of sequences per workspace; each starts with the result of the previous one.
 const IN_ONE_PLACE: u64 = 10;
 const NAMES: [&[u8]; 8] = [b"a", b"b.rs", b"c d", b"sub", b"deep", b".env", b"not\xfftext", b"line\nbreak"];
 
-/// What models run.
+/// Commands that models typically run.
 const SCRIPTS: [&str; 10] = [
     "rm -rf sub a; mkdir -p sub/deep && echo x > sub/deep/a",
     "for f in *; do [ -f \"$f\" ] && cp \"$f\" copy; done",
@@ -35,7 +35,7 @@ const SCRIPTS: [&str; 10] = [
     "git init -q . && echo x > .git/x; rm -rf .git",
 ];
 
-/// Small and the same everywhere, so that a failure can be repeated by its seed.
+/// A small deterministic generator, so that a failure can be reproduced by its seed.
 pub struct Random(pub u64);
 
 impl Random {
@@ -61,7 +61,7 @@ impl Random {
     }
 }
 
-/// Also through links, as programs do; never waiting for the reader of a pipe.
+/// Writes, also through links, as programs do; never waits for the reader of a pipe.
 fn write(path: &Path, content: &[u8], append: bool) {
     let mut options = fs::OpenOptions::new();
     options.write(true).append(append).create(!append).truncate(!append).custom_flags(OFlag::O_NONBLOCK.bits());
@@ -70,8 +70,8 @@ fn write(path: &Path, content: &[u8], append: bool) {
     }
 }
 
-/// Most of these fail now and then, as they do in life. Links lead no further than to the folder around the workspace:
-/// other steps write through them, as root where tests are run by root.
+/// Performs a random operation, which may fail, as in reality. Links lead no further than the folder around the workspace,
+/// because other steps write through them, as root if the tests run as root.
 pub fn step(random: &mut Random, root: &Path) {
     let path = random.path(root);
     match random.next(18) {
@@ -85,7 +85,7 @@ pub fn step(random: &mut Random, root: &Path) {
         6 => drop(fs::rename(&path, random.path(root))),
         7 => {
             let mode = [0o600, 0o644, 0o755, 0o700, 0o444, 0o555][random.next(6)];
-            // Only root can tell what is in a folder that may not be entered.
+            // Only root can scan a folder without access permission.
             let mode = if path.is_dir() && !geteuid().is_root() { mode | 0o500 } else { mode };
             if !path.is_symlink() {
                 drop(fs::set_permissions(&path, fs::Permissions::from_mode(mode)));
@@ -96,7 +96,7 @@ pub fn step(random: &mut Random, root: &Path) {
         10 => drop(fs::remove_dir(&path)),
         11 => drop(fs::hard_link(&path, random.path(root))),
         12 | 13 => {
-            // Something of another kind takes its place.
+            // A node of another kind replaces it.
             drop(fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)));
             match random.next(5) {
                 0 => write(&path, &random.content(), false),
@@ -106,24 +106,24 @@ pub fn step(random: &mut Random, root: &Path) {
                 _ => drop(mkfifo(&path, Mode::S_IRWXU)),
             }
         }
-        // A folder that leads elsewhere: what the other steps write through it is not the workspace's.
+        // A link to a folder outside: what other steps write through it is not part of the workspace.
         14 => drop(symlink(root.parent().unwrap().join("outside"), &path)),
         15 => {
-            // Several names of one file, one of which is written.
+            // Hard links of one file, one of which is written.
             let other = random.path(root);
             if fs::hard_link(&path, &other).is_ok() && path.is_file() && !path.is_symlink() {
                 write(&other, &random.content(), false);
             }
         }
         16 => {
-            // A folder that nothing can be made in, with something in it.
+            // A read-only folder with content.
             if fs::create_dir_all(&path).is_ok() && !path.is_symlink() {
                 write(&path.join("a"), &random.content(), false);
                 drop(fs::set_permissions(&path, fs::Permissions::from_mode(0o555)));
             }
         }
         _ => {
-            // Programs cost more time than all the rest.
+            // Running programs takes more time than everything else.
             if random.next(4) == 0 {
                 sh(root, SCRIPTS[random.next(SCRIPTS.len())]);
             }
@@ -194,7 +194,7 @@ fn check_one(place: &Place, random: &mut Random) {
     assert_eq!(state(&outside), untouched, "seed {seed:#x}");
 }
 
-/// All is as it was, but for pipes, which are told of: they do not come back.
+/// Checks that everything is restored except pipes, which are reported instead.
 fn check_state(report: &UndoReport, now: &State, wanted: &State, what: &str) {
     let mut pipes = Vec::new();
     for (path, why) in &report.left {

@@ -1,4 +1,4 @@
-//! The store: private, bounded, and honest about what it has lost.
+//! Tests of the store: private, bounded, and reporting what it has lost.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,12 +25,12 @@ fn stored(place: &Place) -> Vec<PathBuf> {
     found
 }
 
-/// Where these bytes are in a file.
+/// Returns the position of these bytes in a file.
 fn at(file: &Path, bytes: &[u8]) -> Option<usize> {
     fs::read(file).unwrap().windows(bytes.len()).position(|window| window == bytes)
 }
 
-/// Each its own, and none that can be made smaller.
+/// Returns unique data that cannot be compressed.
 fn noise(seed: u32) -> Vec<u8> {
     let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9);
     let mut next = || {
@@ -79,7 +79,7 @@ fn lost_content_is_told_by_its_file_which_stays_as_it_is() {
     for name in ["a", "b"] {
         place.write(name, format!("original {name}"));
     }
-    // Large enough for a file of its own.
+    // Large enough for a separate file.
     let large = (0..10).flat_map(noise).collect::<Vec<u8>>();
     place.write("c", &large);
     place.shell("echo 2 > a; rm b; echo 2 > c");

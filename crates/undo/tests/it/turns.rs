@@ -1,4 +1,4 @@
-//! Turns, calls and the user in between.
+//! Tests of turns, calls and changes of the user in between.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -268,7 +268,7 @@ fn a_yes_to_changed_files_takes_no_others() {
     place.undo.undo(&again).unwrap();
     assert_eq!(place.read("mine"), "1");
     assert!(place.path("large").exists());
-    // The same yes once more finds nothing to do, whatever was changed since.
+    // Repeating the same undo finds nothing to do, whatever was changed since.
     place.write("mine", "the user's again");
     assert_eq!(place.undo.undo(&again).map(|report| report.restored).unwrap_or_default(), []);
     assert_eq!(place.read("mine"), "the user's again");
@@ -302,7 +302,7 @@ fn a_workspace_beyond_the_quota_is_told_and_never_taken_for_changed() {
         }
     }
     assert!(place.undo.left_out().iter().any(|one| one.why == omp_undo::Uncovered::OverBudget));
-    // What is covered comes back; what is not is told of, and nothing else is changed.
+    // Covered files are restored; the others are reported, and nothing else is changed.
     place.shell("for f in d*/*; do echo 2 > $f; done");
     let report = place.undo.undo(&UndoRequest::default()).unwrap();
     let now = place.state();

@@ -1,19 +1,19 @@
-//! `archive.ext:inner/path`: which part of what was typed is the archive.
+//! Finds out which part of a typed `archive.ext:inner/path` is the archive.
 
 use super::ArchiveFormat;
 
 /// The parts of `assets.zip:css/app.css`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchiveAddress<'a> {
-    /// The archive's own path, as typed.
+    /// The archive's path, as typed.
     pub archive: &'a str,
-    /// What follows the colon; empty for the archive itself.
+    /// The path after the colon; empty for the archive itself.
     pub inner: &'a str,
     pub format: ArchiveFormat,
 }
 
-/// Reads what was typed as an address in an archive that exists: of several possible ones the longest. A file whose
-/// whole name is what was typed is that file, colon or not.
+/// Parses a path into an archive that exists; if there are several candidates, the longest one wins. If a file with the
+/// whole typed name exists, the path is not an archive address.
 pub fn locate_archive<'a>(typed: &'a str, is_file: &dyn Fn(&str) -> bool) -> Option<ArchiveAddress<'a>> {
     if typed.contains(':') && is_file(typed) && ArchiveFormat::of_name(typed).is_none() {
         return None;
@@ -21,12 +21,12 @@ pub fn locate_archive<'a>(typed: &'a str, is_file: &dyn Fn(&str) -> bool) -> Opt
     candidates(typed).find(|candidate| is_file(candidate.archive))
 }
 
-/// The address of an entry in an archive that need not exist yet.
+/// Parses the address of an entry in an archive that need not exist yet.
 pub fn new_archive_address(typed: &str) -> Option<ArchiveAddress<'_>> {
     candidates(typed).find(|candidate| candidate.archive.len() < typed.len())
 }
 
-/// Longest archive first.
+/// Returns possible splits, the longest archive path first.
 fn candidates(typed: &str) -> impl Iterator<Item = ArchiveAddress<'_>> {
     let whole = ArchiveFormat::of_name(typed).map(|format| ArchiveAddress { archive: typed, inner: "", format });
     let split = typed.rmatch_indices(':').filter_map(move |(at, _)| {

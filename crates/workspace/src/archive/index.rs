@@ -1,17 +1,17 @@
-//! Folders of an archive, also those that exist only as a part of the names of files.
+//! Folders of an archive, including those that exist only as part of file names.
 
 use std::collections::BTreeMap;
 
 use super::{ArchiveEntry, ArchiveListing, MemberKind};
 
-/// What lies directly in one folder.
+/// The direct children of one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveFolder {
     /// Sorted by name.
     pub children: Vec<ArchiveChild>,
-    /// Entries anywhere in the archive whose names lead out of it; they cannot be opened.
+    /// Number of entries in the whole archive whose names lead out of it; they cannot be opened.
     pub unreachable: usize,
-    /// Entries of the archive that were only counted.
+    /// Number of entries that were counted but not listed.
     pub not_listed: usize,
 }
 
@@ -19,13 +19,13 @@ pub struct ArchiveFolder {
 pub struct ArchiveChild {
     pub name: String,
     pub kind: MemberKind,
-    /// For a folder the sum of its files.
+    /// For a folder, the sum of its files.
     pub size: u64,
-    /// Files below, for a folder; 1 otherwise.
+    /// Number of files below a folder; 1 for anything else.
     pub files: usize,
 }
 
-/// `None` when no entry is that folder or lies in it. The root always exists.
+/// Returns `None` if no entry is that folder or lies in it. The root always exists.
 pub fn folder_of(listing: &ArchiveListing, folder: &str) -> Option<ArchiveFolder> {
     let mut children: BTreeMap<&str, ArchiveChild> = BTreeMap::new();
     let mut exists = folder.is_empty();
@@ -41,7 +41,7 @@ pub fn folder_of(listing: &ArchiveListing, folder: &str) -> Option<ArchiveFolder
     exists.then_some(ArchiveFolder { children, unreachable, not_listed: listing.not_listed })
 }
 
-/// The rest of `path` below `folder`: empty for the folder itself, `None` for what lies elsewhere.
+/// Returns the part of `path` below `folder`: empty for the folder itself, `None` for paths outside it.
 fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     if folder.is_empty() {
         return Some(path);
@@ -56,7 +56,7 @@ fn add<'a>(children: &mut BTreeMap<&'a str, ArchiveChild>, below: &'a str, entry
         None if entry.kind == MemberKind::Folder => {
             children.entry(below).or_insert_with(|| folder_child(below));
         }
-        // The last entry of a name is the one that counts.
+        // If several entries have the same name, the last one counts.
         None => {
             let child = ArchiveChild { name: below.into(), kind: entry.kind.clone(), size: entry.size, files: 1 };
             children.insert(below, child);

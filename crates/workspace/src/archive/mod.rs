@@ -1,7 +1,7 @@
-//! Files inside `.tar`, `.tar.gz`, `.tgz` and `.zip`: listed, read and replaced without unpacking anything to disk.
+//! Lists, reads and replaces files inside `.tar`, `.tar.gz`, `.tgz` and `.zip` without unpacking to disk.
 //!
-//! An archive is foreign material: sizes lie, names climb out, links lead elsewhere. So what is read is bounded by what
-//! was really unpacked, names that leave the archive cannot be addressed, and links are named but never followed.
+//! Archives are untrusted: sizes may be wrong, names may climb out, links may lead elsewhere. So limits apply to the bytes
+//! really unpacked, names that leave the archive cannot be addressed, and links are listed but never followed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub use rewrite::write_entry;
 use crate::open::FileError;
 use crate::reach::FileReach;
 
-/// An entry with more bytes is listed but not read.
+/// Size limit for reading an entry; larger entries are only listed.
 pub const MAX_ENTRY: u64 = 64 * 1024 * 1024;
-/// A packed stream is followed this far, and no further.
+/// Limit on the bytes unpacked from a compressed stream.
 pub const MAX_UNPACKED: u64 = 1024 * 1024 * 1024;
-/// A larger archive is not rewritten for one entry.
+/// Size limit for rewriting an archive.
 pub const MAX_REWRITE: u64 = 256 * 1024 * 1024;
-/// Entries kept in memory for a listing; those beyond are counted.
+/// Maximum number of entries kept in memory for a listing; further entries are only counted.
 pub const MAX_LISTED: usize = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum ArchiveFormat {
 }
 
 impl ArchiveFormat {
-    /// By the end of the file's name, letter case ignored.
+    /// Determined by the file extension, ignoring case.
     pub fn of_name(name: &str) -> Option<Self> {
         let ends = |suffix: &str| {
             let start = name.len().checked_sub(suffix.len());
@@ -55,15 +55,15 @@ impl ArchiveFormat {
     }
 }
 
-/// What an archive says of one of its entries.
+/// Metadata of an archive entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveEntry {
-    /// With `/` between its parts, `.` and empty parts dropped; as it stands in the archive if `reachable` is false.
+    /// With `/` as the separator and without `.` and empty components; the original name if `reachable` is false.
     pub path: String,
     pub kind: MemberKind,
-    /// Unpacked, as the archive claims.
+    /// Unpacked size according to the archive.
     pub size: u64,
-    /// False for names that are absolute or climb out with `..`: shown, but never opened.
+    /// False for names that are absolute or climb out with `..`: these are listed, but never opened.
     pub reachable: bool,
 }
 
@@ -71,16 +71,16 @@ pub struct ArchiveEntry {
 pub enum MemberKind {
     File,
     Folder,
-    /// To the target, where the listing knows it.
+    /// Holds the target if the listing knows it.
     Link(Option<String>),
     Other(&'static str),
 }
 
-/// All entries of an archive, in its own order.
+/// All entries of an archive, in archive order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveListing {
     pub entries: Vec<ArchiveEntry>,
-    /// Entries beyond [`MAX_LISTED`], only counted.
+    /// Number of entries beyond [`MAX_LISTED`].
     pub not_listed: usize,
 }
 
@@ -129,7 +129,7 @@ pub enum ArchiveError {
     Changed(String),
 }
 
-/// One archive file, opened anew for each question.
+/// An archive file, which is opened again for each operation.
 #[derive(Clone, Debug)]
 pub struct Archive {
     path: PathBuf,
@@ -138,7 +138,7 @@ pub struct Archive {
     reach: FileReach,
 }
 
-/// Asked while an archive is gone through, which takes as long as it is large.
+/// Cancellation check, polled while an archive is read.
 #[derive(Clone, Default)]
 struct Cancelled(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 
@@ -153,13 +153,13 @@ impl Archive {
         Self { path: path.into(), format, cancelled: Cancelled::default(), reach: FileReach::default() }
     }
 
-    /// Stops reading once `cancelled` says so.
+    /// Stops reading when `cancelled` returns true.
     #[must_use]
     pub fn unless(self, cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { cancelled: Cancelled(Some(Arc::new(cancelled))), ..self }
     }
 
-    /// Opened only where it may be.
+    /// Restricts opening to the files that `reach` allows.
     #[must_use]
     pub fn within(self, reach: &FileReach) -> Self {
         Self { reach: reach.clone(), ..self }
@@ -178,7 +178,7 @@ impl Archive {
         }
     }
 
-    /// The bytes of one file of at most [`MAX_ENTRY`] bytes. Of several entries with one name the last counts.
+    /// Reads one file of at most [`MAX_ENTRY`] bytes. If several entries have the same name, the last one counts.
     pub fn read(&self, inner: &str) -> Result<Vec<u8>, ArchiveError> {
         let inner = inner_path(inner)?;
         let found = match self.format {
@@ -193,7 +193,7 @@ impl Archive {
         }
     }
 
-    /// What lies directly in a folder of the archive; `""` is its root. `None` when there is no such folder.
+    /// Returns the direct children of a folder in the archive; `""` is its root. Returns `None` if there is no such folder.
     pub fn folder(&self, inner: &str) -> Result<Option<ArchiveFolder>, ArchiveError> {
         let folder = match inner.trim_matches('/') {
             "" | "." => String::new(),

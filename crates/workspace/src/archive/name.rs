@@ -1,10 +1,10 @@
-//! Names inside archives: one spelling for each, and no way out.
+//! Normalizes names inside archives and refuses those that leave the archive.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::ArchiveError;
 
-/// A path that somebody typed, made ready to be looked up or written: `/` between parts, no `.`, never leaving the archive.
+/// Normalizes a typed path for lookup or writing: `/` as the separator, no `.`, and never outside the archive.
 pub fn inner_path(typed: &str) -> Result<String, ArchiveError> {
     if typed.contains('\0') {
         return Err(ArchiveError::Nul);
@@ -21,7 +21,7 @@ pub fn inner_path(typed: &str) -> Result<String, ArchiveError> {
     }
 }
 
-/// Like [`inner_path`], for the target of a write: what ends in a slash names a folder.
+/// Like [`inner_path`], for the target of a write: refuses a trailing slash, which names a folder.
 pub fn target_path(typed: &str) -> Result<String, ArchiveError> {
     match typed.trim() {
         "" => Err(ArchiveError::NoEntryNamed),
@@ -30,14 +30,14 @@ pub fn target_path(typed: &str) -> Result<String, ArchiveError> {
     }
 }
 
-/// The name of an entry as it is addressed, or `None` if it leads out of the archive.
+/// Returns the normalized name of an entry, or `None` if it leads out of the archive.
 pub fn reachable(name: &str) -> Option<String> {
     inner_path(name).ok()
 }
 
-/// Equal for names that some file systems take for the same file.
+/// Maps names that some file systems treat as the same file to the same string.
 pub fn folded(name: &str) -> String {
-    // Upper case first: `ß` and `SS`, `ς` and `σ` meet there.
+    // Uppercase first, because `ß` and `SS`, and `ς` and `σ`, have the same uppercase form.
     name.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect()
 }
 

@@ -1,5 +1,5 @@
-//! Replacing or adding one entry: a new archive is written next to the old one and takes its place by renaming. Every
-//! other entry is copied byte for byte, headers and all.
+//! Replaces or adds one entry: a new archive is written next to the old one and renamed over it. Every other entry is copied
+//! byte for byte, including headers.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Write};
@@ -18,10 +18,10 @@ use super::{ArchiveEntry, ArchiveError, ArchiveFormat, MAX_REWRITE, MemberKind, 
 use crate::open::FileError;
 use crate::reach::FileReach;
 
-/// Readable by all, writable by its owner.
+/// Readable by everyone, writable by the owner.
 pub const NEW_ENTRY_MODE: u32 = 0o644;
 
-/// Writes one entry, making the archive and its folder if need be. Returns the entry's path as it stands in the archive.
+/// Writes one entry and creates the archive and its folder if necessary. Returns the entry's path in the archive.
 pub fn write_entry(
     path: &Path,
     reach: &FileReach,
@@ -30,9 +30,9 @@ pub fn write_entry(
     content: &[u8],
 ) -> Result<String, ArchiveError> {
     let inner = name::target_path(inner)?;
-    // What is no file is told by the name it was asked for.
+    // Reports special files under the requested name.
     existing(path, reach)?;
-    // A link to an archive stays a link.
+    // A link to an archive is kept: its target is replaced.
     let spot = reach.spot(path)?;
     let path = spot.way.clone();
     let old = existing(&path, reach)?;
@@ -78,7 +78,8 @@ fn existing(path: &Path, reach: &FileReach) -> Result<Option<Metadata>, ArchiveE
     }
 }
 
-/// A write must not turn a folder or link into a file, nor make a second file that some disks take for the first.
+/// Refuses a write that would turn a folder or link into a file, or add a second file that some file systems treat as the
+/// same.
 fn refuse_clash(archive: &Archive, inner: &str) -> Result<(), ArchiveError> {
     let listing = archive.list()?;
     if listing.not_listed > 0 {
@@ -140,7 +141,7 @@ fn rewrite_tar(
     output.write_all(&[0; 2 * BLOCK]).map_err(write_error)
 }
 
-/// Which member the name stands for: the last of several.
+/// Finds the member with the given name: the last one if there are several.
 fn last_of_name(
     path: &Path,
     reach: &FileReach,
@@ -175,7 +176,7 @@ fn new_member(output: &mut dyn Write, name: &str, mode: u32, content: &[u8]) -> 
     write_member(output, header, &name[..end], content)
 }
 
-/// The name is put in as it is: it was checked where it came from, or it is one that the archive had already.
+/// The name is not checked here: it was checked by the caller or was in the archive before.
 fn write_member(output: &mut dyn Write, mut header: Header, name: &str, data: &[u8]) -> io::Result<()> {
     header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
     header.set_size(data.len() as u64);
@@ -224,12 +225,12 @@ fn same_file(old: Option<&Metadata>, now: Option<&Metadata>) -> bool {
 
 #[cfg(unix)]
 mod platform {
-    //! A new archive gets the mode that any new file gets, and files are told apart by their numbers.
+    //! Unix: a new archive gets the default mode of new files, and files are identified by device and inode.
 
     use std::fs::{Metadata, Permissions};
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    /// Another file of the same size and time is still another file.
+    /// Distinguishes files of the same size and time.
     pub fn identity(metadata: &Metadata) -> (u64, u64) {
         (metadata.dev(), metadata.ino())
     }
@@ -241,7 +242,7 @@ mod platform {
 
 #[cfg(not(unix))]
 mod platform {
-    //! No modes here, and no numbers that tell files apart.
+    //! Other systems: no modes, and no file identity.
 
     use std::fs::{Metadata, Permissions};
 

@@ -1,7 +1,7 @@
-//! A tar stream, member by member, with the exact bytes of each header, so that what is not changed can be copied as it is.
+//! Reads a tar stream member by member with the exact header bytes, so that unchanged members can be copied verbatim.
 //!
-//! The `tar` crate knows the fields; the walk is made here because its own forgets the extension headers in front of a
-//! member.
+//! The `tar` crate parses the fields. The iteration is implemented here because that of the crate drops the extension
+//! headers in front of a member.
 
 use std::io::{self, Read};
 
@@ -10,26 +10,26 @@ use tar::{EntryType, Header, PaxExtensions};
 use super::MemberKind;
 
 pub const BLOCK: usize = 512;
-/// Long names and attributes in front of one member.
+/// Size limit for the long names and attributes in front of one member.
 const MAX_HEAD: usize = 1024 * 1024;
 
 pub struct TarStream<R> {
     input: R,
-    /// Data and padding of the current member that nobody has read yet.
+    /// Unread bytes of the current member, data and padding.
     data_left: u64,
     padding: u64,
 }
 
-/// One member; its data is read from the stream.
+/// One member; its data is still in the stream.
 #[derive(Debug)]
 pub struct Member {
-    /// Every header block of the member, extensions included, as they stand in the stream.
+    /// All header blocks of the member, including extensions, as they are in the stream.
     pub head: Vec<u8>,
     pub name: String,
     pub kind: MemberKind,
     pub size: u64,
     pub mode: Option<u32>,
-    /// Belongs to no single file (a global header), so it is only ever copied.
+    /// A global header, which belongs to no single file and is only copied.
     pub is_global: bool,
 }
 
@@ -38,7 +38,7 @@ impl<R: Read> TarStream<R> {
         Self { input, data_left: 0, padding: 0 }
     }
 
-    /// The next member, or `None` at the end mark or the end of the stream.
+    /// Returns the next member, or `None` at the end marker or the end of the stream.
     pub fn next_member(&mut self) -> io::Result<Option<Member>> {
         self.skip_rest()?;
         let mut head = Vec::new();
@@ -61,12 +61,12 @@ impl<R: Read> TarStream<R> {
         }
     }
 
-    /// Up to the end of the current member's data.
+    /// Reads up to the end of the current member's data.
     pub fn data(&mut self) -> impl Read + '_ {
         DataOf(self)
     }
 
-    /// The data with its padding, as it stands in the stream.
+    /// Copies the data with its padding.
     pub fn copy_data(&mut self, output: &mut dyn io::Write) -> io::Result<()> {
         let all = self.data_left.saturating_add(self.padding);
         let copied = io::copy(&mut self.input.by_ref().take(all), output)?;
@@ -83,7 +83,7 @@ impl<R: Read> TarStream<R> {
         let mut extended = sparse && header.as_gnu().is_some_and(|gnu| gnu.is_extended());
         while extended {
             let block = self.read_block(false)?.ok_or_else(cut_off)?;
-            // The flag of a block of a sparse file's map stands after its 21 pairs.
+            // In a block of a sparse map, the continuation flag follows the 21 pairs.
             extended = block[504] != 0;
             extend_head(&mut head, &block)?;
         }
@@ -148,7 +148,7 @@ impl<R: Read> Read for DataOf<'_, R> {
     }
 }
 
-/// What headers in front of a member say about it.
+/// Values of the extension headers in front of a member.
 #[derive(Default)]
 struct Extensions {
     name: Option<Vec<u8>>,
@@ -184,7 +184,7 @@ fn kind_of(kind: EntryType, name: &[u8], link: Option<Vec<u8>>, sparse: bool) ->
         EntryType::Fifo => MemberKind::Other("a named pipe"),
         EntryType::XGlobalHeader => MemberKind::Other("a header"),
         _ if sparse => MemberKind::Other("a sparse file"),
-        // Old archives have no type for folders.
+        // Old archives have no entry type for folders.
         EntryType::Regular if name.ends_with(b"/") => MemberKind::Folder,
         EntryType::Regular | EntryType::Continuous => MemberKind::File,
         _ => MemberKind::Other("a special entry"),

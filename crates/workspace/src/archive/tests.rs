@@ -1,4 +1,4 @@
-//! Archives made by the crates that know the formats, and by hand where those refuse to be wicked.
+//! Tests with archives made by the format crates, and with malformed ones made by hand.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
@@ -60,7 +60,7 @@ fn tar_of(entries: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// Without the checks that the `tar` crate makes.
+/// Writes a member without the checks of the `tar` crate.
 fn raw_member(bytes: &mut Vec<u8>, name: &str, kind: EntryType, link: &str, data: &[u8]) {
     let kind = if name.ends_with('/') { EntryType::Directory } else { kind };
     let mut header = Header::new_gnu();
@@ -236,7 +236,7 @@ fn reading_that_is_cancelled_ends() {
     }
 }
 
-/// An archive that claims an entry of almost 16 exabytes, which neither reading nor adding up survives unless it is bounded.
+/// An archive that claims an entry of almost 16 exabytes, which breaks reads and sums that are not bounded.
 #[test]
 fn sizes_that_cannot_be() {
     let mut builder = tar::Builder::new(Vec::new());
@@ -252,7 +252,7 @@ fn sizes_that_cannot_be() {
     assert!(packed.refusal("new").contains("ends in the middle"));
 }
 
-/// What lies there now is not what was read: another archive, a link to elsewhere, nothing.
+/// The path no longer holds the archive that was read: it is another archive, a link to elsewhere, or missing.
 #[cfg(unix)]
 #[test]
 fn an_archive_that_is_swapped_meanwhile_is_not_replaced() {
@@ -260,7 +260,7 @@ fn an_archive_that_is_swapped_meanwhile_is_not_replaced() {
     let swaps: [Swap; 4] = [
         |path| std::fs::write(path, "grown").unwrap(),
         |path| {
-            // The same size and time, but another file.
+            // Another file with the same size and time.
             let (bytes, time) = (std::fs::read(path).unwrap(), std::fs::metadata(path).unwrap().modified().unwrap());
             let other = path.with_extension("other");
             std::fs::write(&other, bytes).unwrap();
@@ -360,7 +360,7 @@ fn links_to_archives_and_modes_are_kept() {
     assert_eq!(zip.by_name("a").unwrap().unix_mode().unwrap() & 0o777, 0o640, "the entry keeps its mode");
 }
 
-/// Everything another program would see of each entry, but the one named.
+/// Returns everything that another program sees of each entry, except the named one.
 fn seen_by_others(packed: &Packed, except: &str) -> BTreeMap<String, Vec<u8>> {
     let mut seen = BTreeMap::new();
     let bytes = std::fs::read(packed.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Listing and reading tar archives, packed or not, in one pass and constant memory.
+//! Lists and reads tar archives, compressed or not, in one pass and constant memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -13,9 +13,9 @@ use super::{
 };
 use crate::reach::FileReach;
 
-/// Unpacking may give this many times the packed bytes, once there is a lot of it.
+/// Maximum ratio of unpacked to packed bytes, enforced above [`RATIO_MATTERS_FROM`].
 pub const MAX_RATIO: u64 = 200;
-/// Below this nobody is harmed, whatever the ratio.
+/// Number of unpacked bytes below which any ratio is accepted.
 pub const RATIO_MATTERS_FROM: u64 = 16 * 1024 * 1024;
 
 pub fn list(
@@ -83,7 +83,7 @@ pub fn open(path: &Path, reach: &FileReach) -> Result<(File, u64), ArchiveError>
     Ok((file, metadata.len()))
 }
 
-/// The tar stream inside a file.
+/// Returns the tar stream inside a file.
 pub fn unpacked(file: File, packed: u64, format: ArchiveFormat) -> Box<dyn Read> {
     match format {
         ArchiveFormat::TarGz => {
@@ -93,7 +93,7 @@ pub fn unpacked(file: File, packed: u64, format: ArchiveFormat) -> Box<dyn Read>
     }
 }
 
-/// Ends a stream that nobody waits for any more.
+/// Ends a stream once it is cancelled.
 struct Stoppable<'a> {
     inner: Box<dyn Read>,
     cancelled: &'a Cancelled,
@@ -108,7 +108,7 @@ impl Read for Stoppable<'_> {
     }
 }
 
-/// Stops a stream that unpacks to far more than it is.
+/// Stops a stream whose unpacked size is far larger than its packed size.
 struct BoundedUnpack<R> {
     inner: R,
     packed: u64,

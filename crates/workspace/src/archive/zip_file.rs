@@ -34,7 +34,7 @@ pub fn read(path: &Path, reach: &FileReach, inner: &str) -> Result<Option<Vec<u8
     drop(entry);
     let mut bytes = Vec::new();
     let content = zip.by_index(index).map_err(failed)?;
-    // The claimed size may be a lie.
+    // The claimed size may be wrong.
     content.take(MAX_ENTRY + 1).read_to_end(&mut bytes).map_err(|error| damaged(path, error))?;
     match bytes.len() as u64 {
         read if read > MAX_ENTRY => Err(ArchiveError::EntryTooLarge { path: inner.into(), size: read }),
@@ -48,7 +48,7 @@ pub fn open_zip(path: &Path, reach: &FileReach) -> Result<ZipArchive<BufReader<F
     ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(path, error))
 }
 
-/// The last entry of that name.
+/// Returns the index of the last entry with that name.
 pub fn find(zip: &ZipArchive<BufReader<File>>, inner: &str) -> Option<usize> {
     let named = |index: &usize| {
         zip.by_index_data(*index).is_ok_and(|entry| name::reachable(&name_of(&entry)).as_deref() == Some(inner))

@@ -1,5 +1,5 @@
-//! A zip archive with one entry replaced. Local entries and directory records of the others are copied as bytes; only the
-//! offsets of what comes after the replaced entry change.
+//! Replaces one entry of a zip archive. Local entries and directory records of the others are copied as bytes; only the
+//! offsets after the replaced entry change.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -25,7 +25,7 @@ const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 const UTF8_NAME: u16 = 1 << 11;
 const HAS_DESCRIPTOR: u16 = 1 << 3;
-/// Offset of the local header, in a record of the directory.
+/// Offset of the local header in a directory record.
 const OFFSET_FIELD: usize = 42;
 const MADE_ON_UNIX: u16 = 3 << 8 | 20;
 const REGULAR_FILE: u32 = 0o100_000;
@@ -56,12 +56,12 @@ pub fn rewrite(
     old.write(path, &entry, output)
 }
 
-/// What has to be known of the archive as it is.
+/// Parsed state of the existing archive.
 struct OldZip {
     zip: ZipArchive<BufReader<File>>,
-    /// The same file again, for its bytes.
+    /// A second handle of the same file, for reading raw bytes.
     input: BufReader<File>,
-    /// Records of the directory in its own order, with their places in the file.
+    /// Directory records in their original order, with their positions in the file.
     records: Vec<ZipRecord>,
     replaced: Option<ReplacedMember>,
 }
@@ -166,7 +166,7 @@ fn read_record(input: &mut BufReader<File>, at: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Where the bytes of an entry begin and end, its trailing sizes included.
+/// Returns where the bytes of an entry begin and end, including its trailing sizes.
 fn replaced(
     zip: &ZipArchive<BufReader<File>>,
     input: &mut BufReader<File>,
@@ -198,7 +198,7 @@ struct NewEntry {
     crc: u32,
     size: u32,
     packed: Vec<u8>,
-    /// Time and date as DOS kept them.
+    /// Time and date in DOS format.
     modified: (u16, u16),
 }
 
@@ -216,7 +216,7 @@ impl NewEntry {
         Ok(Self { name: name.to_vec(), mode, method, crc: crc.sum(), size, packed, modified: dos_now() })
     }
 
-    /// Bytes in front of the next entry.
+    /// Number of bytes before the next entry.
     fn len(&self) -> u64 {
         (30 + self.name.len() + self.packed.len()) as u64
     }
@@ -234,7 +234,7 @@ impl NewEntry {
         directory.extend_from_slice(&MADE_ON_UNIX.to_le_bytes());
         directory.extend_from_slice(&20u16.to_le_bytes());
         self.shared_fields(directory);
-        // No comment, first disk, no inner attributes.
+        // No comment, first disk, no internal attributes.
         directory.extend_from_slice(&[0; 6]);
         directory.extend_from_slice(&((REGULAR_FILE | self.mode) << 16).to_le_bytes());
         directory.extend_from_slice(&(offset as u32).to_le_bytes());
@@ -274,7 +274,7 @@ fn dos_now() -> (u16, u16) {
     ((hour << 11 | minute << 5 | (second / 2)) as u16, date as u16)
 }
 
-/// Year, month and day of a day counted from 1970, by the rule of the 400-year cycle that starts in March.
+/// Converts days since 1970 to year, month and day, using 400-year cycles that start in March.
 fn civil_date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -1,4 +1,4 @@
-//! What takes the place of a block: text, or words for the sides that were there.
+//! Replacement content for a conflict block: text, or keywords for its sides.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::markers::{ConflictBlock, find_blocks};
 use super::{Conflict, ConflictError, Side};
 use crate::text_file::{Eol, TextFile};
 
-/// The file with each of the conflicts (all of this file) replaced by its content. In content, a line that is exactly
-/// `@ours`, `@theirs`, `@base` or `@both` stands for that side.
+/// Returns the file with each of the conflicts (all of this file) replaced by its content. In the content, a line that is
+/// exactly `@ours`, `@theirs`, `@base` or `@both` stands for that side.
 pub fn resolve(file: &TextFile, picks: &[(&Conflict, &str)]) -> Result<Vec<u8>, ConflictError> {
     let blocks = find_blocks(file);
     let mut places = Vec::with_capacity(picks.len());
@@ -28,7 +28,7 @@ pub fn resolve(file: &TextFile, picks: &[(&Conflict, &str)]) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// Where the block is now: where it was, or in the only place that has the same bytes.
+/// Finds the current position of the block: the old one, or the only position with the same bytes.
 fn locate<'a>(
     file: &TextFile,
     blocks: &'a [ConflictBlock],
@@ -68,12 +68,12 @@ fn without_last_break(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(b"\r").unwrap_or(bytes)
 }
 
-/// For `conflict://*`: a side for each of several numbers, `3: @ours` a line.
+/// Content for `conflict://*`: one side per conflict number, as lines like `3: @ours`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directives(pub BTreeMap<u32, String>);
 
 impl Directives {
-    /// `None` when no line is one; an error when only some are, because the others would be lost.
+    /// Returns `None` if no line is a directive, and an error if only some are, because the others would be lost.
     pub fn parse(content: &str) -> Result<Option<Self>, ConflictError> {
         let mut sides = BTreeMap::new();
         let mut stray = None;

@@ -1,13 +1,13 @@
-//! Finding conflict markers: two sides, or three where the merge style shows the base.
+//! Finds conflict markers with two sides, or three if the merge style shows the base.
 
 use std::ops::Range;
 
 use crate::text_file::TextFile;
 
-/// Lines of a file, counted from 0.
+/// Line ranges of a conflict block, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConflictBlock {
-    /// Markers included.
+    /// The whole block, including markers.
     pub lines: Range<usize>,
     pub ours: Range<usize>,
     pub base: Option<Range<usize>>,
@@ -20,13 +20,13 @@ impl ConflictBlock {
     }
 }
 
-/// Complete blocks only: a marker without its partners is text.
+/// Finds complete blocks; a marker without its counterparts is text.
 pub fn find_blocks(file: &TextFile) -> Vec<ConflictBlock> {
     let mut blocks = Vec::new();
     let mut open: Option<Open> = None;
     for (number, line) in file.raw_lines().enumerate() {
         match (marker(line), &mut open) {
-            // A second start means that the first one was no marker.
+            // A second start marker means that the first one was text.
             (Some(b'<'), _) => open = Some(Open { start: number, base: None, middle: None }),
             (Some(b'|'), Some(Open { base: base @ None, middle: None, .. })) => *base = Some(number),
             (Some(b'='), Some(Open { middle: middle @ None, .. })) => *middle = Some(number),
@@ -51,7 +51,7 @@ struct Open {
     middle: Option<usize>,
 }
 
-/// Seven of one kind, then nothing or a blank. The middle one has no label.
+/// A marker is seven equal characters followed by nothing or a blank. The middle marker has no label.
 fn marker(line: &[u8]) -> Option<u8> {
     let first = *line.first()?;
     let seven = b"<|=>".contains(&first) && line.len() >= 7 && line[..7].iter().all(|byte| *byte == first);

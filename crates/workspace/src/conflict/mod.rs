@@ -1,4 +1,4 @@
-//! Merge conflicts that a read came across: numbered, shown side by side, resolved one by one or all at once.
+//! Merge conflicts that were found when reading files: numbered, shown side by side, resolved one by one or all at once.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub use uri::{ConflictId, ConflictUri, Side};
 use crate::text_file::TextFile;
 use markers::{ConflictBlock, find_blocks};
 
-/// Conflicts remembered at once; the oldest are forgotten first.
+/// Maximum number of conflicts remembered; the oldest are dropped first.
 const MAX_CONFLICTS: usize = 1000;
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
@@ -22,12 +22,12 @@ const MAX_BYTES: usize = 8 * 1024 * 1024;
 pub struct Conflict {
     pub id: u32,
     pub path: PathBuf,
-    /// The path as people are shown it.
+    /// The path in display form.
     pub display: String,
     /// First line of the block, counted from 0.
     start: usize,
     block: ConflictBlock,
-    /// The whole block with its markers.
+    /// The whole block, including its markers.
     bytes: Vec<u8>,
 }
 
@@ -57,8 +57,8 @@ pub struct Conflicts {
 }
 
 impl Conflicts {
-    /// Takes in what a file holds now and returns its conflicts in order. Blocks known already keep their numbers;
-    /// those that are gone are forgotten.
+    /// Scans the current content of a file and returns its conflicts in order. Known blocks keep their numbers; blocks that
+    /// no longer exist are forgotten.
     pub fn register(&mut self, path: &Path, display: &str, file: &TextFile) -> Vec<Conflict> {
         let mut old = self.take_of(path);
         let mut current = Vec::new();
@@ -80,7 +80,7 @@ impl Conflicts {
         current
     }
 
-    /// A file was written: what is left of its known conflicts moves along, nothing new is numbered.
+    /// Updates the known conflicts of a file after a write. New conflicts get no numbers.
     pub fn follow(&mut self, path: &Path, file: &TextFile) {
         let mut blocks = find_blocks(file);
         for mut conflict in self.take_of(path) {
@@ -101,14 +101,14 @@ impl Conflicts {
         self.known.iter().find(|conflict| conflict.id == id).ok_or(ConflictError::Unknown(id))
     }
 
-    /// All of them, by number.
+    /// Returns all conflicts, ordered by number.
     pub fn all(&self) -> Vec<Conflict> {
         let mut all = self.known.clone();
         all.sort_by_key(|conflict| conflict.id);
         all
     }
 
-    /// In the order they have in the file.
+    /// Removes and returns the conflicts of a file, in file order.
     fn take_of(&mut self, path: &Path) -> Vec<Conflict> {
         let (mut taken, kept): (Vec<_>, Vec<_>) = self.known.drain(..).partition(|conflict| conflict.path == path);
         self.known = kept;
@@ -130,7 +130,7 @@ impl Conflicts {
 }
 
 impl Conflict {
-    /// The lines of the block, counted from 1, both ends included.
+    /// Returns the first and last line of the block, counted from 1 and inclusive.
     pub fn lines(&self) -> (usize, usize) {
         (self.start + 1, self.start + self.block.lines.len())
     }
@@ -139,7 +139,8 @@ impl Conflict {
         self.block.base.is_some()
     }
 
-    /// The lines of one side with the number of the first (counted from 1), or the whole block with its markers.
+    /// Returns the lines of one side, or the whole block with its markers, and the number of the first line (counted from
+    /// 1).
     pub fn text(&self, side: Option<Side>) -> Result<(usize, String), ConflictError> {
         let lines = match side {
             None => self.block.lines.clone(),

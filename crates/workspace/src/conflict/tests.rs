@@ -1,4 +1,4 @@
-//! Files with conflicts, and what they become.
+//! Tests of finding and resolving conflicts.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `conflict://3`, `conflict://3/theirs`, `conflict://*`.
+//! Parses `conflict://3`, `conflict://3/theirs`, `conflict://*`.
 
 use super::ConflictError;
 
@@ -21,12 +21,12 @@ pub enum Side {
 pub struct ConflictUri {
     pub id: ConflictId,
     pub side: Option<Side>,
-    /// A file stood in front of the address, which needs none.
+    /// A file path preceded the address, which needs none.
     pub had_file: bool,
 }
 
 impl ConflictUri {
-    /// `None` when it is no such address at all.
+    /// Returns `None` if the text is not a conflict address.
     pub fn parse(typed: &str) -> Option<Result<Self, ConflictError>> {
         let typed = typed.trim();
         let (had_file, rest) = match typed.strip_prefix(SCHEME) {

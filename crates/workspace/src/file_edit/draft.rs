@@ -1,4 +1,4 @@
-//! What a call wants of all its files, kept in memory until every part of it has turned out to be possible.
+//! Collects all file changes of a call in memory until every part of the call is known to be possible.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use crate::snapshot::Tag;
 use crate::text_file::TextFile;
 use crate::write::entry_location;
 
-/// Files as a call would leave them. Later parts of the call see what earlier ones did.
+/// The files as the call would leave them. Later parts of the call see the changes of earlier ones.
 pub struct Draft<'a> {
     files: &'a dyn FileSource,
-    /// The tag under which a file was seen last.
+    /// Returns the tag under which a file was last seen.
     last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     rules: EditRules,
     entries: Vec<DraftFile>,
@@ -40,8 +40,8 @@ impl<'a> Draft<'a> {
         self.rules
     }
 
-    /// Takes a file in, whether it exists or not. One that a call already has under another name is refused: what is said
-    /// about one name would silently hold for the other.
+    /// Adds a file, which need not exist. Refuses a file that the call already uses under another name, because edits of one
+    /// name would silently apply to the other.
     pub fn open(&mut self, typed: &str) -> Result<DraftId, EditRefused> {
         let path = self.files.locate(typed)?;
         let place = entry_location(&path.absolute);
@@ -74,7 +74,7 @@ impl<'a> Draft<'a> {
         &self.entries[id.0].path
     }
 
-    /// The text to be edited, as it is by now.
+    /// Returns the text with the edits made so far.
     pub fn text(&self, id: DraftId) -> Result<&TextFile, EditRefused> {
         let entry = &self.entries[id.0];
         let Some(now) = &entry.now else { return Err(entry.missing()) };
@@ -86,7 +86,7 @@ impl<'a> Draft<'a> {
         self.entries[id.0].now.is_some()
     }
 
-    /// The tags of then and now, if the file on disk is not what was seen last.
+    /// Returns the last seen tag and the current one, if the file on disk differs from what was last seen.
     pub fn stale(&self, id: DraftId) -> Option<(Tag, Tag)> {
         let entry = &self.entries[id.0];
         let before = entry.before.as_ref()?;
@@ -118,7 +118,7 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// Refused when somebody else wrote to the file since it was seen: that work would be lost unread.
+    /// Refuses to delete a file that somebody else changed since it was last seen, because that work would be lost unread.
     pub fn delete(&mut self, id: DraftId) -> Result<(), EditRefused> {
         if let Some((seen, now)) = self.stale(id) {
             return Err(EditRefused::edit(format!(
@@ -141,7 +141,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Gives a file another name, which nothing may have yet.
+    /// Renames a file. The new name must not exist yet.
     pub fn rename(&mut self, id: DraftId, to: &str) -> Result<DraftId, EditRefused> {
         let target = self.open(to)?;
         let (from, target_entry) = (&self.entries[id.0], &self.entries[target.0]);
@@ -175,7 +175,7 @@ impl<'a> Draft<'a> {
         self.entries[id.0].warnings.push(warning.into());
     }
 
-    /// Everything that changes, in the order it was first named.
+    /// Returns all changes, in the order in which the files were first named.
     pub fn finish(self) -> Result<Vec<FileEdit>, EditRefused> {
         let mut edits = Vec::new();
         for entry in &self.entries {

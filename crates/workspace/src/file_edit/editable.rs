@@ -1,4 +1,4 @@
-//! What is edited of a file: its text, or for a notebook the text of its cells, which is written back as a notebook.
+//! The editable form of a file: its text, or for a notebook the text of its cells, which is written back as a notebook.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use crate::path::ResolvedPath;
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
 
-/// A file that was read to be edited.
+/// A file that was read for editing.
 #[derive(Clone, Debug)]
 pub(crate) struct Editable {
-    /// As it is shown and edited.
+    /// The text in the form that is shown and edited.
     pub text: TextFile,
     cells_of: Option<CellsOf>,
 }
 
-/// The file that cell text was made of.
+/// The notebook file that the cell text was derived from.
 #[derive(Clone, Debug)]
 struct CellsOf {
     file: TextFile,
@@ -24,7 +24,7 @@ struct CellsOf {
 }
 
 impl Editable {
-    /// What only has the name of a notebook is text as any other.
+    /// A file that only has the name of a notebook is treated as plain text.
     pub fn new(path: &ResolvedPath, bytes: Vec<u8>) -> Self {
         let notebook = is_notebook(&path.absolute).then(|| NotebookFile::parse(&bytes).ok()).flatten();
         let file = TextFile::parse(bytes);
@@ -37,12 +37,12 @@ impl Editable {
         }
     }
 
-    /// The content as it is on disk.
+    /// Returns the content on disk.
     pub fn file(&self) -> &TextFile {
         self.cells_of.as_ref().map_or(&self.text, |cells| &cells.file)
     }
 
-    /// The form that a tag means: a search shows the lines of the file itself, and gives their tag.
+    /// Selects the form that the tag refers to: searches show the lines of the notebook file itself and give their tag.
     pub fn under(self, tag: Option<Tag>) -> Self {
         match self.cells_of {
             Some(cells) if tag.is_some_and(|tag| tag != self.text.tag() && tag == cells.file.tag()) => {
@@ -52,12 +52,13 @@ impl Editable {
         }
     }
 
-    /// Whether this is what has a tag, in one form or the other.
+    /// Returns whether either form has this tag.
     pub fn is(&self, tag: Tag) -> bool {
         self.text.tag() == tag || self.file().tag() == tag
     }
 
-    /// The edit that makes a file. Cell text under the name of a notebook becomes a notebook; its JSON is taken as it is.
+    /// Returns the edit that creates a file. Cell text under a notebook name becomes a notebook; notebook JSON is written as
+    /// it is.
     pub fn created(path: ResolvedPath, text: Option<TextFile>) -> Result<FileEdit, EditRefused> {
         match text {
             Some(text) if is_notebook(&path.absolute) && text.bytes().starts_with(b"# %% [") => {
@@ -69,7 +70,7 @@ impl Editable {
         }
     }
 
-    /// The edit that makes `text` of it under `path`, which is another one for a file that moves.
+    /// Returns the edit that changes this file to `text` under `path`, which differs from the old path if the file is moved.
     pub fn becomes(&self, path: ResolvedPath, text: Option<TextFile>) -> Result<FileEdit, EditRefused> {
         let Some(cells) = &self.cells_of else {
             return Ok(FileEdit::new(path, Some(self.text.clone()), text));
@@ -88,7 +89,7 @@ impl Editable {
 }
 
 impl CellsOf {
-    /// The file for an edited cell text, and the text as the next read shows it.
+    /// Returns the notebook file for an edited cell text, and the cell text as the next read shows it.
     fn written(&self, path: &ResolvedPath, text: &TextFile) -> Result<(TextFile, TextFile), EditRefused> {
         let refused = |reason: String| {
             EditRefused::edit(format!(

@@ -1,4 +1,4 @@
-//! What a file is, whatever it is called: two names can lead to the same one.
+//! Identity of a file, independent of its name: two names can refer to the same file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use crate::path::real_location;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileIdentity {
-    /// Device and number: the same for all hard links, and for names that differ only in what the file system ignores.
+    /// Device and inode: equal for all hard links, and for names that differ only in ways the file system ignores.
     #[cfg(unix)]
     Number(u64, u64),
-    /// A file that does not exist yet, or a system on which only links can be told.
+    /// The resolved path, for a file that does not exist yet, or on systems without inode numbers.
     Place(PathBuf),
 }
 
 impl FileIdentity {
-    /// Of the file that is written to: links are followed.
+    /// Returns the identity of the file that is written to: links are followed.
     pub fn of(path: &Path) -> Self {
         #[cfg(unix)]
         if let Ok(metadata) = std::fs::metadata(path) {

@@ -1,13 +1,13 @@
-//! Names that some file systems take for the same: other case, or the same letters composed in another way.
+//! Names that some file systems treat as the same: different case, or the same letters in another Unicode form.
 
 use std::path::Path;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Entries of a folder that are looked at.
+/// Maximum number of folder entries that are checked.
 const MOST_ENTRIES: usize = 10_000;
 
-/// The name of a neighbour that differs from `path` in case or Unicode form only.
+/// Returns the name of an existing entry in the same folder that differs from `path` only in case or Unicode form.
 pub fn lookalike(path: &Path) -> Option<String> {
     let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
     let wanted = folded(name);
@@ -17,7 +17,7 @@ pub fn lookalike(path: &Path) -> Option<String> {
         .find(|other| other != name && folded(other) == wanted)
 }
 
-/// Equal for names that some file systems take for the same.
+/// Maps names that some file systems treat as the same to the same string.
 pub fn folded(name: &str) -> String {
     name.nfd().flat_map(char::to_lowercase).nfc().collect()
 }

@@ -1,4 +1,4 @@
-//! What holds for any edit of any file in all four languages: 20,000 random files, none of them corrupted.
+//! Property tests of all four edit languages on 20,000 random files: no edit corrupts a file.
 
 use std::cell::Cell;
 use std::fs;
@@ -16,9 +16,9 @@ use crate::write::commit_changes;
 
 mod names;
 
-/// Files in each of the four languages; together the 20,000.
+/// Number of files per language; 20,000 for all four together.
 const CASES: u32 = 5_000;
-/// Those that are also written to disk and read again, which takes longer.
+/// Number of files that are also written to disk and read again, which takes longer.
 const COMMITTED: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,18 +29,18 @@ enum Language {
     ApplyPatch,
 }
 
-/// Lines that give way to others, in both versions counted from 0.
+/// Replaced lines in the old and the new version, counted from 0.
 type Region = (std::ops::Range<usize>, std::ops::Range<usize>);
 
-/// Two versions of a file whose lines are all different, and where they differ.
+/// Two versions of a file with unique lines, and the regions in which they differ.
 #[derive(Clone, Debug)]
 struct Case {
     old: Vec<String>,
     new: Vec<String>,
     regions: Vec<Region>,
-    /// For each old line.
+    /// One line ending per old line.
     endings: Vec<&'static str>,
-    /// Not UTF-8, above all other lines, never part of an edit.
+    /// Adds a first line that is not UTF-8 and never part of an edit.
     odd_line: bool,
     bom: bool,
     finished: bool,
@@ -51,18 +51,18 @@ const ODD: &[u8] = b"\xe9\x80 odd";
 const TEXTS: [&str; 8] = ["", "a", "\tb", "  c {", "}", "é a", "b b", "+a"];
 const FRESH: [&str; 8] = ["", "x", "  y: 1", "\tz!", "-x", "+y", " z", "{"];
 
-/// Every line is made of one number: regular expressions would take most of the time.
+/// Every line is derived from one number, because generating lines from regular expressions would take most of the time.
 fn cases() -> impl Strategy<Value = Case> {
     let lines = proptest::collection::vec(any::<u16>(), 1..14);
     let kinds = prop_oneof![3 => Just("\n"), 2 => Just("\r\n"), 1 => Just("mixed")];
     (lines, kinds, any::<[bool; 3]>()).prop_map(|(lines, kind, [odd_line, bom, finished])| {
-        // Without quotable lines around it, a last line cannot take the newline in front of it along.
+        // Without lines around it that can be quoted, an edit of the last line cannot include the newline before it.
         let finished = finished || odd_line;
         let mut case = Case { old: vec![], new: vec![], regions: vec![], endings: vec![], odd_line, bom, finished };
         for (index, seed) in lines.into_iter().map(usize::from).enumerate() {
             let (text, fresh) = (TEXTS[seed % 8], FRESH[seed / 8 % 8]);
             case.endings.push(if kind == "mixed" { ["\n", "\r\n"][seed / 64 % 2] } else { kind });
-            // As often kept as changed in any way.
+            // A line is kept as often as it is changed in any way.
             let step = [0, 0, 0, 0, 1, 2, 3, 4][seed / 128 % 8];
             case.add(format!("{text}#{index};"), step, format!("{fresh}%{index};"));
         }
@@ -79,7 +79,7 @@ impl Case {
             1 => vec![],
             2 => vec![fresh],
             3 => vec![fresh, second],
-            // Behind the line, which stays.
+            // Inserts after the line, which stays.
             _ => vec![line.clone(), fresh],
         };
         self.old.push(line);
@@ -114,13 +114,13 @@ impl Case {
         usize::from(self.odd_line)
     }
 
-    /// The way back, for a file that holds `self.new` now.
+    /// Returns the inverse edit, for a file that holds `self.new`.
     fn inverse(&self) -> Self {
         let regions = self.regions.iter().map(|(old, new)| (new.clone(), old.clone())).collect();
         Case { old: self.new.clone(), new: self.old.clone(), regions, ..self.clone() }
     }
 
-    /// Whether the new version tells how the lines of the old one ended.
+    /// Returns whether the new version shows which line endings the old one had.
     fn can_go_back(&self) -> bool {
         let uniform = self.endings.iter().all(|ending| *ending == self.endings[0]);
         uniform && !self.new.is_empty() && (self.odd_line || self.finished || self.new.len() > 1 && self.old.len() > 1)
@@ -137,11 +137,11 @@ impl Case {
                 _ => format!("{first}-{last}:{payload}"),
             }
         });
-        // From the end: the order of operations does not matter.
+        // In reverse, because the order of operations must not matter.
         format!("[f#{}]\n{}", file.tag(), ops.rev().collect::<Vec<_>>().join("\n"))
     }
 
-    /// Each region with a line above or below it; unless `shared`, no other region quotes the same line.
+    /// Returns each region with a line above or below it; unless `shared`, no other region quotes the same line.
     fn with_context(&self, shared: bool) -> impl Iterator<Item = (&Region, Option<&String>, Option<&String>)> {
         let mut used = None;
         self.regions.iter().map(move |region| {
@@ -208,7 +208,8 @@ impl Case {
         }
     }
 
-    /// The lines are those wanted; the ones that stay are the same to the byte; mark and last newline are as they were.
+    /// Checks that the lines are the expected ones, that unchanged lines are identical to the byte, and that the byte-order
+    /// mark and the final newline are kept.
     fn check(&self, before: &TextFile, after: &TextFile) -> Result<(), TestCaseError> {
         let odd = self.odd_line.then(|| ODD.to_vec());
         let want: Vec<Vec<u8>> = odd.into_iter().chain(self.new.iter().map(|line| line.clone().into_bytes())).collect();
@@ -229,7 +230,7 @@ impl Case {
     }
 }
 
-/// Edits, checks, goes back and checks again. Tells whether there was anything to do.
+/// Edits, checks, reverts and checks again. Returns whether there was anything to change.
 fn run(case: &Case, language: Language, folder: &Path, commit: bool) -> Result<bool, TestCaseError> {
     let original = case.bytes();
     fs::write(folder.join("f"), &original).unwrap();
@@ -259,7 +260,7 @@ fn check_language(language: Language) {
     let outcome = TestRunner::new(config).run(&cases(), |case| {
         let edited = run(&case, language, folder.path(), done.get() < COMMITTED)?;
         done.set(done.get() + 1);
-        // A file without a change is no case.
+        // A file without a change is not a test case.
         if edited { Ok(()) } else { Err(TestCaseError::reject("nothing to do")) }
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));

@@ -1,5 +1,5 @@
-//! Files and folders by a few typed letters, for the `@` picker: scored, best first, from the scan that `find` and
-//! `search` share.
+//! Fuzzy search for files and folders, for the `@` picker: scored, best first, using the scan that `find` and `search`
+//! share.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -14,32 +14,32 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use crate::scan_cache::{Met, ScanCache, ScanKey, Visit};
 use crate::walk::{StopCheck, WalkReport};
 
-/// The best matches below a folder.
+/// The best matches in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FuzzyFound {
-    /// Best first; equally good ones with the shorter path first.
+    /// Best first; of equally good ones, the shorter path first.
     pub matches: Vec<FuzzyMatch>,
-    /// How many there were altogether.
+    /// Total number of matches.
     pub total: usize,
     pub report: WalkReport,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FuzzyMatch {
-    /// Relative to the folder, `/` between the parts.
+    /// Relative to the folder, with `/` as the separator.
     pub path: String,
     pub is_folder: bool,
     pub score: u32,
 }
 
-/// Longer queries are cut: nobody types them, and the time for a match grows with both lengths.
+/// Longer queries are truncated: nobody types them, and matching time grows with both lengths.
 const MAX_QUERY: usize = 256;
-/// No picker shows more.
+/// Limit on matches; no picker shows more.
 const MAX_MATCHES: usize = 1000;
 
-/// The `limit` best matches of `query` among the files and folders below `root`. Letters must come in order but need
-/// not stand together; words may come in any order. Case counts only when the query has capitals. What is ignored is
-/// left out, what is hidden is not. Without a query the outermost entries come first.
+/// Returns the `limit` best matches of `query` among the files and folders below `root`. Letters must occur in order but
+/// need not be adjacent; words may occur in any order. Case matters only if the query has capitals. Ignored files are left
+/// out, hidden ones are not. With an empty query, the outermost entries come first.
 pub fn fuzzy_files(scans: &ScanCache, root: &Path, query: &str, limit: usize, stop: StopCheck<'_>) -> FuzzyFound {
     let query: String = query.trim().chars().take(MAX_QUERY).collect();
     let lookup = FuzzyLookup { scans, root, query: &query, limit: limit.min(MAX_MATCHES) };
@@ -99,7 +99,7 @@ impl Scorer {
         Self { pattern, matcher: Matcher::new(Config::DEFAULT.match_paths()), scratch: Vec::new() }
     }
 
-    /// The path's own score, and that of the name once more: people type names.
+    /// Adds the score of the file name to the score of the path, because people type names.
     fn score(&mut self, path: &str) -> Option<u32> {
         if self.pattern.atoms.is_empty() {
             let depth = path.bytes().filter(|byte| *byte == b'/').count();
@@ -114,7 +114,7 @@ impl Scorer {
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
-    /// Score, length, path: less is better.
+    /// Score, length, path: smaller is better.
     rank: (Reverse<u32>, usize, String),
     is_folder: bool,
 }
@@ -126,10 +126,10 @@ impl Ranked {
     }
 }
 
-/// The best matches of one thread, added to the rest when the thread is done.
+/// The best matches of one thread, merged into the result when the thread ends.
 struct Best<'a> {
     limit: usize,
-    /// The worst of those kept is on top.
+    /// The worst of the kept matches is on top.
     heap: BinaryHeap<Ranked>,
     all: &'a Mutex<Vec<Ranked>>,
 }

@@ -1,4 +1,4 @@
-//! What the picker offers for what was typed.
+//! Tests of the matches offered for typed queries.
 
 use std::fs;
 use std::sync::atomic::AtomicBool;

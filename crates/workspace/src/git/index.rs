@@ -1,4 +1,4 @@
-//! The index of a repository: which files git tracks and how they looked when it last saw them.
+//! Reads a repository's index: the files that git tracks and their metadata when git last saw them.
 
 use std::fs::Metadata;
 use std::path::{Component, Path};
@@ -6,22 +6,22 @@ use std::time::UNIX_EPOCH;
 
 use crate::open::read_whole;
 
-/// An index of more files is not read.
+/// Limit on the number of files in an index that is read.
 const MOST_FILES: usize = 500_000;
-/// Files that are looked at between two looks at the clock.
+/// Number of files checked between two checks of the time limit.
 const LOOKS: usize = 16;
-/// Times, device, owner and size before the hash, then the hash (SHA-1), then the flags.
+/// Size of the stat data (times, device, owner, size), which precedes the SHA-1 hash and the flags.
 const STAT: usize = 40;
 const HASH: usize = 20;
 const GITLINK: u32 = 0o160_000;
 const EXTENDED: u16 = 0x4000;
 const ASSUME_VALID: u16 = 0x8000;
 const STAGE: u16 = 0x3000;
-/// In the second flags: the file is not checked out.
+/// In the extended flags: the file is not checked out.
 const SKIP_WORKTREE: u16 = 0x4000;
 
-/// How many of the tracked files look changed. `None` for an index that is missing, damaged, too large or of a kind
-/// unknown here, and where there was no time to look at all of them: somebody waits.
+/// Returns how many tracked files appear changed. Returns `None` for an index that is missing, damaged, too large or of an
+/// unsupported kind, and if there was no time to check all files, because a caller is waiting.
 pub fn changed(index: &Path, root: &Path, is_over: &dyn Fn() -> bool) -> Option<usize> {
     let bytes = read_whole(index).ok()?;
     let entries = parse(&bytes)?;
@@ -32,7 +32,7 @@ pub fn changed(index: &Path, root: &Path, is_over: &dyn Fn() -> bool) -> Option<
         }
         changed.extend(some.iter().filter(|entry| entry.is_changed(root)).map(|entry| entry.path));
     }
-    // A conflict has an entry for each side.
+    // A conflicted file has one entry per side.
     changed.dedup();
     Some(changed.len())
 }
@@ -52,7 +52,7 @@ impl IndexedFile<'_> {
             return true;
         }
         let trusted = self.flags & ASSUME_VALID != 0 || self.extended & SKIP_WORKTREE != 0;
-        // A path that leads elsewhere was not written by git.
+        // A path that leaves the repository was not written by git.
         let inside = Path::new(self.path).components().all(|part| matches!(part, Component::Normal(_)));
         if trusted || !inside || self.mode == GITLINK {
             return false;
@@ -83,7 +83,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<IndexedFile<'_>>> {
     Some(entries)
 }
 
-/// An entry and how many bytes it takes.
+/// Parses an entry and returns it with its size in bytes.
 fn entry(bytes: &[u8]) -> Option<(IndexedFile<'_>, usize)> {
     let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let flags = short(STAT + HASH)?;
@@ -107,7 +107,7 @@ fn entry(bytes: &[u8]) -> Option<(IndexedFile<'_>, usize)> {
         flags,
         extended,
     };
-    // Closed by one to eight zeros, up to a multiple of eight.
+    // Padded with one to eight zeros to a multiple of eight.
     Some((entry, (name + length + 8) & !7))
 }
 
@@ -119,7 +119,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// An index as git writes it.
+    /// Builds an index as git writes it.
     fn index(version: u32, entries: &[(&str, &Metadata, u32, u16, u16)]) -> Vec<u8> {
         let mut bytes = b"DIRC".to_vec();
         bytes.extend(version.to_be_bytes());

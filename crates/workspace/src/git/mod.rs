@@ -1,5 +1,5 @@
-//! What a git repository says of itself, read from its files: git is not started, for a repository's configuration can
-//! name programs that git would run.
+//! Reads the state of a git repository from its files. Git is not run, because a repository's configuration can name
+//! programs that git would run.
 
 mod index;
 
@@ -10,21 +10,21 @@ use omp_stdx::sanitize::hides_something;
 
 use crate::open::open_regular;
 
-/// The files that hold a name are short.
+/// Size limit for files that hold a name.
 const LONGEST_FILE: u64 = 4 * 1024;
-/// Characters of a branch that are shown.
+/// Maximum number of characters shown of a branch name.
 const LONGEST_NAME: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitStatus {
     /// See [`checked_out`].
     pub head: String,
-    /// Tracked files that are gone or have another size or time than git noted. `None` where that is not known, also for
-    /// want of time.
+    /// Number of tracked files that are missing or differ in size or time from the index. `None` if unknown, for example for
+    /// lack of time.
     pub changed: Option<usize>,
 }
 
-/// The state of the repository around a folder, as far as it can be seen until it is over.
+/// Returns the state of the repository that contains a folder, as far as it can be determined until `is_over` returns true.
 pub fn git_status(folder: &Path, is_over: &dyn Fn() -> bool) -> Option<GitStatus> {
     let repository = GitFolder::around(folder)?;
     let head = repository.head()?;
@@ -32,15 +32,15 @@ pub fn git_status(folder: &Path, is_over: &dyn Fn() -> bool) -> Option<GitStatus
     Some(GitStatus { head, changed })
 }
 
-/// The branch of the repository around a folder, or the beginning of the commit that is checked out without one.
+/// Returns the branch of the repository that contains a folder, or the abbreviated commit if no branch is checked out.
 pub fn checked_out(folder: &Path) -> Option<String> {
     GitFolder::around(folder)?.head()
 }
 
 struct GitFolder {
-    /// Where the files are that are tracked.
+    /// The root of the tracked files.
     root: PathBuf,
-    /// Where git keeps its own.
+    /// The `.git` folder.
     git: PathBuf,
 }
 
@@ -50,7 +50,7 @@ impl GitFolder {
         let (marker, real_root) = (root.join(".git"), root.canonicalize().ok()?);
         let named = match marker.is_dir() {
             true => marker.clone(),
-            // A worktree names the folder of its own.
+            // In a worktree, `.git` is a file that names its git folder.
             false => root.join(short_file(&marker)?.strip_prefix("gitdir:")?.trim()),
         };
         let git = named.canonicalize().ok()?;
@@ -63,7 +63,7 @@ impl GitFolder {
         let head = head.lines().next()?.trim();
         let shown = match head.strip_prefix("ref:") {
             Some(name) => name.trim().trim_start_matches("refs/heads/").chars().take(LONGEST_NAME).collect::<String>(),
-            // Anything else is no commit, but a file that the name leads to.
+            // Anything but hex digits is not a commit, but the content of a file that the name leads to.
             None => head.get(..8).filter(|_| head.bytes().all(|byte| byte.is_ascii_hexdigit()))?.to_owned(),
         };
         Some(
@@ -72,13 +72,13 @@ impl GitFolder {
     }
 }
 
-/// A repository knows its worktrees: without that a folder could name any repository of the user's as its own.
+/// Checks that the repository lists this worktree: otherwise a folder could claim any repository of the user as its own.
 fn is_worktree(git: &Path, root: &Path) -> bool {
     let known = short_file(&git.join("gitdir")).map(|text| PathBuf::from(text.trim()));
     known.and_then(|known| git.join(known).canonicalize().ok()).is_some_and(|known| known == root.join(".git"))
 }
 
-/// What a repository keeps of the repositories inside it.
+/// Returns whether `git` is a submodule's folder in `.git/modules` of a repository above.
 fn is_submodule(git: &Path, root: &Path) -> bool {
     root.ancestors().skip(1).any(|above| git.starts_with(above.join(".git/modules")))
 }
@@ -139,7 +139,7 @@ mod tests {
         std::os::unix::fs::symlink(&private, path("link/.git")).unwrap();
         std::fs::create_dir_all(path("head/.git")).unwrap();
         std::os::unix::fs::symlink(path("private/key"), path("head/.git/HEAD")).unwrap();
-        // A bare repository that lies among the files.
+        // A bare repository among the files.
         write("bare/HEAD", "ref: refs/heads/evil\n");
         write("bare/config", "[core]\n\tbare = true\n\tfsmonitor = touch ran\n");
         for name in ["file", "dots", "link", "head", "bare"] {

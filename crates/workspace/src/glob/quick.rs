@@ -1,11 +1,11 @@
-//! Globs of literals, `*`, `**` and braces, matched by comparing bytes.
+//! Matches globs of literals, `*`, `**` and braces by comparing bytes.
 //!
-//! A question to a kept scan is nothing but matching, and for these globs, which are nearly all that are asked, a regex
-//! engine took most of its time. What is matched is the same; a property test holds it to that.
+//! A query to a cached scan consists only of matching, and a regex engine took most of its time for these globs, which are
+//! nearly all in use. The results are the same, which a property test checks.
 
 use memchr::memmem::Finder;
 
-/// Alternatives of one glob; with more it is left to the regex engine.
+/// Limit on alternatives in one glob; a glob with more is left to the regex engine.
 const MAX_ALTERNATIVES: usize = 32;
 
 /// Matches when one of its alternatives does.
@@ -13,22 +13,22 @@ const MAX_ALTERNATIVES: usize = 32;
 pub(super) struct Quick(Vec<GlobShape>);
 
 impl Quick {
-    /// `None`: the glob has more to it than is understood here.
+    /// Returns `None` if the glob has features that are not supported here.
     pub(super) fn parse(glob: &str) -> Option<Self> {
-        // There paths have to be normalized first.
+        // On Windows, paths have to be normalized first.
         if cfg!(windows) {
             return None;
         }
         expand(glob)?.iter().map(|glob| GlobShape::parse(glob)).collect::<Option<Vec<_>>>().map(Self)
     }
 
-    /// `path` is relative, `/` between its parts, none of them empty.
+    /// `path` is relative, with `/` as the separator and without empty components.
     pub(super) fn is_match(&self, path: &[u8]) -> bool {
         self.0.iter().any(|shape| shape.is_match(path))
     }
 }
 
-/// Writes out the alternatives in braces. Nested ones, and those that could become part of a `**`, are not understood.
+/// Expands the alternatives in braces. Returns `None` for nested ones and for those that could become part of a `**`.
 fn expand(glob: &str) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
     let mut rest = glob;
@@ -52,20 +52,20 @@ fn expand(glob: &str) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// Runs of parts with any number of folders between two of them.
+/// Runs of path components with any number of folders between two runs.
 #[derive(Clone, Debug)]
 struct GlobShape {
-    /// What a path starts with.
+    /// The run that a path starts with.
     head: GlobRun,
-    /// What comes somewhere after that, in this order.
+    /// The runs that follow somewhere, in this order.
     middle: Vec<GlobRun>,
-    /// What it ends with; `None`: head is all there is.
+    /// The run that a path ends with; `None` if there is only the head.
     tail: Option<GlobRun>,
-    /// Whether something has to be left for a `**` at the end.
+    /// Whether a `**` at the end needs at least one more component.
     open_end: bool,
 }
 
-/// The globs of parts that follow each other.
+/// Globs of adjacent path components.
 type GlobRun = Vec<NameGlob>;
 
 impl GlobShape {
@@ -89,14 +89,14 @@ impl GlobShape {
         let Some(tail) = &self.tail else {
             return strip_head(&self.head, path).is_some_and(<[u8]>::is_empty);
         };
-        // The end first: it is there that most paths differ from what is wanted.
+        // The tail is checked first, because most paths that do not match differ there.
         let rest = strip_tail(tail, path).and_then(|rest| strip_head(&self.head, rest));
         let rest = self.middle.iter().fold(rest, |rest, run| find(run, rest?));
         rest.is_some_and(|rest| !self.open_end || !rest.is_empty())
     }
 }
 
-/// What follows the run that a path starts with.
+/// Returns the path after the run that it starts with.
 fn strip_head<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     let mut rest = path;
     for part in run {
@@ -109,7 +109,7 @@ fn strip_head<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     Some(rest)
 }
 
-/// What comes before the run that a path ends with.
+/// Returns the path before the run that it ends with.
 fn strip_tail<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     let mut rest = path;
     for part in run.iter().rev() {
@@ -122,7 +122,7 @@ fn strip_tail<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     Some(rest)
 }
 
-/// What follows the first place where a run matches.
+/// Returns the path after the first match of a run.
 fn find<'a>(run: &[NameGlob], path: &'a [u8]) -> Option<&'a [u8]> {
     let mut rest = path;
     loop {

@@ -1,13 +1,13 @@
-//! Mends a common slip: a payload that repeats the lines next to the place it goes to.
+//! Corrects a common mistake: a payload that repeats the lines next to its target.
 //!
-//! Models copy a line of context into the payload and forget it in the range. Taken literally the line would be there
-//! twice. A repetition is only dropped when it can hardly be meant: the line is distinctive, or brackets balance without
-//! it and do not with it.
+//! Models copy a context line into the payload but leave it out of the range. Applied literally, the line would be
+//! duplicated. A repetition is dropped only if it is almost certainly unintended: the line is distinctive, or brackets
+//! balance only without it.
 
 use super::ops::{Anchor, HashlineOp, HashlineOpKind};
 use crate::text_file::TextFile;
 
-/// Drops repeated lines at the edges of payloads and tells what was dropped.
+/// Drops repeated lines at the edges of payloads and returns a description of what was dropped.
 pub(super) fn absorb_duplicates(ops: &mut [HashlineOp], file: &TextFile, pure_inserts: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     for index in 0..ops.len() {
@@ -31,7 +31,7 @@ pub(super) fn absorb_duplicates(ops: &mut [HashlineOp], file: &TextFile, pure_in
     warnings
 }
 
-/// First and last removed line (an empty range for an insert) and the payload.
+/// Returns the first and last removed line (an empty range for an insert) and the payload.
 fn edges(kind: &HashlineOpKind, pure_inserts: bool) -> Option<(usize, usize, &[String])> {
     match kind {
         HashlineOpKind::Replace { first, last, payload } => Some((*first, *last, payload)),
@@ -43,7 +43,7 @@ fn edges(kind: &HashlineOpKind, pure_inserts: bool) -> Option<(usize, usize, &[S
     }
 }
 
-/// Whether another operation works on the neighbouring line, so that it is no fixed context.
+/// Returns whether another operation changes the neighbouring line, so that it is not stable context.
 fn touched(ops: &[HashlineOp], own: usize, neighbour: usize) -> bool {
     ops.iter().enumerate().any(|(index, op)| {
         index != own && op.kind.anchors().is_some_and(|(first, last)| first <= neighbour + 1 && neighbour <= last + 1)
@@ -58,7 +58,7 @@ struct EditSpot<'a> {
 }
 
 impl EditSpot<'_> {
-    /// How many payload lines repeat the lines right before the place.
+    /// Returns how many payload lines repeat the lines right before the target.
     fn leading(&self) -> usize {
         let most = self.payload.len().saturating_sub(1).min(self.first - 1);
         let repeats = |count: &usize| (0..*count).all(|i| self.is_line(i, self.first - count + i));
@@ -66,7 +66,7 @@ impl EditSpot<'_> {
         self.if_a_slip(longest, 0..longest, longest..self.payload.len())
     }
 
-    /// How many repeat the lines right behind it.
+    /// Returns how many payload lines repeat the lines right after the target.
     fn trailing(&self, leading: usize) -> usize {
         let length = self.payload.len();
         let most = (length - leading).saturating_sub(1).min(self.file.line_count().saturating_sub(self.last));
@@ -93,12 +93,12 @@ impl EditSpot<'_> {
     }
 }
 
-/// More than brackets and keywords of two letters.
+/// Returns whether a line has more than brackets and two-letter keywords.
 fn is_telling(line: &str) -> bool {
     line.chars().filter(|char| char.is_alphanumeric()).count() >= 4
 }
 
-/// Open minus closed, for round, square and curly brackets.
+/// Returns opening minus closing brackets, for round, square and curly ones.
 fn balance<'a>(lines: impl Iterator<Item = &'a str>) -> [i32; 3] {
     let mut balance = [0; 3];
     for char in lines.flat_map(str::chars) {

@@ -1,4 +1,4 @@
-//! From operations to splices: every number means the line of the original, whatever order the operations came in.
+//! Converts operations to splices: every number refers to a line of the original, regardless of the order of operations.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::HashlineError;
 use super::ops::{Anchor, HashlineOp, HashlineOpKind};
 use crate::text_file::Splice;
 
-/// Refuses line numbers the file does not have.
+/// Refuses line numbers beyond the end of the file.
 pub(super) fn check_bounds(ops: &[HashlineOp], line_count: usize) -> Result<(), HashlineError> {
     let beyond = ops.iter().filter_map(|op| op.kind.anchors()).find(|(_, last)| *last > line_count);
     match beyond {
@@ -18,7 +18,7 @@ pub(super) fn check_bounds(ops: &[HashlineOp], line_count: usize) -> Result<(), 
     }
 }
 
-/// Refuses two operations that both remove a line.
+/// Refuses two operations that remove the same line.
 pub(super) fn check_overlaps(ops: &[HashlineOp]) -> Result<(), HashlineError> {
     let mut removed: Vec<(usize, usize, usize)> =
         ops.iter().filter_map(|op| op.kind.removed().map(|(first, last)| (first, last, op.line))).collect();
@@ -36,17 +36,17 @@ pub(super) fn check_overlaps(ops: &[HashlineOp]) -> Result<(), HashlineError> {
     Ok(())
 }
 
-/// What is inserted in front of one line, in the order it ends up in.
+/// Lines inserted in front of one line, in their final order.
 #[derive(Default)]
 struct InsertSlot {
-    /// Behind the line before: hugs that line.
+    /// Inserted after the previous line, directly adjacent to it.
     after: Vec<String>,
     before: Vec<String>,
-    /// Removed lines from here, and what takes their place.
+    /// The number of lines removed from here and their replacement.
     replaced: Option<(usize, Vec<String>)>,
 }
 
-/// Splices for all operations that name lines, ascending and without overlap.
+/// Returns splices for all operations that name lines, in ascending order and without overlap.
 pub(super) fn line_splices(ops: &[HashlineOp]) -> Vec<Splice> {
     let mut slots: BTreeMap<usize, InsertSlot> = BTreeMap::new();
     for op in ops {
@@ -74,7 +74,7 @@ fn in_order(slots: BTreeMap<usize, InsertSlot>) -> Vec<Splice> {
     for (at, slot) in slots {
         let insert: Vec<String> = slot.after.into_iter().chain(slot.before).collect();
         match splices.last_mut() {
-            // Inside removed lines there is no place of its own left; it follows what replaced them.
+            // An insert inside removed lines has no position of its own; it follows their replacement.
             Some(last) if at < last.at + last.delete => last.insert.extend(insert),
             _ if !insert.is_empty() => splices.push(Splice { at, delete: 0, insert }),
             _ => {}
@@ -86,7 +86,7 @@ fn in_order(slots: BTreeMap<usize, InsertSlot>) -> Vec<Splice> {
     splices
 }
 
-/// Adds the inserts at the very start and the very end.
+/// Adds the inserts at the start and end of the file.
 pub(super) fn with_boundaries(ops: &[HashlineOp], mut splices: Vec<Splice>, line_count: usize) -> Vec<Splice> {
     let collect = |wanted: Anchor| -> Vec<String> {
         let payloads = ops.iter().filter_map(|op| match &op.kind {

@@ -1,4 +1,4 @@
-//! What the model is told when its line numbers are out of date: both tags, and the lines as they are now.
+//! Error message for outdated line numbers: both tags, and the current lines.
 
 use omp_stdx::sanitize::reveal_invisible;
 

@@ -1,4 +1,4 @@
-//! The hashline patch language: edits by line number, bound to the content the numbers were read from.
+//! The hashline patch language: edits by line number, bound to the content from which the numbers were read.
 //!
 //! ```text
 //! [src/main.rs#1a2b]
@@ -8,8 +8,8 @@
 //! EOF↓appended
 //! ```
 //!
-//! All numbers of a section are those of the tagged content, however many operations stand before them. When the file
-//! has moved on since, the edit is carried over only if that can be proved right.
+//! All numbers of a section refer to the tagged content, regardless of the operations before them. If the file has changed
+//! since, the edit is carried over only if that is provably correct.
 
 mod absorb;
 mod apply;
@@ -25,7 +25,7 @@ pub use plan::{HashlineOptions, HashlinePlanner};
 pub use section::{HashlinePatch, HashlineSection, parse};
 pub use strip::strip_prefixes;
 
-/// Why a patch cannot be taken, in words for the model.
+/// The reason why a patch is refused, worded for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HashlineError(pub String);

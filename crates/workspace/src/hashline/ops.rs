@@ -1,15 +1,15 @@
-//! One operation line: what it targets, what it does, and the text that follows its sign.
+//! Parses one operation line: its target, its action, and the text after its sign.
 
 use super::HashlineError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashlineOp {
-    /// Line of the patch it stands on, counted from 1.
+    /// Line number in the patch, counted from 1.
     pub line: usize,
     pub kind: HashlineOpKind,
 }
 
-/// Line numbers are counted from 1 and not checked against any file yet.
+/// Line numbers are counted from 1 and not yet checked against a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HashlineOpKind {
     Insert { at: Anchor, payload: Vec<String> },
@@ -26,7 +26,7 @@ pub enum Anchor {
 }
 
 impl HashlineOpKind {
-    /// The lines an operation removes.
+    /// Returns the lines that the operation removes.
     pub fn removed(&self) -> Option<(usize, usize)> {
         match self {
             HashlineOpKind::Insert { .. } => None,
@@ -36,7 +36,7 @@ impl HashlineOpKind {
         }
     }
 
-    /// The lines that must exist for it to make sense.
+    /// Returns the lines that must exist for the operation to be valid.
     pub fn anchors(&self) -> Option<(usize, usize)> {
         match self {
             HashlineOpKind::Insert { at: Anchor::Before(line) | Anchor::After(line), .. } => Some((*line, *line)),
@@ -55,11 +55,11 @@ impl HashlineOpKind {
 
 const SIGNS: [char; 4] = ['↑', '↓', ':', '!'];
 
-/// Reads an operation. `Ok(None)` means that the line does not look like one at all.
+/// Parses an operation. Returns `Ok(None)` if the line does not look like one.
 pub(super) fn parse_op(text: &str, line: usize) -> Result<Option<HashlineOp>, HashlineError> {
     let Some((at, sign)) = text.char_indices().find(|(_, char)| SIGNS.contains(char)) else { return Ok(None) };
     let target = text[..at].trim();
-    // Error reports and search results mark lines with a star; copied along it does no harm.
+    // Error reports and search results mark lines with a star; a copied star is ignored.
     let target = target.strip_prefix('*').unwrap_or(target);
     let inline = text[at + sign.len_utf8()..].trim_end();
     let payload = || if inline.is_empty() { Vec::new() } else { vec![inline.to_owned()] };
@@ -96,7 +96,7 @@ pub(super) fn payload_after_delete(line: usize) -> HashlineError {
     HashlineError::at(line, "! deletes only. Payload is forbidden after !; use : to replace.")
 }
 
-/// What stands where a line number should, for a line that is no operation.
+/// Returns the error for a line without a valid line number.
 pub(super) fn bad_target(text: &str, line: usize) -> HashlineError {
     match text.split_once(SIGNS) {
         Some((target, _)) if !target.trim().is_empty() && !target.trim().contains(char::is_whitespace) => {
@@ -153,7 +153,7 @@ fn is_range(text: &str) -> bool {
     text.split_once('-').is_some_and(|(first, last)| is_number(first) && is_number(last))
 }
 
-/// `42ab` or `42#ab`: how other dialects bind a single line to its content.
+/// Detects `42ab` or `42#ab`, with which other dialects bind a single line to its content.
 fn is_line_hash(text: &str) -> bool {
     let rest = text.trim_start_matches(|char: char| char.is_ascii_digit());
     let hash = rest.strip_prefix('#').unwrap_or(rest);

@@ -1,5 +1,5 @@
-//! From a parsed patch to planned edits of files. Nothing is written here: either every section can be planned or the
-//! whole patch is refused.
+//! Plans the file edits of a parsed patch. Nothing is written here: either every section can be planned or the whole patch
+//! is refused.
 
 use std::path::Path;
 
@@ -19,9 +19,9 @@ use crate::text_file::{Splice, TextFile};
 
 #[derive(Clone, Copy, Debug)]
 pub struct HashlineOptions {
-    /// Also drop repeated neighbours from plain inserts.
+    /// Also drop repeated neighbouring lines from plain inserts.
     pub drop_insert_duplicates: bool,
-    /// Refuse files that say they are generated.
+    /// Refuse files that are marked as generated.
     pub block_generated: bool,
 }
 
@@ -33,7 +33,7 @@ impl Default for HashlineOptions {
 
 pub struct HashlinePlanner<'a> {
     pub files: &'a dyn FileSource,
-    /// What was seen of a file under a tag.
+    /// Returns the snapshot of a file for a tag.
     pub seen: &'a dyn Fn(&Path, Tag) -> Option<FileSnapshot>,
     pub options: HashlineOptions,
 }
@@ -45,7 +45,7 @@ impl From<EditRefused> for HashlineError {
 }
 
 impl HashlinePlanner<'_> {
-    /// Plans every file of the patch. Warnings of the patch as a whole go to the first file.
+    /// Plans every file of the patch. Warnings about the whole patch are attached to the first file.
     pub fn plan(&self, patch: HashlinePatch) -> Result<Vec<FileEdit>, HashlineError> {
         let mut warnings = patch.warnings;
         let sections = self.merge(patch.sections, &mut warnings)?;
@@ -59,7 +59,7 @@ impl HashlinePlanner<'_> {
         Ok(edits)
     }
 
-    /// Sections of the same file become one, under whatever names, so that all their numbers mean the same content.
+    /// Merges sections of the same file, under any name, so that all their numbers refer to the same content.
     fn merge(
         &self,
         sections: Vec<HashlineSection>,
@@ -120,7 +120,7 @@ impl HashlinePlanner<'_> {
         Ok(edit.warned(warnings))
     }
 
-    /// The numbers are those of the content at hand.
+    /// Plans against the current content, which the numbers refer to.
     fn direct(
         &self,
         ops: &mut [HashlineOp],
@@ -132,7 +132,7 @@ impl HashlinePlanner<'_> {
         Ok(line_splices(ops))
     }
 
-    /// The numbers are those of content that is gone from the disk.
+    /// Plans against content that is no longer on disk.
     fn recover(
         &self,
         path: &ResolvedPath,

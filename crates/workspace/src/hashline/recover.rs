@@ -1,7 +1,7 @@
-//! Carries splices from the content they were made against over to what the file holds now.
+//! Transfers splices from the content they were made for to the current content of the file.
 //!
-//! A splice moves only with proof: it and three lines around it are found exactly once in the old content and exactly
-//! once, unchanged, in the new. More context is taken in while there is more than one such place.
+//! A splice is moved only with proof: it and three lines around it occur exactly once in the old content and exactly once,
+//! unchanged, in the new one. The context is extended as long as there are several matches.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::text_file::{Splice, TextFile};
 const CONTEXT: usize = 3;
 const MOST_CONTEXT: usize = 24;
 
-/// Splices of `old` as splices of `new`, or `None` where that is not certain.
+/// Converts splices of `old` to splices of `new`, or returns `None` if the result is not certain.
 pub(super) fn carry_over(splices: &[Splice], old: &TextFile, new: &TextFile) -> Option<Vec<Splice>> {
     let mut moved = Vec::with_capacity(splices.len());
     let mut free_from = 0;
@@ -26,7 +26,7 @@ pub(super) fn carry_over(splices: &[Splice], old: &TextFile, new: &TextFile) -> 
     Some(moved)
 }
 
-/// Where lines `start..end` of `old` are in `new`.
+/// Returns where lines `start..end` of `old` are in `new`.
 fn find_place(start: usize, end: usize, old: &TextFile, new: &TextFile) -> Option<usize> {
     for context in CONTEXT..=MOST_CONTEXT {
         let from = start.saturating_sub(context);
@@ -41,7 +41,7 @@ fn find_place(start: usize, end: usize, old: &TextFile, new: &TextFile) -> Optio
     None
 }
 
-/// How often a block of lines occurs (counting stops at two), and where first.
+/// Returns how often a block of lines occurs (counting stops at two), and its first position.
 fn occurrences(block: &[&[u8]], file: &TextFile) -> (usize, usize) {
     let starts = 0..(file.line_count() + 1).saturating_sub(block.len());
     let mut found = starts.filter(|start| block.iter().enumerate().all(|(i, line)| file.raw_line(start + i) == *line));
@@ -52,8 +52,8 @@ fn occurrences(block: &[&[u8]], file: &TextFile) -> (usize, usize) {
     }
 }
 
-/// The same when only some lines of the old content are known: those around each splice must stand, unchanged, where
-/// they stood.
+/// Checks splices when only some lines of the old content are known: the lines around each splice must be unchanged and at
+/// the same position.
 pub(super) fn still_valid(splices: &[Splice], known: &BTreeMap<usize, String>, new: &TextFile) -> bool {
     splices.iter().all(|splice| {
         let (first, last) = (splice.at + 1, splice.at + splice.delete);

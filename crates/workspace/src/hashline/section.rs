@@ -1,4 +1,4 @@
-//! Takes a patch apart: headers, the envelope some models put around it, operations and their payload lines.
+//! Parses a patch: headers, the envelope that some models put around it, operations and their payload lines.
 
 use super::HashlineError;
 use super::ops::{HashlineOp, HashlineOpKind, bad_target, parse_op, payload_after_delete};
@@ -13,7 +13,7 @@ pub struct HashlinePatch {
 /// The operations on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashlineSection {
-    /// As the model wrote it.
+    /// The path as the model wrote it.
     pub path: String,
     pub tag: Option<Tag>,
     pub ops: Vec<HashlineOp>,
@@ -22,7 +22,7 @@ pub struct HashlineSection {
 const ABORTED: &str =
     "*** Abort ended the patch early: the operations before it were applied, anything after it was not.";
 
-/// Reads a whole patch. Paths are not resolved and line numbers not checked yet.
+/// Parses a whole patch. Paths are not resolved and line numbers are not checked yet.
 pub fn parse(input: &str) -> Result<HashlinePatch, HashlineError> {
     let lines: Vec<&str> =
         input.trim_start_matches('\u{feff}').split('\n').map(|line| line.trim_end_matches('\r')).collect();
@@ -39,13 +39,13 @@ pub fn parse(input: &str) -> Result<HashlinePatch, HashlineError> {
 #[derive(Default)]
 struct HashlineReader {
     patch: HashlinePatch,
-    /// The last operation, still taking payload lines.
+    /// The last operation, which still accepts payload lines.
     pending: Option<HashlineOp>,
     aborted: bool,
 }
 
 impl HashlineReader {
-    /// `false` ends the patch.
+    /// Returns `false` at the end of the patch.
     fn line(&mut self, text: &str, number: usize, next: Option<&str>) -> Result<bool, HashlineError> {
         match text.trim() {
             "" | "*** Begin Patch" => return Ok(true),
@@ -58,7 +58,7 @@ impl HashlineReader {
             _ => {}
         }
         if let Some(section) = header(text)? {
-            // A payload line in brackets that lost its `+` looks like a header without a tag.
+            // A payload line in brackets that lacks its `+` looks like a header without a tag.
             let opens = next.is_some_and(|next| next.starts_with("BOF") || next.starts_with("EOF"));
             if section.tag.is_some() || text.starts_with('¶') || opens || self.pending.is_none() {
                 self.open(section)?;
@@ -157,7 +157,7 @@ fn no_header(got: &str) -> HashlineError {
     ))
 }
 
-/// `[path#tag]`, `[path]`, `¶path#tag` with any number of `¶`.
+/// Parses `[path#tag]`, `[path]`, or `¶path#tag` with any number of `¶`.
 fn header(text: &str) -> Result<Option<HashlineSection>, HashlineError> {
     let text = text.trim_end();
     let inner = match text.strip_prefix('¶') {
@@ -184,6 +184,6 @@ fn split_tag(inner: &str) -> Result<(&str, Option<Tag>), HashlineError> {
             "Header tag \"#{tag}\" of {path} is not four hex digits; copy the header from your latest read."
         )));
     }
-    // A `#` in the file's name.
+    // The `#` is part of the file name.
     Ok((inner, None))
 }

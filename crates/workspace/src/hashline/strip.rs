@@ -1,10 +1,11 @@
-//! Takes `[path#tag]` headers and `12:` prefixes off text that was copied from a read, so that they do not end up in files.
+//! Removes `[path#tag]` headers and `12:` prefixes from text that was copied from a read, so that they do not end up in
+//! files.
 
 use std::borrow::Cow;
 
 use crate::snapshot::Tag;
 
-/// The text without prefixes when every line of it has one, with numbers that go up; otherwise as it is.
+/// Returns the text without prefixes if every line has one and the numbers ascend; otherwise returns it unchanged.
 pub fn strip_prefixes(text: &str) -> Cow<'_, str> {
     let (header, body) = match text.split_once('\n') {
         Some((first, rest)) if is_header(first) => (true, rest),
@@ -16,7 +17,7 @@ pub fn strip_prefixes(text: &str) -> Cow<'_, str> {
     let numbered: Option<Vec<(usize, &str)>> = lines.iter().map(|line| numbered_line(line)).collect();
     let ascending = |lines: &[(usize, &str)]| lines.windows(2).all(|pair| pair[0].0 < pair[1].0);
     match numbered.filter(|lines| ascending(lines)) {
-        // Without a header only what counts up from 1 is taken for a copy; `10:30` may well be data.
+        // Without a header, only numbers that count up from 1 are taken for a copy; `10:30` may be data.
         Some(lines) if header || lines.len() > 1 && counts_from_one(&lines) => {
             let mut plain = lines.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");
             if finished {

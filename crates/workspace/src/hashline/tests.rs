@@ -1,4 +1,4 @@
-//! Golden rows for the patch language, the cases of recovery, and what must hold for any edit.
+//! Golden tests of the patch language, recovery tests, and property tests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ mod errors;
 mod properties;
 mod recovery;
 
-/// A temp folder with one file `f`, and what has been seen of it.
+/// A temporary folder with one file `f`, and the snapshots of it.
 struct Bench {
     folder: tempfile::TempDir,
     seen: Vec<(Tag, FileSnapshot)>,
@@ -33,7 +33,7 @@ impl Bench {
         TextFile::parse(fs::read(self.folder.path().join("f")).unwrap()).tag()
     }
 
-    /// Remembers the current content, then replaces it behind the model's back.
+    /// Records the current content, then replaces it without the model's knowledge.
     fn change_to(&mut self, content: &str) -> Tag {
         let bytes = fs::read(self.folder.path().join("f")).unwrap();
         let tag = self.tag();
@@ -48,7 +48,7 @@ impl Bench {
         HashlinePlanner { files: &paths, seen: &seen, options: self.options }.plan(parse(patch)?)
     }
 
-    /// The new content of `f` and the warnings.
+    /// Returns the new content of `f` and the warnings.
     fn apply(&self, ops: &str, tag: Tag) -> Result<(Vec<u8>, Vec<String>), String> {
         let edits = self.plan(&format!("[f#{tag}]\n{ops}")).map_err(|error| error.to_string())?;
         assert_eq!(edits.len(), 1);

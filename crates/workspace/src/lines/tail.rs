@@ -1,4 +1,4 @@
-//! The last lines of a file of any size, read backwards from its end.
+//! Reads the last lines of a file of any size, backwards from its end.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -6,21 +6,20 @@ use super::WindowLimits;
 
 const BLOCK: usize = 64 * 1024;
 
-/// The end of a file.
+/// The last lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
-    /// Bytes that are not UTF-8 became U+FFFD.
+    /// Bytes that are not UTF-8 are replaced by U+FFFD.
     pub lines: Vec<String>,
-    /// Lines were wanted that did not fit.
+    /// Some requested lines did not fit.
     pub stopped_by_limit: bool,
-    /// The first line is only its end, because it alone is longer than the limit.
+    /// Only the end of the first line is included, because the line alone exceeds the limit.
     pub first_is_cut: bool,
-    /// The first of these lines is the first of the file.
+    /// The first of these lines is the first line of the file.
     pub from_start: bool,
 }
 
-/// At most `count` lines, and at most the bytes of the limits. Nothing before them is read, so that it takes as long for
-/// five gigabytes as for one.
+/// Reads at most `count` lines within the limits. Nothing before them is read, so the time does not depend on the file size.
 pub fn tail_window(mut file: impl Read + Seek, count: usize, limits: WindowLimits) -> io::Result<Tail> {
     let size = file.seek(SeekFrom::End(0))?;
     let count = count.min(limits.lines);
@@ -38,7 +37,7 @@ pub fn tail_window(mut file: impl Read + Seek, count: usize, limits: WindowLimit
     Ok(last_lines(&bytes, start == 0, count, limits.bytes))
 }
 
-/// Line feeds that another line follows.
+/// Counts the line feeds that are followed by another line.
 fn line_starts(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes.strip_suffix(b"\n").unwrap_or(bytes)).count()
 }
@@ -127,7 +126,7 @@ mod tests {
         assert_eq!((one.lines.len(), one.lines[0].len(), one.first_is_cut, one.from_start), (1, 100_000, true, false));
     }
 
-    /// Counts what is read.
+    /// A reader that counts the bytes read.
     struct Meter<'a>(Cursor<&'a [u8]>, usize);
 
     impl Read for Meter<'_> {

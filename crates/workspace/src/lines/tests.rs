@@ -1,4 +1,4 @@
-//! Windows out of memory and out of streams agree, and stay within their limits.
+//! Tests that windows from memory and from streams agree and stay within their limits.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn windows() {
     check("aaaaaa\nbbbbbb\ncccccc\n", 1, None, "1:aaaaaa 2:bbbbbb …");
 }
 
-/// A reader that makes up one endless line.
+/// A reader that generates one endless line.
 struct OneLine(u64);
 
 impl Read for OneLine {
@@ -73,7 +73,7 @@ fn a_cancelled_stream_stops() {
 proptest! {
     #[test]
     fn streams_and_memory_agree(text in "([ab\u{e9}]{0,9}(\n|\r\n)){0,9}[ab]{0,9}", first in 1..9usize, last in proptest::option::of(1..9usize)) {
-        // Without a line feed a file may be one of carriage returns, which streams do not look for.
+        // A file without line feeds may use carriage returns, which streams do not detect.
         let whole = window(&TextFile::parse(text.as_bytes()), first, last, LIMITS);
         let streamed = stream_window(text.as_bytes(), (first, last), LIMITS, &|| false).unwrap();
         prop_assert_eq!(shown(&whole), shown(&streamed));

@@ -1,4 +1,5 @@
-//! Jupyter notebooks as text: cells under `# %% [code] cell:0` lines, and back, keeping everything that is not shown.
+//! Jupyter notebooks as text: converts to cells under `# %% [code] cell:0` lines and back, keeping everything that is not
+//! shown.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ pub use outputs::shown_outputs;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotebookFile {
-    /// All but the cells, whose place it keeps.
+    /// All fields of the notebook; the cells are replaced by a placeholder that keeps their position.
     root: Map<String, Value>,
     cells: Vec<Value>,
     final_newline: bool,
@@ -24,7 +25,7 @@ pub enum CellKind {
     Raw,
 }
 
-/// One cell as it is shown.
+/// A cell in the form in which it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     pub kind: CellKind,
@@ -81,7 +82,7 @@ impl NotebookFile {
         }
     }
 
-    /// A new notebook, without a cell.
+    /// Creates a notebook without cells.
     pub fn empty() -> Self {
         let mut root = Map::new();
         root.insert("cells".into(), Value::Null);
@@ -91,14 +92,14 @@ impl NotebookFile {
         Self { root, cells: Vec::new(), final_newline: true }
     }
 
-    /// The file: JSON with one blank a level, as notebook programs write it.
+    /// Serializes the notebook as JSON with an indentation of one blank, as notebook programs write it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
         let mut root = self.root.clone();
         root.insert("cells".into(), Value::Array(self.cells.clone()));
-        // Maps with text keys, written to memory, cannot fail.
+        // Serializing maps with string keys to memory cannot fail.
         let _ = root.serialize(&mut serializer);
         if self.final_newline {
             bytes.push(b'\n');
@@ -114,7 +115,7 @@ impl NotebookFile {
         self.cells.iter().map(cell_of)
     }
 
-    /// Replaces a cell's source; its kind, outputs and all else stay.
+    /// Replaces a cell's source; its kind, outputs and other fields are kept.
     pub fn edit(&mut self, index: usize, source: &str) -> Result<Cell, NotebookError> {
         let count = self.cell_count();
         let cell = self.cells.get_mut(index).ok_or(NotebookError::NoSuchCell { index, count })?;
@@ -159,7 +160,7 @@ impl NotebookFile {
         cell
     }
 
-    /// Cells have ids since format 4.5.
+    /// Cells have IDs since format 4.5.
     fn has_ids(&self) -> bool {
         let number = |key: &str| self.root.get(key).and_then(Value::as_u64).unwrap_or(0);
         (number("nbformat"), number("nbformat_minor")) >= (4, 5)
@@ -180,7 +181,7 @@ fn cell_of(cell: &Value) -> Cell {
     }
 }
 
-/// Text that is one string or a list of lines.
+/// Joins text that is either one string or a list of lines.
 fn joined(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,14 +1,14 @@
-//! The outputs of cells, short: text is cut, pictures and the like are only named.
+//! Short form of cell outputs: text is cut, images and other data are only named.
 
 use serde_json::Value;
 
 use super::{NotebookFile, joined};
 
-/// Lines of all outputs of one cell.
+/// Limit on lines for all outputs of one cell.
 const MAX_LINES: usize = 20;
 const MAX_LINE: usize = 200;
 
-/// Each cell's outputs as text; empty for a cell without any. Says how many lines were left out.
+/// Returns each cell's outputs as text, with the number of omitted lines; empty for a cell without outputs.
 pub fn shown_outputs(notebook: &NotebookFile) -> Vec<String> {
     notebook.cells.iter().map(|cell| shorten(&cell["outputs"])).collect()
 }

@@ -1,4 +1,4 @@
-//! Writes a changed notebook over the bytes it was read from: all but the changed cells stays to the byte.
+//! Writes a changed notebook based on its original bytes: everything but the changed cells stays identical to the byte.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use super::NotebookFile;
 
 impl NotebookFile {
-    /// The file for this notebook, which was made of `original` by changing cells. Cells that are as they were, and all
-    /// around the cells, keep their bytes. A file of an unusual make is written anew.
+    /// Serializes this notebook, which was derived from `original` by changing cells. Unchanged cells and everything around
+    /// the cells keep their bytes. A file with an unusual layout is serialized from scratch.
     pub fn to_bytes_over(&self, original: &[u8]) -> Vec<u8> {
         let spliced = std::str::from_utf8(original).ok().and_then(|text| self.spliced(text));
         let is_this = |bytes: &Vec<u8>| NotebookFile::parse(bytes).is_ok_and(|written| written == *self);
@@ -20,7 +20,7 @@ impl NotebookFile {
         let known: Vec<Value> =
             list.cells.iter().map(|cell| serde_json::from_str(cell)).collect::<Result<_, _>>().ok()?;
         let mut written = Vec::with_capacity(self.cells.len());
-        // Cells are rarely reordered, so the one behind the last match is looked at first.
+        // Cells are rarely reordered, so the cell after the last match is checked first.
         let mut next = 0;
         for cell in &self.cells {
             let places = (next..known.len()).chain(0..next);
@@ -41,18 +41,18 @@ impl NotebookFile {
     }
 }
 
-/// Where the cells stand in a file.
+/// Positions of the cells in a file.
 struct CellList<'a> {
     before: &'a str,
     after: &'a str,
-    /// What stands between the bracket and the first cell: a newline and the indentation, as a rule.
+    /// The text between the bracket and the first cell: usually a newline and the indentation.
     lead: &'a str,
     trail: &'a str,
     cells: Vec<&'a str>,
 }
 
 impl<'a> CellList<'a> {
-    /// `None` where there is no cell to tell the layout from.
+    /// Returns `None` if there is no cell to derive the layout from.
     fn find(file: &'a str) -> Option<Self> {
         #[derive(serde::Deserialize)]
         struct Root<'a> {
@@ -75,19 +75,19 @@ impl<'a> CellList<'a> {
         })
     }
 
-    /// A cell in the layout of the others.
+    /// Formats a cell in the layout of the others.
     fn laid_out(&self, cell: &Value) -> Option<String> {
         let Some((_, indent)) = self.lead.rsplit_once('\n') else { return serde_json::to_string(cell).ok() };
         let unit = indent.get(..indent.len() / 2)?;
         let mut bytes = Vec::new();
         let formatter = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
         cell.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter)).ok()?;
-        // Newlines inside strings are escaped in JSON, so these are all of the layout.
+        // Newlines inside strings are escaped in JSON, so these are all part of the layout.
         Some(String::from_utf8(bytes).ok()?.replace('\n', self.lead))
     }
 }
 
-/// Where a part of a text begins in it.
+/// Returns the offset of a substring in its text.
 fn offset(whole: &str, part: &str) -> Option<usize> {
     (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize).filter(|at| at + part.len() <= whole.len())
 }

@@ -1,4 +1,4 @@
-//! Notebooks in, text out, and back without a loss.
+//! Tests of converting notebooks to text and back without loss.
 
 use proptest::prelude::*;
 
@@ -92,7 +92,7 @@ fn an_edited_text_goes_back_over_its_cells() {
     }
 }
 
-/// Layouts and spellings that no JSON library would write again.
+/// Layouts and spellings that no JSON library would reproduce.
 #[test]
 fn what_is_not_changed_keeps_its_bytes() {
     for (name, file) in [
@@ -145,7 +145,7 @@ proptest! {
         let mut changed = notebook.clone();
         changed.insert(sources.len() / 2, CellKind::Raw, "x").unwrap();
         for file in [notebook.to_bytes(), serde_json::to_vec_pretty(&json!({"cells": cells, "x": 1})).unwrap()] {
-            // A file without cells does not tell how they are to be laid out.
+            // A file without cells does not show the layout of cells.
             prop_assert!(sources.is_empty() || notebook.to_bytes_over(&file) == file);
             prop_assert_eq!(NotebookFile::parse(&changed.to_bytes_over(&file)).unwrap(), changed.clone());
         }

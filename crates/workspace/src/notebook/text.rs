@@ -1,9 +1,9 @@
-//! All cells as one text, and an edited text put back over the cells it came from.
+//! Converts all cells to one text, and merges an edited text back into the cells.
 
 use super::{Cell, CellKind, NotebookError, NotebookFile, set_source};
 
 impl NotebookFile {
-    /// Every cell under its marker. A line of a cell that looks like a marker gets one more `%`.
+    /// Formats every cell under its marker. A cell line that looks like a marker is escaped with one more `%`.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (index, cell) in self.cells().enumerate() {
@@ -11,7 +11,7 @@ impl NotebookFile {
             for line in cell.source.split_inclusive('\n') {
                 text.push_str(&escaped(line));
             }
-            // A source that ends in a newline has an empty last line, so that the two can be told apart.
+            // A source that ends in a newline has an empty last line, to distinguish it from one that does not.
             if !cell.source.is_empty() {
                 text.push('\n');
             }
@@ -19,8 +19,8 @@ impl NotebookFile {
         text
     }
 
-    /// The notebook with its cells as the text has them. A cell with a number is that cell of this notebook with all
-    /// that is not shown; one without is new; one that is not named is gone.
+    /// Returns the notebook with the cells of the text. A cell with a number is that cell of this notebook, with all fields
+    /// that are not shown; one without a number is new; cells that are not named are removed.
     pub fn with_text(&self, text: &str) -> Result<Self, NotebookError> {
         let mut changed = self.clone();
         let mut taken = vec![false; self.cell_count()];
@@ -42,7 +42,7 @@ impl NotebookFile {
         Ok(changed)
     }
 
-    /// A new cell whose id no cell has, be it kept or dropped.
+    /// Creates a cell with an ID that no kept or dropped cell has.
     fn fresh(&self, original: &NotebookFile, cell: &Cell) -> serde_json::Value {
         let mut all = original.clone();
         all.cells.extend_from_slice(&self.cells);
@@ -88,7 +88,7 @@ fn parse(text: &str) -> Result<Vec<(Cell, Option<usize>)>, NotebookError> {
         }
     }
     for (cell, _) in &mut cells {
-        // The newline in front of the next marker is not the cell's.
+        // The newline in front of the next marker is not part of the cell.
         if cell.source.ends_with('\n') {
             cell.source.pop();
         }
@@ -103,12 +103,12 @@ fn escaped(line: &str) -> String {
     }
 }
 
-/// `# %% [code] cell:3`.
+/// A parsed marker line such as `# %% [code] cell:3`.
 struct CellMarker {
-    /// How many times it was escaped, plus one.
+    /// The number of escapes, plus one.
     depth: usize,
     kind: CellKind,
-    /// `None` when something else stands there.
+    /// The cell number, if there is one; `None` if other text follows the label.
     number: Option<Option<usize>>,
 }
 

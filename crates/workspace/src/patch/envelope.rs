@@ -1,10 +1,10 @@
-//! Takes the freeform envelope apart: `*** Begin Patch`, one section a file, `*** End Patch`.
+//! Parses the freeform envelope: `*** Begin Patch`, one section per file, `*** End Patch`.
 
 use super::PatchOp;
 use super::hunk::parse_hunks;
 use crate::file_edit::EditRefused;
 
-/// What happens to which file, as the model wrote its path.
+/// An operation and its file, with the path as the model wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileOp {
     pub path: String,
@@ -18,7 +18,7 @@ const UPDATE: &str = "*** Update File:";
 const DELETE: &str = "*** Delete File:";
 const MOVE: &str = "*** Move to:";
 
-/// Reads a whole patch. One without its end line is taken for cut off and refused.
+/// Parses a whole patch. A patch without its end line is considered truncated and refused.
 pub fn parse_envelope(input: &str) -> Result<Vec<FileOp>, EditRefused> {
     let lines: Vec<&str> = input.lines().collect();
     let begin = lines
@@ -41,7 +41,7 @@ pub fn parse_envelope(input: &str) -> Result<Vec<FileOp>, EditRefused> {
     sections.into_iter().map(PatchSection::into_op).collect()
 }
 
-/// What is whole of a patch that is still being written. The line that is just being written is left out.
+/// Parses the complete parts of a patch that is still being streamed. The unfinished last line is left out.
 pub fn parse_partial_envelope(input: &str) -> Vec<FileOp> {
     let whole = input.rfind('\n').map_or("", |end| &input[..end]);
     let lines: Vec<&str> = whole.lines().collect();
@@ -50,7 +50,7 @@ pub fn parse_partial_envelope(input: &str) -> Vec<FileOp> {
     sections(body).unwrap_or_default().into_iter().map_while(PatchSection::into_partial_op).collect()
 }
 
-/// Empty lines, code fences and the here-document that some models put around a patch.
+/// Detects empty lines, code fences and the here-document that some models put around a patch.
 fn is_wrapping(line: &str) -> bool {
     let line = line.trim();
     let here = line.split_once("<<").is_some_and(|(command, _)| matches!(command.trim(), "" | "apply_patch" | "cat"));
@@ -97,7 +97,7 @@ fn sections<'a>(lines: &[&'a str]) -> Result<Vec<PatchSection<'a>>, EditRefused>
 }
 
 impl PatchSection<'_> {
-    /// Without its last hunk, as long as that has nothing in it yet.
+    /// Returns the operation without its last hunk if that is still empty.
     fn into_partial_op(mut self) -> Option<FileOp> {
         loop {
             if let Ok(op) = self.clone().into_op() {

@@ -1,16 +1,16 @@
-//! Takes `@@` hunks apart.
+//! Parses `@@` hunks.
 
 use crate::file_edit::EditRefused;
 
-/// Lines that stand together in a file, and what becomes of them.
+/// Adjacent lines of a file and their replacement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// Lines above the place, outermost first, as written behind `@@`.
+    /// Lines above the target, outermost first, as written after `@@`.
     pub anchors: Vec<String>,
-    /// From `@@ -12,3 +12,4 @@`, counted from 1.
+    /// Line number from `@@ -12,3 +12,4 @@`, counted from 1.
     pub line: Option<usize>,
     pub lines: Vec<HunkLine>,
-    /// The last old line is the last of the file.
+    /// The last old line must be the last line of the file.
     pub at_end: bool,
 }
 
@@ -22,7 +22,7 @@ pub enum HunkLine {
 }
 
 impl Hunk {
-    /// The lines it expects to find.
+    /// Returns the lines that the hunk expects to find.
     pub fn old(&self) -> Vec<&str> {
         let old = |line: &'_ HunkLine| !matches!(line, HunkLine::Added(_));
         self.lines.iter().filter(|line| old(line)).map(HunkLine::text).collect()
@@ -42,10 +42,10 @@ impl HunkLine {
 }
 
 const END_OF_FILE: &str = "*** End of File";
-/// What diff programs write above the first hunk.
+/// Lines that diff programs write above the first hunk.
 const FILE_HEADERS: [&str; 6] = ["--- ", "+++ ", "diff ", "index ", "new file mode", "deleted file mode"];
 
-/// Reads hunks. Before the first `@@`, lines are a hunk of their own.
+/// Parses hunks. Lines before the first `@@` form a hunk of their own.
 pub fn parse_hunks(diff: &str) -> Result<Vec<Hunk>, EditRefused> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let body = diff.trim_end_matches(['\n', '\r']);
@@ -73,7 +73,7 @@ pub fn parse_hunks(diff: &str) -> Result<Vec<Hunk>, EditRefused> {
     }
 }
 
-/// Headers that follow each other name one place ever more closely.
+/// Consecutive headers narrow down one position.
 fn open_hunk(hunks: &mut Vec<Hunk>, head: &str) {
     let (line, anchor) = head_parts(head);
     let stacked = hunks.last().is_some_and(|hunk| hunk.lines.is_empty() && !hunk.anchors.is_empty());
@@ -86,7 +86,7 @@ fn open_hunk(hunks: &mut Vec<Hunk>, head: &str) {
     }
 }
 
-/// ` -12,3 +12,4 @@ fn name()`, ` fn name()` or nothing.
+/// Parses ` -12,3 +12,4 @@ fn name()`, ` fn name()` or nothing.
 fn head_parts(head: &str) -> (Option<usize>, Option<String>) {
     let head = head.trim();
     let named = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());

@@ -1,4 +1,4 @@
-//! Finds where hunks belong and turns them into splices. A hunk that fits several places is refused.
+//! Finds the positions of hunks and converts them to splices. A hunk that fits several positions is refused.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub(super) fn apply(draft: &mut Draft<'_>, id: DraftId, hunks: &[Hunk]) -> Resul
     Ok(())
 }
 
-/// The hunks before the first that cannot be placed; tells how many these are.
+/// Applies the hunks before the first one that cannot be located and returns their number.
 pub(super) fn apply_first(draft: &mut Draft<'_>, id: DraftId, hunks: &[Hunk]) -> Result<usize, EditRefused> {
     let file = draft.text(id)?.clone();
     let path = draft.path(id).display.clone();
@@ -54,7 +54,7 @@ pub(super) fn apply_first(draft: &mut Draft<'_>, id: DraftId, hunks: &[Hunk]) ->
     Ok(count)
 }
 
-/// A hunk whose lines are not in the file to the letter.
+/// A hunk whose lines match the file only approximately.
 pub(super) struct Tolerated {
     name: String,
     at: usize,
@@ -62,7 +62,7 @@ pub(super) struct Tolerated {
     tolerance: Cow<'static, str>,
 }
 
-/// All hunks as splices of the file, in its order.
+/// Converts all hunks to splices, in file order.
 pub(super) fn splices(
     file: &TextFile,
     path: &str,
@@ -87,11 +87,11 @@ struct Locator<'a> {
     file: &'a TextFile,
     path: &'a str,
     rules: EditRules,
-    /// Lines that earlier hunks are about.
+    /// Lines covered by earlier hunks.
     taken: Vec<std::ops::Range<usize>>,
-    /// Behind the hunk before.
+    /// The line after the previous hunk.
     next: usize,
-    /// How far the hunk before was from its number.
+    /// Distance of the previous hunk from its line number.
     moved: isize,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Locator<'a> {
         Ok((rung, at))
     }
 
-    /// Only new lines: behind the anchor, at the number, or at the end.
+    /// Returns the position of a hunk with only new lines: after the anchor, at the line number, or at the end.
     fn insertion(&self, hunk: &Hunk, name: &str) -> Result<usize, EditRefused> {
         let count = self.file.line_count();
         if hunk.at_end || (hunk.anchors.is_empty() && hunk.line.is_none()) {
@@ -147,13 +147,13 @@ impl<'a> Locator<'a> {
         match (&wanted[..], &later[..], on_number) {
             ([only], _, _) => Ok((rung, *only)),
             (_, _, Some(at)) => Ok((rung, *at)),
-            // Hunks come in the order of the file.
+            // Hunks are in file order.
             (_, [only], _) if self.next > 0 => Ok((rung, *only)),
             _ => Err(self.ambiguous(name, "its lines stand", &wanted)),
         }
     }
 
-    /// The first place behind each line that fits the anchors.
+    /// Returns the first match after each line that fits the anchors.
     fn behind_anchors(&self, hunk: &Hunk, found: &[usize], name: &str) -> Result<Vec<usize>, EditRefused> {
         let anchors = self.anchors(hunk, name)?;
         let mut firsts: Vec<usize> =
@@ -170,7 +170,7 @@ impl<'a> Locator<'a> {
         Ok(firsts)
     }
 
-    /// Lines that fit the last anchor, each below the ones before it.
+    /// Returns the lines that match the last anchor, each below matches of the anchors before it.
     fn anchors(&self, hunk: &Hunk, name: &str) -> Result<Vec<usize>, EditRefused> {
         let mut from = 0;
         let mut lines = Vec::new();
@@ -187,7 +187,8 @@ impl<'a> Locator<'a> {
         Ok(lines)
     }
 
-    /// Whole lines first, then lines that begin so: diff programs cut their headings.
+    /// Returns whole-line matches first, then lines that start with the anchor, because diff programs truncate their
+    /// headings.
     fn lines_like(&self, anchor: &str, from: usize) -> Vec<usize> {
         let wanted = anchor.trim();
         let all = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
@@ -231,7 +232,8 @@ fn bad_indent(name: &str, file: &TextFile, at: usize) -> EditRefused {
     ))
 }
 
-/// Kept lines are not written, so they stay as they are to the byte. A line that is removed and added again is kept.
+/// Context lines are not rewritten, so they stay identical to the byte. A line that is removed and added again counts as
+/// kept.
 fn hunk_splices(file: &TextFile, at: usize, hunk: &Hunk, rung: MatchRung) -> Option<Vec<Splice>> {
     let old = hunk.old();
     let shift = match rung {

@@ -1,6 +1,6 @@
 //! The two patch languages: JSON entries with `@@` hunks for one file, and the freeform envelope for several.
 //!
-//! Both become the same operations on a [`Draft`]. Hunks are found by their own lines; numbers are only a hint.
+//! Both become the same operations on a [`Draft`]. Hunks are located by their own lines; line numbers are only a hint.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub use hunk::{Hunk, HunkLine, parse_hunks};
 use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, FileSource};
 use crate::snapshot::Tag;
 
-/// What happens to one file.
+/// The operation on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatchOp {
     Create { content: String },
@@ -24,13 +24,13 @@ pub enum PatchOp {
 
 pub struct PatchPlanner<'a> {
     pub files: &'a dyn FileSource,
-    /// The tag under which a file was seen last.
+    /// Returns the tag under which a file was last seen.
     pub last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     pub rules: EditRules,
 }
 
 impl PatchPlanner<'_> {
-    /// Plans all operations, each of which sees what those before it did.
+    /// Plans all operations; each one sees the result of those before it.
     pub fn plan(&self, ops: &[FileOp]) -> Result<Vec<FileEdit>, EditRefused> {
         if ops.is_empty() {
             return Err(EditRefused::edit("The patch has no operations."));
@@ -43,13 +43,13 @@ impl PatchPlanner<'_> {
         draft.finish()
     }
 
-    /// As much of the operations as can be planned so far, for a patch that is still being written.
+    /// Plans as many operations as possible for a patch that is still being streamed.
     pub fn plan_partial(&self, ops: &[FileOp]) -> Option<Vec<FileEdit>> {
         let mut draft = Draft::new(self.files, self.last_seen, self.rules);
         for FileOp { path, op } in ops {
             let Ok(id) = draft.open(path) else { break };
             let done = match op {
-                // The last hunk may still lack the lines that tell where it belongs.
+                // The last hunk may still lack the lines that determine its position.
                 PatchOp::Update { hunks, rename } if !hunks.is_empty() => {
                     let all = locate::apply_first(&mut draft, id, hunks).is_ok_and(|count| count == hunks.len());
                     all && rename.as_ref().is_none_or(|to| draft.rename(id, to).is_ok())

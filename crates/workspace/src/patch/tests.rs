@@ -1,4 +1,4 @@
-//! Golden rows for both patch languages, and what must hold for any patch.
+//! Golden tests and property tests of both patch languages.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ mod hunks;
 mod paths;
 mod properties;
 
-/// A temp folder in which patches are planned and carried out.
+/// A temporary folder in which patches are planned and applied.
 struct Bench {
     folder: tempfile::TempDir,
 }
@@ -47,7 +47,7 @@ impl Bench {
         Ok(edits.into_iter().flat_map(|edit| edit.warnings).collect())
     }
 
-    /// All files below the folder with their content, sorted.
+    /// Returns all files in the folder with their content, sorted.
     fn files(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];

@@ -1,4 +1,4 @@
-//! Rows for the path resolver.
+//! Tests of the path resolver.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Elsewhere (Windows): names are followed to their end before they are judged. An open file cannot be renamed away or
-//! replaced there unless its opener allows it.
+//! Other systems (Windows): names are resolved before they are checked. An open file cannot be renamed or replaced there
+//! unless its opener allows it.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::open::{FileError, FileKind, kind_of};
 
-/// A handle of a file or folder, links followed. What may block or act is refused before.
+/// Opens a file or folder, following links. Special files, which may block or have side effects on opening, are refused
+/// first.
 pub fn look(path: &Path) -> Result<File, FileError> {
     let io_error = |error| FileError::io(path, error);
     if let FileKind::Special(kind) = kind_of(&std::fs::metadata(path).map_err(io_error)?) {
@@ -21,7 +22,7 @@ pub fn look_at_folder(path: &Path) -> io::Result<File> {
     if folder.metadata()?.is_dir() { Ok(folder) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
 
-/// Not through a link at its end.
+/// Opens a folder without following a link at the end of the path.
 pub fn look_at_own_folder(path: &Path) -> io::Result<File> {
     if std::fs::symlink_metadata(path)?.is_symlink() {
         return Err(io::ErrorKind::NotADirectory.into());
@@ -29,12 +30,12 @@ pub fn look_at_own_folder(path: &Path) -> io::Result<File> {
     look_at_folder(path)
 }
 
-/// The same file, to be read.
+/// Opens the same file for reading.
 pub fn reopened(held: &File, _real: &Path) -> io::Result<File> {
     held.try_clone()
 }
 
-/// What is held cannot be renamed or deleted meanwhile, nor the folders above it.
+/// Returns the resolved path. A held file, and the folders above it, cannot be renamed or deleted meanwhile.
 pub fn real_path(_held: &File, _metadata: &Metadata, asked: &Path) -> io::Result<Option<PathBuf>> {
     std::fs::canonicalize(asked).map(Some)
 }
@@ -46,7 +47,7 @@ pub fn anchor(_held: &File, _metadata: &Metadata, real: &Path) -> PathBuf {
 #[cfg(windows)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt;
-    // Without it no folder can be opened. Nobody may delete or rename what is held.
+    // This flag is required to open folders. Delete and rename are not shared while the handle is open.
     const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
     const FILE_SHARE_READ_WRITE: u32 = 3;
     OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).share_mode(FILE_SHARE_READ_WRITE).open(path)

@@ -1,4 +1,4 @@
-//! Linux: `O_PATH` opens a name without touching what it stands for, and `/proc/self/fd` tells where it is.
+//! Linux: `O_PATH` opens a path without touching the file, and `/proc/self/fd` gives the path of an open file.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ use nix::fcntl::OFlag;
 
 use crate::open::FileError;
 
-/// A handle of whatever is there, links followed.
+/// Opens a file of any kind, following links.
 pub fn look(path: &Path) -> Result<File, FileError> {
     open(path, OFlag::O_PATH).map_err(|error| FileError::io(path, error))
 }
@@ -19,17 +19,17 @@ pub fn look_at_folder(path: &Path) -> io::Result<File> {
     open(path, OFlag::O_PATH | OFlag::O_DIRECTORY)
 }
 
-/// Not through a link at its end.
+/// Opens a folder without following a link at the end of the path.
 pub fn look_at_own_folder(path: &Path) -> io::Result<File> {
     open(path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW)
 }
 
-/// The same file, to be read.
+/// Opens the same file for reading.
 pub fn reopened(held: &File, _real: &Path) -> io::Result<File> {
     open(&own_link(held), OFlag::O_NONBLOCK | OFlag::O_NOCTTY)
 }
 
-/// `None` for what is deleted, or cannot be seen from here under the name it tells.
+/// Returns `None` for a deleted file, and for a file that is not accessible under its reported path.
 pub fn real_path(held: &File, metadata: &Metadata, _asked: &Path) -> io::Result<Option<PathBuf>> {
     let real = std::fs::read_link(own_link(held))?;
     let is_it = |there: Metadata| (there.dev(), there.ino()) == (metadata.dev(), metadata.ino());
@@ -37,7 +37,7 @@ pub fn real_path(held: &File, metadata: &Metadata, _asked: &Path) -> io::Result<
     Ok(found.then_some(real))
 }
 
-/// A path that leads to what is held whatever becomes of its name.
+/// Returns a path that refers to the open file even if it is renamed.
 pub fn anchor(held: &File, _metadata: &Metadata, _real: &Path) -> PathBuf {
     own_link(held)
 }

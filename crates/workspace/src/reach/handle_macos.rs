@@ -1,4 +1,4 @@
-//! macOS: `F_GETPATH` tells where an open file is, and `/.vol` leads to a folder by its number.
+//! macOS: `F_GETPATH` gives the path of an open file, and `/.vol` refers to a folder by its inode number.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -9,7 +9,8 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use crate::open::{FileError, FileKind, kind_of};
 
-/// A handle of a file or folder, links followed. What may block or act is refused before.
+/// Opens a file or folder, following links. Special files, which may block or have side effects on opening, are refused
+/// first.
 pub fn look(path: &Path) -> Result<File, FileError> {
     let io_error = |error| FileError::io(path, error);
     if let FileKind::Special(kind) = kind_of(&std::fs::metadata(path).map_err(io_error)?) {
@@ -22,17 +23,17 @@ pub fn look_at_folder(path: &Path) -> io::Result<File> {
     open(path, OFlag::O_DIRECTORY)
 }
 
-/// Not through a link at its end.
+/// Opens a folder without following a link at the end of the path.
 pub fn look_at_own_folder(path: &Path) -> io::Result<File> {
     open(path, OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW)
 }
 
-/// The same file, to be read.
+/// Opens the same file for reading.
 pub fn reopened(held: &File, _real: &Path) -> io::Result<File> {
     held.try_clone()
 }
 
-/// `None` for what is deleted.
+/// Returns `None` for a deleted file.
 pub fn real_path(held: &File, metadata: &Metadata, _asked: &Path) -> io::Result<Option<PathBuf>> {
     let mut real = PathBuf::new();
     fcntl(held, FcntlArg::F_GETPATH(&mut real))?;
@@ -40,7 +41,7 @@ pub fn real_path(held: &File, metadata: &Metadata, _asked: &Path) -> io::Result<
     Ok(found.then_some(real))
 }
 
-/// A path that leads to what is held whatever becomes of its name, where the file system has such.
+/// Returns a path that refers to the open file even if it is renamed, if the file system supports that.
 pub fn anchor(_held: &File, metadata: &Metadata, real: &Path) -> PathBuf {
     let by_number = PathBuf::from(format!("/.vol/{}/{}", metadata.dev(), metadata.ino()));
     let leads_there = std::fs::metadata(&by_number).is_ok_and(|there| same(&there, metadata));

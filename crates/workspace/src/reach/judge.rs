@@ -1,4 +1,4 @@
-//! The map with what only the system knows: other names of what it keeps, by mounts and by hard links.
+//! Extends the access map with information from the system: other names of the hidden files, through mounts and hard links.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -14,22 +14,22 @@ use crate::open::FileError;
 
 #[derive(Debug)]
 pub struct Judge {
-    /// The map it was made of; a changed one needs another judge.
+    /// The original map; a changed map needs a new judge.
     of: Arc<AccessMap>,
-    /// The same with all other names.
+    /// The map extended by all other names.
     map: AccessMap,
-    /// Where processes show their memory, variables and open files.
+    /// Paths where processes expose their memory, environment and open files.
     processes: Vec<PathBuf>,
-    /// Hidden files that have more than one name. `None`: there are too many to tell.
+    /// Hidden files with more than one name. `None` if there are too many hidden files to check.
     linked: OnceLock<Option<HashSet<FileNumber>>>,
     made: Instant,
 }
 
 type FileNumber = (u64, u64);
 
-/// Mounts and links made after that are seen late.
+/// Validity of a judge: newer mounts and links are noticed after this time at the latest.
 const HOLDS_FOR: Duration = Duration::from_secs(5);
-/// Files in hidden folders that are looked at for other names.
+/// Maximum number of files in hidden folders that are checked for hard links.
 const MAX_HIDDEN_FILES: usize = 200_000;
 
 impl Judge {
@@ -59,7 +59,7 @@ impl Judge {
             return Err(Denied::Hidden(real.to_owned()));
         }
         self.map.allows(touch, real)?;
-        // A file of this name says where a repository is; git makes them, no editor does.
+        // A file named `.git` points to a repository; it is created by git, never by an editor.
         let leads_git = real.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
         if touch == Touch::Write && leads_git && self.map.mode != ContainMode::Off {
             return Err(Denied::Guarded(real.to_owned()));
@@ -69,7 +69,7 @@ impl Judge {
 
     pub fn read(&self, real: &Path, metadata: Option<&Metadata>) -> Result<(), Denied> {
         self.allows(Touch::Read, real)?;
-        // By its own name, whatever others it has.
+        // A shown path is allowed by its own name, regardless of other names.
         if self.map.shown.iter().any(|shown| real.starts_with(shown)) {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Judge {
         linked.as_ref().is_some_and(|linked| !linked.contains(&identity))
     }
 
-    /// `/proc/<number>/…`, under every name that leads there.
+    /// Detects `/proc/<number>/…` under every path that leads there.
     fn is_of_a_process(&self, real: &Path) -> bool {
         let below = self.processes.iter().find_map(|point| real.strip_prefix(point).ok());
         let first = below.and_then(|below| below.components().next());
@@ -93,7 +93,7 @@ impl Judge {
     }
 }
 
-/// For what is written into as it is: nobody can tell where the other names of a file are.
+/// Refuses hard-linked files for in-place writes, because it is not known where their other names are.
 pub fn refuse_other_names(real: &Path, metadata: &Metadata) -> Result<(), FileError> {
     if identity_of_linked(metadata).is_none() {
         return Ok(());
@@ -122,14 +122,14 @@ fn linked_below(hidden: &[PathBuf]) -> Option<HashSet<FileNumber>> {
     Some(linked)
 }
 
-/// Of a file that has more than one name.
+/// Returns the identity of a file that has more than one name.
 #[cfg(unix)]
 fn identity_of_linked(metadata: &Metadata) -> Option<FileNumber> {
     use std::os::unix::fs::MetadataExt;
     (metadata.nlink() > 1).then(|| (metadata.dev(), metadata.ino()))
 }
 
-/// The standard library does not tell.
+/// The standard library does not report hard links on this system.
 #[cfg(not(unix))]
 fn identity_of_linked(_metadata: &Metadata) -> Option<FileNumber> {
     None

@@ -1,5 +1,5 @@
-//! What the file tools may reach: a path is opened first, then judged by where the open file really is, and read or
-//! written through the same handle. A link that changes between the check and the use changes nothing.
+//! Access control for the file tools: a path is opened first, then checked by the resolved path of the open file, and read
+//! or written through the same handle. A link that is swapped between check and use has no effect.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -29,17 +29,17 @@ mod tests;
 use judge::Judge;
 pub(crate) use spot::WriteSpot;
 
-/// The way to files for everything that a model asks for. Clones share what they know.
+/// File access for everything that a model requests. Clones share their caches.
 #[derive(Clone, Debug)]
 pub struct FileReach {
     access: Access,
     judge: Arc<Mutex<Option<Arc<Judge>>>>,
 }
 
-/// A file or folder that is open, so that what is read later is what was judged.
+/// An open file or folder. The handle guarantees that reads go to the file that was checked.
 #[derive(Debug)]
 pub struct OpenedPath {
-    /// Keeps the way open; `None` where nothing is judged.
+    /// Keeps `way` valid; `None` if access is not restricted.
     file: Option<File>,
     metadata: Metadata,
     real: PathBuf,
@@ -52,7 +52,7 @@ impl Default for FileReach {
     }
 }
 
-/// How often a file that is replaced at this very moment is tried again.
+/// Number of retries for a file that is being replaced at the same time.
 const TRIES: usize = 8;
 
 impl FileReach {
@@ -64,12 +64,12 @@ impl FileReach {
         &self.access
     }
 
-    /// With what is lent to one call; `None` where nothing is.
+    /// Returns the access of one tool call, including its temporary grants; `None` if it has none.
     pub fn of_call(&self, call: &str) -> Option<Self> {
         self.access.of_call(call).map(Self::new)
     }
 
-    /// Whether everything may be read and written.
+    /// Returns whether everything may be read and written.
     pub fn is_open(&self) -> bool {
         self.access.map().mode == ContainMode::Off
     }
@@ -82,7 +82,7 @@ impl FileReach {
         self.opened(path, &self.hold(path)?)
     }
 
-    /// The same for those who have a word of their own on where it really is.
+    /// Opens a regular file for reading if `allowed` accepts its resolved path.
     pub fn open_where(&self, path: &Path, allowed: impl FnOnce(&Path) -> bool) -> Result<Option<File>, FileError> {
         let held = self.hold(path)?;
         if !allowed(&held.real) {
@@ -93,20 +93,20 @@ impl FileReach {
 
     fn opened(&self, path: &Path, held: &OpenedPath) -> Result<(File, Metadata), FileError> {
         refuse_other_kinds(path, &held.metadata)?;
-        // Where nothing is judged the real path was asked for already.
+        // Without restrictions, `real` is the path that was requested.
         let Some(file) = &held.file else { return open::open_regular(&held.real) };
         let file = handle::reopened(file, &held.real).map_err(|error| FileError::io(path, error))?;
         let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
         Ok((file, metadata))
     }
 
-    /// The whole of a regular file of at most [`open::MAX_WHOLE_FILE`] bytes.
+    /// Reads a regular file of at most [`open::MAX_WHOLE_FILE`] bytes.
     pub fn read_whole(&self, path: &Path) -> Result<Vec<u8>, FileError> {
         let (file, metadata) = self.open_regular(path)?;
         open::read_opened(path, file, &metadata)
     }
 
-    /// Holds a file or folder that may be read. Pipes, sockets and devices are refused without being opened.
+    /// Opens a file or folder that may be read. Pipes, sockets and devices are refused without being opened.
     pub fn hold(&self, path: &Path) -> Result<OpenedPath, FileError> {
         if self.is_open() {
             let metadata = std::fs::metadata(path).map_err(|error| FileError::io(path, error))?;
@@ -133,7 +133,7 @@ impl FileReach {
         Err(nowhere(path))
     }
 
-    /// Judges a file that was opened by whoever cannot wait for more: after the fact, but before anything is read.
+    /// Checks a file that the caller has already opened, before anything is read from it.
     pub(crate) fn allow_opened(&self, path: &Path, file: &File) -> Result<(), FileError> {
         if self.is_open() {
             return Ok(());
@@ -148,7 +148,7 @@ impl FileReach {
         }
     }
 
-    /// What is kept from readers at or below `folder`.
+    /// Returns the paths at or below `folder` that may not be read.
     pub fn kept_below(&self, folder: &Path) -> Vec<PathBuf> {
         if self.is_open() {
             return Vec::new();
@@ -157,7 +157,7 @@ impl FileReach {
         self.judge().hidden().filter_map(|hidden| hidden.strip_prefix(&folder).ok()).map(Path::to_owned).collect()
     }
 
-    /// Where a file that exists really is, if it may be written to: for those who open it by themselves, without links.
+    /// Returns the resolved path of an existing file if it may be written to, for callers that open it themselves.
     pub fn writable(&self, path: &Path) -> Result<PathBuf, FileError> {
         let held = self.hold(path)?;
         if self.is_open() {
@@ -183,12 +183,12 @@ impl FileReach {
 }
 
 impl OpenedPath {
-    /// Where it really is.
+    /// Returns the resolved path.
     pub fn real(&self) -> &Path {
         &self.real
     }
 
-    /// A path to be opened that cannot be led elsewhere; it is of no use once this is dropped.
+    /// Returns a path for opening that cannot be redirected. It is valid until this is dropped.
     pub fn way(&self) -> &Path {
         &self.way
     }

@@ -1,4 +1,4 @@
-//! The other names that mounts give to a folder: what is mounted in a second place is there as well.
+//! Finds the other paths that mounts give to a folder: a folder that is mounted twice is reachable under both paths.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     device: String,
-    /// What of the device is mounted.
+    /// The folder on the device that is mounted.
     root: PathBuf,
     pub point: PathBuf,
     pub kind: String,
@@ -28,10 +28,10 @@ fn line(line: &str) -> Option<Mount> {
     Some(Mount { device, root, point, kind: kind.split(' ').next()?.to_owned() })
 }
 
-/// Every other path that leads to `path` or to something in it.
+/// Returns every other path that leads to `path` or to something in it.
 pub fn aliases(mounts: &[Mount], path: &Path) -> Vec<PathBuf> {
     let holding = mounts.iter().rev().filter(|mount| path.starts_with(&mount.point));
-    // Of mounts at the same point the last hides the others.
+    // If several mounts have the same mount point, the last one hides the others.
     let Some(home) = holding.reduce(|best, mount| if longer(mount, best) { mount } else { best }) else {
         return Vec::new();
     };
@@ -49,12 +49,12 @@ fn longer(mount: &Mount, than: &Mount) -> bool {
     mount.point.components().count() > than.point.components().count()
 }
 
-/// Without the slash that joining nothing would leave at the end.
+/// Joins paths without the trailing slash that an empty second path would add.
 fn joined(folder: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() { folder.to_owned() } else { folder.join(below) }
 }
 
-/// Blanks and the like stand as `\040`.
+/// Decodes blanks and similar characters, which are escaped like `\040`.
 fn unescaped(field: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();

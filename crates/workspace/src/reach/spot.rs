@@ -1,4 +1,4 @@
-//! A place for a file: the folder is held, and everything that is done there is done relative to its handle.
+//! The location of a file to write: the folder is kept open, and all operations are relative to its handle.
 
 use std::fs::File;
 use std::io;
@@ -8,22 +8,23 @@ use super::{FileReach, handle, no_place, nowhere};
 use crate::open::FileError;
 use crate::write::{missing_parents, refuse_file_as_folder, target_of};
 
-/// Where one file is written, replaced or removed.
+/// The location at which one file is written, replaced or removed.
 #[derive(Debug)]
 pub(crate) struct WriteSpot {
-    /// As it was asked for, links at its end followed.
+    /// The requested path, with a link at its end followed.
     pub asked: PathBuf,
-    /// The same for the system, in the folder that is held. What stands there may be a link by now: nothing may follow it.
+    /// The path for system calls, in the open folder. The file may have been replaced by a link, so links must not be
+    /// followed.
     pub way: PathBuf,
-    /// Folders that did not exist, outermost first.
+    /// Folders that were created, outermost first.
     pub made: Vec<PathBuf>,
-    /// Whether other names of the file must not be written through.
+    /// Whether hard links of the file must not be written through.
     pub contained: bool,
     _folders: Vec<File>,
 }
 
 impl WriteSpot {
-    /// The path that people know for one that the system was given.
+    /// Converts a path used for system calls to the path that users know.
     pub fn known(&self, path: &Path) -> Option<PathBuf> {
         match () {
             () if path == self.way => Some(self.asked.clone()),
@@ -34,12 +35,12 @@ impl WriteSpot {
 }
 
 impl FileReach {
-    /// Where writing to `path` puts a file. Folders that are missing are made, once the place is allowed.
+    /// Returns the location for writing `path`. Missing folders are created after the location is allowed.
     pub(crate) fn spot(&self, path: &Path) -> Result<WriteSpot, FileError> {
         self.place(target_of(path)?, true)
     }
 
-    /// The name itself, also that of a link, to be taken away.
+    /// Returns the location of the directory entry itself, for removal; a link is not followed.
     pub(crate) fn entry(&self, path: &Path) -> Result<WriteSpot, FileError> {
         self.place(path.to_owned(), false)
     }
@@ -76,7 +77,7 @@ impl FileReach {
     }
 }
 
-/// A folder that is held.
+/// A folder that is kept open.
 struct HeldFolder {
     folder: File,
     real: PathBuf,
@@ -92,7 +93,7 @@ impl HeldFolder {
         Ok(Self { anchor: handle::anchor(&folder, &metadata, &real), folder, real })
     }
 
-    /// The name as the file system has it, which may be spelled otherwise.
+    /// Returns the name as the file system spells it.
     fn called(&self, name: &std::ffi::OsStr, otherwise: &Path) -> PathBuf {
         let way = self.anchor.join(name);
         if way.is_symlink() {
@@ -102,7 +103,7 @@ impl HeldFolder {
     }
 }
 
-/// The folder that a path lies in, as far as there is one, and the names that are missing below it.
+/// Returns the nearest existing folder of a path and the missing names below it.
 fn nearest_folder(asked: &Path) -> Result<(File, Vec<&std::ffi::OsStr>), FileError> {
     let mut missing = Vec::new();
     for folder in asked.ancestors().skip(1) {
@@ -112,7 +113,7 @@ fn nearest_folder(asked: &Path) -> Result<(File, Vec<&std::ffi::OsStr>), FileErr
                 return Ok((found, missing));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Below what is not there, `..` leads nowhere.
+                // `..` has no meaning below a missing folder.
                 missing.push(folder.file_name().ok_or_else(|| FileError::NotFound(asked.into()))?);
             }
             Err(error) => return Err(FileError::io(asked, error)),

@@ -1,4 +1,4 @@
-//! Ways around the map, each tried against reading, writing and removing, and paths that change under the feet.
+//! Tests of bypasses of the access map for reading, writing and removing, and of paths that change concurrently.
 
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,8 @@ use crate::write::{EditPlan, FileChange, entry_location};
 
 const SECRET: &str = "the secret";
 
-/// `work` is the workspace with `work/.git/hooks` guarded; `home/keys` is hidden; `home/notes` is neither.
+/// `work` is the workspace with `work/.git/hooks` guarded; `home/keys` is hidden; `home/notes` is neither hidden nor
+/// guarded.
 struct Scene {
     folder: tempfile::TempDir,
     reach: FileReach,
@@ -111,7 +112,7 @@ fn hidden_files_are_not_read_under_any_name() {
     for path in ["work/own", "home/notes/list"] {
         assert!(scene.reach.read_whole(&scene.at(path)).is_ok(), "{path}");
     }
-    // A link of the repository leads nowhere else, hidden or not.
+    // A link in the repository is followed nowhere else, whether the target is hidden or not.
     scene.unreadable(
         scene.at("work/folder/notes/list"),
         "a link in the workspace leads there, out of the workspace\nhint: ",
@@ -205,7 +206,7 @@ fn ordinary_writes_go_on() {
     assert_eq!(std::fs::read_to_string(scene.at("work/own")).unwrap(), "2");
     assert_eq!(std::fs::read_to_string(scene.at("work/a/b/c")).unwrap(), "new");
     assert!(scene.put(&scene.at("work/own"), Some("own"), "3").unwrap_err().contains("work/own changed"));
-    // What the user allows counts at once.
+    // A permission of the user takes effect at once.
     let notes = scene.at("home/notes");
     scene.reach.access().change(|map| map.writable.push(notes.clone()));
     scene.put(&notes.join("list"), Some("a list"), "longer").unwrap();
@@ -225,7 +226,7 @@ fn other_names_of_a_file_keep_what_they_held() {
     assert!(scene.reach.writable(&scene.at("work/again")).unwrap_err().to_string().contains("other names"));
 }
 
-/// Runs `work` while a path is swapped between two targets.
+/// Runs `work` while another thread swaps a path between two targets.
 fn while_swapped(path: &Path, targets: [&Path; 2], mut work: impl FnMut()) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,14 +1,14 @@
-//! Text that is nearly the same: windows of as many lines, compared by edit distance, with a bound on the work.
+//! Finds similar text: compares windows of the same number of lines by edit distance, with bounded work.
 
 use super::ladder::plain_punctuation;
 use crate::text_file::TextFile;
 
-/// Longer blocks are not compared; they are found to the letter or not at all.
+/// Size limit for approximate matching; longer blocks must match exactly.
 const MOST_BYTES: usize = 8 * 1024;
-/// Windows that are compared in full. More that look alike by their letters mean a repetitive file, not a find.
+/// Limit on windows that are compared in full. More candidates indicate a repetitive file, not a match.
 const MOST_WINDOWS: usize = 64;
 
-/// Windows at least `threshold` alike, best first, with the likeness of the best.
+/// Returns windows with a similarity of at least `threshold`, best first, and the similarity of the best.
 pub fn similar_places(
     file: &TextFile,
     block: &[&str],
@@ -33,7 +33,7 @@ pub fn similar_places(
         })
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    // Windows that overlap a better one are the same find, shifted.
+    // A window that overlaps a better one is the same match, shifted.
     let mut kept: Vec<usize> = Vec::new();
     for (_, start) in &scored {
         if kept.iter().all(|other| start.abs_diff(*other) >= block.len()) {
@@ -52,7 +52,7 @@ fn joined<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     out
 }
 
-/// Windows whose letters alone do not rule out the likeness.
+/// Returns the windows whose letter counts do not rule out the required similarity.
 fn plausible(file: &TextFile, lines: usize, wanted: &[u8], threshold: f64) -> Vec<usize> {
     let mut difference = [0i64; 256];
     wanted.iter().for_each(|byte| difference[usize::from(*byte)] -= 1);
@@ -79,7 +79,7 @@ fn plausible(file: &TextFile, lines: usize, wanted: &[u8], threshold: f64) -> Ve
     found
 }
 
-/// One minus the share of edits, or `None` below the threshold.
+/// Returns one minus the share of edits, or `None` below the threshold.
 fn likeness(a: &[u8], b: &[u8], threshold: f64) -> Option<f64> {
     let longest = a.len().max(b.len());
     let most = ((1.0 - threshold) * longest as f64).floor() as usize;
@@ -87,7 +87,7 @@ fn likeness(a: &[u8], b: &[u8], threshold: f64) -> Option<f64> {
     Some(1.0 - distance as f64 / longest.max(1) as f64)
 }
 
-/// The edit distance if it is at most `most`; only that band of the table is filled.
+/// Returns the edit distance if it is at most `most`; only that band of the table is computed.
 fn distance_within(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most {
         return None;
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// The whole table, as a textbook has it.
+    /// The textbook algorithm with the whole table.
     fn plain_distance(a: &[u8], b: &[u8]) -> usize {
         let mut row: Vec<usize> = (0..=b.len()).collect();
         for (i, left) in a.iter().enumerate() {

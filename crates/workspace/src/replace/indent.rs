@@ -1,13 +1,13 @@
-//! How the indentation of a text differs from that of the place where it was found, so that new lines can follow it.
+//! Indentation difference between a searched text and its match in the file, so that new lines can be indented the same way.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shift {
     Same,
-    /// Every line of the file has this in front.
+    /// Every line of the file has this additional prefix.
     Deeper(String),
-    /// Every line of the text has this in front.
+    /// Every line of the text has this additional prefix.
     Shallower(String),
-    /// One unit of the text stands for one of the file, such as four spaces for a tab.
+    /// One indentation unit of the text corresponds to one of the file, such as four spaces to a tab.
     Units {
         text: String,
         file: String,
@@ -15,7 +15,7 @@ pub enum Shift {
 }
 
 impl Shift {
-    /// The one shift that leads from all lines of the text to those of the file, if there is one.
+    /// Returns the shift that maps all lines of the text to those of the file, if there is one.
     pub fn between<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let pairs: Vec<(&str, &str)> = pairs
             .filter(|(text, _)| !text.trim().is_empty())
@@ -49,7 +49,7 @@ impl Shift {
         Some(Shift::Units { text: text_unit, file: file_unit })
     }
 
-    /// A new line as it is to be written; `None` if its indentation does not fit the shift.
+    /// Returns a new line with adjusted indentation, or `None` if its indentation does not fit the shift.
     pub fn apply(&self, line: &str) -> Option<String> {
         if line.trim().is_empty() {
             return Some(line.to_owned());

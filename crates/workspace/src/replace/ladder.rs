@@ -1,5 +1,5 @@
-//! Where a block of lines stands in a file: first to the letter, then with ever more differences allowed, each of which
-//! is told about.
+//! Finds a block of lines in a file: first exactly, then with increasing tolerance. Every tolerance that was used is
+//! reported.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::alike;
 use crate::file_edit::EditRules;
 use crate::text_file::TextFile;
 
-/// How closely a text was found.
+/// How closely a text matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchRung {
     Exact,
@@ -19,7 +19,7 @@ pub enum MatchRung {
 }
 
 impl MatchRung {
-    /// What was overlooked, in words that follow "found".
+    /// Describes the differences that were ignored, in words that follow "found".
     pub fn tolerance(self) -> Option<Cow<'static, str>> {
         Some(match self {
             MatchRung::Exact => return None,
@@ -34,7 +34,8 @@ impl MatchRung {
 const LINE_RUNGS: [MatchRung; 4] =
     [MatchRung::Exact, MatchRung::TrailingBlanks, MatchRung::Indentation, MatchRung::Punctuation];
 
-/// Line numbers (counted from 0) where `block` stands, on the first rung that has any. `allowed` leaves places out.
+/// Returns the line numbers (counted from 0) where `block` matches, on the first rung with a match. `allowed` excludes
+/// positions.
 pub fn find_block(
     file: &TextFile,
     block: &[&str],
@@ -70,7 +71,7 @@ fn places_on(rung: MatchRung, file: &TextFile, block: &[&str], allowed: &dyn Fn(
     (0..=file.line_count() - block.len()).filter(|start| stands_at(*start) && allowed(*start)).collect()
 }
 
-/// A line without what a rung does not look at.
+/// Removes the parts of a line that a rung ignores.
 fn reduced(rung: MatchRung, line: &[u8]) -> Cow<'_, [u8]> {
     match rung {
         MatchRung::Exact => Cow::Borrowed(line),
@@ -80,7 +81,7 @@ fn reduced(rung: MatchRung, line: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Trimmed, with typographic quotes, dashes and spaces as they are typed on a keyboard.
+/// Trims a line and replaces typographic quotes, dashes and spaces by their ASCII forms.
 pub(super) fn plain_punctuation(line: &[u8]) -> Cow<'_, [u8]> {
     if line.is_ascii() {
         return Cow::Borrowed(line.trim_ascii());
@@ -99,7 +100,7 @@ fn plain_char(char: char) -> char {
     }
 }
 
-/// Places that look most like the block, for an error message.
+/// Returns the most similar positions, for an error message.
 pub fn nearest(file: &TextFile, block: &[&str]) -> Vec<usize> {
     const MOST: usize = 3;
     const MOST_LINES: usize = 100;

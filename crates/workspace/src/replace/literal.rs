@@ -1,18 +1,18 @@
-//! Text to the letter, anywhere in a file, whatever its line endings are.
+//! Finds exact text anywhere in a file, regardless of line endings.
 
 use memchr::memmem;
 use similar::Algorithm;
 
 use crate::text_file::{Eol, TextFile};
 
-/// Where a text stands in a file.
+/// The occurrences of a text in a file.
 pub(super) struct Literal<'a> {
     file: &'a TextFile,
-    /// With plain line feeds.
+    /// The text with line feeds only.
     text: String,
-    /// Ranges of the file's bytes.
+    /// Byte ranges in the file.
     ranges: Vec<std::ops::Range<usize>>,
-    /// The line each begins on, counted from 0. Also those that overlap.
+    /// First line of each occurrence, counted from 0, including overlapping ones.
     lines: Vec<usize>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Literal<'a> {
                 ranges.push(plain.original(file, start)..plain.original(file, end));
                 free = end;
             }
-            // Overlapping places count as well: which of them is meant is not clear.
+            // Overlapping occurrences count as well, because it is ambiguous which one is meant.
             from = start + 1;
         }
         Self { file, text, ranges, lines }
@@ -40,8 +40,8 @@ impl<'a> Literal<'a> {
         &self.lines
     }
 
-    /// The file with the new text in all places. Lines that stay keep their endings, and one that takes another's place
-    /// takes its ending.
+    /// Returns the file with the new text at all occurrences. Kept lines keep their endings, and a line that replaces
+    /// another takes its ending.
     pub fn replaced(&self, new_text: &str) -> Vec<u8> {
         let bytes = self.file.bytes();
         let mut out = Vec::with_capacity(bytes.len() + new_text.len());
@@ -50,7 +50,7 @@ impl<'a> Literal<'a> {
         let dominant = self.file.dominant_eol();
         let endings: Vec<Vec<Eol>> =
             self.ranges.iter().map(|range| endings(&bytes[range.clone()], dominant == Eol::Cr)).collect();
-        // Comparing long texts takes time, and where all endings are alike nothing comes of it.
+        // Comparing long texts takes time and has no effect if all line endings are the same.
         let mixed = endings.iter().flatten().any(|ending| *ending != dominant);
         let origins = if mixed { origins(&old, &new) } else { vec![None; new.len()] };
         let mut next = 0;
@@ -70,7 +70,7 @@ impl<'a> Literal<'a> {
     }
 }
 
-/// For each new line the old one that it is, or whose place it takes.
+/// Returns for each new line the old line that it equals or replaces.
 fn origins(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     let mut origins = vec![None; new.len()];
     for op in similar::capture_diff_slices(Algorithm::Myers, old, new) {
@@ -91,7 +91,7 @@ fn endings(bytes: &[u8], only_cr: bool) -> Vec<Eol> {
     memchr::memchr_iter(separator, bytes).map(ending).collect()
 }
 
-/// A file's text with one byte at the end of every line, and where its lines start in it.
+/// A file's text with one byte at the end of every line, and the offsets of its lines.
 struct NormalizedText {
     bytes: Vec<u8>,
     starts: Vec<usize>,
@@ -114,7 +114,7 @@ impl NormalizedText {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// The same place in the bytes of the file.
+    /// Converts an offset to an offset in the bytes of the file.
     fn original(&self, file: &TextFile, offset: usize) -> usize {
         if offset >= self.bytes.len() {
             return file.bytes().len();

@@ -1,7 +1,7 @@
-//! The `replace` edit language: this text becomes that text, found to the letter or by a ladder of tolerances.
+//! The `replace` edit language: replaces a text, found exactly or with increasing tolerance.
 //!
-//! A text must stand in one place only. On every rung but the first, lines that old and new text have in common keep
-//! the bytes of the file, so a tolerance never rewrites what was not to be changed.
+//! A text must occur only once. On every rung but the first, lines that the old and the new text share keep the bytes of the
+//! file, so a tolerance never rewrites unrelated content.
 
 use std::path::Path;
 
@@ -25,19 +25,19 @@ use crate::text_file::{Splice, TextFile};
 pub struct TextEdit {
     pub old_text: String,
     pub new_text: String,
-    /// Every place instead of the only one.
+    /// Replace every occurrence instead of requiring a single one.
     pub all: bool,
 }
 
 pub struct ReplacePlanner<'a> {
     pub files: &'a dyn FileSource,
-    /// The tag under which a file was seen last.
+    /// Returns the tag under which a file was last seen.
     pub last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     pub rules: EditRules,
 }
 
 impl ReplacePlanner<'_> {
-    /// Plans all edits of one file; each sees what those before it did.
+    /// Plans all edits of one file; each one sees the result of those before it.
     pub fn plan(&self, path: &str, edits: &[TextEdit]) -> Result<Vec<FileEdit>, EditRefused> {
         let mut draft = Draft::new(self.files, self.last_seen, self.rules);
         let id = draft.open(path)?;
@@ -51,7 +51,7 @@ impl ReplacePlanner<'_> {
         draft.finish()
     }
 
-    /// As many of the edits as can be planned so far, for a call that is still being written.
+    /// Plans as many edits as possible for a call that is still being streamed.
     pub fn plan_partial(&self, path: &str, edits: &[TextEdit]) -> Option<Vec<FileEdit>> {
         let mut draft = Draft::new(self.files, self.last_seen, self.rules);
         let id = draft.open(path).ok()?;
@@ -96,7 +96,7 @@ fn replace_one(draft: &mut Draft<'_>, id: DraftId, edit: &TextEdit, name: &str) 
     Ok(())
 }
 
-/// An empty old text means a file that is empty or not there.
+/// An empty old text requires a file that is empty or missing.
 fn fill(draft: &mut Draft<'_>, id: DraftId, edit: &TextEdit, name: &str) -> Result<(), EditRefused> {
     if !draft.exists(id) {
         return draft.create(id, edit.new_text.as_bytes());
@@ -114,7 +114,7 @@ fn fill(draft: &mut Draft<'_>, id: DraftId, edit: &TextEdit, name: &str) -> Resu
 struct ReplacedText {
     content: Vec<u8>,
     rung: MatchRung,
-    /// Where, counted from 0.
+    /// Line numbers, counted from 0.
     lines: Vec<usize>,
 }
 
@@ -145,7 +145,7 @@ fn find(file: &TextFile, edit: &TextEdit, rules: EditRules) -> Result<ReplacedTe
         }
     }
     let old = block_lines(&edit.old_text);
-    // As to the letter: what ends without a newline is followed by the one that stands in the file.
+    // As in an exact match, a text without a final newline is followed by the newline in the file.
     let new =
         if edit.old_text.ends_with('\n') { block_lines(&edit.new_text) } else { edit.new_text.split('\n').collect() };
     let Some((rung, lines)) = find_block(file, &old, rules, &|_| true) else {
@@ -168,7 +168,7 @@ fn find(file: &TextFile, edit: &TextEdit, rules: EditRules) -> Result<ReplacedTe
     Ok(ReplacedText { content: file.splice(&splices), rung, lines })
 }
 
-/// A text as lines; a newline at its very end ends the last line and does not begin another.
+/// Splits a text into lines; a newline at the end ends the last line and does not start another.
 fn block_lines(text: &str) -> Vec<&str> {
     if text.is_empty() {
         return Vec::new();
@@ -177,7 +177,7 @@ fn block_lines(text: &str) -> Vec<&str> {
     text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
 }
 
-/// Only what differs between old and new text is written.
+/// Returns splices for the lines that differ between old and new text.
 fn line_splices(file: &TextFile, at: usize, old: &[&str], new: &[&str], rung: MatchRung) -> Option<Vec<Splice>> {
     let shift = match rung {
         MatchRung::Exact | MatchRung::TrailingBlanks => Shift::Same,

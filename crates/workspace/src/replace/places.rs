@@ -1,4 +1,4 @@
-//! Lines of a file as an error message shows them.
+//! Formats lines of a file for an error message.
 
 use omp_stdx::sanitize::reveal_invisible;
 
@@ -7,7 +7,7 @@ use crate::text_file::TextFile;
 const MOST_PLACES: usize = 8;
 const MOST_CHARS: usize = 160;
 
-/// `12:text` for each place (counted from 0) and so many lines after it.
+/// Formats each position (counted from 0) and the next `more` lines as `12:text`.
 pub(crate) fn shown(file: &TextFile, places: &[usize], more: usize) -> String {
     let mut out: Vec<String> = Vec::new();
     for place in places.iter().take(MOST_PLACES) {

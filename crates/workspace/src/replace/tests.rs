@@ -1,4 +1,4 @@
-//! Golden rows for text replacement, and what must hold for any of them.
+//! Golden tests and property tests of text replacement.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn edit(old_text: &str, new_text: &str) -> TextEdit {
     TextEdit { old_text: old_text.into(), new_text: new_text.into(), all: false }
 }
 
-/// What becomes of a file `f`, and the warnings.
+/// Returns the new content of a file `f` and the warnings.
 fn run(content: &[u8], edits: &[TextEdit], rules: EditRules) -> Result<(Vec<u8>, Vec<String>), String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("f"), content).unwrap();
@@ -221,7 +221,7 @@ fn a_file_that_changed_since_it_was_read() {
     assert!(error.contains("changed after it was read") && error.contains("1:a \n2:b"), "{error}");
 }
 
-/// Lines that are all different, in one of many files: endings, mark and last newline vary.
+/// Unique lines with varying line endings, byte-order mark and final newline.
 fn files() -> impl Strategy<Value = (Vec<String>, String, bool, bool)> {
     let line = "[a-c ]{0,4}";
     (
@@ -241,7 +241,7 @@ fn assemble(lines: &[String], eol: &str, bom: bool, finished: bool) -> String {
     format!("{}{}{end}", if bom { "\u{feff}" } else { "" }, lines.join(eol))
 }
 
-/// The same without a disk.
+/// Like `run`, without writing to disk.
 fn replaced(content: &[u8], edit: &TextEdit, rules: EditRules) -> Result<Vec<u8>, String> {
     let file = TextFile::parse(content);
     find(&file, edit, rules).map(|made| made.content).map_err(|problem| problem.say("f", "old_text", &file))
@@ -250,7 +250,7 @@ fn replaced(content: &[u8], edit: &TextEdit, rules: EditRules) -> Result<Vec<u8>
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2500, ..ProptestConfig::default() })]
 
-    /// A block of lines gives way to another, and every byte outside of it stays.
+    /// Replacing a block of lines keeps every byte outside it.
     #[test]
     fn nothing_outside_the_text_is_touched(
         (lines, eol, bom, finished) in files(), from: prop::sample::Index, len in 1..4usize,
@@ -266,7 +266,7 @@ proptest! {
         prop_assert_eq!(String::from_utf8(after).unwrap(), assemble(&want, &eol, bom, finished));
     }
 
-    /// Replacing there and back again gives the same bytes.
+    /// Replacing a text and reverting it gives the same bytes.
     #[test]
     fn there_and_back((lines, eol, bom, finished) in files(), at: prop::sample::Index, new in "[x-z]{1,5}(\n[x-z]{0,3}){0,2}") {
         let old = &lines[at.index(lines.len())];
@@ -276,7 +276,7 @@ proptest! {
         prop_assert_eq!(String::from_utf8(back).unwrap(), content);
     }
 
-    /// Whatever the texts are, an answer is given, and a refused edit has a reason.
+    /// Any input gives a result without a panic, and a refused edit has a reason.
     #[test]
     fn never_panics(content in "([ab\r\n\t “-]|\u{feff}){0,30}", old in "[ab\r\n\t \"-]{1,8}", new in "[ab\n]{0,5}", all: bool) {
         let edit = TextEdit { all, ..edit(&old, &new) };

@@ -1,7 +1,7 @@
-//! The walk of enormous folders, one name at a time.
+//! Walks very large folders one name at a time.
 //!
-//! The parallel walker reads a folder to its end before it hands anything out. With millions of names in one folder
-//! that would take memory for all of them, and nobody could stop it for seconds.
+//! The parallel walker reads a whole folder before it returns anything. With millions of names in one folder that would take
+//! memory for all of them, and could not be stopped for seconds.
 
 use std::fs::DirEntry;
 use std::io;
@@ -15,11 +15,11 @@ use super::progress::ScanProgress;
 use super::scan::{Met, ScanEntry, Visit};
 use crate::walk::StopCheck;
 
-/// Bytes of a folder's own list of names: 29,000 names of 14 letters on ext4, 52,000 on tmpfs. Reading that many took
-/// about 30 ms. Where the system does not tell (Windows), no folder is enormous.
+/// Size of a folder's directory file in bytes: 29,000 names of 14 letters on ext4, 52,000 on tmpfs. Reading that many took
+/// about 30 ms. Where the system does not report a size (Windows), no folder counts as enormous.
 pub(super) const ENORMOUS: u64 = 1024 * 1024;
 
-/// Walks what was set aside, and all that is below it.
+/// Walks the folders that were set aside, recursively.
 pub(super) fn walk(root: &Path, key: &ScanKey, all: &ScanProgress, stop: StopCheck<'_>, visit: &Visit<'_>) {
     let folders = all.take_aside();
     if folders.is_empty() {
@@ -55,7 +55,7 @@ struct Walker<'a, 'v> {
     rules: IncrementalIgnore,
     visit: &'a Visit<'v>,
     visitor: Box<dyn FnMut(&Met<'_>) + Send + 'v>,
-    /// Still to be read.
+    /// Folders that are still to be read.
     folders: Vec<PathBuf>,
 }
 

@@ -1,8 +1,8 @@
-//! One walk shared by `find`, `search` and the file picker: the entries of a folder are kept for a moment, so that
-//! the next question about the same folder costs no walk.
+//! Shares one walk between `find`, `search` and the file picker: the entries of a folder are cached for a short time, so
+//! that the next query for the same folder needs no walk.
 //!
-//! A kept scan holds names only, never results. It is left after its time, after a write below its root, and when a
-//! question that it answers with nothing might have an answer by now.
+//! A cached scan holds only names, never results. It is discarded after its time to live, after a write below its root, and
+//! when a query has no match in it but might have one by now.
 
 mod aside;
 mod parallel;
@@ -21,16 +21,16 @@ use scan::FolderScan;
 pub use scan::Met;
 pub(crate) use scan::{ScanEntry, Visit};
 
-/// How long scans are kept, and how large they may grow. The same for everybody who asks.
+/// Lifetime and size limits of cached scans, the same for all users of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanPolicy {
-    /// Zero keeps nothing.
+    /// Zero disables caching.
     pub ttl: Duration,
-    /// When a kept scan of this age answers with nothing, it is made anew once.
+    /// If a cached scan of at least this age gives no match, it is renewed once.
     pub empty_recheck: Duration,
-    /// Scans kept at a time.
+    /// Maximum number of cached scans.
     pub max_scans: usize,
-    /// Entries that a walk looks at before it stops and says so.
+    /// Maximum number of entries that a walk visits before it stops and reports that.
     pub max_entries: usize,
 }
 
@@ -45,13 +45,13 @@ impl Default for ScanPolicy {
     }
 }
 
-/// Entries of all kept scans together, of 32 bytes and a path each. A scan larger than this is not kept.
+/// Limit on the entries of all cached scans together, each 32 bytes plus a path. A larger scan is not cached.
 const MAX_KEPT_ENTRIES: usize = 400_000;
 
-/// What is walked. Scans are shared by those who ask for the same.
+/// Parameters of a walk. Scans are shared between queries with equal parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScanKey {
-    /// With its links followed.
+    /// The root with links resolved.
     root: PathBuf,
     hidden: bool,
     gitignore: bool,
@@ -63,7 +63,7 @@ impl ScanKey {
     }
 }
 
-/// Scans by what was walked. Clones share them: who may read what is asked when they are walked through.
+/// Scans by their parameters. Clones share the scans; read permissions are checked when entries are visited.
 #[derive(Clone, Debug, Default)]
 pub struct ScanCache {
     policy: ScanPolicy,
@@ -73,9 +73,9 @@ pub struct ScanCache {
 
 #[derive(Debug, Default)]
 struct CachedScans {
-    /// Oldest first.
+    /// Ordered by age, the oldest first.
     scans: Vec<KeptScan>,
-    /// Counts invalidations: a walk that was under way during one is not kept.
+    /// Number of invalidations: a walk that was running during one is not cached.
     generation: u64,
 }
 
@@ -91,7 +91,7 @@ impl ScanCache {
         Self { policy, ..Self::default() }
     }
 
-    /// Meets only what may be read.
+    /// Restricts visits to files that may be read.
     #[must_use]
     pub fn within(self, reach: FileReach) -> Self {
         Self { reach, ..self }
@@ -105,10 +105,10 @@ impl ScanCache {
         &self.policy
     }
 
-    /// Forgets every scan that a change of `path` could have made untrue. The path may be gone already.
+    /// Discards every scan that a change of `path` could have made stale. The path may no longer exist.
     pub fn invalidate(&self, path: &Path) {
         let path = real_location(path);
-        // What an ignore file says holds for every folder below it.
+        // An ignore file affects every folder below it.
         let is_ignore_file = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("ignore"));
         let above = if is_ignore_file { path.parent().unwrap_or(&path) } else { &path };
         let mut kept = self.lock();
@@ -116,15 +116,15 @@ impl ScanCache {
         kept.scans.retain(|kept| !path.starts_with(&kept.key.root) && !kept.key.root.starts_with(above));
     }
 
-    /// Forgets everything: a command may have changed anything.
+    /// Discards all scans, because a command may have changed anything.
     pub fn clear(&self) {
         let mut kept = self.lock();
         kept.generation += 1;
         kept.scans.clear();
     }
 
-    /// Meets the wanted entries of a folder, of a kept scan if there is one and `fresh` does not forbid it. Otherwise
-    /// the work is done while walking, and the walk is kept.
+    /// Visits the wanted entries of a folder, from a cached scan unless `fresh` is set. Otherwise the entries are visited
+    /// during a walk, and the walk is cached.
     pub(crate) fn each(
         &self,
         root: &Path,
@@ -167,7 +167,7 @@ impl ScanCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, CachedScans> {
-        // The list is whole after every step, so a panic elsewhere does not spoil it.
+        // The list is consistent after every step, so a panic of another thread does not invalidate it.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The walk of ordinary folders, on several threads.
+//! Walks folders of normal size on several threads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) fn walk(root: &Path, key: &ScanKey, all: &Arc<ScanProgress>, stop: St
             }
             match entry {
                 Ok(entry) => {
-                    // Folders were listed already; a file that was listed does not come here.
+                    // Folders are already listed; files that are listed do not get here.
                     let scanned = all.scanned(&entry).filter(|scanned| !(all.lists && scanned.is_folder));
                     if let Some(scanned) = scanned {
                         all.meet(entry.path(), scanned, visit, &mut *visitor);
@@ -43,10 +43,10 @@ pub(super) fn walk(root: &Path, key: &ScanKey, all: &Arc<ScanProgress>, stop: St
     });
 }
 
-/// What is walked below `root`.
+/// Returns the walk settings for `root`.
 pub(super) fn rules(root: &Path, key: &ScanKey) -> WalkBuilder {
-    // Outside a repository a `.gitignore` still says what matters, but those above the root belong to something
-    // else: a home folder kept in git often ignores everything.
+    // Outside a repository, a `.gitignore` still applies, but those above the root do not: a home folder kept in git often
+    // ignores everything.
     let in_repository = root.ancestors().any(|folder| folder.join(".git").exists());
     let mut builder = WalkBuilder::new(root);
     builder

@@ -1,4 +1,4 @@
-//! What the threads of one walk share: how far they are, what they have kept, what was set aside.
+//! Shared state of the threads of one walk: progress, kept entries, and folders that were set aside.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use crate::walk::{StopCheck, WalkReport};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScanLimits {
-    /// Entries looked at.
+    /// Maximum number of entries visited.
     pub max_entries: usize,
-    /// Entries kept.
+    /// Maximum number of entries kept.
     pub room: usize,
-    /// Folders whose own list of names is larger than this are set aside, see [`super::aside`].
+    /// Folders whose directory file is larger than this are set aside, see [`super::aside`].
     pub enormous: u64,
 }
 
-/// More than threads that walk at a time, so that each has one nearly to itself.
+/// Larger than the number of walking threads, so that there is little contention for a shelf.
 const SHELVES: usize = 16;
 
 pub(super) struct ScanProgress {
     root: PathBuf,
     limits: ScanLimits,
-    /// Whether entries are kept when their folder is read, to be met later.
+    /// Whether entries are only listed while their folder is read, and visited later.
     pub(super) lists: bool,
     seen: AtomicUsize,
     kept: AtomicUsize,
@@ -40,17 +40,17 @@ pub(super) struct ScanProgress {
 #[derive(Default)]
 struct EntryShelf {
     entries: Vec<ScanEntry>,
-    /// How many of them, from the first, were met.
+    /// Number of entries, from the first, that have been visited.
     met: usize,
 }
 
-/// What came of a walk.
+/// The result of a walk.
 pub(super) struct FinishedScan {
     pub scan: FolderScan,
-    /// How many of its entries, from the first, were met.
+    /// Number of its entries, from the first, that have been visited.
     pub met: usize,
     pub report: WalkReport,
-    /// Whether the scan is all there is.
+    /// Whether the scan is complete.
     pub whole: bool,
 }
 
@@ -81,13 +81,13 @@ impl ScanProgress {
         self.unreadable.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an entry: whether it is one that is still looked at.
+    /// Counts an entry and returns whether it is still within the limit.
     pub(super) fn sees_one_more(&self) -> bool {
         let seen = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
         !self.is_over() && seen <= self.limits.max_entries
     }
 
-    /// Asked for each entry while its folder is read: whether the parallel walk goes on with it.
+    /// Called for each entry while its folder is read; returns whether the parallel walk continues with it.
     pub(super) fn admits(&self, entry: &DirEntry) -> bool {
         if entry.file_name() == ".git" || !self.sees_one_more() {
             return false;
@@ -100,12 +100,12 @@ impl ScanProgress {
             return true;
         }
         let Some(scanned) = self.scanned(entry) else { return entry.depth() == 0 };
-        // What there is no room for is met at once.
+        // Entries that do not fit are visited at once.
         let listed = self.keep(scanned);
         is_folder || !listed
     }
 
-    /// Leaves a folder for later if it is enormous.
+    /// Sets a folder aside if it is enormous, and returns whether it did.
     pub(super) fn sets_aside(&self, folder: &Path, data: Option<Metadata>) -> bool {
         let enormous = data.is_some_and(|data| data.len() > self.limits.enormous);
         if enormous {
@@ -118,13 +118,13 @@ impl ScanProgress {
         std::mem::take(&mut *self.aside.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Links, pipes and devices are no entries: nothing can be read from them that is not reached otherwise.
+    /// Returns `None` for links, pipes and devices: they have no content that is not reachable otherwise.
     pub(super) fn scanned(&self, entry: &DirEntry) -> Option<ScanEntry> {
         let kind = entry.file_type().filter(|kind| entry.depth() > 0 && (kind.is_file() || kind.is_dir()))?;
         Some(ScanEntry::new(self.below_root(entry.path())?, kind.is_dir()))
     }
 
-    /// The walker puts paths together from the root as it was given, so bytes can be compared.
+    /// The walker builds paths from the root as given, so comparing bytes is sufficient.
     pub(super) fn below_root<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         #[cfg(unix)]
         {
@@ -137,7 +137,7 @@ impl ScanProgress {
         path.strip_prefix(&self.root).ok()
     }
 
-    /// Meets an entry now, and keeps it.
+    /// Visits an entry now and keeps it.
     pub(super) fn meet(&self, path: &Path, entry: ScanEntry, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
         if (visit.wants)(&entry) {
             visitor(&Met::at(path, &entry));
@@ -145,7 +145,7 @@ impl ScanProgress {
         self.keep(entry);
     }
 
-    /// Meets what this thread has listed since it did so last.
+    /// Visits the entries that this thread has listed since its last call.
     pub(super) fn meet_listed(&self, stop: StopCheck<'_>, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
         let mut shelf = self.shelf().lock().unwrap_or_else(PoisonError::into_inner);
         let listed = &shelf.entries[shelf.met..];
@@ -155,7 +155,7 @@ impl ScanProgress {
         shelf.met = shelf.entries.len();
     }
 
-    /// Whether there is room for an entry is known before it is made, so that it is not kept and met at once.
+    /// Checks for room before an entry is created, so that it is not both kept and visited at once.
     pub(super) fn has_room(&self) -> bool {
         self.kept.load(Ordering::Relaxed) < self.limits.room
     }
@@ -185,17 +185,17 @@ impl ScanProgress {
         let take =
             |shelf: &Mutex<EntryShelf>| std::mem::take(&mut *shelf.lock().unwrap_or_else(PoisonError::into_inner));
         let mut shelves: Vec<EntryShelf> = self.shelves.iter().map(take).collect();
-        // Whatever takes long to meet was met before it was kept.
+        // Slow entries were visited before they were kept.
         let first_unmet = |shelf: &EntryShelf| if self.lists { shelf.met } else { shelf.entries.len() };
         let unmet: Vec<Vec<ScanEntry>> =
             shelves.iter_mut().map(|shelf| shelf.entries.split_off(first_unmet(shelf))).collect();
-        // The longest stays where it is.
+        // The longest shelf is not moved.
         shelves.sort_unstable_by_key(|shelf| shelf.entries.len());
         let mut entries = shelves.pop().unwrap_or_default().entries;
         shelves.iter_mut().for_each(|shelf| entries.append(&mut shelf.entries));
         let met = entries.len();
         unmet.into_iter().for_each(|mut unmet| entries.append(&mut unmet));
-        // An entry without room was counted all the same.
+        // An entry that did not fit was counted as well.
         let whole = !report.stopped && !report.capped && self.kept.load(Ordering::Relaxed) == entries.len();
         FinishedScan { scan: FolderScan::new(entries, report.unreadable), met, report, whole }
     }

@@ -1,7 +1,7 @@
-//! The entries of one folder and everything below it: made by a parallel walk, met again without one.
+//! The entries of a folder and everything below it: collected by a parallel walk and replayed without one.
 //!
-//! A walk is made in one of two ways. Files that take long to meet go through the walker's queue, so that all threads
-//! share them. Others are only listed, and each thread meets those it has listed when it comes to the next folder.
+//! There are two kinds of walk. Files that are slow to visit go through the walker's queue, so that all threads share them.
+//! Others are only listed, and each thread visits its listed entries when it reaches the next folder.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::walk::{StopCheck, WalkReport, threads};
 pub(crate) struct ScanEntry {
     pub relative: Box<Path>,
     pub is_folder: bool,
-    /// Nanoseconds since 1970; asked for when somebody wants it: with it a first scan takes twice as long.
+    /// Nanoseconds since 1970; read on demand, because a first scan takes twice as long with it.
     modified: AtomicI64,
 }
 
@@ -35,7 +35,7 @@ impl ScanEntry {
     }
 }
 
-/// An entry as a visitor meets it.
+/// An entry as it is passed to a visitor.
 pub struct Met<'a> {
     place: MetPath<'a>,
     pub(crate) entry: &'a ScanEntry,
@@ -43,7 +43,7 @@ pub struct Met<'a> {
 
 enum MetPath<'a> {
     Known(&'a Path),
-    /// Put together when it is wanted; most entries of a kept scan are only looked at.
+    /// The path is built on demand; most entries of a cached scan are only filtered.
     Below(&'a Path),
 }
 
@@ -72,13 +72,13 @@ impl<'a> Met<'a> {
     }
 }
 
-/// What is done with the entries of a scan.
+/// How the entries of a scan are visited.
 pub(crate) struct Visit<'a> {
-    /// Whether meeting an entry takes about as long as opening a file, or much less.
+    /// Whether visiting an entry takes about as long as opening a file, rather than much less.
     pub slow: bool,
-    /// Which entries are met.
+    /// Filters the entries to visit.
     pub wants: &'a (dyn Fn(&ScanEntry) -> bool + Sync),
-    /// Makes one visitor a thread.
+    /// Creates one visitor per thread.
     pub make: &'a (dyn Fn() -> Box<dyn FnMut(&Met<'_>) + Send + 'a> + Sync),
 }
 
@@ -89,9 +89,9 @@ pub(super) struct FolderScan {
     unreadable: usize,
 }
 
-/// Entries that a thread takes at a time.
+/// Number of entries that a thread takes at a time.
 const CHUNK: usize = 128;
-/// Entries between two questions whether to stop.
+/// Number of entries between two stop checks.
 const QUICK_STEP: usize = 16;
 
 impl FolderScan {
@@ -103,7 +103,7 @@ impl FolderScan {
         self.entries.len()
     }
 
-    /// Walks and visits. There is no scan if the walk was cut short or has more than `room` entries.
+    /// Walks and visits. Returns no scan if the walk was cut short or has more than `room` entries.
     pub(super) fn walk(
         root: &Path,
         key: &ScanKey,
@@ -122,12 +122,12 @@ impl FolderScan {
         ((whole && !report.stopped).then_some(scan), report)
     }
 
-    /// Visits the entries again, on several threads when there are many.
+    /// Visits the entries again, on several threads if there are many.
     pub(super) fn replay(&self, root: &Path, stop: StopCheck<'_>, visit: &Visit<'_>) -> WalkReport {
         self.replay_from(0, root, stop, visit)
     }
 
-    /// Visits the entries that were not met yet.
+    /// Visits the entries that have not been visited yet.
     fn replay_from(&self, first: usize, root: &Path, stop: StopCheck<'_>, visit: &Visit<'_>) -> WalkReport {
         let entries = &self.entries[first..];
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -148,7 +148,7 @@ impl FolderScan {
     }
 }
 
-/// Meets the wanted ones; `false` when it was told to stop.
+/// Visits the wanted entries; returns `false` if it was stopped.
 pub(super) fn meet_all(
     entries: &[ScanEntry],
     root: &Path,
@@ -156,7 +156,7 @@ pub(super) fn meet_all(
     visit: &Visit<'_>,
     visitor: &mut dyn FnMut(&Met<'_>),
 ) -> bool {
-    // Slow work asks before each entry, quick work, for which asking is work as well, before each few.
+    // Slow visits check before each entry. Fast ones check only once per chunk, because the check itself takes time.
     for few in entries.chunks(if visit.slow { 1 } else { QUICK_STEP }) {
         if stop() {
             return false;

@@ -1,4 +1,4 @@
-//! When a kept scan answers, and when it must not.
+//! Tests of when a cached scan is used and when it must not be.
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use crate::walk::Walk;
 
 const NEVER: StopCheck<'static> = &|| false;
 const LONG: Duration = Duration::from_secs(600);
-/// Scans stay until somebody invalidates them.
+/// Scans stay cached until they are invalidated.
 const STEADY: ScanPolicy = ScanPolicy { ttl: LONG, empty_recheck: LONG, max_scans: 16, max_entries: 1000 };
 
 struct Scene {
@@ -41,7 +41,7 @@ impl Scene {
         Walk { targets: vec![target], hidden: true, gitignore: true }
     }
 
-    /// How many files there are, and whether that comes from a kept scan.
+    /// Returns the number of files, and whether it comes from a cached scan.
     fn count(&self, typed: &str) -> (usize, bool) {
         let newest = self.walk(typed).newest(100, &self.scans, NEVER, &|_| {});
         (newest.total, newest.report.cached_for.is_some())
@@ -155,7 +155,7 @@ fn replays_stop_when_told() {
     assert!(newest.report.stopped && newest.report.cached_for.is_some(), "{newest:?}");
 }
 
-/// What a walk meets, sorted; folders end with a slash.
+/// Returns the entries that a walk visits, sorted; folders end with a slash.
 fn walked(
     root: &Path,
     key: &ScanKey,
@@ -179,9 +179,9 @@ fn walked(
     (all, report)
 }
 
-/// Nothing is set aside.
+/// No folder is set aside.
 const PLAIN: ScanLimits = ScanLimits { max_entries: 1000, room: 1000, enormous: u64::MAX };
-/// Every folder is.
+/// Every folder is set aside.
 const ALL_ASIDE: ScanLimits = ScanLimits { enormous: 0, ..PLAIN };
 
 #[test]
@@ -222,7 +222,7 @@ fn an_enormous_folder_is_left_at_once_when_told() {
         let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 20;
         let (found, report) = walked(&scene.at("src"), &key, ALL_ASIDE, slow, &stop);
         assert!(report.stopped && found.len() <= 20, "{found:?}");
-        // It is asked before each name; afterwards each thread may ask once more.
+        // The check runs before each name; after it returned true, each thread may call it once more.
         assert!(asked.into_inner() <= 21 + crate::walk::threads());
     }
     let few = ScanLimits { max_entries: 10, ..ALL_ASIDE };

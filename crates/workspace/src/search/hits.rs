@@ -1,4 +1,4 @@
-//! The second pass: the lines of the matches that stand on the page, with their context.
+//! The second pass: reads the matching lines of a page with their context.
 
 use std::io;
 use std::ops::Range;
@@ -12,34 +12,34 @@ use crate::snapshot::Tag;
 use crate::text_file::{Eol, TextFile};
 use crate::walk::StopCheck;
 
-/// What a page shows of one file.
+/// The part of one file that a page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileHits {
     pub path: PathBuf,
-    /// Stands for the content the lines were taken from; `None` where lines cannot be edited by number.
+    /// Tag of the content that the lines were read from; `None` if lines cannot be edited by number.
     pub tag: Option<Tag>,
-    /// In order. Where numbers jump, lines were left out.
+    /// In file order. A gap in the numbers means omitted lines.
     pub lines: Vec<HitLine>,
-    /// Matches in the whole file.
+    /// Number of matches in the whole file.
     pub matches: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HitLine {
-    /// From 1.
+    /// Counted from 1.
     pub number: u64,
-    /// Without its line ending; broken UTF-8 is replaced.
+    /// Without line ending; invalid UTF-8 is replaced.
     pub text: String,
     /// False for context.
     pub is_match: bool,
-    /// True when the text is not the line as it stands in the file: shortened or repaired.
+    /// True if the text differs from the line in the file because it was shortened or repaired.
     pub altered: bool,
 }
 
-/// Lines kept of one match that spans many.
+/// Maximum number of lines kept for a multi-line match.
 const MAX_LINES_PER_MATCH: usize = 100;
 
-/// Reads `path` again for its matches `range`. A file that has changed or gone since it was counted gives fewer.
+/// Reads `path` again for the matches in `range`. A file that was changed or removed since the first pass may give fewer.
 pub(super) fn collect(
     pattern: &Pattern,
     (path, reach): (&Path, &FileReach),
@@ -52,12 +52,12 @@ pub(super) fn collect(
         searcher(pattern).line_number(true).before_context(request.before).after_context(request.after).build();
     let mut collector = Collector { range, max_columns: request.max_columns, ..Collector::default() };
     let tag = match reach.read_whole(path) {
-        // Lines and tag come from the same bytes, so that they cannot disagree.
+        // Lines and tag come from the same bytes, so that they are consistent.
         Ok(bytes) => {
             let _ = searcher.search_slice(pattern.matcher(), &bytes, &mut collector);
             tag_of(bytes)
         }
-        // Whatever can be read of a file that is too large is worth showing.
+        // For a file that is too large, the readable part is shown.
         Err(_) => {
             let _ = search_file(&mut searcher, pattern.matcher(), (path, reach), stop, &mut collector);
             None
@@ -69,7 +69,7 @@ pub(super) fn collect(
 fn tag_of(bytes: Vec<u8>) -> Option<Tag> {
     let wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     let file = TextFile::parse(bytes);
-    // Files whose lines are numbered differently when they are edited get none.
+    // Files whose lines are numbered differently when they are edited get no tag.
     (!wide && file.dominant_eol() != Eol::Cr).then(|| file.tag())
 }
 
@@ -78,9 +78,9 @@ struct Collector {
     range: Range<u64>,
     max_columns: usize,
     lines: Vec<HitLine>,
-    /// Context before a match that may or may not be wanted.
+    /// Context lines before a possible match.
     pending: Vec<HitLine>,
-    /// Matches met so far.
+    /// Number of matches found so far.
     met: u64,
 }
 
@@ -129,7 +129,7 @@ impl Sink for &mut Collector {
 fn show(bytes: &[u8], max_columns: usize) -> (String, bool) {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    // No character is longer than four bytes: of a huge line only its beginning is decoded.
+    // A character has at most four bytes, so only the start of a very long line is decoded.
     let head = &bytes[..bytes.len().min(max_columns.saturating_mul(4) + 4)];
     let text = String::from_utf8_lossy(head);
     match text.char_indices().nth(max_columns) {

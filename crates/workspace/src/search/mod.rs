@@ -1,8 +1,8 @@
-//! Searching file contents on ripgrep's engine, one fair page at a time.
+//! Searches file contents with ripgrep's engine, one evenly distributed page at a time.
 //!
-//! Two passes: the first counts the matches of every file, in parallel and without keeping a line; the second reads
-//! again only the few files that made it onto the page. So memory does not grow with the number of matches, totals are
-//! exact, and the order is the same on every run.
+//! There are two passes: the first counts the matches of every file, in parallel and without keeping lines; the second reads
+//! only the few files on the page again. So memory does not grow with the number of matches, totals are exact, and the order
+//! is the same on every run.
 
 mod hits;
 mod page;
@@ -25,16 +25,16 @@ use crate::walk::{How, StopCheck, Walk, WalkReport};
 pub use hits::{FileHits, HitLine};
 pub use pattern::{Pattern, PatternError};
 
-/// How much of what was found is wanted.
+/// The requested part of the matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
-    /// Matches to leave out, counted in the order of pages.
+    /// Number of matches to skip, in page order.
     pub skip: u64,
     pub limit: u64,
-    /// Context lines before and after a match.
+    /// Number of context lines before a match.
     pub before: usize,
     pub after: usize,
-    /// Longer lines are cut to this many characters.
+    /// Longer lines are cut to this number of characters.
     pub max_columns: usize,
 }
 
@@ -43,14 +43,14 @@ pub struct PageRequest {
 pub struct MatchPage {
     /// Sorted by path.
     pub files: Vec<FileHits>,
-    /// Matches on this page.
+    /// Number of matches on this page.
     pub shown: u64,
 }
 
-/// Memory for one line, or for one file when matches may span lines. Files that need more are counted as unreadable.
+/// Memory limit for one line, or for one file if matches may span lines. Files that need more are counted as unreadable.
 const HEAP_LIMIT: usize = if cfg!(test) { 1024 * 1024 } else { 64 * 1024 * 1024 };
 
-/// Files with matches, before any of their lines is kept.
+/// Files with matches, without their lines.
 #[derive(Clone, Debug, Default)]
 pub struct MatchedFiles {
     /// Path and number of matches, sorted by path.
@@ -69,7 +69,7 @@ impl MatchedFiles {
         found
     }
 
-    /// Also tells how many files were searched.
+    /// Also returns the number of files searched.
     fn count_once(
         pattern: &Pattern,
         walk: &Walk,
@@ -82,7 +82,7 @@ impl MatchedFiles {
         let reach = scans.reach();
         let mut report = walk.each_file(scans, How { fresh, slow: true }, stop, || {
             let mut searcher = searcher(pattern).line_number(false).build();
-            // Threads that share one matcher wait for each other's scratch memory.
+            // Threads that share one matcher contend for its scratch memory.
             let matcher = pattern.matcher().clone();
             let (found, failed, kept, searched) = (&found, &failed, &kept, &searched);
             move |met: &Met<'_>| {
@@ -95,7 +95,7 @@ impl MatchedFiles {
                         found.push((path.into_owned(), counter.matches));
                     }
                     Ok(()) => {}
-                    // Gone since it was listed.
+                    // The file was removed after it was listed.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) if is_kept(&error) => {
                         kept.fetch_add(1, Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl MatchedFiles {
         self.files.iter().map(|(_, matches)| matches).sum()
     }
 
-    /// Reads the lines of one page: a little of every file first, so that no file fills it alone.
+    /// Reads the lines of one page: a few matches of every file first, so that no single file fills it.
     pub fn page(&self, pattern: &Pattern, request: &PageRequest, stop: StopCheck<'_>) -> MatchPage {
         let counts: Vec<u64> = self.files.iter().map(|(_, matches)| *matches).collect();
         let mut page = MatchPage::default();
@@ -158,7 +158,7 @@ fn search_file<S>(
 where
     S: Sink<Error = io::Error>,
 {
-    // What was a file when it was listed may be a pipe by now.
+    // The listed file may have been replaced by a pipe.
     let file = open_without_waiting(path)?;
     reach.allow_opened(path, &file).map_err(io::Error::other)?;
     searcher.search_reader(matcher, StoppableFile { file, stop }, sink)
@@ -169,7 +169,7 @@ fn is_kept(error: &io::Error) -> bool {
     matches!(inner, Some(FileError::Denied(_)))
 }
 
-/// Fails as soon as the search is to end, so that one huge file cannot hold it up.
+/// A reader that fails as soon as the search is stopped, so that a huge file cannot delay it.
 struct StoppableFile<'a> {
     file: File,
     stop: StopCheck<'a>,

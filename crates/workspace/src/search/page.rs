@@ -1,18 +1,18 @@
-//! Fair pages: the first match of every file, then the second of every file, and so on.
+//! Fair paging: the first match of every file, then the second match of every file, and so on.
 
 use std::ops::Range;
 
-/// For files with `counts` matches each: which matches of each file stand on the page of `limit` after `skip`.
+/// Returns for each file (with `counts` matches) the range of matches on the page of `limit` matches after `skip`.
 pub(super) fn ranges(counts: &[u64], skip: u64, limit: u64) -> Vec<Range<u64>> {
     let start = taken(counts, skip);
     let end = taken(counts, skip.saturating_add(limit));
     start.into_iter().zip(end).map(|(start, end)| start..end).collect()
 }
 
-/// How many matches of each file are among the first `position`.
+/// Returns how many matches of each file are among the first `position`.
 fn taken(counts: &[u64], position: u64) -> Vec<u64> {
     let sum_of_rounds = |rounds: u64| counts.iter().map(|count| *count.min(&rounds)).sum::<u64>();
-    // The most whole rounds that fit, by bisection: there may be millions.
+    // Finds the number of complete rounds by bisection, because there may be millions.
     let (mut rounds, mut too_many) = (0, counts.iter().max().map_or(0, |most| most + 1));
     while too_many - rounds > 1 {
         let middle = rounds + (too_many - rounds) / 2;

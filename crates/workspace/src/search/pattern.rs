@@ -1,4 +1,5 @@
-//! A regex as a model types it: compiled as it stands if it can be, mended where the meaning is plain, else explained.
+//! Compiles a regex from a model: as it is if possible, repaired if the intent is clear, otherwise with an explanatory
+//! error.
 
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -9,7 +10,7 @@ pub struct Pattern {
     matcher: RegexMatcher,
     multiline: bool,
     crlf: bool,
-    /// What was changed to make it compile.
+    /// Describes the repair that made the pattern compile.
     pub mended: Option<String>,
 }
 
@@ -22,7 +23,7 @@ pub struct PatternError {
 }
 
 impl Pattern {
-    /// Compiles `pattern`. It may match across lines only if it speaks of line breaks.
+    /// Compiles `pattern`. Matches may span lines only if the pattern refers to line breaks.
     pub fn new(pattern: &str, ignore_case: bool) -> Result<Self, PatternError> {
         let multiline = spans_lines(pattern);
         let crlf = !multiline && pattern.contains('$');
@@ -63,7 +64,7 @@ impl Pattern {
     }
 }
 
-/// Whether a pattern speaks of line breaks: as such, as `\n`, or by letting the dot match them with `(?s)`.
+/// Returns whether a pattern refers to line breaks: literally, as `\n`, or by letting the dot match them with `(?s)`.
 fn spans_lines(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(next) = rest.chars().next() {
@@ -78,14 +79,14 @@ fn spans_lines(pattern: &str) -> bool {
     false
 }
 
-/// Bytes of a compiled pattern: enough for any that a person would write.
+/// Size limit of a compiled pattern, enough for any pattern written by hand.
 const MAX_PROGRAM: usize = 10 * 1024 * 1024;
 
 fn build(pattern: &str, ignore_case: bool, multiline: bool, crlf: bool) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
     builder.multi_line(true).case_insensitive(ignore_case).size_limit(MAX_PROGRAM);
     if !multiline {
-        // Telling the engine that no match spans lines is what opens its literal fast paths.
+        // The engine uses its literal fast paths only if it knows that no match spans lines.
         if crlf {
             builder.crlf(true)
         } else {
@@ -95,8 +96,7 @@ fn build(pattern: &str, ignore_case: bool, multiline: bool, crlf: bool) -> Resul
     builder.build(pattern).map_err(|error| error.to_string())
 }
 
-/// Escapes every `{` that cannot begin a repetition such as `{2,4}`, and the `$` of `${`, which could only mean that
-/// nothing matches.
+/// Escapes every `{` that cannot start a repetition such as `{2,4}`, and the `$` of `${`, which could never match otherwise.
 fn escape_braces(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut rest = pattern;
@@ -132,7 +132,7 @@ fn escape_parentheses(pattern: &str) -> String {
     out
 }
 
-/// Bytes of the escape at the start: `\{`, `\n`, or with its braces `\p{Greek}`, `\x{1F600}`.
+/// Returns the length of the escape sequence at the start: `\{`, `\n`, or with its braces `\p{Greek}`, `\x{1F600}`.
 fn escape_length(text: &str) -> usize {
     let plain = 1 + text[1..].chars().next().map_or(0, char::len_utf8);
     let takes_braces = text.len() > 2 && matches!(text.as_bytes()[1], b'p' | b'P' | b'x' | b'u' | b'U' | b'b');
@@ -142,7 +142,7 @@ fn escape_length(text: &str) -> usize {
     }
 }
 
-/// Bytes of the `{2}`, `{2,}` or `{2,4}` at the start.
+/// Returns the length of the `{2}`, `{2,}` or `{2,4}` at the start.
 fn repetition_length(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find('}')?;

@@ -1,4 +1,4 @@
-//! Searches of real trees: what is found, in which order, and what is left alone.
+//! Tests of searches in real folders: which matches are found, in which order, and which files are skipped.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn find(folder: &Path, pattern: &str, targets: &[&str], request: PageRequest) ->
     (found.page(&pattern, &request, NEVER), found)
 }
 
-/// `a.rs 1* 2 | b.rs 4*`: stars are matches.
+/// Formats a page like `a.rs 1* 2 | b.rs 4*`; stars mark matches.
 fn show(folder: &Path, page: &MatchPage) -> String {
     let line = |line: &HitLine| format!(" {}{}", line.number, if line.is_match { "*" } else { "" });
     let file = |file: &FileHits| {
@@ -212,7 +212,7 @@ fn kept_scans_are_searched_without_a_walk() {
     fs::write(folder.path().join("c"), "needle\n").unwrap();
     #[cfg(unix)]
     {
-        // A pipe that nobody writes to would block whoever opens it as a file.
+        // Opening a pipe without a writer as a file would block.
         fs::remove_file(folder.path().join("a")).unwrap();
         nix::unistd::mkfifo(&folder.path().join("a"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Tags against published values, and the bounds of the cache.
+//! Tests of tags against published values, and of the cache limits.
 
 use proptest::prelude::*;
 

@@ -1,23 +1,23 @@
-//! `app.db:users:42?…`: which part of what was typed is the database.
+//! Finds out which part of a typed `app.db:users:42?…` is the database.
 
 const ENDINGS: [&str; 4] = [".sqlite", ".sqlite3", ".db", ".db3"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseAddress<'a> {
-    /// The database's own path, as typed.
+    /// The database's path, as typed.
     pub database: &'a str,
-    /// Table and key, after the colon; empty for the database itself.
+    /// Table and key after the colon; empty for the database itself.
     pub rows: &'a str,
-    /// What follows a `?`, if there is one.
+    /// The text after a `?`, if there is one.
     pub query: Option<&'a str>,
 }
 
-/// Reads what was typed as an address in a database that exists; `is_database` looks at the file. The longest wins.
+/// Parses an address in a database that exists; `is_database` checks the file. The longest candidate wins.
 pub fn locate_database<'a>(typed: &'a str, is_database: &dyn Fn(&str) -> bool) -> Option<DatabaseAddress<'a>> {
     candidates(typed).find(|candidate| is_database(candidate.database))
 }
 
-/// The address of a row in a database that is not there: by the end of its name only.
+/// Parses the address of a row in a database that does not exist, by file extension only.
 pub fn new_database_address(typed: &str) -> Option<DatabaseAddress<'_>> {
     let named = |path: &str| {
         let path = path.to_ascii_lowercase();
@@ -26,7 +26,7 @@ pub fn new_database_address(typed: &str) -> Option<DatabaseAddress<'_>> {
     candidates(typed).find(|it| it.database.len() < typed.len() && named(it.database))
 }
 
-/// Longest database first.
+/// Returns possible splits, the longest database path first.
 fn candidates(typed: &str) -> impl Iterator<Item = DatabaseAddress<'_>> {
     let whole = DatabaseAddress { database: typed, rows: "", query: None };
     let split = typed.rmatch_indices([':', '?']).map(|(at, mark)| {

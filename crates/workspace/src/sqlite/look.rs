@@ -1,5 +1,5 @@
-//! Looking into a database. The connection can only read, an authorizer refuses all but reading, and a clock stops what
-//! takes too long.
+//! Reads a database. The connection is read-only, an authorizer refuses everything but reads, and a deadline stops long
+//! statements.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use super::schema::{SqlTable, names};
 use super::selector::{RowQuery, SqliteSelector};
 use super::{BUSY_MILLISECONDS, SqliteError, quoted};
 
-/// For everything that one look asks.
+/// Time limit for all statements of one call.
 pub const DEADLINE: Duration = Duration::from_secs(5);
-/// Rows are counted up to here.
+/// Rows are counted up to this number.
 const COUNTED: u64 = 100_000;
 const SAMPLE: u64 = 5;
 const MAX_TABLES: usize = 500;
 const MAX_SELECTED: usize = 1000;
-/// All of SQLite in this process: a statement can ask for a value of a gigabyte.
+/// Memory limit for SQLite in this process, because a statement can request a value of a gigabyte.
 const MAX_HEAP: u64 = 256 * 1024 * 1024;
 const OPERATIONS_BETWEEN_CHECKS: i32 = 1000;
 
-/// What the selector asks for, as text. `cancelled` is asked while statements run.
+/// Returns the result of the selector as text. `cancelled` is polled while statements run.
 pub fn look(
     path: &Path,
     selector: &SqliteSelector,
@@ -146,7 +146,7 @@ fn rows(db: &Connection, query: &RowQuery) -> Result<String, SqliteError> {
         None => String::new(),
         Some(filter) => {
             check_condition(filter)?;
-            // On lines of its own, so that nothing in it can reach past it.
+            // The filter is on separate lines, so that a comment in it cannot extend past it.
             format!(" WHERE (\n{filter}\n)")
         }
     };
@@ -228,7 +228,8 @@ fn order_clause(table: &SqlTable, order: Option<&str>) -> Result<String, SqliteE
     Ok(format!(" ORDER BY {}", terms.join(", ")))
 }
 
-/// A condition is one expression: what could end it and start something else is refused before SQLite sees it.
+/// Checks that a condition is a single expression: text that could end it and start something else is refused before it
+/// reaches SQLite.
 fn check_condition(filter: &str) -> Result<(), SqliteError> {
     let refuse = |what: &str| Err(SqliteError::Selector(format!("the condition must not have {what}: {filter}")));
     let mut depth = 0usize;
@@ -253,7 +254,7 @@ fn check_condition(filter: &str) -> Result<(), SqliteError> {
             '/' if rest.peek() == Some(&'*') => return refuse("a comment"),
             _ => continue,
         };
-        // A doubled quote ends one string and starts the next, which comes to the same.
+        // A doubled quote is treated as the end of one string and the start of the next, with the same result.
         if !rest.any(|char| char == close) {
             return refuse("an open quote");
         }

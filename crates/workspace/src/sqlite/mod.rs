@@ -1,4 +1,4 @@
-//! SQLite databases: looked at without being able to change anything, and changed one row at a time.
+//! SQLite databases: read without the ability to change them, and written one row at a time.
 
 use std::io::Read;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub use write::{RowWrite, write_row};
 use crate::open::{FileError, open_regular};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// How long another process may hold the database before it counts as busy.
+/// Time to wait for a lock of another process before the database counts as busy.
 const BUSY_MILLISECONDS: u64 = 3000;
 
 #[derive(Debug, thiserror::Error)]
@@ -68,13 +68,13 @@ pub enum SqliteError {
     Sqlite(rusqlite::Error),
 }
 
-/// Whether a regular file starts as every SQLite database does.
+/// Returns whether a regular file starts with the SQLite header.
 pub fn is_sqlite(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     open_regular(path).is_ok_and(|(mut file, _)| file.read_exact(&mut start).is_ok() && start == *MAGIC)
 }
 
-/// A name as it stands in a statement, whatever characters it has.
+/// Quotes a name for use in a statement.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

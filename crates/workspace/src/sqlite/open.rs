@@ -1,8 +1,8 @@
-//! Opening a database so that nothing is written: neither into it nor beside it.
+//! Opens a database without writing anything, neither into it nor next to it.
 //!
-//! A database with a write-ahead log is the difficult one: whoever opens it the usual way, even to read, makes its log
-//! and the index of that. So one without a log is opened as if it could not change, one that others have open is read
-//! through their index, and one with a log that nobody has open is read in a copy.
+//! A database with a write-ahead log is difficult: opening it normally, even for reading, creates the log and its index. So
+//! a database without a log is opened as immutable, one that others have open is read through their index, and one with a
+//! log that nobody has open is read from a copy.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -14,23 +14,23 @@ use tempfile::TempDir;
 use super::SqliteError;
 use crate::open::{FileError, open_regular};
 
-/// A database and its log together, above which no copy is made.
+/// Size limit of database and log together for making a copy.
 const MAX_COPY: u64 = 256 * 1024 * 1024;
-/// Bytes of the header that tell whether there may be a log.
+/// Header bytes that show whether there may be a log.
 const VERSIONS: std::ops::Range<usize> = 18..20;
 const WITH_LOG: u8 = 2;
 
 pub struct OpenedDatabase {
     pub db: Connection,
-    /// What is not seen through it.
+    /// Describes data that is not visible through this connection.
     pub note: Option<String>,
-    /// Is deleted after the connection is closed.
+    /// Deleted after the connection is closed.
     _copy: Option<TempDir>,
 }
 
-/// `path` leads through no link: none is followed.
+/// `path` must not contain links: none is followed.
 pub fn open_unchanged(path: &Path) -> Result<OpenedDatabase, SqliteError> {
-    // SQLite would wait for ever at a pipe.
+    // SQLite would block forever on a pipe.
     let (mut file, metadata) = open_regular(path)?;
     let mut head = [0; VERSIONS.end];
     let has_head = file.read_exact(&mut head).is_ok();
@@ -74,7 +74,7 @@ fn open_copy(path: &Path, log: &Path) -> Result<OpenedDatabase, SqliteError> {
     let copy = folder.path().join("copy");
     std::fs::copy(path, &copy).map_err(failed)?;
     std::fs::copy(log, beside(&copy, "-wal")).map_err(failed)?;
-    // The copy is ours: SQLite may make an index of its log.
+    // The copy is private, so SQLite may create an index for its log.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(&copy, flags)?;
     Ok(OpenedDatabase { db, note: None, _copy: Some(folder) })
@@ -86,7 +86,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// `file:/a%20b.db?immutable=1`.
+/// Formats a URI such as `file:/a%20b.db?immutable=1`.
 fn address(path: &Path, parameters: &str) -> String {
     let mut address = String::from("file:");
     let bytes = path.as_os_str().as_encoded_bytes();

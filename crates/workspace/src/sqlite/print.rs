@@ -1,22 +1,22 @@
-//! Rows as text, long values shortened, with the count of what was left out.
+//! Formats rows as text, with long values shortened and the omitted characters counted.
 
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use super::SqliteError;
 
-/// Characters of a value in a table.
+/// Maximum number of characters of a value in a table.
 const CELL: usize = 120;
-/// Characters of a value where one row is shown.
+/// Maximum number of characters of a value when a single row is shown.
 const FIELD: usize = 4000;
-/// Text of a table, all rows together.
+/// Size limit for the text of a table.
 const MAX_TEXT: usize = 40 * 1024;
 
 #[derive(Default)]
 pub struct SqlRows {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// There are rows that were not taken.
+    /// There are more rows than were read.
     pub more: bool,
     shortened: usize,
     blobs: usize,
@@ -42,7 +42,7 @@ impl SqlRows {
         Ok(())
     }
 
-    /// One row can be shown at greater length.
+    /// Returns whether there is a single row with cut values, which could be shown at greater length.
     pub fn is_one_cut_row(&self) -> bool {
         self.rows.len() == 1 && !self.more && self.shortened > 0
     }
@@ -73,7 +73,7 @@ pub fn table(found: &SqlRows) -> String {
     lines.join("\n")
 }
 
-/// One row, a line for each column.
+/// Formats one row with a line for each column.
 pub fn record(names: &[String], row: &Row<'_>) -> Result<String, SqliteError> {
     let mut lines = Vec::new();
     let (mut cut, mut blobs) = (0, 0);

@@ -1,11 +1,11 @@
-//! What a database says about one of its tables.
+//! Schema of a table.
 
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{SqliteError, quoted};
 
 pub struct SqlTable {
-    /// As the database spells it.
+    /// The name as the database spells it.
     pub name: String,
     pub is_view: bool,
     pub sql: String,
@@ -19,15 +19,15 @@ pub struct Column {
     pub key: i64,
 }
 
-/// How one row is found.
+/// How a single row is identified.
 pub enum RowKey {
-    /// A column of its own, and whether its type says nothing.
+    /// A primary key column, and whether it has no declared type.
     Column { name: String, untyped: bool },
-    /// The hidden number of the row, under a name that no column takes.
+    /// The hidden row ID, under a name that no column uses.
     RowId(&'static str),
 }
 
-/// Tables and views that belong to the user, sorted.
+/// Returns the user's tables and views, sorted.
 pub fn names(db: &Connection) -> Result<Vec<(String, bool)>, SqliteError> {
     let sql = "SELECT name, type = 'view' FROM sqlite_master WHERE type IN ('table', 'view') \
                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
@@ -75,7 +75,7 @@ impl SqlTable {
         let taken = |name: &&str| self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
         let free = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name));
         let usable = |name: &&str| {
-            // Views and virtual tables may have none.
+            // Views and virtual tables may have no row ID.
             !self.is_view && db.prepare(&format!("SELECT {name} FROM {} LIMIT 0", quoted(&self.name))).is_ok()
         };
         free.filter(usable).map(RowKey::RowId).ok_or_else(|| SqliteError::NoRowId(self.name.clone()))
@@ -83,7 +83,7 @@ impl SqlTable {
 }
 
 impl RowKey {
-    /// The column as it stands in a statement.
+    /// Returns the column as it is written in a statement.
     pub fn sql(&self) -> String {
         match self {
             RowKey::Column { name, .. } => quoted(name),
@@ -91,13 +91,13 @@ impl RowKey {
         }
     }
 
-    /// A typed key as the value that is compared.
+    /// Converts a typed key to the value to compare with.
     pub fn value(&self, key: &str) -> Result<rusqlite::types::Value, SqliteError> {
         let integer = key.trim().parse::<i64>();
         match (self, integer) {
             (RowKey::RowId(_), Ok(number)) => Ok(number.into()),
             (RowKey::RowId(_), Err(_)) => Err(SqliteError::RowIdNotInteger(key.into())),
-            // Where the column has a type, SQLite converts the text itself.
+            // If the column has a type, SQLite converts the text itself.
             (RowKey::Column { untyped: true, .. }, Ok(number)) => Ok(number.into()),
             (RowKey::Column { .. }, _) => Ok(key.to_owned().into()),
         }

@@ -1,4 +1,4 @@
-//! What part of a database is asked for.
+//! Parses which part of a database is requested.
 
 use super::SqliteError;
 
@@ -18,7 +18,7 @@ pub enum SqliteSelector {
         key: String,
     },
     Rows(RowQuery),
-    /// One `SELECT`.
+    /// A `SELECT` statement.
     Select(String),
 }
 
@@ -32,7 +32,7 @@ pub struct RowQuery {
 }
 
 impl SqliteSelector {
-    /// From what follows the colon and what follows the `?` of an address.
+    /// Parses the parts of an address after the colon and after the `?`.
     pub fn parse(rows: &str, query: Option<&str>) -> Result<Self, SqliteError> {
         let mut values = parameters(query.unwrap_or_default())?;
         let (table, key) = match rows.split_once(':') {
@@ -87,7 +87,7 @@ impl Parameters {
     }
 }
 
-/// A `&` parts two parameters only where a known name follows: conditions may have one of their own.
+/// Parses parameters. A `&` separates two parameters only if a known name follows, because conditions may contain a `&`.
 fn parameters(query: &str) -> Result<Parameters, SqliteError> {
     let mut found = Vec::new();
     let mut rest = query;
@@ -109,7 +109,7 @@ fn known_name(text: &str) -> Option<&'static str> {
     PARAMETERS.into_iter().find(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
 }
 
-/// `%20` and the like; a `%` that is not followed by two hex digits is one (`LIKE 'a%'`).
+/// Decodes `%20` and the like; a `%` that is not followed by two hex digits is literal (`LIKE 'a%'`).
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

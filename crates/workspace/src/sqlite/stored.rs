@@ -1,4 +1,5 @@
-//! Two columns of a table as texts, for what a program keeps as names with values; read as [`super::look`] reads.
+//! Reads two columns of a table as texts, for programs that store names with values; with the protections of
+//! [`super::look`].
 
 use std::path::Path;
 
@@ -7,12 +8,12 @@ use super::look::open_to_read;
 use super::quoted;
 use super::schema::{SqlTable, names};
 
-/// More is not what a person has set.
+/// Row limit, above anything that a person would have set.
 const MAX_ROWS: usize = 4096;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Rows of `table` by two columns. `None` when there is no such table or it has other columns; rows that hold something
-/// else than text are left out.
+/// Returns two columns of the rows of `table`. Returns `None` if there is no such table or it has other columns; rows with
+/// values that are not text are left out.
 pub fn stored_texts(path: &Path, table: &str, columns: [&str; 2]) -> Result<Option<Vec<[String; 2]>>, SqliteError> {
     let opened = open_to_read(path, || false)?;
     let db = &opened.db;
@@ -24,7 +25,7 @@ pub fn stored_texts(path: &Path, table: &str, columns: [&str; 2]) -> Result<Opti
         return Ok(None);
     }
     let [first, second] = columns.map(quoted);
-    // Whoever is too long is not even fetched.
+    // Values that are too long are not fetched.
     let sql = format!(
         "SELECT CAST({first} AS TEXT), {second} FROM {} WHERE typeof({second}) = 'text' \
          AND length({first}) <= {MAX_BYTES} AND length({second}) <= {MAX_BYTES} ORDER BY 1 LIMIT {MAX_ROWS}",

@@ -1,4 +1,4 @@
-//! Databases made for each test; what is asked and what comes back.
+//! Tests with a new database each: queries and their results.
 
 use std::path::PathBuf;
 
@@ -322,7 +322,7 @@ fn conditions_cannot_write_attach_or_load() {
     assert_eq!(everything_in(sample.folder.path()), before);
 }
 
-/// Names and contents of all files in a folder.
+/// Returns names and contents of all files in a folder.
 fn everything_in(folder: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     let mut files: Vec<_> = entries.map(|entry| (entry.file_name(), std::fs::read(entry.path()).unwrap())).collect();
@@ -330,7 +330,7 @@ fn everything_in(folder: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     files
 }
 
-/// A database with a log, in which the row `logged` is only in the log. Somebody has it open as long as the connection.
+/// Creates a database with a log, in which the row `logged` is only in the log. The returned connection keeps it open.
 fn with_log(sample: &Sample) -> Connection {
     let db = sample.db();
     db.execute_batch(
@@ -360,12 +360,12 @@ fn a_log_that_is_in_use_is_read() {
     let after = everything_in(sample.folder.path());
     let names = |files: &[(std::ffi::OsString, Vec<u8>)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
     assert_eq!(names(&after), names(&before));
-    // The index between them is shared memory, where readers of one process note how far they have read.
+    // The index, between the two, is shared memory in which readers record how far they have read.
     assert_eq!((&after[0], &after[2]), (&before[0], &before[2]));
     drop(db);
 }
 
-/// As after a crash, or copied: with and without the index of the log.
+/// A database as after a crash, or copied: with and without the index of the log.
 #[test]
 fn a_log_that_nobody_has_open_is_read_without_a_trace() {
     for endings in [&["", "-wal"][..], &["", "-wal", "-shm"]] {

@@ -1,4 +1,4 @@
-//! One row inserted, updated or deleted. Values are bound, names come from the schema.
+//! Inserts, updates or deletes one row. Values are bound, names come from the schema.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,15 +11,16 @@ use super::schema::SqlTable;
 use super::{BUSY_MILLISECONDS, SqliteError, quoted};
 use crate::open::open_regular;
 
-/// What was done, with names as the result shows them.
+/// The write that was done, with names for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowWrite {
     pub text: String,
-    /// False when no row has the key.
+    /// False if no row has the key.
     pub changed: bool,
 }
 
-/// `path` leads through no link: none is followed. Carries out a write to `table` or `table:key`. Blank content deletes the row that has the key.
+/// Writes to `table` or `table:key`. Blank content deletes the row with that key. `path` must not contain links: none is
+/// followed.
 pub fn write_row(path: &Path, shown: &str, rows: &str, content: &str) -> Result<RowWrite, SqliteError> {
     let (table, key) = target(rows)?;
     let blank = content.trim().is_empty();
@@ -108,7 +109,7 @@ fn delete(db: &Connection, table: &SqlTable, key: &str) -> Result<RowWrite, Sqli
     Ok(RowWrite { text, changed })
 }
 
-/// Quoted names and the values that go with them.
+/// Returns quoted column names and their values.
 fn columns(table: &SqlTable, values: Map<String, Value>) -> Result<(Vec<String>, Vec<SqlValue>), SqliteError> {
     let mut names = Vec::with_capacity(values.len());
     let mut bound = Vec::with_capacity(values.len());

@@ -1,4 +1,4 @@
-//! Rows and properties: no byte outside a splice ever changes.
+//! Example and property tests: no byte outside a splice changes.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Texts that an editor has open, against what is on disk.
+//! Tests of texts that an editor has open, compared with the file on disk.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use std::sync::Mutex;
 use super::*;
 use crate::write::{CommitError, FileChange};
 
-/// Has some files open and refuses or declines to write others.
+/// An editor that has some files open and refuses or declines to write others.
 #[derive(Default)]
 struct Editor {
     open: Mutex<HashMap<PathBuf, String>>,
     refuses: Option<PathBuf>,
     declines: bool,
-    /// How often it was asked for a text.
+    /// Number of reads so far.
     reads: Mutex<usize>,
-    /// Another text from this read on.
+    /// Returns this text from the given read on.
     typed_later: Option<(usize, &'static str)>,
 }
 
@@ -61,7 +61,8 @@ fn saved(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// What is read of a file for what is on disk and what is open, and what the editor is told to write then.
+/// Checks the text that is read for given contents on disk and in the editor, and the text that the editor is asked to
+/// write.
 #[track_caller]
 fn check_form(disk: &str, open: &str, read: &str, written: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +84,7 @@ fn marks_and_line_ends_are_those_of_the_file() {
     check_form("one\r\n", "one\nnew\n", "one\r\nnew\r\n", "1\nnew\n");
     check_form("\u{feff}one\n", "\u{feff}one\nnew\n", "\u{feff}one\nnew\n", "\u{feff}1\nnew\n");
     check_form("\u{feff}one\r\n", "one\nnew\n", "\u{feff}one\r\nnew\r\n", "1\nnew\n");
-    // Mixed endings stay as they are while the text is the same.
+    // Mixed line endings stay as they are while the text is the same.
     check_form("one\r\ntwo\nthree\n", "one\ntwo\nthree\n", "one\r\ntwo\nthree\n", "1\ntwo\nthree\n");
     check_form("", "one\n", "one\n", "1\n");
 }
@@ -128,7 +129,8 @@ fn all_or_none() {
     assert_eq!((saved(&a), saved(&b), saved(&new)), ("A".into(), "B".into(), "N".into()));
 }
 
-/// The disk is what was expected, the open text is not; then one is typed into between the look and the write.
+/// The disk matches the expected content but the open text does not; in the second case the user types between check and
+/// write.
 #[test]
 fn a_change_in_the_editor_stops_everything() {
     let folder = tempfile::tempdir().unwrap();

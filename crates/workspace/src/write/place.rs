@@ -1,5 +1,5 @@
-//! Putting one file's new content in its place: by renaming a finished copy over it where that keeps everything else
-//! about the file, by writing into it where it would not.
+//! Puts the new content of a file in place: by renaming a finished copy over the file if that keeps its metadata, otherwise
+//! by writing into the file.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
@@ -10,23 +10,23 @@ use tempfile::{Builder, NamedTempFile};
 use crate::open::{FileError, refuse_other_kinds};
 use crate::reach::WriteSpot;
 
-/// Links followed by hand before a chain of them is taken for a loop.
+/// Maximum number of links followed before a chain is considered a loop.
 const MAX_LINKS: usize = 40;
 
-/// New content that is ready but not visible yet.
+/// New content that is written but not visible yet.
 pub enum Staged {
     Rename {
         copy: NamedTempFile,
         target: PathBuf,
         executable: bool,
-        /// Not to be written into.
+        /// The file has hard links and must not be written in place.
         split: bool,
     },
     /// A rename would split a hard link, change the owner, or is not possible in this folder.
     InPlace { target: PathBuf, executable: bool },
 }
 
-/// Where writing to `path` ends up once links are followed, also when the last link dangles.
+/// Returns the path that a write to `path` affects after links are followed, even if the last link dangles.
 pub fn target_of(path: &Path) -> Result<PathBuf, FileError> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -38,7 +38,7 @@ pub fn target_of(path: &Path) -> Result<PathBuf, FileError> {
     Err(FileError::io(path, io::Error::other("too many symbolic links, or links that lead back to themselves")))
 }
 
-/// Parent folders that do not exist, outermost first.
+/// Returns parent folders that do not exist, outermost first.
 pub fn missing_parents(target: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> =
         target.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -50,7 +50,7 @@ pub fn missing_parents(target: &Path) -> Vec<PathBuf> {
 pub fn stage(spot: &WriteSpot, content: &[u8], executable: bool, mode_of: Option<&Path>) -> Result<Staged, FileError> {
     let target = spot.way.clone();
     let existing = make_way(&target)?;
-    // Nobody can tell where the other names of a file are: they keep what it held.
+    // The location of the other hard links is unknown, so they keep the old content.
     let split = spot.contained && existing.as_ref().is_some_and(platform::has_other_names);
     if !split && existing.as_ref().is_some_and(|metadata| !platform::rename_keeps_everything(metadata)) {
         return Ok(Staged::InPlace { target, executable });
@@ -67,14 +67,14 @@ pub fn stage(spot: &WriteSpot, content: &[u8], executable: bool, mode_of: Option
     }
 }
 
-/// Makes sure that a file may be put here, by whomever, and says what is there now. Missing folders are made.
+/// Checks that a file may be written here and returns the metadata of the existing file. Creates missing folders.
 pub fn make_way(target: &Path) -> Result<Option<Metadata>, FileError> {
     let io_error = |error| FileError::io(target, error);
     refuse_file_as_folder(target)?;
     match std::fs::symlink_metadata(target) {
         Ok(metadata) => {
             refuse_other_kinds(target, &metadata)?;
-            // The owner's wish not to be written to counts, even where a rename could get around it.
+            // A read-only file is respected, even if a rename could bypass the permission.
             platform::open_itself(target).map_err(io_error)?;
             Ok(Some(metadata))
         }
@@ -87,7 +87,7 @@ pub fn make_way(target: &Path) -> Result<Option<Metadata>, FileError> {
     }
 }
 
-/// For a file that somebody else wrote here, if it is on disk yet.
+/// Makes a file that was written by an editor executable, if it is on disk yet.
 pub fn make_executable(target: &Path) -> Result<(), FileError> {
     match platform::open_itself(target).and_then(|file| platform::add_execute(&file)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::io(target, error)),
@@ -95,7 +95,7 @@ pub fn make_executable(target: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Below a file there is nothing: said about that file, because it is the one in the way.
+/// Refuses a path below a regular file; the error names that file, because it is the obstacle.
 pub(crate) fn refuse_file_as_folder(target: &Path) -> Result<(), FileError> {
     let nearest = target.ancestors().skip(1).find_map(|folder| Some((folder, std::fs::metadata(folder).ok()?)));
     match nearest {
@@ -108,7 +108,7 @@ pub(crate) fn refuse_file_as_folder(target: &Path) -> Result<(), FileError> {
 }
 
 impl Staged {
-    /// Makes the content visible and safe on disk. A new file never replaces one that appeared meanwhile.
+    /// Makes the content visible and durable. A new file never replaces one that appeared concurrently.
     pub fn place(self, content: &[u8], is_new: bool) -> Result<(), PlaceError> {
         match self {
             Staged::Rename { copy, target, executable, split } => {
@@ -129,13 +129,14 @@ impl Staged {
     }
 }
 
-/// Why content could not be put in its place, and whether a part of it is there already.
+/// Error of a placement, and whether part of the content has been written.
 pub struct PlaceError {
     pub error: FileError,
     pub torn: bool,
 }
 
-/// A mount point of its own, or a folder that lets nobody rename: the file itself may still take the content.
+/// Returns whether a rename failed because of a mount point or the folder's permissions: the file itself may still be
+/// writable.
 fn cannot_rename(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
     matches!(error.kind(), CrossesDevices | PermissionDenied | ResourceBusy)
@@ -161,7 +162,7 @@ fn write_in_place(target: &Path, content: &[u8], executable: bool) -> Result<(),
     let failed = |error, torn| PlaceError { error: FileError::io(target, error), torn };
     let mut file = platform::open_itself(target).map_err(|error| failed(error, false))?;
     let mut write = || {
-        // Written before it is cut to length, so that a full disk leaves as much as possible.
+        // Content is written before the file is truncated, so that a full disk leaves as much as possible.
         file.write_all(content)?;
         file.set_len(content.len() as u64)?;
         if executable {
@@ -173,7 +174,7 @@ fn write_in_place(target: &Path, content: &[u8], executable: bool) -> Result<(),
 }
 
 fn sync_folder(target: &Path) {
-    // A file system that cannot do this has done all it can.
+    // Ignores the error of a file system that does not support syncing a folder.
     if let Some(folder) = target.parent()
         && let Ok(folder) = File::open(folder)
     {
@@ -194,9 +195,9 @@ mod platform {
 
     pub struct Mode(u32);
 
-    /// For writing. A link that was put there meanwhile is not followed: `target` is where links have led already.
+    /// Opens a file for writing. `target` is already resolved, so a link that was put there meanwhile is not followed.
     pub fn open_itself(target: &Path) -> io::Result<File> {
-        // A pipe that was put there is not waited for.
+        // Does not block on a pipe that was put there meanwhile.
         let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
         OpenOptions::new().write(true).custom_flags(flags).open(target)
     }
@@ -209,12 +210,12 @@ mod platform {
         metadata.nlink() > 1
     }
 
-    /// A copy gets the group of the process, so the file must have it already.
+    /// A copy gets the group of the process, so a rename keeps the group only if the file has it already.
     fn same_group(metadata: &Metadata) -> bool {
         metadata.gid() == nix::unistd::getegid().as_raw()
     }
 
-    /// For a new file the mask of the process is still taken off.
+    /// For a new file, the umask of the process still applies.
     pub fn mode_for(existing: Option<&Metadata>, executable: bool) -> Mode {
         let base = existing.map_or(0o666, |metadata| metadata.mode() & 0o7777);
         Mode(if executable { with_execute(base) } else { base })
@@ -242,7 +243,7 @@ mod platform {
 
 #[cfg(not(unix))]
 mod platform {
-    //! Elsewhere: only the read-only bit, and a read-only file cannot be written to anyway.
+    //! Other systems: only the read-only bit exists, and a read-only file cannot be written to anyway.
 
     use std::fs::{File, Metadata, OpenOptions};
     use std::io;

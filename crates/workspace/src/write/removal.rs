@@ -1,4 +1,5 @@
-//! Taking a file away so that it can be put back: it is renamed aside first and deleted when all else has worked.
+//! Removes a file so that it can be restored: it is renamed to a temporary name first and deleted once everything else has
+//! succeeded.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -19,7 +20,7 @@ pub(super) struct Removal<'a> {
     expected: Vec<u8>,
 }
 
-/// A file that is out of sight but not gone yet.
+/// A file that was renamed aside but not deleted yet.
 pub(super) struct Removed {
     spot: Rc<WriteSpot>,
     aside: TempPath,
@@ -31,7 +32,7 @@ impl<'a> Removal<'a> {
         let removal = Self { texts, path, spot, place, expected };
         removal.check()?;
         if !removal.spot.way.is_symlink() {
-            // A file that may not be written to is not deleted either.
+            // A file without write permission is not deleted either.
             super::place::open_itself(&removal.spot.way).map_err(|error| FileError::io(&removal.path, error))?;
         }
         Ok(removal)
@@ -60,11 +61,11 @@ impl<'a> Removal<'a> {
 
 impl Removed {
     pub fn finish(self) {
-        // What cannot be deleted stays under its temporary name; the file is gone from its own.
+        // A file that cannot be deleted stays under its temporary name; its own name is free.
         let _ = self.aside.close();
     }
 
-    /// Fails with the path that is still missing; its content is kept under the temporary name then.
+    /// On failure, returns the path that is still missing; its content is kept under the temporary name.
     pub fn put_back(self) -> Result<(), PathBuf> {
         let free = self.spot.way.symlink_metadata().is_err();
         if free && std::fs::rename(&self.aside, &self.spot.way).is_ok() {

@@ -1,4 +1,4 @@
-//! All or nothing, and nothing else about a file changes.
+//! Tests: changes are applied completely or not at all, and the metadata of files is kept.
 
 use std::fs;
 
@@ -57,7 +57,7 @@ fn a_file_that_cannot_be_written_leaves_the_others_as_they_were() {
     assert_eq!(names(folder.path()), ["a"], "made folders are taken back");
 }
 
-/// The same file twice: the second comparison finds what the first plan wrote, after staging had passed.
+/// The same file twice: the second comparison finds the content of the first plan, after staging had succeeded.
 #[test]
 fn what_was_already_placed_is_taken_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ mod unix {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// The folder is open: replacing the file by a new one would work, and is not done.
+    /// The folder is writable: replacing the file by a new one would work, but must not be done.
     #[test]
     fn read_only_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -28,12 +28,12 @@ async fn start_with(folder: &Path, handler: impl Handler) -> ServerProcess {
         "columnsStartAt1": true, "supportsRunInTerminalRequest": true});
     let can = soon(child.peer().request("initialize", hello)).await.unwrap();
     assert_eq!(can["supportsConfigurationDoneRequest"], true);
-    // So it is not asked to cancel anything.
+    // So no cancellation is sent to it.
     assert_eq!(can.get("supportsCancelRequest"), None);
     child
 }
 
-/// Is answered only when the configuration is done.
+/// Answered only after the configuration is done.
 fn launch(child: &ServerProcess, folder: &Path, console: &str) -> JoinHandle<Result<Value, Error>> {
     let arguments = json!({"program": folder.join("program.py"), "console": console, "stopOnEntry": true,
         "python": [installed(SERVER, "bin/python")], "cwd": folder});
@@ -41,7 +41,7 @@ fn launch(child: &ServerProcess, folder: &Path, console: &str) -> JoinHandle<Res
     tokio::spawn(async move { peer.request("launch", arguments).await })
 }
 
-/// Stopped at the first line; the process that is debugged.
+/// Stops at the first line; returns the ID of the debugged process.
 async fn start_program(child: &ServerProcess, folder: &Path, client: &Client) -> u32 {
     let launched = launch(child, folder, "internalConsole");
     client.told("initialized", |_| true).await;
@@ -78,7 +78,7 @@ async fn a_program_is_stepped_through_and_ended() {
     eventually(|| group_is_gone(id) && is_dead(debugged)).await;
 }
 
-/// The adapter cannot cancel, so nothing is sent to it; its answer comes when nobody waits any more.
+/// The adapter does not support cancellation, so nothing is sent to it; its response arrives after the request was dropped.
 #[tokio::test]
 async fn a_request_that_is_dropped_is_answered_late() {
     let (folder, client) = (tempfile::tempdir().unwrap(), Client::new(|_, _| None));
@@ -87,13 +87,13 @@ async fn a_request_that_is_dropped_is_answered_late() {
     let slow = json!({"expression": "__import__('time').sleep(0.3)", "frameId": frame(&child).await});
     let peer = child.peer().clone();
     let asked = tokio::spawn(async move { peer.request("evaluate", slow).await });
-    // A request that comes later is answered later: the first one was sent.
+    // A later request is answered later, so the first one was sent.
     soon(child.peer().request("threads", Value::Null)).await.unwrap();
     asked.abort();
     eventually(|| child.peer().oddities().ignored_responses == 1).await;
 }
 
-/// The adapter has the client start the program, as an editor does in its terminal.
+/// The adapter asks the client to start the program, as an editor does in its terminal.
 #[tokio::test]
 async fn the_adapter_asks_for_a_terminal() {
     let (folder, client) = (tempfile::tempdir().unwrap(), Client::new(|_, _| None));
@@ -111,7 +111,7 @@ async fn the_adapter_asks_for_a_terminal() {
 struct Terminal {
     client: Client,
     folder: PathBuf,
-    /// They end with the test.
+    /// Processes that end with the test.
     started: Arc<Mutex<Vec<omp_exec::Child>>>,
 }
 

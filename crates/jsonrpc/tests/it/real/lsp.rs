@@ -21,7 +21,7 @@ fn answer(method: &str, params: &Value) -> Option<Value> {
     }
 }
 
-/// With the file open; and its address.
+/// Starts the server with the file open; returns it and the file's URI.
 async fn start(folder: &Path, client: &Client) -> (ServerProcess, String) {
     let folder = folder.canonicalize().unwrap();
     std::fs::write(folder.join("a.py"), SOURCE).unwrap();
@@ -68,7 +68,7 @@ async fn calls_notifications_and_requests_of_the_server() {
     eventually(|| group_is_gone(id)).await;
 }
 
-/// It answers that the request was cancelled: nobody waits for that any more.
+/// The server responds that the request was cancelled; the response is ignored.
 #[tokio::test]
 async fn a_request_that_is_taken_back_is_answered_and_the_answer_is_ignored() {
     let (folder, client) = (tempfile::tempdir().unwrap(), Client::new(answer));
@@ -76,7 +76,7 @@ async fn a_request_that_is_taken_back_is_answered_and_the_answer_is_ignored() {
     let cancel = CancellationToken::new();
     let call = OutgoingCall::new("textDocument/references", at_twice(&file)).cancelled_by(cancel.clone());
     let peer = child.peer().clone();
-    // Both messages are sent before pyright has the answers to its own questions, which it waits for.
+    // Both messages are sent before pyright gets the responses to its own requests, for which it waits.
     let asked = tokio::spawn(async move { peer.call(call).await });
     tokio::task::yield_now().await;
     cancel.cancel();
@@ -102,7 +102,7 @@ async fn a_request_with_progress_hears_of_it() {
 
 #[tokio::test]
 async fn a_request_whose_server_is_killed_fails_with_the_reason() {
-    // Without an answer to its question it waits for ever.
+    // Without a response to its request it waits forever.
     let (folder, client) = (tempfile::tempdir().unwrap(), Client::new(|_, _| None));
     let (child, file) = start(folder.path(), &client).await;
     let peer = child.peer().clone();

@@ -55,7 +55,7 @@ async fn calls_progress_and_requests_of_the_server() {
     assert_eq!(echo(&child).await, "Echo: hello");
     let unknown = soon(child.peer().request("no/such", Value::Null)).await.unwrap_err();
     assert!(matches!(&unknown, Error::Refused { error, .. } if error.code == -32601), "{unknown}");
-    // It asks for the roots of a client that has them.
+    // The server requests the roots of a client that supports them.
     eventually(|| client.was_asked("roots/list")).await;
     let sampled = soon(child.peer().call(tool("trigger-sampling-request", json!({"prompt": "hi"})))).await.unwrap();
     assert!(sampled.to_string().contains("sampled by the client"), "{sampled}");
@@ -68,7 +68,7 @@ async fn calls_progress_and_requests_of_the_server() {
         reports.push(report["progress"].as_u64().unwrap());
     }
     assert_eq!((reports, progress.dropped()), (vec![1, 2, 3], 0));
-    // MCP has no words for it: the server ends with its input.
+    // MCP has no shutdown message: the server ends when its stdin is closed.
     let (id, slow) = (child.id(), Duration::from_secs(30));
     let limits = ShutdownLimits { polite: slow, end_of_input: slow, terminate: slow };
     let death = soon(child.shutdown(Polite::default(), limits)).await;
@@ -76,7 +76,7 @@ async fn calls_progress_and_requests_of_the_server() {
     eventually(|| group_is_gone(id)).await;
 }
 
-/// The server works on, but does not answer any more: it has understood.
+/// The server continues to work but does not respond, so it has processed the cancellation.
 #[tokio::test]
 async fn a_call_that_is_taken_back_is_not_answered() {
     let (folder, client) = (tempfile::tempdir().unwrap(), Client::new(answer));
@@ -104,7 +104,7 @@ async fn a_call_whose_server_is_killed_fails_with_the_reason() {
     let asked = tokio::spawn(async move { peer.call(call).await });
     soon(progress.next()).await.unwrap();
     let error = killed_meanwhile(&child, asked).await;
-    // What it said when it started.
+    // The server's startup message.
     let words = "the MCP server was killed by signal 9\nthe end of its stderr:\n  Starting default (STDIO) server...";
     assert!(error.contains(words) && error.contains("\nhint: "), "{error}");
 }

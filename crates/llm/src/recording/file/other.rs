@@ -1,4 +1,4 @@
-//! Systems where a new file takes its rights from its folder.
+//! Systems where a new file inherits its permissions from its folder.
 
 use std::fs::OpenOptions;
 

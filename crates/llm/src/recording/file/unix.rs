@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Options that create files only their owner may read.
+/// Open options that create files readable only by their owner.
 pub(super) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);

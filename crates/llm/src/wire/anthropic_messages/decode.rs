@@ -1,4 +1,4 @@
-//! An answer as the API streams it: blocks that open, grow and close, and a message around them.
+//! Decodes a streamed answer: blocks that open, grow and close, within a message.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::wire::json::{self, Text};
 
 pub(super) struct AnthropicDecoder {
     model: Arc<Model>,
-    /// The blocks that are open, by the server's number.
+    /// The open blocks, by the server's index.
     blocks: Vec<(u64, BlockSlot)>,
     usage: Usage,
     stop: Option<StopReason>,
 }
 
-/// Where a block of the stream goes.
+/// Destination of a stream block.
 enum BlockSlot {
     Text(usize),
     Thinking(usize),
     Call {
         index: usize,
-        /// Arguments that came with the start; some servers send no others.
+        /// Arguments from the start event; some servers send no others.
         input: Option<String>,
     },
-    /// Blocks for tools that run on the server, and kinds not known here.
+    /// Blocks of server-side tools, and unknown kinds.
     Ignored,
 }
 
@@ -80,7 +80,7 @@ impl AnthropicDecoder {
 
     fn block_delta(&mut self, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
         let BlockDelta { index, delta } = json::parse(&self.model, data)?;
-        // The newest block is the one that grows.
+        // If an index is reused, the newest block grows.
         match self.blocks.iter().rev().find(|(number, _)| *number == index) {
             Some((_, BlockSlot::Text(index))) => {
                 push_some(delta.text.as_deref(), |text| answer.push_text(*index, text))
@@ -129,7 +129,7 @@ impl AnthropicDecoder {
                 let explained = details.and_then(|details| details.explanation);
                 return Err(errors::refused(&self.model, explained.as_deref().unwrap_or(&reason)));
             }
-            // `end_turn`, `stop_sequence`, `pause_turn`, and whatever is invented next.
+            // `end_turn`, `stop_sequence`, `pause_turn`, and future reasons.
             _ => StopReason::Stop,
         });
         Ok(())
@@ -137,7 +137,7 @@ impl AnthropicDecoder {
 
     fn message_stop(&mut self, answer: &mut MessageBuilder) -> Result<(), ModelError> {
         let reason = match self.stop {
-            // Other servers call a turn with calls ended, or one without them waiting for tools.
+            // Other servers report the end of a turn although there are calls, or tool use without calls.
             Some(StopReason::Stop | StopReason::ToolUse) | None if answer.has_tool_calls() => StopReason::ToolUse,
             Some(StopReason::ToolUse) | None => StopReason::Stop,
             Some(reason) => reason,
@@ -146,7 +146,7 @@ impl AnthropicDecoder {
         Ok(())
     }
 
-    /// Later counts replace earlier ones; what they do not name stays.
+    /// Later counts replace earlier ones; counts that they omit are kept.
     fn count(&mut self, tokens: Option<Tokens>, answer: &mut MessageBuilder) {
         let Some(tokens) = tokens else { return };
         let usage = &mut self.usage;
@@ -168,7 +168,7 @@ impl Decoder for AnthropicDecoder {
             "message_delta" => self.message_delta(data, answer),
             "message_stop" => self.message_stop(answer),
             "error" => Err(self.error(data)),
-            // `ping`, and kinds yet to come.
+            // `ping`, and future kinds.
             _ => Ok(()),
         }
     }
@@ -205,7 +205,7 @@ impl AnthropicDecoder {
     }
 }
 
-/// The event's name, which some servers give only inside the data.
+/// Returns the event name, which some servers send only inside the data.
 fn kind<'a>(model: &Model, name: &'a str, data: &'a str) -> Result<Cow<'a, str>, ModelError> {
     #[derive(Deserialize)]
     struct Typed<'a> {
@@ -229,7 +229,7 @@ fn sign(answer: &mut MessageBuilder, index: usize, more: &str) {
     answer.edit_thinking(index, |block| block.thinking_signature.get_or_insert_default().push_str(more));
 }
 
-/// An answer that came at once.
+/// An answer that was not streamed.
 #[derive(Deserialize)]
 struct WholeMessage<'a> {
     #[serde(borrow, default)]

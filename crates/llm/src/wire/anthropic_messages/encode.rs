@@ -1,9 +1,9 @@
-//! A request as the API wants to read it.
+//! Encodes a request.
 //!
-//! The body borrows the conversation and is written in one go. Messages come last and cache markers last in their
-//! block, so apart from the markers each body continues the one before it. The API wants the two sides to take turns
-//! and every result right after its call; messages of one side are therefore put into one turn, whose earlier blocks
-//! stay as they were when more follow.
+//! The body borrows the conversation and is serialized in one pass. Messages come last and cache markers last in their
+//! block, so apart from the markers each body is a prefix of the next. The API requires alternating roles and every result
+//! right after its call; consecutive messages of one role are therefore merged into one turn, whose earlier blocks do not
+//! change when more follow.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::errors;
 use crate::wire::history::{self, AnswerPiece, InputPiece};
 use crate::wire::schema;
 
-/// Longest id and name of a call the API takes.
+/// Maximum length of call IDs and names in the API.
 const ID_LIMIT: usize = 64;
 const NAME_LIMIT: usize = 128;
 
@@ -27,8 +27,8 @@ const NO_RESULT: &str = "No result was recorded for this call.";
 pub(super) fn body(request: &Request, plan: &ThinkingPlan) -> Result<Vec<u8>, ModelError> {
     let marker = CacheControl::new(request.cache);
     let mut messages = turns(request);
-    // The newest turn is written to the cache; the one before it is where the last request wrote, even if more blocks
-    // lie between the two than the server looks back.
+    // The newest turn is written to the cache; the marker on the turn before is where the last request wrote, even if there
+    // are more blocks between the two than the server looks back.
     for turn in messages.iter_mut().rev().filter(|turn| turn.role == MessageRole::User).take(2) {
         turn.mark(marker);
     }
@@ -181,7 +181,7 @@ struct ImageSource<'a> {
 }
 
 impl MessageTurn<'_> {
-    /// Thinking and calls take no marker, but they never end a user's turn.
+    /// Thinking and calls cannot have a marker, but they never end a user's turn.
     fn mark(&mut self, marker: CacheControl) {
         if let Some(
             ContentBlock::Text { cache_control, .. }
@@ -194,7 +194,7 @@ impl MessageTurn<'_> {
     }
 }
 
-/// The conversation as turns, each call with exactly one result.
+/// Converts the conversation to turns, with exactly one result per call.
 fn turns(request: &Request) -> Vec<MessageTurn<'_>> {
     let model = &*request.model;
     let mut turns = MessageTurns { turns: Vec::with_capacity(request.messages.len()), unanswered: Vec::new() };
@@ -235,12 +235,12 @@ impl<'a> MessageTurns<'a> {
         }
     }
 
-    /// A result nobody asked for is refused by the API and left out.
+    /// The API refuses a result without a call, so it is left out.
     fn answer(&mut self, result: &'a ToolResultMessage, model: &Model) {
         let Some(position) = self.unanswered.iter().position(|id| *id == result.tool_call_id) else { return };
         self.unanswered.remove(position);
         let content: Vec<_> = history::inputs(&result.content, model).map(input_block).collect();
-        // The API takes an error only as text; with an image the words have to do.
+        // The API accepts an error flag only on text results; with an image, the text has to describe the error.
         let only_text = content.iter().all(|block| matches!(block, ContentBlock::Text { .. }));
         let block = ContentBlock::ToolResult {
             tool_use_id: history::portable_id(&result.tool_call_id, ID_LIMIT),
@@ -264,7 +264,7 @@ impl<'a> MessageTurns<'a> {
     }
 }
 
-/// Thinking is taken back only with the signature that came with it, blank text not at all.
+/// Thinking is accepted only with its signature, and blank text is not accepted.
 fn piece_block(piece: AnswerPiece<'_>) -> Option<ContentBlock<'_>> {
     match piece {
         AnswerPiece::Text { text, .. } if text.trim().is_empty() => None,

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API, and the many servers that speak it too.
+//! Anthropic's Messages API, and compatible servers.
 
 mod decode;
 mod encode;
@@ -17,7 +17,7 @@ const API_VERSION: &str = "2023-06-01";
 
 pub(crate) const BETA_HEADER: &str = "anthropic-beta";
 
-/// Asked for with tokens of a subscription instead of a key.
+/// Beta feature required for subscription tokens instead of a key.
 const OAUTH_BETA: &str = "oauth-2025-04-20";
 const OAUTH_TOKEN_PREFIX: &str = "sk-ant-oat";
 
@@ -35,7 +35,7 @@ impl WireApi for AnthropicMessages {
     }
 }
 
-/// People write the base with and without the version.
+/// The base URL may be given with or without the version.
 fn url(base: &str) -> String {
     let base = base.trim_end_matches('/');
     let base = base.strip_suffix("/messages").unwrap_or(base);
@@ -59,7 +59,7 @@ fn headers(model: &Model, credential: &Credential, plan: &ThinkingPlan) -> Vec<(
     headers
 }
 
-/// What the user configured, then what this request needs.
+/// Returns the configured beta features, then those that this request needs.
 fn betas(model: &Model, credential: &Credential, plan: &ThinkingPlan) -> String {
     let configured = model.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER));
     let mut betas: Vec<_> =

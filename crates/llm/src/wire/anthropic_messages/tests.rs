@@ -1,4 +1,4 @@
-//! What is written for which conversation. How answers are read is shown in `tests/it/anthropic.rs`.
+//! Tests of encoding. Decoding is tested in `tests/it/anthropic.rs`.
 
 use super::*;
 use crate::wire::sample;

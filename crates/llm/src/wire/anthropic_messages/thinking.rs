@@ -1,24 +1,24 @@
-//! How a request asks for thinking: by budget, by effort, or by leaving it to the model.
+//! How a request asks for thinking: by budget, by effort, or adaptively.
 
 use omp_types::{Model, Request, ThinkingLevel};
 use serde::Serialize;
 
 use crate::wire::effort;
 
-/// Room for the answer itself when the caller names no limit. Older models refuse a request whose prompt and limit
-/// together exceed the window, so their full limit cannot be the default.
+/// Output limit if the caller sets none. Older models refuse a request whose prompt and limit together exceed the window, so
+/// their full limit cannot be the default.
 const USUAL_OUTPUT: u64 = 32_000;
 
-/// The least the API takes as a budget, and the least that must be left for the answer.
+/// Minimum thinking budget of the API, and minimum number of tokens left for the answer.
 const SMALLEST_BUDGET: u64 = 1024;
 
-/// A server may spell an effort as this to say that it takes none.
+/// A server that accepts no effort may use this term for it.
 const NO_EFFORT: &str = "adaptive";
 
-/// Lets a model that thinks by a budget think between tool calls.
+/// Lets a model with a thinking budget think between tool calls.
 pub(crate) const INTERLEAVED_BETA: &str = "interleaved-thinking-2025-05-14";
 
-/// What a request says about thinking and length.
+/// Thinking and length parameters of a request.
 #[derive(Debug, PartialEq)]
 pub(super) struct ThinkingPlan<'a> {
     pub model: &'a str,
@@ -51,7 +51,7 @@ impl<'a> ThinkingPlan<'a> {
             effort: None,
             interleaved: false,
         };
-        // The API refuses to think about a call that was decided for it.
+        // The API refuses thinking if a tool call is forced.
         if level != ThinkingLevel::Off && request.terms.tool.is_none() {
             plan.think(request, level);
         }
@@ -82,7 +82,7 @@ impl<'a> ThinkingPlan<'a> {
         }
     }
 
-    /// A budget is part of the output limit, so the limit grows with it as far as the model goes.
+    /// A budget is part of the output limit, so the limit is raised by it up to the model's maximum.
     fn spend(&mut self, request: &Request, budget: u64) {
         if request.max_tokens.is_none() {
             self.max_tokens = limited(self.max_tokens + budget, request.model.max_tokens);
@@ -103,7 +103,7 @@ fn level(model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
     }
 }
 
-/// The id to send: some providers sell thinking as a model of its own.
+/// Returns the ID to send: some providers offer thinking as a separate model.
 fn routed(model: &Model, level: ThinkingLevel) -> &str {
     let support = model.thinking.as_ref();
     support.and_then(|support| support.effort_routing.get(level.as_str())).map_or(&model.id, String::as_str)
@@ -113,7 +113,7 @@ fn output_limit(request: &Request) -> u64 {
     limited(request.max_tokens.unwrap_or(USUAL_OUTPUT), request.model.max_tokens).max(1)
 }
 
-/// A model limit of zero means that it is not known.
+/// A model limit of zero means unknown.
 fn limited(tokens: u64, model_limit: u64) -> u64 {
     if model_limit == 0 { tokens } else { tokens.min(model_limit) }
 }
@@ -130,7 +130,7 @@ fn budget(model: &Model, level: ThinkingLevel, word: Option<&str>) -> u64 {
     })
 }
 
-/// Models that take both a budget and an effort know fewer efforts than budgets.
+/// Models that accept both a budget and an effort support fewer efforts than budgets.
 fn older_effort(word: &str) -> &str {
     match word {
         "minimal" => "low",

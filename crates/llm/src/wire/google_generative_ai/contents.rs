@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::is_gemini_3;
 use crate::wire::history::{self, AnswerPiece, InputPiece};
 
-/// Google's own word for "this call was made by another model": without any signature Gemini 3 refuses the call.
+/// Google's marker for calls made by another model: Gemini 3 refuses calls without any signature.
 const FOREIGN_CALL: &str = "skip_thought_signature_validator";
 const RESULT_IMAGES: &str = "Images from the tool results above:";
 const ID_LIMIT: usize = 64;
@@ -75,7 +75,7 @@ pub(super) fn contents(request: &Request) -> Vec<RequestContent<'_>> {
     let mut contents = Contents {
         model,
         is_gemini_3: is_gemini_3(model),
-        // The field is Google's own; what imitates the API may not know it.
+        // The field is specific to Google; compatible servers may not support it.
         sends_ids: model.base_url.contains("googleapis.com"),
         sent: Vec::new(),
         results: Vec::new(),
@@ -102,9 +102,9 @@ struct Contents<'a> {
     is_gemini_3: bool,
     sends_ids: bool,
     sent: Vec<RequestContent<'a>>,
-    /// Results since the last answer: they must stand in one content.
+    /// Results since the last answer: they must be in one content.
     results: Vec<RequestPart<'a>>,
-    /// Their images, for models that take none within a result.
+    /// Their images, for models that accept none within a result.
     images: Vec<&'a ImageContent>,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Contents<'a> {
                 }
                 AnswerPiece::Thinking { .. } | AnswerPiece::RedactedThinking(_) => {}
                 AnswerPiece::Call { call, signature } => {
-                    // Of parallel calls only the first is signed.
+                    // Of parallel calls, only the first is signed.
                     let stand_in = (self.is_gemini_3 && first_call).then_some(FOREIGN_CALL);
                     first_call = false;
                     let name = history::portable_id(&call.name, NAME_LIMIT);

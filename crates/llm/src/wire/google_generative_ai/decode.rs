@@ -1,4 +1,4 @@
-//! Reads a Gemini stream: each event holds the parts that are new; the last one says why it is the last.
+//! Decodes a Gemini stream: each event holds new parts; the last one has a finish reason.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ pub(super) struct GoogleDecoder {
     stop: Option<StopReason>,
 }
 
-/// The block that goes on as long as parts of its kind follow each other.
+/// The open block, which continues as long as parts of its kind follow.
 #[derive(Clone, Copy, PartialEq)]
 enum OpenPart {
     Nothing,
@@ -123,11 +123,11 @@ impl Decoder for GoogleDecoder {
         if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
             return Err(errors::refused(&self.model, &format!("the prompt was blocked ({})", &*reason)));
         }
-        // Only one answer was asked for.
+        // Only one candidate was requested.
         if let Some(candidate) = chunk.candidates.and_then(|candidates| candidates.into_iter().next()) {
             self.candidate(candidate, answer)?;
         }
-        // The counts may come in an event of their own after the reason; then the end of the body finishes.
+        // The counts may come in a separate event after the finish reason; then the end of the body finishes the answer.
         if self.stop.is_some() && counts.is_some() {
             self.finish(answer);
         }
@@ -142,7 +142,7 @@ impl Decoder for GoogleDecoder {
         Ok(())
     }
 
-    /// Without `alt=sse` the API answers with a list of what would have been events.
+    /// Without `alt=sse`, the API answers with a list of the events.
     fn whole(&mut self, body: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
         let body = body.trim();
         let chunks: Vec<&RawValue> = match body.starts_with('[') {
@@ -163,7 +163,7 @@ impl Decoder for GoogleDecoder {
 }
 
 impl GoogleDecoder {
-    /// An error before the stream has begun comes as a list of one.
+    /// An error before the start of the stream is a list of one element.
     fn chunk<'a>(&self, data: &'a str) -> Result<Chunk<'a>, ModelError> {
         if !data.starts_with('[') {
             return json::parse(&self.model, data);
@@ -190,7 +190,7 @@ impl GoogleDecoder {
         }
         let Some(text) = part.text.as_deref() else { return };
         if text.is_empty() {
-            // A signature that comes late belongs to what was said last.
+            // A late signature belongs to the last part.
             if let Some(signature) = signature {
                 self.sign_last(signature, answer);
             }
@@ -230,7 +230,7 @@ impl GoogleDecoder {
         answer.push_thinking(index, text);
     }
 
-    /// Signs the open block and ends it: a signed part must not be joined with another.
+    /// Signs and closes the open block: a signed part must not be merged with another.
     fn sign_last(&mut self, signature: &str, answer: &mut MessageBuilder) {
         let signature = Some(signature.to_owned());
         match self.open {
@@ -245,7 +245,7 @@ impl GoogleDecoder {
         self.close_open(answer);
     }
 
-    /// Calls come whole.
+    /// Adds a call; calls are never split.
     fn call(&mut self, call: &FunctionCall<'_>, signature: Option<&str>, answer: &mut MessageBuilder) {
         self.close_open(answer);
         let name = call.name.as_deref().unwrap_or_default();

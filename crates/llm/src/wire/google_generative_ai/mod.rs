@@ -41,7 +41,7 @@ fn headers(model: &Model, credential: &Credential) -> Vec<(String, String)> {
     }
 }
 
-/// Gemini 3 and later: thinks by level, insists on signatures, takes images within results.
+/// Gemini 3 and later: thinking by level, mandatory signatures, images within results.
 fn is_gemini_3(model: &Model) -> bool {
     let id = model.id.rsplit('/').next().unwrap_or_default();
     let version = id.strip_prefix("gemini-").and_then(|rest| rest.split(['.', '-']).next());

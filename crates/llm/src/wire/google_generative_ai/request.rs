@@ -1,4 +1,4 @@
-//! The body of a Gemini request: what stays the same first, the contents last.
+//! The body of a Gemini request: constant parts first, the contents last.
 
 use std::borrow::Cow;
 
@@ -117,8 +117,8 @@ fn function(tool: &ToolSpec) -> FunctionDeclaration<'_> {
     }
 }
 
-/// By level for Gemini 3, by a budget of tokens before it. Off is said aloud, because these models think unasked; those
-/// that cannot stop get as little as they take.
+/// Sets thinking by level for Gemini 3 and by token budget for earlier models. Off is sent explicitly, because these models
+/// think by default; those that cannot disable it get the minimum.
 fn thinking(model: &Model, level: ThinkingLevel) -> Option<ThinkingConfig> {
     if !model.reasoning {
         return None;
@@ -136,8 +136,8 @@ fn thinking(model: &Model, level: ThinkingLevel) -> Option<ThinkingConfig> {
     Some(ThinkingConfig { include_thoughts: on, thinking_level, thinking_budget })
 }
 
-/// Tokens of thinking: what the Gemini 2.5 models take at most is 32,768 (pro) and 24,576 (the others), at least 128
-/// (pro), 512 (flash-lite) or none.
+/// Returns the thinking budget in tokens: the Gemini 2.5 models accept at most 32,768 (pro) or 24,576 (the others), and at
+/// least 128 (pro), 512 (flash-lite) or none.
 fn budget(model: &Model, level: ThinkingLevel) -> u32 {
     let is_pro = model.id.contains("pro");
     let least = if model.id.contains("flash-lite") { 512 } else { 128 };

@@ -1,11 +1,11 @@
-//! Tool parameters in the part of JSON Schema that Gemini knows.
+//! Converts tool parameters to the subset of JSON Schema that Gemini supports.
 //!
-//! References are put in place, unions with null become `nullable`, `oneOf` and `allOf` become what there is. Limits that
-//! Gemini has no word for are said in the description, so that the model still learns of them.
+//! References are inlined, unions with null become `nullable`, `oneOf` and `allOf` are mapped to supported forms.
+//! Constraints that Gemini does not support are added to the description, so that the model still sees them.
 
 use serde_json::{Map, Value, json};
 
-/// Deepest schema followed; a schema that refers to itself ends here.
+/// Maximum schema depth, which also ends recursive schemas.
 const DEPTH: usize = 24;
 
 const KEPT: [&str; 16] = [
@@ -27,7 +27,7 @@ const KEPT: [&str; 16] = [
     "anyOf",
 ];
 
-/// Said in the description instead.
+/// Constraints that are moved to the description.
 const SPOKEN: [&str; 9] = [
     "default",
     "examples",
@@ -40,7 +40,7 @@ const SPOKEN: [&str; 9] = [
     "uniqueItems",
 ];
 
-/// The parameters of a function; `None` for one that takes nothing, since Gemini refuses an object without properties.
+/// Returns the parameters of a function; `None` if it has none, because Gemini refuses an object without properties.
 pub(super) fn parameters(schema: &Value) -> Option<Value> {
     let normalized = Normalizer { root: schema }.schema(schema, 0);
     let has_properties = normalized.get("properties").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
@@ -53,7 +53,7 @@ struct Normalizer<'a> {
 
 impl Normalizer<'_> {
     fn schema(&self, schema: &Value, depth: usize) -> Value {
-        // `true` and `{}` allow anything, for which Gemini has no word.
+        // `true` and `{}` allow anything, which Gemini cannot express.
         let Some(schema) = schema.as_object().filter(|_| depth < DEPTH) else { return json!({"type": "string"}) };
         let mut node = self.resolved(schema, depth);
         merge_all_of(&mut node, |part| part.as_object().map(|part| self.resolved(part, depth + 1)));
@@ -72,7 +72,7 @@ impl Normalizer<'_> {
         Value::Object(node)
     }
 
-    /// The schema with its local reference put in place; what stands beside the reference wins.
+    /// Inlines a local reference; fields next to the reference win.
     fn resolved(&self, schema: &Map<String, Value>, depth: usize) -> Map<String, Value> {
         let mut node = schema.clone();
         for _ in depth..DEPTH {
@@ -102,7 +102,7 @@ impl Normalizer<'_> {
     }
 }
 
-/// Gemini knows no `allOf`: its parts are laid over each other.
+/// Merges the parts of `allOf`, which Gemini does not support.
 fn merge_all_of(node: &mut Map<String, Value>, resolve: impl Fn(&Value) -> Option<Map<String, Value>>) {
     let Some(Value::Array(parts)) = node.shift_remove("allOf") else { return };
     for part in parts.iter().filter_map(resolve) {
@@ -119,7 +119,7 @@ fn merge_all_of(node: &mut Map<String, Value>, resolve: impl Fn(&Value) -> Optio
     }
 }
 
-/// `type: [a, b, "null"]` becomes `anyOf` and `nullable`.
+/// Converts `type: [a, b, "null"]` to `anyOf` and `nullable`.
 fn split_types(node: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = node.get("type").cloned() else { return };
     let (nulls, types): (Vec<_>, Vec<_>) = types.into_iter().partition(|name| name == "null");
@@ -142,7 +142,7 @@ fn split_types(node: &mut Map<String, Value>) {
     };
 }
 
-/// `anyOf: [x, null]` becomes `x` and `nullable`.
+/// Converts `anyOf: [x, null]` to `x` and `nullable`.
 fn drop_null_choice(node: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = node.get_mut("anyOf") else { return };
     let before = choices.len();
@@ -164,7 +164,7 @@ fn drop_null_choice(node: &mut Map<String, Value>) {
     }
 }
 
-/// Only strings can be listed; any other fixed values are left to the description.
+/// Only strings can be enumerated; other fixed values are moved to the description.
 fn settle_values(node: &mut Map<String, Value>) {
     if let Some(value) = node.get("const").filter(|value| value.is_string()).cloned() {
         node.shift_remove("const");
@@ -205,7 +205,7 @@ fn speak_limits(node: &mut Map<String, Value>) {
     node.insert("description".to_owned(), description.into());
 }
 
-/// Every schema has a type, every array says of what, and nothing is required that does not exist.
+/// Ensures that every schema has a type, every array has an item type, and all required properties exist.
 fn complete_type(node: &mut Map<String, Value>) {
     if !node.contains_key("type") && !node.contains_key("anyOf") {
         let name = match () {
@@ -232,7 +232,7 @@ fn complete_type(node: &mut Map<String, Value>) {
 mod tests {
     use super::*;
 
-    /// Wraps a schema into the one parameter of a function.
+    /// Wraps a schema into the only parameter of a function.
     #[track_caller]
     fn check(schema: Value, expect: Value) {
         let root = json!({"type": "object", "properties": {"p": schema}, "$defs": {

@@ -1,4 +1,4 @@
-//! Requests as they are written and streams as they are read.
+//! Tests of encoded requests and decoded streams.
 
 use omp_types::{Api, Content, Message, Model, Request, ThinkingLevel, ToolCall, ToolResultMessage};
 
@@ -96,7 +96,7 @@ fn signatures_go_back_where_they_came_from() {
     {"role":"model","parts":[{"text":"hm","thought":true,"thoughtSignature":"dGg="},{"text":"ok","thoughtSignature":"dHh0"},{"text":"","thoughtSignature":"ZW5k"},{"functionCall":{"id":"c","name":"read","args":{"path":"a"}},"thoughtSignature":"c2ln"},{"functionCall":{"id":"d","name":"read","args":{"path":"b"}}}]}
     {"role":"user","parts":[{"functionResponse":{"id":"c","name":"read","response":{"output":"(no output)"}}},{"functionResponse":{"id":"d","name":"read","response":{"output":"(no output)"}}}]}
     "#);
-    // Made by another model: the first call says so.
+    // Made by another model: the first call has the marker.
     insta::assert_snapshot!(contents_of(&model, block(&gemini("gemini-3-flash"))), @r#"
     {"role":"model","parts":[{"text":"ok"},{"functionCall":{"id":"c","name":"read","args":{"path":"a"}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"d","name":"read","args":{"path":"b"}}}]}
     {"role":"user","parts":[{"functionResponse":{"id":"c","name":"read","response":{"output":"(no output)"}}},{"functionResponse":{"id":"d","name":"read","response":{"output":"(no output)"}}}]}
@@ -183,18 +183,18 @@ fn parts_become_blocks() {
     text "cd"
     Stop, tokens [4, 3, 0, 0], $0.0000340
     "#);
-    // A signature that comes late, on nothing.
+    // A late signature on an empty part.
     insta::assert_snapshot!(read(&[r#"{"text":"a"}"#, r#"{"text":"","thoughtSignature":"c2ln"}"#]), @r#"
     text "a" <c2ln>
     Stop, tokens [4, 3, 0, 0], $0.0000340
     "#);
-    // A signed part is not joined with the next.
+    // A signed part is not merged with the next.
     insta::assert_snapshot!(read(&[r#"{"text":"a","thoughtSignature":"c2ln"}"#, r#"{"text":"b"}"#]), @r#"
     text "a" <c2ln>
     text "b"
     Stop, tokens [4, 3, 0, 0], $0.0000340
     "#);
-    // A signature and nothing else.
+    // Only a signature.
     insta::assert_snapshot!(read(&[r#"{"text":"","thoughtSignature":"c2ln"}"#]), @r#"
     text "" <c2ln>
     Stop, tokens [4, 3, 0, 0], $0.0000340
@@ -220,13 +220,13 @@ fn calls_come_whole_and_get_ids() {
         told,
         read(&[&format!("{twice},{twice}"), r#"{"functionCall":{"name":"list"},"thoughtSignature":"c2ln"}"#])
     );
-    // The server's own ids, even when it uses one twice.
+    // The server's own IDs are kept, even if it uses one twice.
     insta::assert_snapshot!(read(&[r#"{"functionCall":{"id":"x","name":"read","args":{}}},{"functionCall":{"id":"x","name":"read","args":null}}"#]), @"
     call x read {}
     call x_2 read {}
     ToolUse, tokens [4, 3, 0, 0], $0.0000340
     ");
-    // Arguments that are no object are not run.
+    // Calls whose arguments are not an object are not run.
     insta::assert_snapshot!(read(&[r#"{"functionCall":{"name":"read","args":[1]}}"#]).split_once(' ').unwrap().1.split_once(' ').unwrap().1, @r#"
     read invalid "[1]"
     ToolUse, tokens [4, 3, 0, 0], $0.0000340
@@ -241,7 +241,7 @@ fn tokens_are_counted() {
     );
     let told = decode(&model(), &events(&[&last]));
     assert_eq!(told, "text \"x\"\nStop, tokens [41, 12, 60, 0], $0.0001670\n");
-    // Counts in an event of their own.
+    // Counts in a separate event.
     let text = r#"{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}"#;
     assert_eq!(decode(&model(), &events(&[text, &format!(r#"{{"usageMetadata":{usage}}}"#)])), told);
 }

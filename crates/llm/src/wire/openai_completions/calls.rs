@@ -1,7 +1,7 @@
-//! Puts the pieces of tool calls together.
+//! Assembles tool calls from their fragments.
 //!
-//! A piece names its call by index. Some servers leave the index out, use the same one for all calls, repeat id and name
-//! in every piece, or send whole calls at once; two calls may even have one id.
+//! A fragment identifies its call by index. Some servers omit the index, use the same one for all calls, repeat ID and name
+//! in every fragment, or send whole calls at once; two calls may even have the same ID.
 
 use omp_types::MessageBuilder;
 
@@ -15,7 +15,7 @@ pub(super) struct StreamedCalls {
 
 struct OpenCall {
     index: Option<i64>,
-    /// As the server sent it, which may differ from the id in the message.
+    /// The ID from the server, which may differ from the ID in the message.
     id: String,
     block: usize,
 }
@@ -45,7 +45,7 @@ impl StreamedCalls {
         }
     }
 
-    /// The one call of the API before there were several.
+    /// Adds a fragment of the single function call of the older API.
     pub(super) fn add_legacy(&mut self, function: &FunctionDelta<'_>, answer: &mut MessageBuilder) {
         let name = function.name.as_deref().unwrap_or_default();
         let position = if self.open.is_empty() { self.start(Some(0), "", name, answer) } else { 0 };
@@ -59,7 +59,7 @@ impl StreamedCalls {
         self.open.len() - 1
     }
 
-    /// The call a piece goes on with; `None` for a new one.
+    /// Returns the call that a fragment continues; `None` for a new one.
     fn find(&self, index: Option<i64>, id: &str, name: &str, answer: &MessageBuilder) -> Option<usize> {
         let Some(index) = index else { return self.find_without_index(id, name, answer) };
         let position = self.open.iter().rposition(|call| call.index == Some(index))?;
@@ -73,7 +73,7 @@ impl StreamedCalls {
             "" => self.open.len().checked_sub(1)?,
             id => self.open.iter().rposition(|call| call.id == id)?,
         };
-        // A name after whole arguments begins a call, whatever its id.
+        // A name after complete arguments starts a new call, regardless of its ID.
         let begins = !name.is_empty() && self.is_whole(position, answer);
         (!begins).then_some(position)
     }
@@ -86,7 +86,7 @@ impl StreamedCalls {
 
 fn push_arguments(function: &FunctionDelta<'_>, block: usize, answer: &mut MessageBuilder) {
     let Some(arguments) = json::text_of(function.arguments).filter(|text| !text.is_empty()) else { return };
-    // Whole arguments may come once more at the end.
+    // Some servers repeat the complete arguments at the end.
     let sent_before = answer.raw_arguments(block).is_some_and(|raw| raw == arguments && raw.ends_with('}'));
     if !sent_before {
         answer.push_arguments(block, &arguments);

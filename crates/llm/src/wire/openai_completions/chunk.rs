@@ -17,7 +17,7 @@ pub(super) struct Chunk<'a> {
     pub x_groq: Option<Groq>,
     #[serde(borrow)]
     pub error: Option<&'a RawValue>,
-    /// `error` in the older way of vLLM, which has `message` beside it.
+    /// `error` in the older format of vLLM, with `message` next to it.
     #[serde(borrow)]
     pub object: Option<Text<'a>>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Groq {
 pub(super) struct Choice<'a> {
     #[serde(borrow)]
     pub delta: Option<Delta<'a>>,
-    /// Servers that answer at once put the whole message here.
+    /// Servers that do not stream put the whole message here.
     #[serde(borrow)]
     pub message: Option<Delta<'a>>,
     #[serde(borrow)]
@@ -43,7 +43,7 @@ pub(super) struct Choice<'a> {
     pub error: Option<&'a RawValue>,
 }
 
-/// Raw fields are text, or parts, or an object, depending on the server.
+/// Raw fields are a string, a list of parts, or an object, depending on the server.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Delta<'a> {
@@ -84,7 +84,7 @@ pub(super) struct FunctionDelta<'a> {
     pub arguments: Option<&'a RawValue>,
 }
 
-/// A part of a content that is not one text.
+/// A part of a content that is not a plain string.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ContentPart {
@@ -138,7 +138,7 @@ struct CompletionDetails {
 }
 
 impl TokenCounts {
-    /// `None` for the empty counts some servers send with every chunk.
+    /// Returns `None` for the empty counts that some servers send with every chunk.
     pub(super) fn usage(self, prices: &Prices) -> Option<Usage> {
         let (prompt, completion) = (self.prompt_tokens.unwrap_or(0), self.completion_tokens.unwrap_or(0));
         if prompt == 0 && completion == 0 {
@@ -149,7 +149,7 @@ impl TokenCounts {
         let cache_read = cached.min(prompt);
         let cache_write = details.cache_write_tokens.unwrap_or(0).min(prompt - cache_read);
         let reasoning = self.completion_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or(0);
-        // Most servers count thinking within the completion; the total tells the few that count it beside.
+        // Most servers include thinking in the completion count; the total identifies the few that count it separately.
         let beside = reasoning > 0 && self.total_tokens == Some(prompt + completion + reasoning);
         let usage = Usage {
             input: prompt - cache_read - cache_write,

@@ -1,6 +1,6 @@
-//! The quirks of chat-completions servers: what is known of a server by its address, under what the user has set.
+//! Quirks of chat-completions servers: detected by address, overridden by user settings.
 //!
-//! Where nothing is known the cautious form is chosen, the one that every server takes.
+//! Unknown servers get the most conservative form, which every server accepts.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::wire::endpoint::{self, ServerVendor};
 
-/// The `compat` of a model. Keys this program does not know are ignored.
+/// The `compat` of a model. Unknown keys are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Compat {
@@ -22,27 +22,27 @@ pub(super) struct Compat {
     pub extras: Extras,
 }
 
-/// What the fields of the body look like.
+/// Differences in the fields of the body.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct RequestCompat {
     pub supports_store: bool,
     pub supports_reasoning_effort: bool,
-    /// Ask for the token counts in the stream.
+    /// Request token counts in the stream.
     pub supports_usage_in_streaming: bool,
     /// Tools carry `strict: false`.
     pub supports_strict_mode: bool,
-    /// Takes `prompt_cache_key` and `prompt_cache_retention`.
+    /// Accepts `prompt_cache_key` and `prompt_cache_retention`.
     pub supports_prompt_cache_key: bool,
-    /// The server's own output limit is used unless a request sets one.
+    /// Uses the server's default output limit unless a request sets one.
     pub omits_default_max_tokens: bool,
     pub max_tokens_field: MaxTokensField,
     pub thinking_format: ThinkingFormat,
-    /// From our level names to the server's words, on top of the catalogue's own map; `off` too.
+    /// Maps our level names to the server's terms, in addition to the catalogue's map; may include `off`.
     pub reasoning_effort_map: BTreeMap<String, String>,
 }
 
-/// What the messages look like.
+/// Differences in the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct MessageCompat {
@@ -51,17 +51,17 @@ pub(super) struct MessageCompat {
     pub requires_tool_result_name: bool,
     /// No user message may follow a tool result directly.
     pub requires_assistant_after_tool_result: bool,
-    /// Earlier thinking is sent as text, having no field of its own.
+    /// Earlier thinking is sent as text, because there is no field for it.
     pub requires_thinking_as_text: bool,
     /// Call ids are nine letters and digits.
     pub requires_mistral_tool_ids: bool,
-    /// Every earlier answer has a `reasoning_content`, if only an empty one.
+    /// Every earlier answer needs a `reasoning_content`, even an empty one.
     pub requires_reasoning_content: bool,
-    /// Prefixes are cached where `cache_control` stands, as Anthropic does it.
+    /// Prefixes are cached up to `cache_control` markers, as in the Anthropic API.
     pub supports_cache_control: bool,
 }
 
-/// What is passed on as it is.
+/// Fields that are passed through.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Extras {
@@ -78,7 +78,7 @@ pub(super) enum MaxTokensField {
     MaxTokens,
 }
 
-/// Which field asks for thinking.
+/// The field that requests thinking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ThinkingFormat {
@@ -133,7 +133,7 @@ fn detect_request(vendor: ServerVendor) -> RequestCompat {
             vendor,
             ServerVendor::Xai | ServerVendor::Zai | ServerVendor::Moonshot | ServerVendor::Mistral
         ),
-        // Mistral counts tokens unasked and refuses fields it does not know.
+        // Mistral always sends token counts and refuses unknown fields.
         supports_usage_in_streaming: vendor != ServerVendor::Mistral,
         supports_strict_mode: vendor == ServerVendor::OpenAi,
         supports_prompt_cache_key: vendor == ServerVendor::OpenAi,

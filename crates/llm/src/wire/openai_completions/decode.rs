@@ -1,7 +1,7 @@
-//! Reads a chat stream: text, thinking and calls in pieces, counts somewhere near the end, `[DONE]` perhaps.
+//! Decodes a chat stream: text, thinking and calls in fragments, counts near the end, and an optional `[DONE]`.
 //!
-//! An answer is complete once a finish reason has been seen. It is handed over at `[DONE]` or at the end of the body,
-//! because the counts may come after the reason.
+//! An answer is complete after a finish reason. It is finished at `[DONE]` or at the end of the body, because the counts may
+//! follow the reason.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct ChatDecoder {
     stop: Option<StopReason>,
 }
 
-/// The block that text or thinking goes on in.
+/// The block that the next text or thinking is appended to.
 #[derive(Clone, Copy, PartialEq)]
 enum OpenBlock {
     Nothing,
@@ -56,7 +56,7 @@ impl Decoder for ChatDecoder {
             answer.set_response_id(id.0);
         }
         self.count(chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage)), answer);
-        // Only one answer was asked for.
+        // Only one choice was requested.
         match chunk.choices.and_then(|choices| choices.into_iter().next()) {
             Some(choice) => self.choice(choice, answer),
             None => Ok(()),
@@ -101,7 +101,7 @@ impl ChatDecoder {
     }
 
     fn delta(&mut self, delta: &Delta<'_>, answer: &mut MessageBuilder) {
-        // Servers that send thinking under two names send it twice: the first name counts.
+        // Servers that send thinking under two names send it twice, so only the first name is used.
         let thoughts = [
             ("reasoning_content", delta.reasoning_content),
             ("reasoning", delta.reasoning),
@@ -184,7 +184,7 @@ impl ChatDecoder {
         }
     }
 
-    /// `[DONE]` says that the answer is whole, even where no finish reason came; nothing at all is not an answer.
+    /// `[DONE]` completes the answer even without a finish reason; an empty answer is an error.
     fn done(&mut self, answer: &mut MessageBuilder) -> Result<(), ModelError> {
         if self.stop.is_none() && !answer.has_content() {
             return Err(cut_off(&self.model, "any content"));
@@ -198,7 +198,7 @@ fn filled(text: Option<Cow<'_, str>>) -> Option<Cow<'_, str>> {
     text.filter(|text| !text.is_empty())
 }
 
-/// Servers mix up `stop` and `tool_calls`; the calls themselves tell.
+/// Servers confuse `stop` and `tool_calls`, so the presence of calls decides.
 fn finish(stop: StopReason, answer: &mut MessageBuilder) {
     let stop = match stop {
         StopReason::Stop | StopReason::ToolUse if answer.has_tool_calls() => StopReason::ToolUse,
@@ -220,7 +220,7 @@ fn stop_reason(model: &Model, reason: &str) -> Result<StopReason, ModelError> {
     }
 }
 
-/// Keeps the encrypted thoughts that belong to calls, to be sent back with them.
+/// Keeps the encrypted thoughts of calls, which are sent back with them.
 fn sign_calls(details: &RawValue, answer: &mut MessageBuilder) {
     if !details.get().contains("reasoning.encrypted") {
         return;

@@ -11,7 +11,7 @@ use super::compat::MessageCompat;
 use crate::wire::history::{self, AnswerPiece, InputPiece};
 use crate::wire::json;
 
-/// OpenAI takes no longer call ids.
+/// Maximum length of call IDs at OpenAI.
 const ID_LIMIT: usize = 40;
 const MISTRAL_ID: usize = 9;
 pub(super) const NAME_LIMIT: usize = 64;
@@ -130,7 +130,7 @@ struct Chat<'a> {
     request: &'a Request,
     compat: MessageCompat,
     sent: Vec<ChatMessage<'a>>,
-    /// Images of the tool results since the last answer: results carry only text, so these follow them.
+    /// Images of the tool results since the last answer: results hold only text, so the images follow them.
     images: Vec<&'a ImageContent>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Chat<'a> {
         self.user(self.content_of(&inputs));
     }
 
-    /// One string where that is enough: many servers take nothing else.
+    /// Uses a plain string if possible, because many servers accept nothing else.
     fn content_of(&self, inputs: &[InputPiece<'a>]) -> ChatContent<'a> {
         let has_image = inputs.iter().any(|input| matches!(input, InputPiece::Image(_)));
         if has_image || self.compat.supports_cache_control {
@@ -199,7 +199,7 @@ impl<'a> Chat<'a> {
                 AnswerPiece::Thinking { text, signature } => entry.think(text, signature),
                 AnswerPiece::RedactedThinking(_) => {}
                 AnswerPiece::Call { call, signature } => {
-                    // A signature here is an encrypted thought that belongs to the call.
+                    // The signature is an encrypted thought that belongs to the call.
                     entry
                         .reasoning_details
                         .extend(signature.and_then(|json| serde_json::from_str::<&RawValue>(json).ok()));
@@ -251,13 +251,13 @@ impl<'a> Chat<'a> {
             let fits = id.len() == MISTRAL_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
             return if fits { Cow::Borrowed(id) } else { Cow::Owned(history::fingerprint(id, MISTRAL_ID)) };
         }
-        // The Responses API's ids have two halves; the first is the one chat servers know.
+        // IDs of the Responses API have two halves; chat servers know the first.
         history::portable_id(id.split_once('|').map_or(id, |(call, _)| call), ID_LIMIT)
     }
 }
 
 impl<'a> AssistantAnswer<'a> {
-    /// Thinking goes back in the field it came in, which its signature names.
+    /// Thinking is sent back in its original field, which the signature names.
     fn think(&mut self, text: &'a str, field: Option<&str>) {
         let field = match field {
             Some("reasoning_content") => &mut self.reasoning_content,

@@ -1,4 +1,4 @@
-//! `openai-completions`: `POST <base>/chat/completions`, the API most servers of the world imitate.
+//! `openai-completions`: `POST <base>/chat/completions`, the API that most servers implement.
 
 mod calls;
 mod chunk;

@@ -1,4 +1,4 @@
-//! The body of a chat request: what stays the same first, the messages last.
+//! The body of a chat request: constant parts first, the messages last.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use super::compat::{Compat, MaxTokensField, RequestCompat, ThinkingFormat};
 use super::messages::{ChatMessage, NAME_LIMIT, messages};
 use crate::wire::{effort, endpoint, history, json, schema};
 
-/// Most output asked for unless a request says otherwise. Servers count it against the context window, so asking for all
-/// a model can write would leave no room for the conversation.
+/// Default output limit. Servers count it against the context window, so the model's maximum would leave no room for the
+/// conversation.
 const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
-/// Fields that `extraBody` may not replace: without them the answer could not be read.
+/// Fields that `extraBody` may not replace: without them the answer could not be decoded.
 const FIXED: [&str; 3] = ["stream", "tools", "messages"];
 
 pub(super) fn body(request: &Request, compat: &Compat) -> Result<Vec<u8>, ModelError> {
@@ -144,7 +144,7 @@ fn thinking(request: &Request, compat: &RequestCompat, set: &mut impl FnMut(&str
     }
     let on = request.thinking != ThinkingLevel::Off;
     let effort = effort_word(request, compat);
-    // Telling a model that cannot stop thinking to stop is an error.
+    // Disabling thinking is an error for models that always think.
     let can_switch = on || !effort::always_on(model);
     let switch = || json!({"type": if on { "enabled" } else { "disabled" }});
     match compat.thinking_format {
@@ -169,7 +169,7 @@ fn thinking(request: &Request, compat: &RequestCompat, set: &mut impl FnMut(&str
     }
 }
 
-/// The user's own word for the level, else the catalogue's. Off has a word only if the user gave it one.
+/// Returns the user's term for the level, else the catalogue's. Off has a term only if the user set one.
 fn effort_word<'a>(request: &'a Request, compat: &'a RequestCompat) -> Option<&'a str> {
     let own = |word: &str| compat.reasoning_effort_map.get(word).map(String::as_str);
     own(request.thinking.as_str()).or_else(|| {

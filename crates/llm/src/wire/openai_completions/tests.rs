@@ -1,4 +1,4 @@
-//! Requests as they are written and streams as they are read, for many servers.
+//! Tests of encoded requests and decoded streams, for many servers.
 
 use std::borrow::Cow;
 
@@ -294,7 +294,7 @@ fn finish(reason: &str) -> String {
     format!(r#"{{"id":"r1","choices":[{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}]}}"#)
 }
 
-/// Deltas, a finish reason and `[DONE]`.
+/// Decodes deltas, a finish reason and `[DONE]`.
 fn read(deltas: &[&str], reason: &str) -> String {
     let lines: Vec<_> = deltas.iter().map(|text| delta(text)).chain([finish(reason), "[DONE]".to_owned()]).collect();
     decode(&model(), &chunks(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
@@ -352,7 +352,7 @@ fn text_and_thinking_come_under_many_names() {
 
 #[test]
 fn pieces_of_calls_find_each_other() {
-    // By index, in pieces, in parallel.
+    // Parallel calls by index, in fragments.
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"read","arguments":""}}]}"#,
         r#"{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"find","arguments":"{"}}]}"#,
@@ -363,7 +363,7 @@ fn pieces_of_calls_find_each_other() {
     call b find {}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     "#);
-    // Whole calls at once, without an index, arguments as an object, `stop` as the reason.
+    // Whole calls without an index, arguments as an object, `stop` as the reason.
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"id":"a","function":{"name":"read","arguments":{"path":"x"}}},{"id":"b","function":{"name":"read","arguments":"{}"}}]}"#,
     ], "stop"), @r#"
@@ -380,7 +380,7 @@ fn pieces_of_calls_find_each_other() {
     call b find {}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     ");
-    // Id and name repeated with every piece.
+    // ID and name repeated in every fragment.
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{\"path\""}}]}"#,
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":":1}"}}]}"#,
@@ -388,7 +388,7 @@ fn pieces_of_calls_find_each_other() {
     call a read {"path":1}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     "#);
-    // The same, without an index.
+    // ID and name repeated in every fragment, without an index.
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"id":"a","function":{"name":"read","arguments":"{\"path\""}}]}"#,
         r#"{"tool_calls":[{"function":{"arguments":":"}}]}"#,
@@ -397,7 +397,7 @@ fn pieces_of_calls_find_each_other() {
     call a read {"path":1}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     "#);
-    // Two calls with one id.
+    // Two calls with the same ID.
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]}"#,
         r#"{"tool_calls":[{"index":1,"id":"a","function":{"name":"read","arguments":"{}"}}]}"#,
@@ -413,7 +413,7 @@ fn pieces_of_calls_find_each_other() {
     call a_2 find {}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     ");
-    // No id at all, twice.
+    // Two calls without an ID.
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"{}"}},{"index":1,"function":{"name":"read"}}]}"#,
     ], "tool_calls"), @"
@@ -421,7 +421,7 @@ fn pieces_of_calls_find_each_other() {
     call call_9sqknzq1yerq read {}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     ");
-    // The call is sent once more at the end.
+    // The call is repeated at the end.
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{\"path\":1}"}}]}"#,
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{\"path\":1}"}}]}"#,
@@ -429,7 +429,7 @@ fn pieces_of_calls_find_each_other() {
     call a read {"path":1}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     "#);
-    // Cut off in the middle of the arguments.
+    // The stream ends in the middle of the arguments.
     insta::assert_snapshot!(read(&[
         r#"{"content":"Now"}"#,
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\":\"rm -rf bui"}}]}"#,
@@ -438,7 +438,7 @@ fn pieces_of_calls_find_each_other() {
     call a bash invalid "{\"command\":\"rm -rf bui"
     Length, tokens [0, 0, 0, 0], $0.0000000
     "#);
-    // The one call of the older API.
+    // The single function call of the older API.
     insta::assert_snapshot!(read(&[
         r#"{"function_call":{"name":"read","arguments":"{\"a\""}}"#,
         r#"{"function_call":{"arguments":":1}"}}"#,
@@ -481,7 +481,7 @@ fn tokens_are_counted_wherever_they_are_reported() {
         "Stop, tokens [6, 2, 4, 0], $0.0000264",
     );
     check(r#"{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":40}"#, "Stop, tokens [0, 2, 10, 0], $0.0000210");
-    // Thinking counted beside the completion.
+    // Thinking is counted separately from the completion.
     check(
         r#"{"prompt_tokens":10,"completion_tokens":2,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":5}}"#,
         "Stop, tokens [10, 7, 0, 0], $0.0000800",

@@ -1,4 +1,4 @@
-//! `POST <base>/responses/compact`: the server shortens a conversation itself and answers with items of its own making.
+//! `POST <base>/responses/compact`: the server compacts a conversation and returns items in its own format.
 
 use omp_types::{Api, AssistantMessage, Model, ModelError, Request, Shortened};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::auth::Credential;
 use crate::errors;
 use crate::wire::{WireCall, endpoint, json};
 
-/// Set under `compat.remoteCompaction` of a model whose server offers it, or does not.
+/// `compat.remoteCompaction` of a model: whether its server offers compaction.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Offer {
@@ -33,7 +33,7 @@ struct Answer {
     usage: Option<TokenCounts>,
 }
 
-/// Whether the model's server shortens conversations: OpenAI's does, another where its entry says so.
+/// Returns whether the model's server compacts conversations: OpenAI's does, others only if configured.
 pub(crate) fn is_offered(model: &Model) -> bool {
     model.api == Api::OpenaiResponses && offer(model).enabled.unwrap_or(model.provider == "openai")
 }
@@ -58,7 +58,7 @@ pub(crate) fn encode(request: &Request, credential: &Credential) -> Result<WireC
     })
 }
 
-/// Only items that may be sent again are kept; one of them has to be the server's own.
+/// Decodes a response. Keeps only items that may be sent again; at least one must be in the server's own format.
 pub(crate) fn decode(model: &Model, body: &[u8]) -> Result<Shortened, ModelError> {
     let answer: Answer = serde_json::from_slice(body).map_err(|error| {
         errors::disguised(model, body)
@@ -89,7 +89,7 @@ fn may_be_sent_again(item: &Value) -> bool {
     is_made_by_server(item) || (kind(item) == "message" && matches!(role, Some("user" | "assistant")))
 }
 
-/// A server refuses the word on how an answer of its own went when it is sent back.
+/// Removes the status of an answer item, which servers refuse when it is sent back.
 fn without_status(mut item: Value) -> Value {
     if kind(&item) == "message"
         && let Some(fields) = item.as_object_mut()

@@ -1,7 +1,7 @@
-//! Reads a responses stream: items that are added, grow by deltas and are done, until the response itself ends.
+//! Decodes a responses stream: items are added, grow by deltas and are finished, until the response ends.
 //!
-//! Servers that imitate the API leave things out, so every item also opens at its first delta, and what never came as a
-//! delta is taken from the finished item.
+//! Compatible servers omit events, so every item also opens at its first delta, and content without deltas is taken from the
+//! finished item.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ impl ResponsesDecoder {
         push(kind, block, &delta, answer);
     }
 
-    /// Summaries come in parts; a blank line keeps them apart.
+    /// Separates the parts of a summary with a blank line.
     fn next_summary(&mut self, event: &Event<'_>, answer: &mut MessageBuilder) {
         let Some(position) = self.find(OutputItemKind::Thinking, event) else { return };
         let block = self.open[position].block;
@@ -178,7 +178,7 @@ impl ResponsesDecoder {
         block
     }
 
-    /// By position, else by id, else the newest of its kind.
+    /// Finds an item by position, else by ID, else the newest of its kind.
     fn find(&self, kind: OutputItemKind, event: &Event<'_>) -> Option<usize> {
         let same_kind = |open: &OpenItem| open.kind == kind;
         if let Some(index) = event.output_index {
@@ -226,7 +226,7 @@ fn push(kind: OutputItemKind, block: usize, delta: &str, answer: &mut MessageBui
     }
 }
 
-/// Takes from the finished item what the deltas did not bring, and what must be sent back with it.
+/// Takes from the finished item what the deltas did not contain, and what must be sent back with it.
 fn settle(kind: OutputItemKind, block: usize, item: &Item<'_>, raw: &RawValue, answer: &mut MessageBuilder) {
     match kind {
         OutputItemKind::Text => {
@@ -251,7 +251,7 @@ fn settle(kind: OutputItemKind, block: usize, item: &Item<'_>, raw: &RawValue, a
     }
 }
 
-/// A call that began with a bare delta learns its name and id only at the end.
+/// Sets name and ID of a call that started with a bare delta and gets them only at the end.
 fn name_call(block: usize, item: &Item<'_>, answer: &mut MessageBuilder) {
     let unnamed = |name: &str| name.is_empty();
     let is_unnamed = answer.message().content[block].as_tool_call().is_some_and(|call| unnamed(&call.name));
@@ -268,7 +268,7 @@ fn name_call(block: usize, item: &Item<'_>, answer: &mut MessageBuilder) {
     });
 }
 
-/// Adds what is still missing of the whole arguments.
+/// Adds the missing rest of the arguments.
 fn complete_arguments(block: usize, arguments: &str, answer: &mut MessageBuilder) {
     let known = answer.raw_arguments(block).unwrap_or_default();
     if let Some(missing) = arguments.strip_prefix(known).filter(|missing| !missing.is_empty()) {

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::wire::json::Text;
 
-/// The fields of all events together; raw ones differ in type from event to event.
+/// The fields of all events together; raw ones differ in type between events.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Event<'a> {
@@ -58,13 +58,13 @@ pub(super) struct Part<'a> {
 }
 
 impl Item<'_> {
-    /// The whole text of a message.
+    /// Returns the whole text of a message.
     pub(super) fn text(&self) -> String {
         let parts = self.content.iter().flatten();
         parts.filter_map(|part| part.text.as_deref().or(part.refusal.as_deref())).collect()
     }
 
-    /// The whole thinking: the summary, or the thinking itself where the server shows it.
+    /// Returns the whole thinking: the summary, or the thinking itself if the server shows it.
     pub(super) fn thinking(&self) -> String {
         let texts = |parts: &Option<Vec<Part<'_>>>| {
             let texts = parts.iter().flatten().filter_map(|part| part.text.as_deref()).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
-//! The ids of calls and texts: two of OpenAI's packed into one of ours, and back.
+//! Packs OpenAI's two IDs of a call into one and back, and stores IDs of texts.
 //!
-//! A call has an id that pairs it with its result and an item id that ties it to the thinking before it. Both must come
-//! back, so the call's id in a transcript is `<call_id>|<item_id>`. A text has an item id and sometimes a phase.
+//! A call has an ID that pairs it with its result and an item ID that ties it to the thinking before it. Both must be sent
+//! back, so the call's ID in a transcript is `<call_id>|<item_id>`. A text has an item ID and sometimes a phase.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::wire::history;
 
 const LIMIT: usize = 64;
 
-/// A text's signature where it needs more than the id.
+/// A text's signature if it needs more than the ID.
 #[derive(Serialize, Deserialize)]
 struct TextSignature<'a> {
     v: u8,
@@ -22,7 +22,8 @@ struct TextSignature<'a> {
     phase: Option<Cow<'a, str>>,
 }
 
-/// The transcript's id for a new call. A call id the answer already holds is changed, so that both calls get a result.
+/// Returns the transcript ID for a new call. A call ID that the answer already contains is changed, so that both calls get a
+/// result.
 pub(super) fn join(call_id: &str, item_id: &str, answer: &AssistantMessage) -> String {
     let taken = |candidate: &str| answer.tool_calls().any(|call| halves(&call.id).0 == candidate);
     let call_id = if call_id.is_empty() { item_id } else { call_id };
@@ -36,17 +37,17 @@ pub(super) fn join(call_id: &str, item_id: &str, answer: &AssistantMessage) -> S
     if item_id.is_empty() { unique } else { format!("{unique}|{item_id}") }
 }
 
-/// The id that pairs a call with its result, whoever made it.
+/// Returns the ID that pairs a call with its result, for calls of any provider.
 pub(super) fn call_id(id: &str) -> Cow<'_, str> {
     history::portable_id(halves(id).0, LIMIT)
 }
 
-/// The call's item id, if the server would take it for one of its own.
+/// Returns the call's item ID, if it is in the server's format.
 pub(super) fn call_item_id(id: &str) -> Option<&str> {
     halves(id).1.filter(|item| is_item_id(item, "fc_"))
 }
 
-/// What is kept with a text.
+/// Returns the signature that is stored with a text.
 pub(super) fn text_signature(id: &str, phase: Option<&str>) -> Option<String> {
     match phase {
         None => (!id.is_empty()).then(|| id.to_owned()),
@@ -57,7 +58,7 @@ pub(super) fn text_signature(id: &str, phase: Option<&str>) -> Option<String> {
     }
 }
 
-/// Item id and phase of a text.
+/// Returns item ID and phase of a text.
 pub(super) fn text_item<'a>(signature: Option<&'a str>) -> (Option<Cow<'a, str>>, Option<Cow<'a, str>>) {
     let own = |id: &str| is_item_id(id, "msg_");
     match signature {

@@ -1,7 +1,7 @@
 //! The conversation as input items, borrowed from the history.
 //!
-//! The system prompt is the first item rather than `instructions`: every server takes it there, and it stands before the
-//! conversation all the same.
+//! The system prompt is the first item rather than `instructions`: every server accepts it there, and it still precedes the
+//! conversation.
 
 use std::borrow::Cow;
 
@@ -23,13 +23,13 @@ const RESULT_IMAGES: &str = "Images from the tool results above:";
 pub(super) enum InputItem<'a> {
     Message(InputMessage<'a>),
     Text(OutputMessage<'a>),
-    /// An answer that the server does not know by an id: it was made by another model, or its reasoning is lost.
+    /// An answer without a server-side ID: it was made by another model, or its reasoning is lost.
     Said(SaidMessage<'a>),
     /// A reasoning item exactly as the server sent it.
     Reasoning(&'a RawValue),
     Call(FunctionCallItem<'a>),
     Result(FunctionResult<'a>),
-    /// What the server has made of an earlier part of the conversation.
+    /// The server's compacted form of an earlier part of the conversation.
     Shortened(&'a Value),
 }
 
@@ -114,7 +114,7 @@ pub(super) fn input(request: &Request) -> Vec<InputItem<'_>> {
     items.sent
 }
 
-/// The same without the system prompt.
+/// Returns the input items without the system prompt.
 pub(super) fn conversation(request: &Request) -> Vec<InputItem<'_>> {
     let mut items = Items::new(request);
     items.conversation(request);
@@ -125,7 +125,7 @@ struct Items<'a> {
     model: &'a Model,
     vendor: ServerVendor,
     sent: Vec<InputItem<'a>>,
-    /// Images of results for servers whose results are only text; they follow the results.
+    /// Images of results for servers that accept only text results; they follow the results.
     images: Vec<&'a ImageContent>,
 }
 
@@ -183,8 +183,8 @@ impl<'a> Items<'a> {
 
     fn answer(&mut self, answer: &'a AssistantMessage) {
         self.flush_images();
-        // Reasoning must be followed by what it led to, and an item id refers to the reasoning before it: both go, or
-        // neither does.
+        // Reasoning must be followed by its output, and an item ID refers to the reasoning before it: both are sent, or
+        // neither.
         let mut waiting = Vec::new();
         let mut lost_reasoning = false;
         let own = history::is_own(answer, self.model);
@@ -213,8 +213,8 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// A reasoning item the server will understand: encrypted, since nothing is stored there; local servers keep theirs
-    /// in plain text.
+    /// Returns a reasoning item that the server accepts: encrypted, because nothing is stored there; local servers use plain
+    /// text.
     fn reasoning(&self, json: &'a str) -> Option<InputItem<'a>> {
         #[derive(Deserialize)]
         struct Reasoning<'a> {

@@ -1,4 +1,4 @@
-//! The body of a responses request: what stays the same first, the input last.
+//! The body of a responses request: constant parts first, the input last.
 
 use std::borrow::Cow;
 
@@ -84,7 +84,7 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
     json::write(&body)
 }
 
-/// `compat.extraBody`, but for the fields this program sets itself: twice the same field is no JSON object.
+/// Returns `compat.extraBody` without the fields that this program sets: duplicate fields would be invalid JSON.
 fn extra_body(request: &Request) -> Map<String, Value> {
     const OWN: [&str; 11] = [
         "model",
@@ -118,11 +118,11 @@ fn tool(tool: &ToolSpec) -> ResponsesTool<'_> {
     ResponsesTool { kind: "function", name, description: &tool.description, parameters, strict: false }
 }
 
-/// The API knows `anyOf` but not `oneOf`.
+/// Renames `oneOf` to `anyOf`, because the API supports only the latter.
 fn rename_one_of(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
-            // A parameter may itself be called `oneOf`; then its value is a schema, not a list of them.
+            // A parameter may itself be named `oneOf`; then its value is a schema, not a list.
             if map.get("oneOf").is_some_and(Value::is_array)
                 && !map.contains_key("anyOf")
                 && let Some(choices) = map.shift_remove("oneOf")

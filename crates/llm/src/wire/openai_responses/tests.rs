@@ -1,4 +1,4 @@
-//! Requests as they are written and streams as they are read, from OpenAI and from servers that imitate it.
+//! Tests of encoded requests and decoded streams, from OpenAI and compatible servers.
 
 use omp_types::{Api, CacheRetention, Content, Model, Request, ThinkingLevel};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ fn ids_and_reasoning_go_back_only_together() {
     assert_eq!(input_of(&model, block("")), without_ids);
     let other = Model { id: "other".into(), ..model.clone() };
     assert_eq!(input_of(&other, block(REASONING)), without_ids);
-    // Reasoning that led to nothing may not be sent.
+    // Reasoning without output must not be sent.
     let trailing = answer(&model, vec![Content::text("ok"), thinking("hm", REASONING)]);
     assert!(!input_of(&model, vec![trailing]).contains("rs_1"));
 }
@@ -225,7 +225,7 @@ fn items_are_read_even_where_events_are_missing() {
     text "hi" <msg_1>
     Stop, tokens [0, 0, 0, 0], $0.0000000
     "#);
-    // Deltas without anything before them, then nothing more of the item.
+    // Deltas without a start event, and no end of the item.
     insta::assert_snapshot!(read(&[
         r#"{"type":"response.reasoning_text.delta","item_id":"rs_1","delta":"hm"}"#,
         r#"{"type":"response.output_text.delta","item_id":"msg_1","delta":"a"}"#,
@@ -244,7 +244,7 @@ fn items_are_read_even_where_events_are_missing() {
     call c|fc_1 read {"path":1}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     "#);
-    // The kind only in the name of the event.
+    // The kind is only in the event name.
     let named = "event: response.output_text.delta\ndata: {\"delta\":\"x\"}\n\nevent: response.completed\ndata: {\"response\":{}}\n\n";
     insta::assert_snapshot!(decode(&model(), named), @r#"
     text "x"

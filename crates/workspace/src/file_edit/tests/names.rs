@@ -1,4 +1,4 @@
-//! Two names of one file in one call, and names that only look the same.
+//! Tests of two names for one file in one call, and of names that only look the same.
 
 use super::*;
 
@@ -23,7 +23,7 @@ impl Bench {
         Ok(edits.into_iter().flat_map(|edit| edit.warnings).collect())
     }
 
-    /// Line 1 under the first name, line 3 under the second.
+    /// Edits line 1 under the first name and line 3 under the second.
     fn hashline(&self, first: &str, second: &str) -> Result<Vec<String>, String> {
         let paths = PathResolver::new(self.folder.path(), None);
         let tag = TextFile::parse(self.text().into_bytes()).tag();
@@ -124,7 +124,7 @@ mod links {
     #[test]
     fn patches_refuse_two_names_of_one_file() {
         for (bench, other) in linked() {
-            // A folder's other name leads to the same entry, which is known to be one.
+            // Another name of the folder leads to the same directory entry, which is recognized as one file.
             if other == "here/f" {
                 bench.patch(&both("f", other)).unwrap();
                 assert_eq!(bench.text(), "1\ntwo\n3\n");
@@ -154,8 +154,8 @@ mod links {
         assert_eq!((bench.text(), path("other").exists()), ("one\n2\nthree\n".into(), false));
     }
 
-    /// Edits are planned on a file; while they are written, somebody keeps changing it for a link that leads out of the
-    /// folder, to the same content, and back.
+    /// While planned edits are written, another thread keeps swapping the file for a link to the same content outside the
+    /// folder and back.
     #[test]
     fn a_link_that_comes_and_goes_never_leads_an_edit_outside() {
         let outside = tempfile::tempdir().unwrap();
@@ -190,7 +190,7 @@ mod links {
         fs::rename(path("f"), path("kept")).unwrap();
         fs::rename(path("link"), path("f")).unwrap();
         fs::rename(path("f"), path("link")).unwrap();
-        // An edit may have taken the place of the link itself.
+        // An edit may have replaced the link itself.
         if !path("link").is_symlink() {
             fs::remove_file(path("link")).unwrap();
             symlink(secret, path("link")).unwrap();

@@ -1,8 +1,8 @@
-//! What the model is told when a patch cannot be taken.
+//! Tests of the error messages for refused patches.
 
 use super::*;
 
-/// `ops` under a header with the right tag, on a file of three lines.
+/// Applies `ops` under a header with the right tag to a file of three lines.
 #[track_caller]
 fn refused(ops: &str, want: &str) {
     let bench = Bench::new("a\nb\nc\n");
@@ -137,7 +137,7 @@ fn files_that_are_not_edited() {
     assert_eq!(folder.plan("[d]\nBOF↓x").unwrap_err().to_string(), "d is a directory, not a file");
 }
 
-/// One bad section spoils the whole patch.
+/// One invalid section makes the whole patch fail.
 #[test]
 fn no_partial_plans() {
     let bench = Bench::new("a\nb\n");

@@ -1,8 +1,8 @@
-//! What holds for any edit of any file.
+//! Property tests: invariants of any edit of any file.
 
 use super::*;
 
-/// A plain model of the language: one operation a line, nothing clever.
+/// A simple model of the language: one operation per line.
 #[derive(Clone, Debug)]
 enum Step {
     Keep,
@@ -61,7 +61,7 @@ fn expected(steps: &[(String, Step)]) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Operations in any order do what each of them says, and touch nothing else.
+    /// Operations in any order each have the described effect and change nothing else.
     #[test]
     fn edits_agree_with_the_plain_model(steps in steps(), shuffle: usize, crlf: bool, bom: bool) {
         let eol = if crlf { "\r\n" } else { "\n" };
@@ -77,7 +77,7 @@ proptest! {
         }
     }
 
-    /// The inverse of an edit, read off its diff, gives the old content back.
+    /// The inverse of an edit, derived from its diff, restores the old content.
     #[test]
     fn edits_can_be_undone(steps in steps(), finished: bool) {
         let mut before: String = steps.iter().map(|(line, _)| format!("{line}\n")).collect();
@@ -100,7 +100,7 @@ proptest! {
         let _ = parse(&input);
     }
 
-    /// A file that only grew in front keeps taking edits made against what was read.
+    /// A file that only grew at the start still accepts edits made against the content that was read.
     #[test]
     fn distinct_lines_are_always_found_again(added in 1..5usize, target in 1..20usize) {
         let before: String = (1..=20).map(|n| format!("line {n}\n")).collect();

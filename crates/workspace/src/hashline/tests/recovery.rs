@@ -1,4 +1,4 @@
-//! Edits against content that has changed meanwhile.
+//! Tests of edits against content that has changed since.
 
 use super::*;
 
@@ -129,7 +129,7 @@ fn the_report_shows_both_tags_and_the_lines_as_they_are() {
     let mut bench = Bench::new(numbered(1..=20));
     let tag = bench.change_to(&(1..=20).map(|n| format!("other {n}\n")).collect::<String>());
     let error = bench.apply("2:X\n10-11!\n40↓x", tag).unwrap_err();
-    // Line 40 was beyond the content the edit was made against.
+    // Line 40 was beyond the end of the content that the edit was made against.
     assert_eq!(error, "Line 40 does not exist (file has 20 lines)");
     let error = bench.apply("2:X\n10-11!", tag).unwrap_err();
     insta::assert_snapshot!(error, @r"

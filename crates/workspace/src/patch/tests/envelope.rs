@@ -1,4 +1,4 @@
-//! The freeform envelope: several files, all or none.
+//! Tests of the freeform envelope: several files, all or none.
 
 use super::*;
 

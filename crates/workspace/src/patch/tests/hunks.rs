@@ -1,4 +1,4 @@
-//! Hunks: where they are found and what they do.
+//! Tests of hunks: where they are located and what they change.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Paths that are not what they seem: each is refused or taken for what it really is.
+//! Tests of misleading paths: each is refused or resolved to the file that it really refers to.
 
 use super::*;
 
@@ -44,7 +44,7 @@ mod links {
 
     use super::*;
 
-    /// Between planning and writing somebody puts a link where the file was, with the same content behind it.
+    /// Between planning and writing, the file is replaced by a link to a file with the same content.
     #[test]
     fn a_file_swapped_for_a_link_is_refused() {
         let bench = Bench::new(&[("f", b"a\n"), ("g", b"1\n")]);
@@ -84,7 +84,7 @@ mod links {
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }
 
-    /// A link that leads nowhere yet still leads out.
+    /// A dangling link that points outside is treated as outside.
     #[test]
     fn a_dangling_link_is_outside() {
         let bench = Bench::new(&[]);
@@ -99,7 +99,7 @@ mod links {
         assert!(error.contains("links") || error.contains("ring"), "{error}");
     }
 
-    /// When a later step fails, a deleted file is back with everything about it.
+    /// If a later step fails, a deleted file is restored with its metadata.
     #[test]
     fn a_removal_is_undone() {
         let bench = Bench::new(&[("gone", b"1\n"), ("f", b"a\n")]);
@@ -110,7 +110,7 @@ mod links {
         };
         let edits = bench.plan(&[FileOp { path: "gone".into(), op: PatchOp::Delete }]).unwrap();
         let mut changes = edits[0].changes();
-        // The same name a second time: it passes the first look and fails the second.
+        // The same removal twice: it passes the first check and fails the second.
         changes.extend(edits[0].changes());
         let error = commit_changes(changes).unwrap_err().to_string();
         assert!(error.contains("changed while the edit"), "{error}");

@@ -1,8 +1,8 @@
-//! What holds for any patch of any file.
+//! Property tests: invariants of any patch of any file.
 
 use super::*;
 
-/// Plans hunks on text alone.
+/// Plans hunks on text, without files.
 fn patched(content: &str, diff: &str) -> Result<String, String> {
     let hunks = parse_hunks(diff).map_err(|error| error.to_string())?;
     let file = TextFile::parse(content.as_bytes());
@@ -10,7 +10,7 @@ fn patched(content: &str, diff: &str) -> Result<String, String> {
     Ok(String::from_utf8(file.splice(&after)).unwrap())
 }
 
-/// Two versions of a file whose lines are all different.
+/// Two versions of a file with unique lines.
 fn versions() -> impl Strategy<Value = (Vec<String>, Vec<String>)> {
     let step = prop_oneof![5 => Just(0u8), 1 => Just(1), 1 => Just(2), 1 => Just(3)];
     proptest::collection::vec(("[a-c\t ]{0,3}", step, "[x-z]{0,2}"), 1..16).prop_map(|rows| {
@@ -38,12 +38,12 @@ fn diff_of(old: &str, new: &str) -> String {
     FileDiff::between(&old, &new).unified("f", &old, &new)
 }
 
-/// The same hunks without their numbers.
+/// Removes the line numbers from hunks.
 fn unnumbered(diff: &str) -> String {
     diff.lines().map(|line| if line.starts_with("@@") { "@@" } else { line }).collect::<Vec<_>>().join("\n")
 }
 
-/// Turns a diff around.
+/// Swaps the added and removed lines of a diff.
 fn inverted(diff: &str) -> String {
     let turned = |line: &str| match line.as_bytes().first() {
         Some(b'+') => format!("-{}", &line[1..]),
@@ -61,10 +61,10 @@ fn inverted(diff: &str) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2500, ..ProptestConfig::default() })]
 
-    /// A diff of two versions, applied, gives the second; nothing else changes, endings included.
+    /// Applying the diff of two versions gives the second one; nothing else changes, including line endings.
     #[test]
     fn a_diff_leads_from_old_to_new((old, new) in versions(), crlf: bool, finished: bool, numbered: bool) {
-        // A single line without an ending does not tell which kind the file has.
+        // A single line without an ending does not show which line ending the file uses.
         prop_assume!(old != new && !new.is_empty() && (finished || old.len() > 1));
         let eol = if crlf { "\r\n" } else { "\n" };
         let (old, new) = (text(&old, eol, finished), text(&new, eol, finished));
@@ -83,7 +83,7 @@ proptest! {
         prop_assert_eq!(patched(&there, &inverted(&diff)), Ok(old));
     }
 
-    /// On files full of equal lines a hunk is refused or stands where its lines are; lines outside of it stay.
+    /// In files full of equal lines, a hunk is refused or applied where its lines are; lines outside it stay.
     #[test]
     fn repetitive_files_are_never_corrupted(lines in proptest::collection::vec("[ab]", 1..12), at: prop::sample::Index, around in 0..3usize) {
         let at = at.index(lines.len());
