@@ -173,6 +173,14 @@ impl View {
         self
     }
 
+    /// Cuts off the part of a result that is meant for the model only.
+    pub fn for_people(&self, mut text: String) -> String {
+        if let Some(end) = self.model_only_from.and_then(|mark| text.rfind(mark)) {
+            text.truncate(end);
+        }
+        text
+    }
+
     /// Whether front ends show the text of the result as well.
     pub fn shows_output(&self) -> bool {
         self.blocks.is_empty() || self.with_output

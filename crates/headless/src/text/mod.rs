@@ -84,7 +84,7 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
         };
         let Some(mut view) = self.tools.view(&outcome.name, &outcome.arguments, state) else { return Ok(()) };
         if view.shows_output() {
-            view.blocks.push(Block::Text(omp_types::text_of(&outcome.output.content)));
+            view.blocks.push(Block::Text(view.for_people(omp_types::text_of(&outcome.output.content))));
         }
         self.break_line()?;
         let mut card = Vec::new();

@@ -8,6 +8,7 @@ mod words;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use omp_agent::{ArrivingCall, Outcome};
 use omp_compaction::CompactionReason;
 use omp_session::{
     AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SessionSwitch, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    SessionEvent, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -399,9 +400,10 @@ impl<W: Write> Plain<W> {
         Ok(told)
     }
 
-    /// Switches to another session; exits if it cannot be opened.
+    /// Switches to another session. If it cannot be opened, the old one continues.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
-        let switch = SessionSwitch::new(wish, None);
+        let cwd = self.current.as_ref().map(|current| PathBuf::from(&current.header.cwd));
+        let switch = SessionSwitch::new(wish, cwd);
         if switch.lets_go_first() {
             self.let_go().await;
         }
@@ -409,17 +411,26 @@ impl<W: Write> Plain<W> {
             Ok(SwitchedSession { opened, ends }) => {
                 self.ends_by(ends);
                 self.let_go().await;
-                self.events = opened.session.events();
-                self.current = Some(opened);
-                self.work = Work::default();
+                self.take_up(opened);
                 self.greet()?;
-                Ok(None)
             }
-            Err(failed) => {
-                self.problem(&failed.problem)?;
-                Ok(self.current.is_none().then_some(PlainEnd::Failed))
+            Err(SwitchFailed { problem, back }) => {
+                self.problem(&problem)?;
+                if let Some(back) = back {
+                    match self.host.open_in(Editor::default(), back).await {
+                        Ok(opened) => self.take_up(opened),
+                        Err(problem) => self.problem(&format!("the session could not be opened again: {problem}"))?,
+                    }
+                }
             }
         }
+        Ok(self.current.is_none().then_some(PlainEnd::Failed))
+    }
+
+    fn take_up(&mut self, opened: OpenSession) {
+        self.events = opened.session.events();
+        self.current = Some(opened);
+        self.work = Work::default();
     }
 
     fn ends_by(&self, reason: EndReason) {
@@ -542,7 +553,8 @@ impl<W: Write> Plain<W> {
         let view = session.and_then(|session| session.view(&done.name, &done.arguments, state));
         let mut view = view.unwrap_or_else(|| View::new(done.name.clone(), Status::Failed));
         if view.shows_output() && view.status == Status::Failed {
-            view.blocks.push(omp_view::Block::Text(omp_types::text_of(&done.output.content)));
+            let said = view.for_people(omp_types::text_of(&done.output.content));
+            view.blocks.push(omp_view::Block::Text(said));
         }
         view
     }

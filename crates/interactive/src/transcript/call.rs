@@ -120,10 +120,7 @@ impl CallBlock {
         let view = rendered(session, &self.name, arguments, outcome);
         let mut view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
         if view.shows_output() || output.details.is_none() && output.is_error {
-            self.said = text_of(&output.content);
-            if let Some(end) = view.model_only_from.and_then(|mark| self.said.rfind(mark)) {
-                self.said.truncate(end);
-            }
+            self.said = view.for_people(text_of(&output.content));
         }
         self.pictures = pictures(&mut view, output, gallery);
         self.show(View { status, ..view });

@@ -69,6 +69,7 @@ async fn the_demo_needs_nothing_and_leaves_nothing() {
     for words in ["A test fails", "lib/price.sh", "All four tests pass", "omp -p", "ANTHROPIC_API_KEY"] {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
+    assert!(!ran.stdout.contains("Wall time"), "this is for the model: {ran}");
     for folder in [&home, &tmp, &workspace.project()] {
         let left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(left.is_empty(), "{}: {left:?}", folder.display());

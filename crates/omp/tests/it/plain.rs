@@ -184,6 +184,28 @@ async fn ctrl_c_interrupts_and_twice_leaves() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_that_fails_keeps_the_session() {
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("One."), Turn::text("Two.")]).await;
+    let there = scene.workspace.home().join("other");
+    std::fs::create_dir(&there).unwrap();
+    std::fs::write(scene.workspace.project().join("prompt.md"), "Be brief.").unwrap();
+    std::fs::write(there.join("prompt.md"), b"\xff\xfe").unwrap();
+    let mut terminal = Terminal::plain(&scene, &["--system-prompt", "prompt.md", "first"]);
+    terminal.until("omp: One.");
+    terminal.until("You: ");
+    terminal.type_line("/move ~/other");
+    terminal.until("Error: ");
+    terminal.until("cannot read the prompt file");
+    terminal.until("You: ");
+    terminal.type_line("second");
+    terminal.until("omp: Two.");
+    terminal.until("You: ");
+    terminal.type_line("exit");
+    terminal.ends(0);
+    assert_eq!(outline(&scene.messages()), ["user: first", "assistant: One.", "user: second", "assistant: Two."]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dumb_terminal_gets_plain_lines_and_the_end_of_the_input_leaves() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("Hello.")]).await;
     let mut terminal = Terminal::start(&scene, &scene.workspace.args(&[]), &[("TERM", "dumb")]);
