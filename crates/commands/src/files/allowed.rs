@@ -46,12 +46,15 @@ enum Commands {
     None,
 }
 
+/// A key without a value is no limit. A value that is neither a text nor a list allows nothing: what it should allow is
+/// unknown.
 fn rules(value: &Value) -> Option<Vec<AllowedTool>> {
     match value {
+        Value::Null => None,
         Value::String(line) if line.trim().is_empty() => None,
         Value::String(line) => Some(split(line).into_iter().map(rule).collect()),
         Value::Array(items) => Some(items.iter().filter_map(Value::as_str).flat_map(split).map(rule).collect()),
-        _ => None,
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => Some(Vec::new()),
     }
 }
 
@@ -77,7 +80,8 @@ fn rule(written: &str) -> AllowedTool {
     let name = name.trim().to_lowercase();
     let tool = KNOWN_AS.iter().find(|(known, _)| *known == name).map_or(name.as_str(), |(_, ours)| ours).to_owned();
     let commands = match inside {
-        Some(inside) if tool == "bash" && !matches!(inside, "" | "*" | ":*") => {
+        Some("") if tool == "bash" => Commands::None,
+        Some(inside) if tool == "bash" && !matches!(inside, "*" | ":*") => {
             CommandPattern::parse(inside).map_or(Commands::None, Commands::Like)
         }
         _ => Commands::All,
@@ -142,12 +146,19 @@ mod tests {
         }
         check(json!(""), "edit", json!({}), true);
         check(json!(null), "edit", json!({}), true);
-        check(json!([]), "read", json!({}), false);
+        for wrong in [json!([]), json!(5), json!(true), json!({"read": true}), json!([{"read": true}])] {
+            check(wrong, "read", json!({}), false);
+        }
         check(json!("Nonsense"), "read", json!({}), false);
     }
 
     #[test]
     fn a_command_line_is_only_what_it_may_be() {
+        for (list, runs) in
+            [("Bash", true), ("Bash(*)", true), ("Bash(:*)", true), ("Bash()", false), ("Bash( )", false)]
+        {
+            check(json!(list), "bash", json!({"command": "ls"}), runs);
+        }
         let git = json!("Bash(git add:*), Bash(git status), Bash(npm run test*), Read");
         let run = |command: &str, runs: bool| check(git.clone(), "bash", json!({"command": command}), runs);
         for command in [
