@@ -173,7 +173,8 @@ impl Screen<'_> {
                 Verdict::Group => {
                     let before = complaints.len();
                     self.group(value, &key, complaints);
-                    if above.is_empty() && complaints.len() == before && !self.known.has_group(&key) {
+                    let is_known = self.known.find(&key).is_some() || self.known.has_group(&key);
+                    if above.is_empty() && complaints.len() == before && !is_known {
                         complaints.push(self.complaint(key, Wrong::Unknown { near: None }));
                     }
                     true
@@ -268,6 +269,7 @@ mod tests {
             Setting::new("", "tools.approval", SettingKind::MapOf(&["deny", "allow"]), "", ""),
             Setting::new("", "modelRoles", SettingKind::Map, "", "").by_user(),
             Setting::new("", "modelRoles.default", SettingKind::Text, "", "").by_user(),
+            Setting::new("", "hooks", SettingKind::Map, "", ""),
             Setting::new("", "shellPath", SettingKind::Text, "", "").by_user(),
             Setting::new("", "bash.enabled", SettingKind::Bool, "", "").off_stays(),
             Setting::new("", "network", SettingKind::OneOf(&["on", "off", "listed"]), "", ""),
@@ -300,6 +302,7 @@ mod tests {
             json!({"retry": {"maxRetries": 3, "fallbackChains": {"a": ["b"]}}, "advisor": {"enabled": 1}}),
             json!({"$schema": "x", "retry": {"nothing": {"like": "it"}}, "modelRoles": {"default": "a", "own": "b"}}),
             json!({"tools": {"approval": {"bash": "deny", "my.tool": "allow"}}}),
+            json!({"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}),
         ] {
             check(Layer::Global, value.clone(), value, &[]);
         }

@@ -267,6 +267,7 @@ async fn hooks_of_a_file_that_is_named_on_the_command_line_run() {
     let ran = scene.omp(&["--config", "extra.yml", "-p", "go"]).run().await.exits(0);
     assert!(results(&scene)[0].contains("not today"), "{:?}", results(&scene));
     assert!(ran.stderr.contains("a hook of `Stop` is left out"), "{ran}");
+    assert!(!ran.stderr.contains("there is no setting"), "{ran}");
 }
 
 #[tokio::test]
