@@ -1,6 +1,6 @@
 //! Runs slash commands: those of the session, and the few that exist only in the terminal.
 
-use omp_session::{CalledCommand, Obeyed};
+use omp_session::{CalledCommand, Command, Obeyed};
 use omp_types::ThinkingLevel;
 
 use super::screen::Dirty;
@@ -83,6 +83,10 @@ impl Running {
                 }
             }
             Ok(Obeyed::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
+            // While the model works it waits in the queue, where it is shown and Esc takes it back.
+            Ok(Obeyed::Send(Command::Prompt(prompt))) if self.is_running() => {
+                self.command(Command::FollowUp(prompt)).await;
+            }
             Ok(Obeyed::Send(command)) => self.command(command).await,
             Ok(Obeyed::Switch(wish)) => self.switch(wish).await,
             Err(problem) => {

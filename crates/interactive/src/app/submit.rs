@@ -59,14 +59,16 @@ impl Running {
     async fn tell_model(&mut self, submission: Submission, when: When) {
         let (content, problems) = submission.content(&*self.around.outside.clone()).await;
         self.tell_all(&problems);
-        let snapshot = self.live.as_ref().map(|live| live.session.snapshot());
-        let running = snapshot.is_some_and(|snapshot| snapshot.running);
-        self.command(match (running, when) {
+        self.command(match (self.is_running(), when) {
             (true, When::Now) => Command::Steer(content.into()),
             (_, When::After) => Command::FollowUp(content.into()),
             (false, When::Now) => Command::Prompt(content.into()),
         })
         .await;
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.session.snapshot().running)
     }
 
     /// Rejects a command that cannot be run. A similar command is never run instead.

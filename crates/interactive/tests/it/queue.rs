@@ -74,3 +74,21 @@ async fn what_waits_comes_back_before_what_is_being_written() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_command_that_becomes_a_prompt_waits_in_sight_and_comes_back() {
+    let gate = Gate::new();
+    play(gated([Turn::text("One.")], &gate), async |stage| {
+        stage.say("go").await;
+        stage.until("interrupt").await;
+        stage.say("/plan go").await;
+        stage.until("after: carry it out").await;
+        stage.press("esc").await;
+        stage.until("⏹ interrupted").await;
+        stage.until_gone("after:").await;
+        stage.until("carry it out").await;
+        stage.until_gone("to interrupt").await;
+        assert_eq!(stage.llm.requests().len(), 1);
+    })
+    .await;
+}
