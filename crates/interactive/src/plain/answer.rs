@@ -26,8 +26,9 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
         QuestionKind::Approve { details, .. } => match line.to_lowercase().as_str() {
             "1" | "y" | "yes" => Ok(Answer::Yes),
             "2" | "n" | "no" => Ok(Answer::No),
-            _ => said_more(line, &details.offers)
-                .ok_or_else(|| "Please answer 1 for yes or 2 for no; words behind no go to the model.".to_owned()),
+            _ => said_more(line, &details.offers).ok_or_else(|| {
+                "Please answer with a number of the list, or with no and why; Ctrl+C stops the work.".to_owned()
+            }),
         },
         QuestionKind::Choose(choice) => {
             let labels: Vec<&str> = choice.options.iter().map(|option| option.label.as_str()).collect();
