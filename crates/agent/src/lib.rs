@@ -1,6 +1,6 @@
 //! The agent loop, independent of tools, providers and sessions.
 //!
-//! [`run`] drives turns: ask the model, run its tool calls, feed the results back, until the model has nothing more to do.
+//! [`run()`] drives turns: ask the model, run its tool calls, feed the results back, until the model has nothing more to do.
 //! Tools implement [`AnyTool`]; the code that observes and decides implements [`Port`].
 
 mod calls;

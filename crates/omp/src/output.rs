@@ -22,7 +22,7 @@ pub fn warn(warnings: &[String]) {
     }
 }
 
-/// Like [`print`], for text that names or quotes a project's files: removes sequences that would control the terminal.
+/// Like [`print()`], for text that names or quotes a project's files: removes sequences that would control the terminal.
 pub fn print_quoted(text: &str) -> Result<Exit, FolderProblem> {
     print(&strip_control(text))
 }

@@ -1,6 +1,6 @@
 //! Rules: which bucket each belongs to, and which of them a model's stream breaks.
 //!
-//! [`bucket`] sorts the discovered rules. Rules with a condition become a [`Watch`]; a [`StreamListener`] receives one
+//! [`bucket()`] sorts the discovered rules. Rules with a condition become a [`Watch`]; a [`StreamListener`] receives one
 //! answer as it arrives and reports the rules it breaks. Every byte is scanned once, by one automaton for all rules: earlier
 //! input is in the automaton's state, so nothing is searched again and the length of a match is not limited.
 

@@ -1,7 +1,7 @@
 //! Signs commits and tags for contained commands, which can access neither keys nor agents.
 //!
 //! If the user's own git settings ask for signatures, git in the sandbox is configured with another signing program
-//! ([`stand_in`]): it asks omp over a socket, and omp runs the user's real program outside. omp signs only commits and
+//! ([`mod@stand_in`]): it asks omp over a socket, and omp runs the user's real program outside. omp signs only commits and
 //! tags, with a key that the user's own settings name (`request`). It runs only programs that these settings name and that
 //! no command can write to.
 

@@ -13,7 +13,7 @@ pub struct Resumed {
     pub injected_rules: Vec<String>,
     /// The data of the [`crate::QUARANTINE_ENTRY`] entries: blocks that providers have refused.
     pub quarantined: Vec<Value>,
-    /// The data of the [`crate::BLANKED_ENTRY`] entries: tool output that was removed.
+    /// The data of the `BLANKED_ENTRY` entries: tool output that was removed.
     pub blanked: Vec<Value>,
     /// The mode of the session.
     pub mode: Option<String>,

@@ -1,5 +1,5 @@
 //! Reads two columns of a table as texts, for programs that store names with values; with the protections of
-//! [`super::look`].
+//! [`super::look()`].
 
 use std::path::Path;
 
