@@ -110,7 +110,7 @@ impl Running {
     pub async fn switch(&mut self, wish: Wish) {
         let switch = SessionSwitch::new(wish, self.live.as_ref().map(|live| live.folder.clone()));
         if let Some(live) = self.live.take_if(|_| switch.lets_go_first()) {
-            live.close().await;
+            self.part_from(live).await;
         }
         self.begin_opening(switch, true);
     }
@@ -146,9 +146,18 @@ impl Running {
         };
         if let Some(old) = self.live.take() {
             old.session.ends_by(ends);
-            tokio::spawn(old.close());
+            tokio::spawn(self.part_from(old));
         }
         self.take_up(open, opened.switched);
+    }
+
+    /// Closes a session. Messages that wait for it go back to the editor.
+    fn part_from(&mut self, old: Live) -> impl Future<Output = ()> + Send + 'static {
+        let waiting = old.session.unqueue();
+        if !waiting.is_empty() {
+            self.give_back(waiting.iter().map(Submission::of).collect());
+        }
+        old.close()
     }
 
     fn take_up(&mut self, open: OpenSession, switched: bool) {

@@ -92,3 +92,21 @@ async fn a_command_that_becomes_a_prompt_waits_in_sight_and_comes_back() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn messages_that_wait_are_not_lost_with_their_session() {
+    let gate = Gate::new();
+    let options = Options { keys: "app.session.new: f2", ..gated([Turn::text("One.")], &gate) };
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until("interrupt").await;
+        stage.say("not yet sent").await;
+        stage.until("next: not yet sent").await;
+        stage.press("f2").await;
+        stage.until_gone("next:").await;
+        stage.until("not yet sent").await;
+        stage.until_gone("› go").await;
+        assert_eq!(stage.llm.requests().len(), 1);
+    })
+    .await;
+}
