@@ -142,7 +142,7 @@ pub enum CompactionStrategy {
     Handoff,
     /// Old tool output and thinking are shortened without a model.
     Shake,
-    /// Images of the history; not implemented yet, so a summary is written.
+    /// The reference stores the history as images. omp has none and writes a summary, as for `ContextFull`.
     Snapcompact,
     Off,
 }

@@ -205,6 +205,8 @@ fn folders_of_the_machine_are_renamed_and_told() {
     assert_eq!(renamed.last().unwrap(), &(sources.clone(), "dependencies"));
     let command = build_command(root.path(), &metadata, "machine");
     let words: Vec<String> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_portable = command.get_envs().any(|(name, value)| name == "OMP_PORTABLE" && value.is_some());
+    assert!(is_portable, "systems with an older C library could not start it");
     assert_eq!(words[..7], ["build", "--offline", "--locked", "--profile", "dist", "-p", "omp"]);
     let flags: toml::Table = words[8].parse().unwrap();
     let flags = flags["target"]["machine"]["rustflags"].as_array().unwrap();

@@ -57,7 +57,7 @@ impl Running {
 
     pub(super) async fn went(&mut self, went: Went) {
         self.screen.mark(Dirty::Now);
-        let runs = self.live.as_ref().is_some_and(|live| live.session.snapshot().running);
+        let runs = self.is_running();
         match &mut self.work.working {
             Some(working) if runs => working.summing_up = false,
             working => *working = None,
