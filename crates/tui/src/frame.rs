@@ -13,6 +13,11 @@ pub trait Rows {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Returns the number of rows at the end that are drawn anew in every frame, such as an editor.
+    fn chrome(&self) -> usize {
+        0
+    }
 }
 
 impl Rows for [Line] {
@@ -44,6 +49,7 @@ pub struct Frame<'a> {
 }
 
 /// Rows drawn over the window, in screen coordinates.
+#[derive(Clone)]
 pub struct Overlay<'a> {
     pub lines: &'a [Line],
     pub top: usize,

@@ -460,6 +460,8 @@ impl Tty for TestTty {
         Size { width: WIDTH, height: HEIGHT }
     }
 
+    fn ask_size(&mut self) {}
+
     fn profile(&self) -> Profile {
         Profile::default()
     }
