@@ -14,10 +14,10 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// One after the other, little-endian.
+    /// `map`, `large`, `small`, little-endian: in this order all are aligned.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let short = self.large.iter().chain(&self.small).flat_map(|entry| entry.to_le_bytes());
-        short.chain(self.map.iter().flat_map(|entry| entry.to_le_bytes())).collect()
+        let map = self.map.iter().flat_map(|entry| entry.to_le_bytes());
+        map.chain(self.large.iter().chain(&self.small).flat_map(|entry| entry.to_le_bytes())).collect()
     }
 }
 
@@ -300,7 +300,7 @@ const TSLanguage *tree_sitter_x(void) {
         let want = Tables { large: vec![1, 0, 0, 0, 65535, 3], small: vec![1, 3, 1, 2, 0], map: vec![0, 4] };
         assert_eq!(read(TEXT), Ok(want));
         let bytes = Tables { large: vec![1], small: vec![0x1234], map: vec![0x0102_0304] }.to_bytes();
-        assert_eq!(bytes, [1, 0, 0x34, 0x12, 4, 3, 2, 1]);
+        assert_eq!(bytes, [4, 3, 2, 1, 1, 0, 0x34, 0x12]);
     }
 
     #[test]

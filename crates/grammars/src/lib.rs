@@ -44,20 +44,24 @@ include!(concat!(env!("OUT_DIR"), "/packed.rs"));
 
 impl PackedGrammar {
     fn unpack(&self) -> Option<()> {
-        let (short, long) = (size_of::<u16>(), size_of::<u32>());
-        let size = (self.large + self.small) * short + self.map * long;
-        let bytes = zstd::bulk::decompress(self.tables, size).ok().filter(|bytes| bytes.len() == size)?;
-        let (large, rest) = bytes.split_at(self.large * short);
-        let (small, map) = rest.split_at(self.small * short);
-        let map: Vec<u32> = map.as_chunks().0.iter().map(|entry| u32::from_le_bytes(*entry)).collect();
-        let (large, small, map) = (shorts(large).leak(), shorts(small).leak(), map.leak());
+        let size = self.map * size_of::<u32>() + (self.large + self.small) * size_of::<u16>();
+        let mut buffer = vec![0_u32; size.div_ceil(size_of::<u32>())];
+        // SAFETY: every byte is valid, and so is every number made of them.
+        let bytes = unsafe { buffer.align_to_mut::<u8>().1 };
+        let written = zstd::bulk::decompress_to_buffer(self.tables, &mut bytes[..size]).ok()?;
+        if written != size {
+            return None;
+        }
+        let (map, rest) = buffer.leak().split_at_mut(self.map);
+        // SAFETY: as above.
+        let short = unsafe { rest.align_to_mut::<u16>().1 };
+        // Does nothing on most machines.
+        map.iter_mut().for_each(|entry| *entry = u32::from_le(*entry));
+        short.iter_mut().for_each(|entry| *entry = u16::from_le(*entry));
+        let (large, small) = short.split_at(self.large);
         // SAFETY: the tables have the lengths that the grammar expects and are never freed. The language is changed only
         // here, once, before anybody else gets it.
         unsafe { (self.fill)(large.as_ptr(), small.as_ptr(), map.as_ptr()) };
         Some(())
     }
-}
-
-fn shorts(bytes: &[u8]) -> Vec<u16> {
-    bytes.as_chunks().0.iter().map(|entry| u16::from_le_bytes(*entry)).collect()
 }
