@@ -14,6 +14,7 @@ mod tables;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
@@ -24,7 +25,18 @@ use tables::{ParserText, Tables};
 /// Higher levels save 0.3 MB of all tables and take 25 times as long.
 const LEVEL: i32 = 9;
 
-fn main() -> Result<(), String> {
+#[expect(clippy::print_stderr, reason = "cargo shows it to whoever builds")]
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
     for path in ["build.rs", "build", "src/list.rs"] {
         println!("cargo:rerun-if-changed={path}");
     }
