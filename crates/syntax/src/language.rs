@@ -1,13 +1,18 @@
 //! Detects the language of a file, and lists the supported ones.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use ast_grep_core::Language as _;
+use ast_grep_core::matcher::PatternBuilder;
+use ast_grep_core::meta_var::MetaVariable;
+use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
+use ast_grep_core::{Language as _, Pattern, PatternError};
 use ast_grep_language::SupportLang;
+use omp_grammars::Grammar;
 
-/// A language that can be parsed.
+/// A language that can be parsed. `ast-grep-language` knows how its patterns are written, `omp-grammars` its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Language(pub(crate) SupportLang);
+pub struct Language(SupportLang);
 
 impl Language {
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
@@ -63,6 +68,90 @@ impl Language {
     /// Returns whether it is a language for prose rather than code.
     pub fn is_prose(self) -> bool {
         self.0 == SupportLang::Markdown
+    }
+
+    /// Returns the code to put around a statement or an expression, where it cannot stand alone in a file.
+    pub(crate) fn functions(self) -> &'static [(&'static str, &'static str)] {
+        match self.0 {
+            L::Go => &[("package p\nfunc f() {\n", "\n}\n")],
+            L::C | L::Cpp | L::Dart => &[("void f() {\n", "\n}\n"), ("void f() {\n", ";\n}\n")],
+            L::Solidity => &[
+                ("contract C { function f() public {\n", "\n} }\n"),
+                ("contract C { function f() public {\n", ";\n} }\n"),
+            ],
+            _ => &[],
+        }
+    }
+
+    fn grammar(self) -> Grammar {
+        match self.0 {
+            L::Bash => Grammar::Bash,
+            L::C => Grammar::C,
+            L::Cpp => Grammar::Cpp,
+            L::CSharp => Grammar::CSharp,
+            L::Css => Grammar::Css,
+            L::Dart => Grammar::Dart,
+            L::Elixir => Grammar::Elixir,
+            L::Go => Grammar::Go,
+            L::Haskell => Grammar::Haskell,
+            L::Hcl => Grammar::Hcl,
+            L::Html => Grammar::Html,
+            L::Java => Grammar::Java,
+            L::JavaScript => Grammar::JavaScript,
+            L::Json => Grammar::Json,
+            L::Kotlin => Grammar::Kotlin,
+            L::Lua => Grammar::Lua,
+            L::Markdown => Grammar::Markdown,
+            L::Nix => Grammar::Nix,
+            L::Php => Grammar::Php,
+            L::Python => Grammar::Python,
+            L::Ruby => Grammar::Ruby,
+            L::Rust => Grammar::Rust,
+            L::Scala => Grammar::Scala,
+            L::Solidity => Grammar::Solidity,
+            L::Swift => Grammar::Swift,
+            L::Tsx => Grammar::Tsx,
+            L::TypeScript => Grammar::TypeScript,
+            L::Yaml => Grammar::Yaml,
+            L::Zig => Grammar::Zig,
+        }
+    }
+}
+
+/// The methods of [`SupportLang`] that need a grammar would panic: omp builds it without any.
+impl ast_grep_core::Language for Language {
+    fn pre_process_pattern<'q>(&self, query: &'q str) -> Cow<'q, str> {
+        self.0.pre_process_pattern(query)
+    }
+
+    fn meta_var_char(&self) -> char {
+        self.0.meta_var_char()
+    }
+
+    fn expando_char(&self) -> char {
+        self.0.expando_char()
+    }
+
+    fn extract_meta_var(&self, source: &str) -> Option<MetaVariable> {
+        self.0.extract_meta_var(source)
+    }
+
+    fn kind_to_id(&self, kind: &str) -> u16 {
+        self.get_ts_language().id_for_node_kind(kind, true)
+    }
+
+    fn field_to_id(&self, field: &str) -> Option<u16> {
+        self.get_ts_language().field_id_for_name(field).map(std::num::NonZero::get)
+    }
+
+    fn build_pattern(&self, builder: &PatternBuilder) -> Result<Pattern, PatternError> {
+        builder.build(|source| StrDoc::try_new(source, *self))
+    }
+}
+
+impl LanguageExt for Language {
+    fn get_ts_language(&self) -> tree_sitter::Language {
+        tree_sitter::Language::new(self.grammar().language())
     }
 }
 

@@ -1,5 +1,4 @@
-//! tree-sitter: outlines, structural search and rewriting, parse errors. Only this crate contains the C code of the
-//! grammars.
+//! tree-sitter: outlines, structural search and rewriting, parse errors.
 //!
 //! Everything is bounded: files over [`MAX_SOURCE`] are refused, parsing ends after [`PARSE_TIME`].
 

@@ -62,7 +62,7 @@ fn with_parser<T>(
     PARSER.with_borrow_mut(|parser| {
         // Otherwise an interrupted parse would be continued.
         parser.reset();
-        let set = parser.set_language(&language.0.get_ts_language());
+        let set = parser.set_language(&language.get_ts_language());
         set.map_err(|error| ParseError::Grammar(language.name(), error.to_string()))?;
         work(parser)
     })

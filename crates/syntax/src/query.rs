@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use ast_grep_core::meta_var::MetaVariable;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Language as _, MatchStrictness, NodeMatch, Pattern};
-use ast_grep_language::SupportLang;
 
 use crate::Language;
 use crate::parse::{ParseError, parse, refuse_deep};
 use crate::problem::{SyntaxError, error_in};
 
-pub(crate) type Doc = StrDoc<SupportLang>;
+pub(crate) type Doc = StrDoc<Language>;
 
 /// A pattern compiled for one language.
 pub struct SyntaxQuery {
@@ -146,7 +145,7 @@ impl SyntaxQuery {
             return Err(QueryError::TwoDollars(name));
         }
         // Patterns are processed recursively.
-        refuse_deep(&parse(&language.0.pre_process_pattern(text), language)?)?;
+        refuse_deep(&parse(&language.pre_process_pattern(text), language)?)?;
         let (patterns, doubt) = compile::compile(text, language, selector)?;
         let ignores_text = strictness == Strictness::Signature;
         let needed = if ignores_text { Vec::new() } else { patterns.iter().map(compile::longest_word).collect() };
@@ -204,7 +203,7 @@ pub(crate) fn tree_of(source: &str, language: Language) -> Result<(AstGrep<Doc>,
     let tree = parse(source, language)?;
     refuse_deep(&tree)?;
     let error = error_in(&tree, source);
-    Ok((AstGrep::doc(StrDoc { src: source.to_owned(), lang: language.0, tree }), error))
+    Ok((AstGrep::doc(StrDoc { src: source.to_owned(), lang: language, tree }), error))
 }
 
 fn described(matched: &NodeMatch<'_, Doc>) -> Match {

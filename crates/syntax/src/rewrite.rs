@@ -55,7 +55,7 @@ impl Rewrite {
         if let Some(doubt) = query.doubt() {
             return Err(RewriteError::Doubtful(doubt.into()));
         }
-        let template = match TemplateFix::try_new(replacement, &language.0) {
+        let template = match TemplateFix::try_new(replacement, &language) {
             Ok(template) => template,
             Err(never) => match never {},
         };

@@ -25,6 +25,9 @@ struct CargoPackage {
     license_file: Option<PathBuf>,
     manifest_path: PathBuf,
     targets: Vec<Target>,
+    /// The table `[package.metadata]`, in which cargo allows anything.
+    #[serde(default)]
+    metadata: serde_json::Value,
 }
 
 #[derive(Deserialize)]
@@ -83,8 +86,9 @@ impl Metadata {
             .ok_or_else(|| error(format!("the workspace has no crate `{name}`"), "run this in a whole checkout"))
     }
 
-    /// The foreign crates that become part of a member: neither those of tests and build scripts, nor macros, which
-    /// only the compiler runs. Features are those of the whole workspace, so one more may be listed, but none less.
+    /// The foreign crates that become part of a member: neither those of build scripts and, unless a member says so,
+    /// tests, nor macros, which only the compiler runs. Features are those of the whole workspace, so one more may be
+    /// listed, but none less.
     pub fn linked(&self, name: &str) -> Result<Vec<Crate>, String> {
         let packages: BTreeMap<&str, &CargoPackage> = self.packages.iter().map(|one| (one.id.as_str(), one)).collect();
         let nodes: BTreeMap<&str, &ResolvedNode> =
@@ -95,8 +99,10 @@ impl Metadata {
             if seen.insert(id)
                 && let Some(node) = nodes.get(id)
             {
-                let ordinary = node.deps.iter().filter(|one| one.dep_kinds.iter().any(|kind| kind.kind.is_none()));
-                let linked = ordinary.filter(|one| !packages.get(one.pkg.as_str()).is_some_and(|one| one.is_macro()));
+                let with_dev = self.workspace_members.contains(id)
+                    && packages.get(id).is_some_and(|package| package.links_dev_dependencies());
+                let linked = node.deps.iter().filter(|one| one.is_linked(with_dev));
+                let linked = linked.filter(|one| !packages.get(one.pkg.as_str()).is_some_and(|one| one.is_macro()));
                 open.extend(linked.map(|one| one.pkg.as_str()));
             }
         }
@@ -118,7 +124,21 @@ impl Metadata {
     }
 }
 
+impl Dependency {
+    fn is_linked(&self, with_dev: bool) -> bool {
+        self.dep_kinds.iter().any(|one| match one.kind.as_deref() {
+            None => true,
+            Some(kind) => with_dev && kind == "dev",
+        })
+    }
+}
+
 impl CargoPackage {
+    /// Its build script compiles their sources into the program.
+    fn links_dev_dependencies(&self) -> bool {
+        self.metadata["omp"]["dev-dependencies-are-linked"] == true
+    }
+
     fn is_macro(&self) -> bool {
         self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "proc-macro"))
     }

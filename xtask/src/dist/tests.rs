@@ -131,7 +131,8 @@ fn options() {
 fn fixture(root: &Path) -> Metadata {
     let package = |name: &str, licence: Option<&str>, kind: &str| {
         serde_json::json!({"id": name, "name": name, "version": "1.0.0", "license": licence, "license_file": null,
-            "manifest_path": root.join("sources").join(name).join("Cargo.toml"), "targets": [{"kind": [kind]}]})
+            "manifest_path": root.join("sources").join(name).join("Cargo.toml"), "targets": [{"kind": [kind]}],
+            "metadata": (name == "omp-c").then(|| serde_json::json!({"omp": {"dev-dependencies-are-linked": true}}))})
     };
     let node = |name: &str, deps: &[(&str, Option<&str>)]| {
         let deps: Vec<_> = deps
@@ -143,14 +144,16 @@ fn fixture(root: &Path) -> Metadata {
     let json = serde_json::json!({
         "packages": [
             package("omp", Some("MIT"), "bin"), package("omp-own", Some("MIT"), "lib"),
+            package("omp-c", Some("MIT"), "lib"), package("grammar", Some("MIT"), "lib"),
             package("plain", Some("MIT"), "lib"), package("twin", Some("MIT OR Apache-2.0"), "lib"),
             package("bare", Some("ISC"), "lib"), package("derive", Some("MIT"), "proc-macro"),
             package("parser", Some("MIT"), "lib"), package("check", Some("MIT"), "lib"), package("cc", Some("MIT"), "lib"),
         ],
-        "workspace_members": ["omp", "omp-own"],
+        "workspace_members": ["omp", "omp-own", "omp-c"],
         "resolve": {"nodes": [
             node("omp", &[("omp-own", None), ("check", Some("dev")), ("cc", Some("build"))]),
-            node("omp-own", &[("plain", None), ("derive", None)]),
+            node("omp-own", &[("plain", None), ("derive", None), ("omp-c", None)]),
+            node("omp-c", &[("grammar", Some("dev")), ("cc", Some("build"))]), node("grammar", &[("check", Some("dev"))]),
             node("plain", &[("twin", None)]), node("twin", &[("bare", None), ("plain", None)]), node("bare", &[]),
             node("derive", &[("parser", None)]), node("parser", &[]), node("check", &[]), node("cc", &[]),
         ]},
@@ -164,6 +167,7 @@ fn fixture(root: &Path) -> Metadata {
         ("twin/LICENSE-MIT", "\nDo as you like.  \n\n"),
         ("twin/LICENSE-APACHE", "Do it with care."),
         ("bare/Cargo.toml", ""),
+        ("grammar/Cargo.toml", ""),
     ] {
         let path = root.join("sources").join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -180,6 +184,7 @@ fn licences_of_what_is_linked_each_text_once() {
     let want = format!(
         "Licences of the crates that are part of omp, by their SPDX expressions.\n\n\
          bare 1.0.0 - ISC - it comes without a text\n\
+         grammar 1.0.0 - MIT - it comes without a text\n\
          plain 1.0.0 - MIT - text 1, 2\n\
          twin 1.0.0 - MIT OR Apache-2.0 - text 3, 1\n\
          \n{line}\nText 1\n\nplain 1.0.0: LICENSE\ntwin 1.0.0: LICENSE-MIT\n\nDo as you like.\n\

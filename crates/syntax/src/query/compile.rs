@@ -6,7 +6,6 @@
 use ast_grep_core::matcher::PatternNode;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Language as _, Pattern, PatternError};
-use ast_grep_language::SupportLang;
 
 use super::QueryError;
 use crate::Language;
@@ -19,8 +18,8 @@ pub fn compile(
     selector: Option<&str>,
 ) -> Result<(Vec<Pattern>, Option<String>), QueryError> {
     let alone = match selector {
-        Some(selector) => Pattern::contextual(text, selector, language.0),
-        None => Pattern::try_new(text, language.0),
+        Some(selector) => Pattern::contextual(text, selector, language),
+        None => Pattern::try_new(text, language),
     };
     let alone = alone.map_err(|error| explain(error, text, language, selector)).and_then(|pattern| {
         let wrong = pattern.has_error();
@@ -38,27 +37,13 @@ pub fn compile(
     }
 }
 
-/// Returns the code to put around a statement or an expression.
-fn functions_of(language: Language) -> &'static [(&'static str, &'static str)] {
-    match language.0 {
-        SupportLang::Go => &[("package p\nfunc f() {\n", "\n}\n")],
-        SupportLang::C | SupportLang::Cpp | SupportLang::Dart => {
-            &[("void f() {\n", "\n}\n"), ("void f() {\n", ";\n}\n")]
-        }
-        SupportLang::Solidity => {
-            &[("contract C { function f() public {\n", "\n} }\n"), ("contract C { function f() public {\n", ";\n} }\n")]
-        }
-        _ => &[],
-    }
-}
-
 /// Parses the pattern as one valid node in a function's body.
 fn in_function(text: &str, language: Language) -> Option<Pattern> {
-    let text = language.0.pre_process_pattern(text);
-    functions_of(language).iter().find_map(|(before, after)| {
+    let text = language.pre_process_pattern(text);
+    language.functions().iter().find_map(|(before, after)| {
         let src = format!("{before}{text}{after}");
         let tree = parse(&src, language).ok().filter(|tree| !tree.root_node().has_error())?;
-        let root = AstGrep::doc(StrDoc { src, lang: language.0, tree });
+        let root = AstGrep::doc(StrDoc { src, lang: language, tree });
         let range = before.len()..before.len() + text.len();
         let node = root.root().get_inner_node().descendant_for_byte_range(range.start, range.end)?;
         (node.byte_range() == range).then(|| Pattern::from(root.adopt(node)))
