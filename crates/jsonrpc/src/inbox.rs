@@ -113,7 +113,7 @@ impl RequestInbox {
         for message in shared.protocol.dialect.read(value) {
             match message {
                 Ok(message) => self.dispatch(message, bytes).await?,
-                Err(invalid) => self.take_invalid(invalid.complaint, invalid.answer)?,
+                Err(invalid) => self.take_invalid(invalid.complaint, invalid.answer.map(|answer| *answer))?,
             }
         }
         Ok(())

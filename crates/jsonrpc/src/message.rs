@@ -26,7 +26,7 @@ pub struct InvalidMessage {
     /// What is wrong, for display.
     pub complaint: String,
     /// The error that is sent back without an ID, if the protocol wants one.
-    pub answer: Option<RpcError>,
+    pub answer: Option<Box<RpcError>>,
 }
 
 /// Input that holds no JSON value.
