@@ -14,14 +14,14 @@ use serde::de::IgnoredAny;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::client::Client;
+use crate::client::EditorClient;
 use crate::protocol::{ClientCapabilities, FileRequest, FileSystemCapabilities, ReadText, SessionId};
 
 /// Timeout for an answer of the client. After it a file is read from disk, and a write counts as refused.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub struct ClientFiles {
-    client: Client,
+    client: EditorClient,
     offered: FileSystemCapabilities,
     /// The folder under the name that the client uses.
     given: PathBuf,
@@ -33,7 +33,7 @@ pub struct ClientFiles {
 
 impl ClientFiles {
     /// Returns `None` for a client that offers no files.
-    pub fn offered(client: &Client, capabilities: &ClientCapabilities, cwd: &Path) -> Option<Arc<Self>> {
+    pub fn offered(client: &EditorClient, capabilities: &ClientCapabilities, cwd: &Path) -> Option<Arc<Self>> {
         let offered = capabilities.fs.clone();
         if !offered.read_text_file && !offered.write_text_file {
             return None;

@@ -12,7 +12,7 @@ use omp_types::{EditorCommand, EditorExit, EditorFuture, EditorOutput, EditorTer
 use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 
-use crate::client::Client;
+use crate::client::EditorClient;
 use crate::live::lock;
 use crate::protocol::{
     CreateTerminalRequest, CreatedTerminal, EnvVariable, SessionId, TerminalExitStatus, TerminalOutput, TerminalRequest,
@@ -22,7 +22,7 @@ const KILL: &str = "terminal/kill";
 
 /// The terminals of one session.
 pub struct Terminals {
-    client: Client,
+    client: EditorClient,
     /// Set when the session begins, which is before any tool runs.
     session: OnceLock<SessionId>,
     /// The terminal of each running call, by the model's id of the call.
@@ -30,7 +30,7 @@ pub struct Terminals {
 }
 
 impl Terminals {
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: EditorClient) -> Self {
         Self { client, session: OnceLock::new(), shown: Mutex::default() }
     }
 
@@ -87,7 +87,7 @@ impl EditorTerminals for Terminals {
 }
 
 struct Terminal {
-    client: Client,
+    client: EditorClient,
     /// Names the terminal in requests.
     about: TerminalRequest,
     /// Whether the command has ended.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 
 use crate::calls::Calls;
-use crate::client::Client;
+use crate::client::EditorClient;
 use crate::editor_files::ClientFiles;
 use crate::editor_terminals::Terminals;
 use crate::live::{Live, lock};
@@ -48,7 +48,7 @@ impl AcpServer {
         id: SessionId,
         cwd: PathBuf,
         mcp_servers: &[McpServer],
-        client: Client,
+        client: EditorClient,
         told_again: bool,
     ) -> Result<Begun, RpcError> {
         if let Ok(live) = self.live(&id) {
@@ -99,7 +99,7 @@ impl AcpServer {
         wish: Wish,
         cwd: &Path,
         mcp_servers: &[McpServer],
-        client: Client,
+        client: EditorClient,
         told_again: bool,
     ) -> Result<Begun, RpcError> {
         if !cwd.is_absolute() {

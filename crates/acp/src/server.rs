@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::client::Client;
+use crate::client::EditorClient;
 use crate::live::{Live, lock};
 use crate::opening::{Begun, ENDING, Held};
 use crate::options;
@@ -59,7 +59,7 @@ impl Handler for AcpHandler {
             responder.respond_soon(Err(refused));
             return None;
         }
-        let client = || Client::new(peer.clone(), server.closing.clone());
+        let client = || EditorClient::new(peer.clone(), server.closing.clone());
         match method.as_str() {
             INITIALIZE => server.initialize(params, responder),
             "authenticate" => read(params, responder, |request, back| server.authenticate(&request, back)),
@@ -166,7 +166,7 @@ impl AcpServer {
         responder.respond_soon(answer);
     }
 
-    fn new_session(self: &Arc<Self>, request: NewSessionRequest, responder: Responder, client: Client) {
+    fn new_session(self: &Arc<Self>, request: NewSessionRequest, responder: Responder, client: EditorClient) {
         let server = self.clone();
         self.requests.spawn(async move {
             let wish = Wish::New { cwd: Some(request.cwd.clone()), parent: None };
@@ -176,7 +176,13 @@ impl AcpServer {
     }
 
     /// Loads a session, which tells its conversation again, or resumes it.
-    fn go_to(self: &Arc<Self>, request: StoredSessionRequest, responder: Responder, client: Client, told_again: bool) {
+    fn go_to(
+        self: &Arc<Self>,
+        request: StoredSessionRequest,
+        responder: Responder,
+        client: EditorClient,
+        told_again: bool,
+    ) {
         let server = self.clone();
         self.requests.spawn(async move {
             let StoredSessionRequest { session_id, cwd, mcp_servers } = request;
@@ -318,7 +324,7 @@ fn page(listed: &[SessionListing], start: usize) -> ListedSessions {
     let shown = listed.iter().skip(start).take(PAGE);
     let sessions = shown.map(|listing| SessionInfo {
         session_id: listing.id.clone(),
-        cwd: listing.cwd.clone().into(),
+        cwd: listing.cwd.clone(),
         title: listing.title.clone().or_else(|| listing.first_message.clone()),
         updated_at: jiff::Timestamp::try_from(listing.modified).ok().map(|time| time.to_string()),
     });

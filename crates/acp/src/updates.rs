@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
+use crate::client::EditorClient;
 use crate::protocol::{
     ClientCapabilities, ContentBlock, NoticeSeverity, SessionId, SessionNotification, SessionUpdate,
 };
@@ -11,7 +11,7 @@ use crate::protocol::{
 #[derive(Clone)]
 pub struct Updates {
     pub id: SessionId,
-    pub client: Client,
+    pub client: EditorClient,
     pub capabilities: Arc<ClientCapabilities>,
 }
 

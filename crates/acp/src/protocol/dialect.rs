@@ -34,13 +34,13 @@ impl Dialect for Acp {
     fn read(&self, wire: Value) -> Vec<Result<Incoming, InvalidMessage>> {
         if wire.is_array() {
             let why = "JSON-RPC batches are not supported; send each message individually";
-            let answer = Some(invalid().with_data(why));
+            let answer = Some(Box::new(invalid().with_data(why)));
             return vec![Err(InvalidMessage { complaint: why.to_owned(), answer })];
         }
         let has = |name: &str| wire.get(name).is_some();
         // A response must never be answered.
         let is_response = !has("method") && (has("result") || has("error"));
-        let answer = (!is_response).then(invalid);
+        let answer = (!is_response).then(|| Box::new(invalid()));
         let mut read = JsonRpc::Plain.read(wire);
         for message in &mut read {
             match message {
