@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use agent_client_protocol::Error;
-use agent_client_protocol::v1::schema::{
-    Content, CreateElicitationRequest, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
-    RequestPermissionRequest, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
-};
 use omp_agent::Choice;
+use omp_jsonrpc::RpcError;
 use omp_policy::{RuleLevel, RuleOffer};
 use omp_session::{Answer, Command, QuestionKind, WebAddress};
 
 use crate::calls::Calls;
 use crate::form;
 use crate::live::{Live, lock};
+use crate::protocol::{
+    CreateElicitationRequest, ElicitationResponse, PermissionOption, PermissionOptionKind, PermissionOutcome,
+    PermissionRequest, PermissionResponse, ToolCallContent, ToolCallStatus, ToolCallUpdate,
+};
 use crate::updates::text_block;
 
 const ALLOW: &str = "allow";
@@ -27,7 +27,7 @@ pub enum Asked {
     /// Decided before, so the user is not asked.
     Known(Answer),
     Request {
-        request: Box<RequestPermissionRequest>,
+        request: Box<PermissionRequest>,
         meaning: Meaning,
     },
     Form {
@@ -55,21 +55,16 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
             let lines = (!details.lines.is_empty()).then(|| details.lines.join("\n"));
             let told: Vec<_> = told.chain(lines).map(note).collect();
             let told = (!told.is_empty()).then_some(told);
-            let fields = ToolCallUpdateFields::new()
-                .kind(calls.kind(&tool))
-                .status(ToolCallStatus::Pending)
-                .content(told)
-                .raw_input((*arguments).clone());
-            let call = ToolCallUpdate::new(id, fields);
-            let request = RequestPermissionRequest::new(
-                live.updates.id.clone(),
-                call,
-                approval_options(&tool, &details.offers, is_special),
-            );
-            let meaning = Meaning::Approval { tool, offers: details.offers.clone() };
-            Asked::Request { request: Box::new(request), meaning }
+            let call = ToolCallUpdate {
+                kind: Some(calls.kind(&tool)),
+                content: told,
+                raw_input: Some((*arguments).clone()),
+                ..pending(id)
+            };
+            let options = approval_options(&tool, &details.offers, is_special);
+            permission(live, call, options, Meaning::Approval { tool, offers: details.offers.clone() })
         }
-        QuestionKind::Choose(choice) if form::are_offered(&live.updates.capabilities) => {
+        QuestionKind::Choose(choice) if live.updates.capabilities.has_forms() => {
             let request = form::of(&choice, live.updates.id.clone(), calls.shown_id(None));
             Asked::Form { request: Box::new(request), multi: choice.multi }
         }
@@ -81,7 +76,6 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
 /// If no rule fits, "always" applies to the tool in this session. It is not offered for calls that are asked about every
 /// time.
 fn approval_options(tool: &str, offers: &[RuleOffer], is_special: bool) -> Vec<PermissionOption> {
-    let option = |id: String, name: String, kind| PermissionOption::new(id, name, kind);
     let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
     let always =
         offers.iter().enumerate().map(|(at, offer)| (always_id(at), format!("Always allow: {}", offer.text())));
@@ -116,56 +110,64 @@ fn choose(live: &Live, calls: &Calls, choice: Choice) -> Asked {
     let about: String = described.collect();
     let content: Vec<_> =
         [choice.question.clone(), about].into_iter().filter(|text| !text.is_empty()).map(note).collect();
-    let fields = ToolCallUpdateFields::new().title(choice.question).status(ToolCallStatus::Pending).content(content);
-    let offered = choice.options.iter().enumerate().map(|(index, option)| {
+    let call = ToolCallUpdate { title: Some(choice.question), content: Some(content), ..pending(id) };
+    let offered = choice.options.iter().enumerate().map(|(index, offer)| {
         let star = if choice.recommended == Some(index) { " (recommended)" } else { "" };
-        PermissionOption::new(
-            format!("choice-{index}"),
-            format!("{}{star}", option.label),
-            PermissionOptionKind::AllowOnce,
-        )
+        option(format!("choice-{index}"), format!("{}{star}", offer.label), PermissionOptionKind::AllowOnce)
     });
-    let none = PermissionOption::new(REJECT, "None of these", PermissionOptionKind::RejectOnce);
+    let none = option(REJECT, "None of these", PermissionOptionKind::RejectOnce);
     let options = offered.chain([none]).collect();
-    let request = RequestPermissionRequest::new(live.updates.id.clone(), ToolCallUpdate::new(id, fields), options);
     let labels = choice.options.into_iter().map(|option| option.label).collect();
-    Asked::Request { request: Box::new(request), meaning: Meaning::Choice { labels, multi: choice.multi } }
+    permission(live, call, options, Meaning::Choice { labels, multi: choice.multi })
 }
 
 /// The client shows the address; its user opens it.
 fn open_url(live: &Live, calls: &Calls, url: &WebAddress, reason: String) -> Asked {
     let id = calls.shown_id(None).unwrap_or_else(|| "question".to_owned());
     let content = vec![note(reason), note(url.to_string())];
-    let title = format!("Open {url}");
-    let fields = ToolCallUpdateFields::new().title(title).status(ToolCallStatus::Pending).content(content);
+    let call = ToolCallUpdate { title: Some(format!("Open {url}")), content: Some(content), ..pending(id) };
     let options = vec![
-        PermissionOption::new(ALLOW, "I have opened it", PermissionOptionKind::AllowOnce),
-        PermissionOption::new(REJECT, "Cancel", PermissionOptionKind::RejectOnce),
+        option(ALLOW, "I have opened it", PermissionOptionKind::AllowOnce),
+        option(REJECT, "Cancel", PermissionOptionKind::RejectOnce),
     ];
-    let request = RequestPermissionRequest::new(live.updates.id.clone(), ToolCallUpdate::new(id, fields), options);
-    Asked::Request { request: Box::new(request), meaning: Meaning::Address }
+    permission(live, call, options, Meaning::Address)
+}
+
+fn permission(live: &Live, tool_call: ToolCallUpdate, options: Vec<PermissionOption>, meaning: Meaning) -> Asked {
+    let request = PermissionRequest { session_id: live.updates.id.clone(), tool_call, options };
+    Asked::Request { request: Box::new(request), meaning }
+}
+
+fn pending(id: String) -> ToolCallUpdate {
+    ToolCallUpdate { tool_call_id: id, status: Some(ToolCallStatus::Pending), ..ToolCallUpdate::default() }
+}
+
+fn option(id: impl Into<String>, name: impl Into<String>, kind: PermissionOptionKind) -> PermissionOption {
+    PermissionOption { option_id: id.into(), name: name.into(), kind }
 }
 
 fn note(text: String) -> ToolCallContent {
-    ToolCallContent::Content(Content::new(text_block(text)))
+    ToolCallContent::Content { content: text_block(text) }
 }
 
 /// Asks a question and forwards the answer. If the prompt is cancelled, the answer is not needed any more.
 pub async fn ask(live: Arc<Live>, id: u64, asked: Asked) {
-    let connection = &live.updates.connection;
+    let client = &live.updates.client;
     let answer = match asked {
         Asked::Known(answer) => Some(Ok(answer)),
         Asked::Request { request, meaning } => {
-            let reply = unless_cancelled(&live, connection.send_request(*request).block_task()).await;
+            let reply = client.ask::<PermissionResponse>("session/request_permission", *request);
+            let reply = unless_cancelled(&live, reply).await;
             reply.map(|reply| reply.map(|response| understood(&live, &meaning, response.outcome)))
         }
         Asked::Form { request, multi } => {
-            let reply = unless_cancelled(&live, connection.send_request(*request).block_task()).await;
+            let reply = client.ask::<ElicitationResponse>("elicitation/create", *request);
+            let reply = unless_cancelled(&live, reply).await;
             reply.map(|reply| reply.map(|response| form::understood(response, multi)))
         }
     };
     let Some(answer) = answer else { return };
-    let failed = |error: Error| Answer::Text(format!("(the client could not ask the user: {})", error.message));
+    let failed = |error: RpcError| Answer::Text(format!("(the client could not ask the user: {})", error.message));
     // A session that has ended waits for no answer.
     let _ = live.session.send(Command::Answer { id, answer: answer.unwrap_or_else(failed) }).await;
 }
@@ -180,9 +182,9 @@ async fn unless_cancelled<T>(live: &Live, reply: impl Future<Output = T>) -> Opt
     }
 }
 
-fn understood(live: &Live, meaning: &Meaning, outcome: RequestPermissionOutcome) -> Answer {
-    let RequestPermissionOutcome::Selected(selected) = outcome else { return Answer::No };
-    let option = &*selected.option_id.0;
+fn understood(live: &Live, meaning: &Meaning, outcome: PermissionOutcome) -> Answer {
+    let PermissionOutcome::Selected { option_id } = outcome else { return Answer::No };
+    let option = option_id.as_str();
     match meaning {
         Meaning::Approval { offers, .. } if option == REJECT_ALWAYS && !offers.is_empty() => {
             Answer::Always { level: RuleLevel::Deny, rules: offers[0].rules.clone() }

@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_client_protocol::v1::schema::{
-    SessionUpdate, ToolCall as ShownCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
-};
 use omp_agent::{ArrivingCall, Outcome};
 use omp_session::{Session, ToolOutcome, ToolOutput};
 use omp_types::{EditorFiles, PartialJson, ToolCall};
@@ -17,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::card;
 use crate::editor_terminals::Terminals;
+use crate::protocol::{SessionUpdate, ShownCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
 
 /// Minimum interval between two updates of one call.
 const PACE: Duration = Duration::from_millis(100);
@@ -109,14 +107,15 @@ impl Calls {
         let fields = match (&view, &running) {
             (Some(view), _) => previewed(view, &self.cwd),
             (None, Some(view)) => titled(view, &self.cwd),
-            (None, None) => ToolCallUpdateFields::new(),
+            (None, None) => ToolCallUpdate::default(),
         };
         let kind = self.kind(&whole.name);
         let call = &mut self.open[position];
         call.id = Some(whole.id.clone());
         call.name.clone_from(&whole.name);
         call.arriving = Arriving::default();
-        call.update(fields.kind(kind).name(whole.name.clone()).raw_input(arguments))
+        let (kind, name, raw_input) = (Some(kind), Some(whole.name.clone()), Some(arguments));
+        call.update(ToolCallUpdate { kind, name, raw_input, ..fields })
     }
 
     /// The call runs, or is about to need approval.
@@ -137,7 +136,7 @@ impl Calls {
         let fields = view.map(|view| titled(&view, &self.cwd)).unwrap_or_default();
         if let Some(call) = self.named(id) {
             call.old_text = old_text;
-            updates.push(call.update(fields.status(ToolCallStatus::InProgress)));
+            updates.push(call.update(ToolCallUpdate { status: Some(ToolCallStatus::InProgress), ..fields }));
         }
         updates
     }
@@ -150,7 +149,7 @@ impl Calls {
             // The client shows the output in that terminal as it arrives.
             let content = vec![card::terminal(terminal)];
             let untold = !std::mem::replace(&mut call.in_terminal, true);
-            return untold.then(|| call.update(ToolCallUpdateFields::new().content(content)));
+            return untold.then(|| call.update(with_content(content)));
         }
         call.waiting = Some(partial);
         if Instant::now() < call.next_update { None } else { call.flush() }
@@ -173,7 +172,10 @@ impl Calls {
         let fields = self.ended(name, arguments, output, call.old_text.clone());
         let terminal = self.terminals.as_ref().and_then(|terminals| terminals.forget(call_id));
         Some(call.update(match terminal {
-            Some(terminal) => fields.content(card::ended_in(terminal, output)).raw_output(card::raw(output)),
+            Some(terminal) => {
+                let content = Some(card::ended_in(terminal, output));
+                ToolCallUpdate { content, raw_output: Some(card::raw(output)), ..fields }
+            }
             None => fields,
         }))
     }
@@ -183,7 +185,7 @@ impl Calls {
         if let Some(terminals) = &self.terminals {
             self.open.iter().filter_map(|call| call.id.as_deref()).for_each(|id| drop(terminals.forget(id)));
         }
-        let failed = |call: Call| call.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed));
+        let failed = |call: Call| call.update(with_status(ToolCallStatus::Failed));
         self.open.drain(..).map(failed).collect()
     }
 
@@ -199,16 +201,19 @@ impl Calls {
         self.count += 1;
         let fields = match output {
             Some(output) => self.ended(&call.name, &arguments, output, None),
-            None => ToolCallUpdateFields::new().status(ToolCallStatus::Failed),
+            None => with_status(ToolCallStatus::Failed),
         };
-        let title = fields.title.clone().unwrap_or_else(|| call.name.clone());
-        // An open session may be replayed, so the ids of its old calls must differ from those of new ones.
-        let mut shown = ShownCall::new(format!("past-{}", self.count), title)
-            .name(call.name.clone())
-            .kind(self.kind(&call.name))
-            .raw_input(arguments);
-        shown.update(fields);
-        SessionUpdate::ToolCall(shown)
+        SessionUpdate::ToolCall(ShownCall {
+            // An open session may be replayed, so the ids of its old calls must differ from those of new ones.
+            tool_call_id: format!("past-{}", self.count),
+            title: fields.title.unwrap_or_else(|| call.name.clone()),
+            name: call.name.clone(),
+            kind: self.kind(&call.name),
+            status: fields.status.unwrap_or(ToolCallStatus::Pending),
+            content: fields.content.unwrap_or_default(),
+            locations: fields.locations.unwrap_or_default(),
+            raw_input: Some(arguments),
+        })
     }
 
     fn announce(&mut self, name: &str, title: &str, arriving: Arriving) -> (Call, SessionUpdate) {
@@ -223,7 +228,16 @@ impl Calls {
             in_terminal: false,
             old_text: None,
         };
-        let shown = ShownCall::new(call.shown_id.clone(), title).name(name.to_owned()).kind(self.kind(name));
+        let shown = ShownCall {
+            tool_call_id: call.shown_id.clone(),
+            title: title.to_owned(),
+            name: name.to_owned(),
+            kind: self.kind(name),
+            status: ToolCallStatus::Pending,
+            content: Vec::new(),
+            locations: Vec::new(),
+            raw_input: None,
+        };
         (call, SessionUpdate::ToolCall(shown))
     }
 
@@ -240,13 +254,7 @@ impl Calls {
         self.session.view(name, arguments, outcome)
     }
 
-    fn ended(
-        &self,
-        name: &str,
-        arguments: &Value,
-        output: &ToolOutput,
-        old_text: Option<String>,
-    ) -> ToolCallUpdateFields {
+    fn ended(&self, name: &str, arguments: &Value, output: &ToolOutput, old_text: Option<String>) -> ToolCallUpdate {
         let details = output.details.as_ref();
         let outcome = match details {
             Some(details) => Outcome::Done { details, is_error: output.is_error },
@@ -256,7 +264,7 @@ impl Calls {
         let view = self.rendered(name, arguments, outcome);
         let status = if output.is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
         let Some(view) = view else {
-            return ToolCallUpdateFields::new().status(status).content(card::output(output));
+            return ToolCallUpdate { status: Some(status), ..with_content(card::output(output)) };
         };
         let mut content = match card::whole_file(&view).filter(|_| !output.is_error) {
             Some((path, new)) => vec![card::written(self.cwd.join(path), old_text, new)],
@@ -265,7 +273,7 @@ impl Calls {
         if content.is_empty() || output.is_error {
             content.extend(card::output(output));
         }
-        titled(&view, &self.cwd).status(status).content(content)
+        ToolCallUpdate { status: Some(status), content: Some(content), ..titled(&view, &self.cwd) }
     }
 
     /// Returns the content of a file before it is overwritten.
@@ -296,23 +304,34 @@ impl Call {
     fn flush(&mut self) -> Option<SessionUpdate> {
         let partial = self.waiting.take()?;
         self.next_update = Instant::now() + PACE;
-        Some(self.update(ToolCallUpdateFields::new().content(card::running(&partial))))
+        Some(self.update(with_content(card::running(&partial))))
     }
 
-    fn update(&self, fields: ToolCallUpdateFields) -> SessionUpdate {
-        SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(self.shown_id.clone(), fields))
+    fn update(&self, fields: ToolCallUpdate) -> SessionUpdate {
+        SessionUpdate::ToolCallUpdate(ToolCallUpdate { tool_call_id: self.shown_id.clone(), ..fields })
     }
 }
 
-fn titled(view: &View, cwd: &Path) -> ToolCallUpdateFields {
+fn titled(view: &View, cwd: &Path) -> ToolCallUpdate {
     let locations = card::locations(view, cwd);
-    ToolCallUpdateFields::new()
-        .title(card::title(view))
-        .locations(Some(locations).filter(|locations| !locations.is_empty()))
+    ToolCallUpdate {
+        title: Some(card::title(view)),
+        locations: Some(locations).filter(|locations| !locations.is_empty()),
+        ..ToolCallUpdate::default()
+    }
 }
 
-fn previewed(view: &View, cwd: &Path) -> ToolCallUpdateFields {
+fn with_status(status: ToolCallStatus) -> ToolCallUpdate {
+    ToolCallUpdate { status: Some(status), ..ToolCallUpdate::default() }
+}
+
+fn with_content(content: Vec<ToolCallContent>) -> ToolCallUpdate {
+    ToolCallUpdate { content: Some(content), ..ToolCallUpdate::default() }
+}
+
+fn previewed(view: &View, cwd: &Path) -> ToolCallUpdate {
     let content = card::content(view, cwd);
     let failed = view.status == Status::Failed;
-    titled(view, cwd).content(Some(content).filter(|content| !content.is_empty() && !failed))
+    let content = Some(content).filter(|content| !content.is_empty() && !failed);
+    ToolCallUpdate { content, ..titled(view, cwd) }
 }

@@ -2,15 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_client_protocol::v1::schema::{
-    Content as ShownContent, ContentBlock, Diff, ImageContent, Terminal, TerminalId, ToolCallContent, ToolCallLocation,
-    ToolKind,
-};
 use omp_session::ToolOutput;
 use omp_types::{Content, text_of};
 use omp_view::{Block, CallKind, DiffKind, DiffLine, View};
 use serde_json::Value;
 
+use crate::protocol::{ContentBlock, ToolCallContent, ToolCallLocation, ToolKind};
 use crate::updates::text_block;
 
 /// Caps the text sent for one block.
@@ -41,7 +38,7 @@ pub fn locations(view: &View, cwd: &Path) -> Vec<ToolCallLocation> {
         let path = cwd.join(&file.path);
         if found.len() < MAX_LOCATIONS && !found.iter().any(|known| known.path == path) {
             let line = file.line.and_then(|line| u32::try_from(line).ok());
-            found.push(ToolCallLocation::new(path).line(line));
+            found.push(ToolCallLocation { path, line });
         }
     }
     found
@@ -85,7 +82,7 @@ pub fn output(output: &ToolOutput) -> Vec<ToolCallContent> {
 
 /// Returns the diff of a file that is written as a whole.
 pub fn written(path: PathBuf, old: Option<String>, new: &str) -> ToolCallContent {
-    ToolCallContent::Diff(Diff::new(path, bounded(new)).old_text(old.map(|old| bounded(&old))))
+    ToolCallContent::Diff { path, old_text: old.map(|old| bounded(&old)), new_text: bounded(new) }
 }
 
 /// Returns the newest output of a running call.
@@ -99,12 +96,12 @@ pub fn running(partial: &ToolOutput) -> Vec<ToolCallContent> {
 }
 
 /// Embeds a terminal of the client, which shows its output even after it has ended.
-pub fn terminal(id: TerminalId) -> ToolCallContent {
-    ToolCallContent::Terminal(Terminal::new(id))
+pub fn terminal(id: String) -> ToolCallContent {
+    ToolCallContent::Terminal { terminal_id: id }
 }
 
 /// Embeds the terminal, and the error of the call, which the terminal does not show.
-pub fn ended_in(id: TerminalId, output: &ToolOutput) -> Vec<ToolCallContent> {
+pub fn ended_in(id: String, output: &ToolOutput) -> Vec<ToolCallContent> {
     let text = text_of(&output.content);
     let reason = text.rsplit("\n\n").next().filter(|reason| output.is_error && !reason.trim().is_empty());
     std::iter::once(terminal(id)).chain(reason.map(|reason| shown(text_block(bounded(reason))))).collect()
@@ -124,8 +121,11 @@ fn diffs(lines: &[DiffLine], path: &Path) -> Vec<ToolCallContent> {
     hunks
         .map(|hunk| {
             let old = side(hunk, DiffKind::Added);
-            let diff = Diff::new(path, side(hunk, DiffKind::Removed));
-            ToolCallContent::Diff(diff.old_text(Some(old).filter(|old| !old.is_empty())))
+            ToolCallContent::Diff {
+                path: path.to_owned(),
+                old_text: Some(old).filter(|old| !old.is_empty()),
+                new_text: side(hunk, DiffKind::Removed),
+            }
         })
         .collect()
 }
@@ -152,7 +152,7 @@ fn block_content(block: &Block) -> ContentBlock {
 }
 
 fn image_block(data: &str, mime_type: &str) -> ContentBlock {
-    ContentBlock::Image(ImageContent::new(data, mime_type))
+    ContentBlock::Image { data: data.to_owned(), mime_type: mime_type.to_owned() }
 }
 
 /// Uses a fence that is longer than any in the text.
@@ -175,5 +175,5 @@ fn bounded(text: &str) -> String {
 }
 
 fn shown(block: ContentBlock) -> ToolCallContent {
-    ToolCallContent::Content(ShownContent::new(block))
+    ToolCallContent::Content { content: block }
 }

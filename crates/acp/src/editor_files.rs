@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    ClientCapabilities, FileSystemCapabilities, ReadTextFileRequest, SessionId, WriteTextFileRequest,
-};
-use agent_client_protocol::{Client, Error};
+use omp_jsonrpc::RpcError;
 use omp_types::EditorFiles;
+use serde::de::IgnoredAny;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+
+use crate::client::EditorClient;
+use crate::protocol::{ClientCapabilities, FileRequest, FileSystemCapabilities, ReadText, SessionId};
 
 /// Timeout for an answer of the client. After it a file is read from disk, and a write counts as refused.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub struct ClientFiles {
-    connection: ConnectionTo<Client>,
+    client: EditorClient,
     offered: FileSystemCapabilities,
     /// The folder under the name that the client uses.
     given: PathBuf,
@@ -33,17 +33,13 @@ pub struct ClientFiles {
 
 impl ClientFiles {
     /// Returns `None` for a client that offers no files.
-    pub fn offered(
-        connection: &ConnectionTo<Client>,
-        capabilities: &ClientCapabilities,
-        cwd: &Path,
-    ) -> Option<Arc<Self>> {
+    pub fn offered(client: &EditorClient, capabilities: &ClientCapabilities, cwd: &Path) -> Option<Arc<Self>> {
         let offered = capabilities.fs.clone();
         if !offered.read_text_file && !offered.write_text_file {
             return None;
         }
         Some(Arc::new(Self {
-            connection: connection.clone(),
+            client: client.clone(),
             offered,
             real: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
             given: cwd.to_owned(),
@@ -66,16 +62,18 @@ impl ClientFiles {
 impl EditorFiles for ClientFiles {
     fn read(&self, path: &Path) -> Option<String> {
         let (id, closed) = self.begun.get().filter(|_| self.offered.read_text_file)?;
-        let request = ReadTextFileRequest::new(id.clone(), self.named(path)?);
-        let reply = self.connection.send_request(request).block_task();
+        let request = FileRequest { session_id: id.clone(), path: self.named(path)?, content: None };
+        let client = self.client.clone();
+        let reply = async move { client.ask::<ReadText>("fs/read_text_file", request).await };
         // If the client cannot read the file, it has no newer version than the disk.
         Some(wait(&self.runtime, PATIENCE, closed, reply)?.ok()?.content)
     }
 
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
         let (id, closed) = self.begun.get().filter(|_| self.offered.write_text_file)?;
-        let request = WriteTextFileRequest::new(id.clone(), self.named(path)?, text);
-        let reply = self.connection.send_request(request).block_task();
+        let request = FileRequest { session_id: id.clone(), path: self.named(path)?, content: Some(text.to_owned()) };
+        let client = self.client.clone();
+        let reply = async move { client.ask::<IgnoredAny>("fs/write_text_file", request).await };
         Some(match wait(&self.runtime, PATIENCE, closed, reply) {
             Some(Ok(_)) => Ok(()),
             Some(Err(error)) => Err(error.message),
@@ -89,8 +87,8 @@ fn wait<T: Send + 'static>(
     runtime: &Handle,
     patience: Duration,
     closed: &CancellationToken,
-    reply: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Option<Result<T, Error>> {
+    reply: impl Future<Output = Result<T, RpcError>> + Send + 'static,
+) -> Option<Result<T, RpcError>> {
     let (sender, answer) = mpsc::channel();
     let closed = closed.clone();
     runtime.spawn(async move {

@@ -7,29 +7,31 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    CreateTerminalRequest, EnvVariable, KillTerminalRequest, ReleaseTerminalRequest, SessionId, TerminalExitStatus,
-    TerminalId, TerminalOutputRequest, WaitForTerminalExitRequest,
-};
-use agent_client_protocol::{Client, Error};
+use omp_jsonrpc::RpcError;
 use omp_types::{EditorCommand, EditorExit, EditorFuture, EditorOutput, EditorTerminal, EditorTerminals};
+use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 
+use crate::client::EditorClient;
 use crate::live::lock;
+use crate::protocol::{
+    CreateTerminalRequest, CreatedTerminal, EnvVariable, SessionId, TerminalExitStatus, TerminalOutput, TerminalRequest,
+};
+
+const KILL: &str = "terminal/kill";
 
 /// The terminals of one session.
 pub struct Terminals {
-    connection: ConnectionTo<Client>,
+    client: EditorClient,
     /// Set when the session begins, which is before any tool runs.
     session: OnceLock<SessionId>,
     /// The terminal of each running call, by the model's id of the call.
-    shown: Mutex<HashMap<String, TerminalId>>,
+    shown: Mutex<HashMap<String, String>>,
 }
 
 impl Terminals {
-    pub fn new(connection: ConnectionTo<Client>) -> Self {
-        Self { connection, session: OnceLock::new(), shown: Mutex::default() }
+    pub fn new(client: EditorClient) -> Self {
+        Self { client, session: OnceLock::new(), shown: Mutex::default() }
     }
 
     pub fn belong_to(&self, session: SessionId) {
@@ -38,12 +40,12 @@ impl Terminals {
     }
 
     /// Returns the terminal that a call runs in.
-    pub fn of_call(&self, call: &str) -> Option<TerminalId> {
+    pub fn of_call(&self, call: &str) -> Option<String> {
         lock(&self.shown).get(call).cloned()
     }
 
     /// Removes and returns the terminal of a call that has ended.
-    pub fn forget(&self, call: &str) -> Option<TerminalId> {
+    pub fn forget(&self, call: &str) -> Option<String> {
         lock(&self.shown).remove(call)
     }
 }
@@ -56,65 +58,63 @@ impl EditorTerminals for Terminals {
     ) -> EditorFuture<'a, Result<Arc<dyn EditorTerminal>, String>> {
         Box::pin(async move {
             let session = self.session.get().ok_or("the session has not begun")?.clone();
-            let env = command.env.into_iter().map(|(name, value)| EnvVariable::new(name, value));
-            let request = CreateTerminalRequest::new(session.clone(), command.program)
-                .args(command.args)
-                .env(env.collect::<Vec<_>>())
-                .cwd(command.cwd)
-                .output_byte_limit(command.max_output);
-            let connection = self.connection.clone();
+            let env = command.env.into_iter().map(|(name, value)| EnvVariable { name, value });
+            let request = CreateTerminalRequest {
+                session_id: session.clone(),
+                command: command.program,
+                args: command.args,
+                env: env.collect(),
+                cwd: command.cwd,
+                output_byte_limit: command.max_output,
+            };
+            let client = self.client.clone();
             let (sender, opened) = oneshot::channel();
             // A separate task, because the caller may be dropped and the terminal must still be released.
             tokio::spawn(async move {
-                let created = connection.send_request(request).block_task().await;
-                let terminal = created.map(|created| Terminal::new(connection, session, created.terminal_id));
+                let created = client.ask::<CreatedTerminal>("terminal/create", request).await;
+                let terminal = created.map(|created| {
+                    let about = TerminalRequest { session_id: session, terminal_id: created.terminal_id };
+                    Terminal { client, about, ended: AtomicBool::new(false) }
+                });
                 // A terminal without a receiver is dropped here.
                 drop(sender.send(terminal));
             });
             let terminal = opened.await.map_err(|_| "the connection is closed".to_owned())?.map_err(said)?;
-            lock(&self.shown).insert(call.to_owned(), terminal.id.clone());
+            lock(&self.shown).insert(call.to_owned(), terminal.about.terminal_id.clone());
             Ok(Arc::new(terminal) as Arc<dyn EditorTerminal>)
         })
     }
 }
 
 struct Terminal {
-    connection: ConnectionTo<Client>,
-    session: SessionId,
-    id: TerminalId,
+    client: EditorClient,
+    /// Names the terminal in requests.
+    about: TerminalRequest,
     /// Whether the command has ended.
     ended: AtomicBool,
 }
 
-impl Terminal {
-    fn new(connection: ConnectionTo<Client>, session: SessionId, id: TerminalId) -> Self {
-        Self { connection, session, id, ended: AtomicBool::new(false) }
-    }
-}
-
 impl EditorTerminal for Terminal {
     fn output(&self) -> EditorFuture<'_, Result<EditorOutput, String>> {
-        let request = TerminalOutputRequest::new(self.session.clone(), self.id.clone());
         Box::pin(async move {
-            let told = self.connection.send_request(request).block_task().await.map_err(said)?;
+            let told: TerminalOutput = self.client.ask("terminal/output", &self.about).await.map_err(said)?;
             let exit = told.exit_status.map(exit_of);
             Ok(EditorOutput { text: told.output, truncated: told.truncated, exit })
         })
     }
 
     fn exit(&self) -> EditorFuture<'_, Result<EditorExit, String>> {
-        let request = WaitForTerminalExitRequest::new(self.session.clone(), self.id.clone());
         Box::pin(async move {
-            let told = self.connection.send_request(request).block_task().await.map_err(said)?;
+            let told = self.client.ask::<Option<TerminalExitStatus>>("terminal/wait_for_exit", &self.about);
+            let told = told.await.map_err(said)?;
             self.ended.store(true, Ordering::Relaxed);
-            Ok(exit_of(told.exit_status))
+            Ok(exit_of(told.unwrap_or_default()))
         })
     }
 
     fn kill(&self) -> EditorFuture<'_, Result<(), String>> {
-        let request = KillTerminalRequest::new(self.session.clone(), self.id.clone());
         Box::pin(async move {
-            self.connection.send_request(request).block_task().await.map_err(said)?;
+            self.client.ask::<IgnoredAny>(KILL, &self.about).await.map_err(said)?;
             self.ended.store(true, Ordering::Relaxed);
             Ok(())
         })
@@ -125,10 +125,9 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         // A client that has disconnected keeps no terminals.
         if !self.ended.load(Ordering::Relaxed) {
-            self.connection.send_request(KillTerminalRequest::new(self.session.clone(), self.id.clone())).detach();
+            self.client.post(KILL, &self.about);
         }
-
-        self.connection.send_request(ReleaseTerminalRequest::new(self.session.clone(), self.id.clone())).detach();
+        self.client.post("terminal/release", &self.about);
     }
 }
 
@@ -136,6 +135,6 @@ fn exit_of(status: TerminalExitStatus) -> EditorExit {
     EditorExit { code: status.exit_code.map(u32::cast_signed), signal: status.signal }
 }
 
-fn said(error: Error) -> String {
+fn said(error: RpcError) -> String {
     error.message
 }

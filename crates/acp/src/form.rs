@@ -1,64 +1,69 @@
 //! The questions of `ask` as a form, for clients that support forms: one or several options, and a text field.
 
-use agent_client_protocol::v1::schema::{
-    ClientCapabilities, CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
-    ElicitationContentValue, ElicitationFormMode, ElicitationSchema, ElicitationSessionScope, EnumOption,
-    MultiSelectPropertySchema, SessionId, StringPropertySchema,
-};
-use omp_agent::Choice;
+use omp_agent::{Choice, ChoiceOption};
 use omp_session::Answer;
+use serde_json::{Value, json};
+
+use crate::protocol::{CreateElicitationRequest, ElicitationAction, ElicitationResponse, SessionId};
 
 const CHOICE: &str = "choice";
 const OTHER: &str = "other";
 
-pub fn are_offered(client: &ClientCapabilities) -> bool {
-    client.elicitation.as_ref().is_some_and(|elicitation| elicitation.supports_form())
-}
-
 /// `call` is the client's id of the call that asks.
 pub fn of(choice: &Choice, session: SessionId, call: Option<String>) -> CreateElicitationRequest {
-    let scope = ElicitationSessionScope::new(session).tool_call_id(call.map(Into::into));
-    CreateElicitationRequest::new(ElicitationFormMode::new(scope, fields(choice)), choice.question.clone())
+    CreateElicitationRequest {
+        session_id: session,
+        tool_call_id: call,
+        requested_schema: fields(choice),
+        message: choice.question.clone(),
+    }
 }
 
-fn fields(choice: &Choice) -> ElicitationSchema {
-    let recommended = choice.recommended.and_then(|index| choice.options.get(index)).map(|option| option.label.clone());
-    let options: Vec<EnumOption> = choice
-        .options
-        .iter()
-        .map(|option| EnumOption::new(&option.label, &option.label).description(option.description.clone()))
-        .collect();
-    let typed = |title: &str| StringPropertySchema::new().title(title.to_owned());
-    if options.is_empty() {
-        return ElicitationSchema::new().property(OTHER, typed("Answer"), true);
+fn fields(choice: &Choice) -> Value {
+    let typed = |title: &str| json!({"type": "string", "title": title});
+    if choice.options.is_empty() {
+        return json!({"type": "object", "properties": {OTHER: typed("Answer")}, "required": [OTHER]});
     }
-    let chosen = if choice.multi {
-        let several = MultiSelectPropertySchema::titled(options).title("Choose any".to_owned());
-        let several = several.default_value(recommended.map(|label| vec![label]));
-        ElicitationSchema::new().property(CHOICE, several, false)
+    let options: Vec<Value> = choice.options.iter().map(as_constant).collect();
+    let recommended = choice.recommended.and_then(|index| choice.options.get(index)).map(|option| &option.label);
+    let mut chosen = if choice.multi {
+        json!({"type": "array", "title": "Choose any", "items": {"anyOf": options}})
     } else {
-        let one = StringPropertySchema::new().title("Choose one".to_owned()).one_of(options);
-        ElicitationSchema::new().property(CHOICE, one.default_value(recommended), false)
+        json!({"type": "string", "title": "Choose one"})
     };
-    if choice.is_closed {
-        return chosen;
+    if let Some(label) = recommended {
+        chosen["default"] = if choice.multi { json!([label]) } else { json!(label) };
     }
-    chosen.property(OTHER, typed("Something else"), false)
+    if !choice.multi {
+        chosen["oneOf"] = options.into();
+    }
+    let mut properties = json!({CHOICE: chosen});
+    if !choice.is_closed {
+        properties[OTHER] = typed("Something else");
+    }
+    json!({"type": "object", "properties": properties})
+}
+
+fn as_constant(option: &ChoiceOption) -> Value {
+    let mut constant = json!({"const": option.label, "title": option.label});
+    if let Some(description) = &option.description {
+        constant["description"] = json!(description);
+    }
+    constant
 }
 
 /// Typed text overrides a preselected option; if several may be chosen, both count.
-pub fn understood(response: CreateElicitationResponse, multi: bool) -> Answer {
-    let ElicitationAction::Accept(accepted) = response.action else { return Answer::No };
-    let mut content = accepted.content.unwrap_or_default();
-    let chosen = match content.remove(CHOICE) {
-        Some(ElicitationContentValue::String(one)) => vec![one],
-        Some(ElicitationContentValue::StringArray(several)) => several,
-        _ => Vec::new(),
+pub fn understood(response: ElicitationResponse, multi: bool) -> Answer {
+    if response.action != ElicitationAction::Accept {
+        return Answer::No;
+    }
+    let content = response.content.unwrap_or_default();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let chosen: Vec<String> = match content.get(CHOICE) {
+        Some(Value::Array(several)) => several.iter().filter_map(text).collect(),
+        one => one.and_then(text).into_iter().collect(),
     };
-    let typed = match content.remove(OTHER) {
-        Some(ElicitationContentValue::String(typed)) if !typed.trim().is_empty() => Some(typed),
-        _ => None,
-    };
+    let typed = content.get(OTHER).and_then(text).filter(|typed| !typed.trim().is_empty());
     if multi {
         let all: Vec<String> = chosen.into_iter().chain(typed).collect();
         return if all.is_empty() { Answer::No } else { Answer::Choices(all) };
@@ -68,14 +73,11 @@ pub fn understood(response: CreateElicitationResponse, multi: bool) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use omp_agent::ChoiceOption;
-    use serde_json::{Value, json};
-
     use super::*;
 
     #[track_caller]
     fn check(multi: bool, response: Value, expect: Answer) {
-        let read: CreateElicitationResponse = serde_json::from_value(response.clone()).unwrap();
+        let read: ElicitationResponse = serde_json::from_value(response.clone()).unwrap();
         assert_eq!(understood(read, multi), expect, "{response}");
     }
 

@@ -1,5 +1,6 @@
 //! The Agent Client Protocol: omp as the agent of an editor, over lines of JSON.
 //!
+//! `protocol` has the messages, `omp-jsonrpc` carries them, `client` sends them.
 //! One connection holds many sessions. `server` answers requests, `opening` begins and ends sessions, `live` is one, `pump`
 //! converts the events of a session to updates, `calls`, `card`, `plan` and `options` define how they are shown, `replay`
 //! sends an earlier conversation, `asking` and `form` ask the user, `editor_files` and `editor_terminals` use what the
@@ -8,6 +9,7 @@
 mod asking;
 mod calls;
 mod card;
+mod client;
 mod editor_files;
 mod editor_terminals;
 mod form;
@@ -16,15 +18,16 @@ mod opening;
 mod options;
 mod plan;
 mod prompt;
+mod protocol;
 mod pump;
 mod replay;
 mod server;
-mod transport;
 mod updates;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use omp_jsonrpc::Connection;
 use omp_session::SessionHost;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -37,22 +40,13 @@ where
     I: AsyncRead + Send + Unpin + 'static,
     O: AsyncWrite + Send + Unpin + 'static,
 {
-    let (channel, wires) = transport::connect(input, output);
-    let server = Arc::new(server::AcpServer::new(host, wires.flow.clone()));
-    let ended = server.clone();
-    let served = server::connection(&server)
-        .connect_with(channel, async move |connection| {
-            tokio::select! {
-                () = connection.incoming_closed() => {}
-                () = stop => {}
-            }
-            ended.end().await;
-            Ok(())
-        })
-        .await;
-    if served.is_err() {
-        // The client has disconnected, so nobody can be notified.
-        server.end().await;
+    let server = Arc::new(server::AcpServer::new(host));
+    let handler = Arc::new(server::AcpHandler(server.clone()));
+    let connection = Connection::open(input, output, protocol::protocol(), handler);
+    tokio::select! {
+        () = connection.peer().input_ended() => {}
+        () = stop => {}
     }
-    let _ = tokio::time::timeout(LAST_WORDS, wires.writer).await;
+    server.end().await;
+    connection.finish(LAST_WORDS).await;
 }

@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_client_protocol::v1::schema::{
-    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, PromptResponse, SessionUpdate, StopReason,
-    UnstructuredCommandInput,
-};
-use agent_client_protocol::{Error, ErrorCode};
+use omp_jsonrpc::RpcError;
 use omp_session::{Answer, Command, Obeyed, RunEnd, Safeguards, Session, TodoBoard, TypedPrompt, Wish};
 use omp_types::ErrorKind;
 use serde_json::Value;
@@ -17,9 +13,9 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::options::Chosen;
-use crate::plan::plan;
-use crate::prompt;
+use crate::protocol::{AUTH_REQUIRED, AvailableCommand, CommandInput, PromptBlock, SessionUpdate, StopReason};
 use crate::updates::Updates;
+use crate::{plan, prompt};
 
 /// Caps the prompts queued behind the running one.
 const MAX_WAITING: usize = 16;
@@ -83,10 +79,10 @@ impl Live {
         }
     }
 
-    pub fn ticket(self: &Arc<Self>) -> Result<Ticket, Error> {
+    pub fn ticket(self: &Arc<Self>) -> Result<Ticket, RpcError> {
         if self.turns.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
             self.turns.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Err(Error::new(ErrorCode::INVALID_REQUEST, "too many prompts wait for this session"));
+            return Err(RpcError::new(RpcError::INVALID_REQUEST, "too many prompts wait for this session"));
         }
         Ok(Ticket { live: self.clone(), cancel: lock(&self.turns.cancel).clone() })
     }
@@ -120,11 +116,11 @@ impl Live {
         // Commands that start or open sessions are left out, because the editor does that.
         let commands = self.session.commands();
         let offered = commands.iter().filter(|command| !command.switches_session()).map(|command| {
-            let input = command.arguments().map(UnstructuredCommandInput::new).map(AvailableCommandInput::Unstructured);
-            AvailableCommand::new(command.name(), command.description()).input(input)
+            let input = command.arguments().map(|hint| CommandInput { hint: hint.to_owned() });
+            AvailableCommand { name: command.name().to_owned(), description: command.description().to_owned(), input }
         });
-        let update = AvailableCommandsUpdate::new(offered.collect());
-        self.updates.send(SessionUpdate::AvailableCommandsUpdate(update)).await;
+        let available_commands = offered.collect();
+        self.updates.send(SessionUpdate::AvailableCommandsUpdate { available_commands }).await;
     }
 
     /// Sends the task list if it has changed.
@@ -132,52 +128,49 @@ impl Live {
         let Some(todos) = &self.todos else { return };
         let phases = todos.phases();
         if std::mem::replace(&mut *lock(&self.told_plan), phases.clone()) != phases {
-            self.updates.send(SessionUpdate::Plan(plan(&phases))).await;
+            self.updates.send(SessionUpdate::Plan { entries: plan::entries(&phases) }).await;
         }
     }
 }
 
 impl Ticket {
-    pub async fn run(
-        self,
-        blocks: Vec<agent_client_protocol::v1::schema::ContentBlock>,
-    ) -> Result<PromptResponse, Error> {
+    pub async fn run(self, blocks: Vec<PromptBlock>) -> Result<StopReason, RpcError> {
         let live = self.live.clone();
         let content = prompt::convert(blocks, &live.cwd)?;
         let _turn = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
+            () = self.cancel.cancelled() => return Ok(StopReason::Cancelled),
             turn = live.turns.running.lock() => turn,
         };
         let obeyed = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
+            () = self.cancel.cancelled() => return Ok(StopReason::Cancelled),
             obeyed = live.session.obey(TypedPrompt::all_text(content)) => obeyed,
         };
-        let command = match obeyed.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {
+        let command = match obeyed.map_err(|problem| RpcError::new(RpcError::INVALID_PARAMS, problem))? {
             Obeyed::Send(command) => command,
             Obeyed::Show(text) | Obeyed::Copy(text) => {
                 live.updates.message(text).await;
                 live.tell_plan().await;
-                return Ok(PromptResponse::new(StopReason::EndTurn));
+                return Ok(StopReason::EndTurn);
             }
             // The host was not called yet, so nothing has changed.
             Obeyed::Switch(Wish::Move { .. }) => {
                 let why = "a session of an editor stays in its folder\nhint: close it and run `omp sessions move`";
-                return Err(Error::new(ErrorCode::INVALID_PARAMS, why));
+                return Err(RpcError::new(RpcError::INVALID_PARAMS, why));
             }
             Obeyed::Switch(_) => {
                 let why = "another session cannot take the place of this one\nhint: begin or open it in your editor";
-                return Err(Error::new(ErrorCode::INVALID_PARAMS, why));
+                return Err(RpcError::new(RpcError::INVALID_PARAMS, why));
             }
         };
         let ended = self.follow(command).await?;
-        stop_reason(ended).map(PromptResponse::new)
+        stop_reason(ended)
     }
 
     /// Handles one prompt until its end. A cancel is sent after the prompt, so that it cannot be missed.
-    async fn follow(&self, command: Command) -> Result<Ended, Error> {
-        let gone = || Error::new(ErrorCode::INTERNAL_ERROR, "the session has ended");
+    async fn follow(&self, command: Command) -> Result<Ended, RpcError> {
+        let gone = || RpcError::new(RpcError::INTERNAL_ERROR, "the session has ended");
         let (sender, mut end) = oneshot::channel();
         *lock(&self.live.turns.end) = Some(sender);
         self.live.session.send(command).await.map_err(|_| gone())?;
@@ -197,7 +190,7 @@ impl Drop for Ticket {
     }
 }
 
-fn stop_reason(ended: Ended) -> Result<StopReason, Error> {
+fn stop_reason(ended: Ended) -> Result<StopReason, RpcError> {
     match ended.end {
         RunEnd::Finished if ended.cut_off => Ok(StopReason::MaxTokens),
         RunEnd::Finished => Ok(StopReason::EndTurn),
@@ -206,10 +199,10 @@ fn stop_reason(ended: Ended) -> Result<StopReason, Error> {
         RunEnd::OverBudget(_) | RunEnd::TurnLimit => Ok(StopReason::MaxTurnRequests),
         RunEnd::Failed(error) => match error.kind {
             ErrorKind::Refused => Ok(StopReason::Refusal),
-            ErrorKind::Auth => Err(Error::new(ErrorCode::AUTH_REQUIRED, error.message)),
-            _ => Err(Error::new(ErrorCode::INTERNAL_ERROR, error.message)),
+            ErrorKind::Auth => Err(RpcError::new(AUTH_REQUIRED, error.message)),
+            _ => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.message)),
         },
-        RunEnd::Fatal(reason) => Err(Error::new(ErrorCode::INTERNAL_ERROR, reason)),
+        RunEnd::Fatal(reason) => Err(RpcError::new(RpcError::INTERNAL_ERROR, reason)),
     }
 }
 

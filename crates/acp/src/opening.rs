@@ -4,21 +4,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{McpServer, Meta, NoticeSeverity, SessionId};
-use agent_client_protocol::{Client, Error, ErrorCode};
+use omp_jsonrpc::RpcError;
 use omp_session::{OpenSession, Wish};
-use omp_types::{Editor, EditorFiles, EditorTerminals};
+use omp_types::{Editor, EditorFiles, EditorTerminals, Model};
+use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 
 use crate::calls::Calls;
+use crate::client::EditorClient;
 use crate::editor_files::ClientFiles;
 use crate::editor_terminals::Terminals;
 use crate::live::{Live, lock};
-use crate::pump;
+use crate::protocol::{AUTH_REQUIRED, McpServer, NoticeSeverity, OpenedSession, SessionId};
 use crate::replay::Replay;
-use crate::server::{AcpServer, failed, invalid, unknown};
+use crate::server::{AcpServer, failed, internal, invalid, unknown};
 use crate::updates::Updates;
+use crate::{options, pump};
 
 /// The key of omp's own data in `_meta`.
 const META: &str = "omp";
@@ -47,9 +48,9 @@ impl AcpServer {
         id: SessionId,
         cwd: PathBuf,
         mcp_servers: &[McpServer],
-        connection: ConnectionTo<Client>,
+        client: EditorClient,
         told_again: bool,
-    ) -> Result<Begun, Error> {
+    ) -> Result<Begun, RpcError> {
         if let Ok(live) = self.live(&id) {
             if told_again {
                 let mut calls = Calls::new(live.session.clone(), live.cwd.clone());
@@ -62,11 +63,11 @@ impl AcpServer {
             None => self.file_in(None, &id).await?,
         };
         let wish = Wish::Resume { file: file.ok_or_else(|| unknown(&id))?, cwd: Some(cwd.clone()) };
-        self.begin(wish, &cwd, mcp_servers, connection, told_again).await
+        self.begin(wish, &cwd, mcp_servers, client, told_again).await
     }
 
     /// Closes a session if it is open here, then moves its file away. A session that another program has open stays.
-    pub async fn delete(&self, id: SessionId) -> Result<(), Error> {
+    pub async fn delete(&self, id: SessionId) -> Result<(), RpcError> {
         let file = self.file_in(None, &id).await?;
         let held = lock(&self.sessions).remove(&id);
         let was_open = held.is_some();
@@ -77,7 +78,7 @@ impl AcpServer {
             Some(file) => {
                 let host = self.host.clone();
                 let deleted = tokio::task::spawn_blocking(move || host.delete(&file)).await;
-                deleted.map_err(Error::into_internal_error)?.map_err(failed)
+                deleted.map_err(|error| internal(&error))?.map_err(failed)
             }
             // The session has no messages yet, so there is no file.
             None if was_open => Ok(()),
@@ -86,10 +87,10 @@ impl AcpServer {
     }
 
     /// Finds the file of a session in a folder, or in any.
-    async fn file_in(&self, cwd: Option<PathBuf>, id: &SessionId) -> Result<Option<PathBuf>, Error> {
+    async fn file_in(&self, cwd: Option<PathBuf>, id: &SessionId) -> Result<Option<PathBuf>, RpcError> {
         let host = self.host.clone();
         let listed = tokio::task::spawn_blocking(move || host.sessions(cwd)).await;
-        let listed = listed.map_err(Error::into_internal_error)?.map_err(failed)?;
+        let listed = listed.map_err(|error| internal(&error))?.map_err(failed)?;
         Ok(listed.into_iter().find(|listing| listing.id == *id.0).map(|listing| listing.file))
     }
 
@@ -98,9 +99,9 @@ impl AcpServer {
         wish: Wish,
         cwd: &Path,
         mcp_servers: &[McpServer],
-        connection: ConnectionTo<Client>,
+        client: EditorClient,
         told_again: bool,
-    ) -> Result<Begun, Error> {
+    ) -> Result<Begun, RpcError> {
         if !cwd.is_absolute() {
             return Err(invalid(format!("cwd must be an absolute path, not `{}`", cwd.display())));
         }
@@ -108,9 +109,9 @@ impl AcpServer {
             return Err(failed(format!("{MAX_SESSIONS} sessions are open\nhint: close one with session/close")));
         }
         let capabilities = lock(&self.capabilities).clone();
-        let files = ClientFiles::offered(&connection, &capabilities, cwd);
+        let files = ClientFiles::offered(&client, &capabilities, cwd);
         let open_files = files.clone().map(|files| files as Arc<dyn EditorFiles>);
-        let terminals = capabilities.terminal.then(|| Arc::new(Terminals::new(connection.clone())));
+        let terminals = capabilities.terminal.then(|| Arc::new(Terminals::new(client.clone())));
         let editor = Editor {
             files: open_files.clone(),
             terminals: terminals.clone().map(|terminals| terminals as Arc<dyn EditorTerminals>),
@@ -118,8 +119,7 @@ impl AcpServer {
         };
         let opened = self.host.open_in(editor, wish).await.map_err(|problem| self.not_opened(problem))?;
         let OpenSession { session, actor, header, todos, safeguards, warnings, .. } = opened;
-        let updates =
-            Updates { id: SessionId::new(header.id.as_str()), connection, capabilities, flow: self.flow.clone() };
+        let updates = Updates { id: SessionId::new(header.id.as_str()), client, capabilities };
         if let Some(terminals) = &terminals {
             terminals.belong_to(updates.id.clone());
         }
@@ -142,8 +142,8 @@ impl AcpServer {
     }
 
     /// If a key is missing, the error asks the client to authenticate.
-    fn not_opened(&self, problem: String) -> Error {
-        if self.host.models().is_empty() { Error::new(ErrorCode::AUTH_REQUIRED, problem) } else { failed(problem) }
+    fn not_opened(&self, problem: String) -> RpcError {
+        if self.host.models().is_empty() { RpcError::new(AUTH_REQUIRED, problem) } else { failed(problem) }
     }
 }
 
@@ -159,10 +159,21 @@ impl Held {
 }
 
 impl Begun {
+    /// Describes the session to the client. `id` is told for a new session.
+    pub fn opened(&self, id: Option<SessionId>, models: &[Arc<Model>]) -> OpenedSession {
+        let chosen = lock(&self.live.chosen).clone();
+        OpenedSession {
+            session_id: id,
+            modes: options::modes(&chosen),
+            config_options: options::options(&chosen, models),
+            meta: self.meta(),
+        }
+    }
+
     /// Data that the protocol has no field for: the active safeguards.
-    pub fn meta(&self) -> Option<Meta> {
+    fn meta(&self) -> Option<Map<String, Value>> {
         let told = serde_json::to_value(&self.live.safeguards).ok()?;
-        Some(Meta::from_iter([(META.to_owned(), told)]))
+        Some(Map::from_iter([(META.to_owned(), told)]))
     }
 
     /// Sends the updates that follow the response, once the client knows the session.
@@ -190,11 +201,5 @@ async fn tell_again(live: &Live, calls: &mut Calls) {
 }
 
 fn names(servers: &[McpServer]) -> String {
-    let name = |server: &McpServer| match server {
-        McpServer::Http(server) => server.name.clone(),
-        McpServer::Sse(server) => server.name.clone(),
-        McpServer::Stdio(server) => server.name.clone(),
-        _ => "(unnamed)".to_owned(),
-    };
-    servers.iter().map(name).collect::<Vec<_>>().join(", ")
+    servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ")
 }

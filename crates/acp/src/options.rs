@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use agent_client_protocol::v1::schema::{
-    SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode, SessionModeState,
-};
 use omp_policy::ApprovalMode;
 use omp_session::Snapshot;
 use omp_types::{Model, ThinkingLevel};
+
+use crate::protocol::{
+    ConfigOption, ConfigOptionCategory, ConfigOptionKind, ConfigSelectOption, SessionMode, SessionModes,
+};
 
 pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
@@ -39,36 +40,46 @@ pub fn mode_named(id: &str) -> Option<ApprovalMode> {
     MODES.iter().map(|(mode, ..)| *mode).find(|mode| mode.as_str() == id)
 }
 
-pub fn modes(chosen: &Chosen) -> SessionModeState {
-    let offered =
-        MODES.iter().map(|(mode, name, about)| SessionMode::new(mode.as_str(), *name).description((*about).to_owned()));
-    SessionModeState::new(chosen.mode.as_str(), offered.collect())
+pub fn modes(chosen: &Chosen) -> SessionModes {
+    let offered = MODES.map(|(mode, name, description)| SessionMode { id: mode.as_str(), name, description });
+    SessionModes { current_mode_id: chosen.mode.as_str(), available_modes: offered.into() }
 }
 
 pub fn model_id(model: &Model) -> String {
     format!("{}/{}", model.provider, model.id)
 }
 
-pub fn options(chosen: &Chosen, models: &[Arc<Model>]) -> Vec<SessionConfigOption> {
-    let modes = MODES.iter().map(|(mode, name, about)| {
-        SessionConfigSelectOption::new(mode.as_str(), *name).description((*about).to_owned())
-    });
+pub fn options(chosen: &Chosen, models: &[Arc<Model>]) -> Vec<ConfigOption> {
+    let modes = MODES.map(|(mode, name, about)| value(mode.as_str(), name, Some(about)));
     let current = model_id(&chosen.model);
     let mut offered: Vec<_> = models.iter().map(|model| model_option(model)).collect();
     // The current model may not be offered any more.
     if !models.iter().any(|model| model_id(model) == current) {
         offered.insert(0, model_option(&chosen.model));
     }
-    let levels = ThinkingLevel::ALL.map(|level| SessionConfigSelectOption::new(level.as_str(), level.as_str()));
+    let levels = ThinkingLevel::ALL.map(|level| value(level.as_str(), level.as_str(), None));
+    let (mode, thinking) = (chosen.mode.as_str().to_owned(), chosen.thinking.as_str().to_owned());
     vec![
-        SessionConfigOption::select(MODE, "Approval", chosen.mode.as_str(), modes.collect::<Vec<_>>())
-            .category(SessionConfigOptionCategory::Mode),
-        SessionConfigOption::select(MODEL, "Model", current, offered).category(SessionConfigOptionCategory::Model),
-        SessionConfigOption::select(THINKING, "Thinking", chosen.thinking.as_str(), levels.to_vec())
-            .category(SessionConfigOptionCategory::ThoughtLevel),
+        option(MODE, "Approval", ConfigOptionCategory::Mode, mode, modes.into()),
+        option(MODEL, "Model", ConfigOptionCategory::Model, current, offered),
+        option(THINKING, "Thinking", ConfigOptionCategory::ThoughtLevel, thinking, levels.into()),
     ]
 }
 
-fn model_option(model: &Model) -> SessionConfigSelectOption {
-    SessionConfigSelectOption::new(model_id(model), model.name.clone()).description(model.provider.clone())
+fn option(
+    id: &'static str,
+    name: &'static str,
+    category: ConfigOptionCategory,
+    current_value: String,
+    options: Vec<ConfigSelectOption>,
+) -> ConfigOption {
+    ConfigOption { id, name, category, kind: ConfigOptionKind::Select, current_value, options }
+}
+
+fn value(value: &str, name: &str, description: Option<&str>) -> ConfigSelectOption {
+    ConfigSelectOption { value: value.to_owned(), name: name.to_owned(), description: description.map(str::to_owned) }
+}
+
+fn model_option(model: &Model) -> ConfigSelectOption {
+    value(&model_id(model), &model.name, Some(&model.provider))
 }

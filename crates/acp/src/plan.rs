@@ -1,13 +1,14 @@
 //! The task list as the client's plan.
 
-use agent_client_protocol::v1::schema::{Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus};
 use serde_json::Value;
 
+use crate::protocol::{PlanEntry, PlanEntryPriority, PlanEntryStatus};
+
 /// Converts the phases of the task list. Dropped tasks are left out.
-pub fn plan(phases: &Value) -> Plan {
+pub fn entries(phases: &Value) -> Vec<PlanEntry> {
     let tasks =
         phases.as_array().into_iter().flatten().flat_map(|phase| phase["tasks"].as_array().into_iter().flatten());
-    Plan::new(tasks.filter_map(entry).collect())
+    tasks.filter_map(entry).collect()
 }
 
 fn entry(task: &Value) -> Option<PlanEntry> {
@@ -17,7 +18,7 @@ fn entry(task: &Value) -> Option<PlanEntry> {
         Some("abandoned") => return None,
         _ => PlanEntryStatus::Pending,
     };
-    Some(PlanEntry::new(task["content"].as_str()?, PlanEntryPriority::Medium, status))
+    Some(PlanEntry { content: task["content"].as_str()?.to_owned(), priority: PlanEntryPriority::Medium, status })
 }
 
 #[cfg(test)]
@@ -28,8 +29,8 @@ mod tests {
 
     #[track_caller]
     fn check(phases: Value, expect: &[(&str, PlanEntryStatus)]) {
-        let entries = plan(&phases).entries;
-        let shown: Vec<_> = entries.iter().map(|entry| (entry.content.as_str(), entry.status.clone())).collect();
+        let entries = entries(&phases);
+        let shown: Vec<_> = entries.iter().map(|entry| (entry.content.as_str(), entry.status)).collect();
         assert_eq!(shown, expect, "{phases}");
     }
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use agent_client_protocol::Error;
-use agent_client_protocol::v1::schema::{ContentBlock, EmbeddedResourceResource, ResourceLink};
 use base64::Engine;
+use omp_jsonrpc::RpcError;
 use omp_types::{Content, ImageContent};
+
+use crate::protocol::{EmbeddedResource, PromptBlock};
 
 /// Caps the text of one block; more would not fit any model.
 const MAX_TEXT: usize = 8 * 1024 * 1024;
@@ -14,38 +15,34 @@ const MAX_IMAGE: usize = 32 * 1024 * 1024;
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Refuses an empty prompt, and one with an unsupported block.
-pub fn convert(blocks: Vec<ContentBlock>, cwd: &Path) -> Result<Vec<Content>, Error> {
+pub fn convert(blocks: Vec<PromptBlock>, cwd: &Path) -> Result<Vec<Content>, RpcError> {
     let content = blocks.into_iter().map(|block| one(block, cwd)).collect::<Result<Vec<_>, _>>()?;
     let says = |block: &Content| block.as_text().is_none_or(|text| !text.trim().is_empty());
     if content.iter().any(says) { Ok(content) } else { Err(refused("the prompt is empty")) }
 }
 
-fn one(block: ContentBlock, cwd: &Path) -> Result<Content, Error> {
+fn one(block: PromptBlock, cwd: &Path) -> Result<Content, RpcError> {
     match block {
-        ContentBlock::Text(text) => sized_text(text.text),
-        ContentBlock::Image(image) => picture(image.data, image.mime_type),
-        ContentBlock::ResourceLink(link) => sized_text(mention(&link, cwd)),
-        ContentBlock::Resource(resource) => match resource.resource {
-            EmbeddedResourceResource::TextResourceContents(text) => {
-                let end = if text.text.ends_with('\n') { "" } else { "\n" };
-                sized_text(format!("<file name=\"{}\">\n{}{end}</file>\n", name_of(&text.uri, cwd), text.text))
-            }
-            EmbeddedResourceResource::BlobResourceContents(blob) => match blob.mime_type {
-                Some(mime_type) if IMAGE_TYPES.contains(&mime_type.as_str()) => picture(blob.blob, mime_type),
-                _ => Err(refused(&format!("{} is neither text nor an image", blob.uri))),
-            },
-            _ => Err(refused("a resource of an unknown kind")),
+        PromptBlock::Text { text } => sized_text(text),
+        PromptBlock::Image { data, mime_type } => picture(data, mime_type),
+        PromptBlock::ResourceLink { uri, name, title } => sized_text(mention(&uri, &title.unwrap_or(name), cwd)),
+        PromptBlock::Resource { resource: EmbeddedResource::Text { text, uri } } => {
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            sized_text(format!("<file name=\"{}\">\n{text}{end}</file>\n", name_of(&uri, cwd)))
+        }
+        PromptBlock::Resource { resource: EmbeddedResource::Blob { blob, uri, mime_type } } => match mime_type {
+            Some(mime_type) if IMAGE_TYPES.contains(&mime_type.as_str()) => picture(blob, mime_type),
+            _ => Err(refused(&format!("{uri} is neither text nor an image"))),
         },
-        ContentBlock::Audio(_) => Err(refused("omp does not take audio")),
-        _ => Err(refused("a block of an unknown kind")),
+        PromptBlock::Audio {} => Err(refused("omp does not take audio")),
     }
 }
 
-fn sized_text(text: String) -> Result<Content, Error> {
+fn sized_text(text: String) -> Result<Content, RpcError> {
     if text.len() <= MAX_TEXT { Ok(Content::text(text)) } else { Err(refused("a text has more than 8 MiB")) }
 }
 
-fn picture(data: String, mime_type: String) -> Result<Content, Error> {
+fn picture(data: String, mime_type: String) -> Result<Content, RpcError> {
     if !IMAGE_TYPES.contains(&mime_type.as_str()) {
         return Err(refused(&format!(
             "images of type `{mime_type}` cannot be shown to a model: use {}",
@@ -60,9 +57,8 @@ fn picture(data: String, mime_type: String) -> Result<Content, Error> {
 }
 
 /// Formats a file that the model may read itself.
-fn mention(link: &ResourceLink, cwd: &Path) -> String {
-    let target = name_of(&link.uri, cwd);
-    let label = link.title.as_deref().unwrap_or(&link.name);
+fn mention(uri: &str, label: &str, cwd: &Path) -> String {
+    let target = name_of(uri, cwd);
     if label == target { format!("[{target}]") } else { format!("[{label}]({target})") }
 }
 
@@ -96,8 +92,8 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn refused(why: &str) -> Error {
-    Error::new(agent_client_protocol::ErrorCode::INVALID_PARAMS, why)
+fn refused(why: &str) -> RpcError {
+    RpcError::new(RpcError::INVALID_PARAMS, why)
 }
 
 #[cfg(test)]
@@ -106,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    fn converted(blocks: Value) -> Result<Vec<Content>, Error> {
+    fn converted(blocks: Value) -> Result<Vec<Content>, RpcError> {
         convert(serde_json::from_value(blocks).unwrap(), Path::new("/project"))
     }
 

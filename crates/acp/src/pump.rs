@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use agent_client_protocol::v1::schema::{Cost, NoticeSeverity, SessionInfoUpdate, SessionUpdate, UsageUpdate};
 use omp_compaction::{Compacted, CompactionReason};
 use omp_session::{AgentEvent, RunEnd, SessionEvent, ToldRetries};
 use omp_types::{Content, Message, StopReason, StreamEvent};
@@ -11,6 +10,7 @@ use tokio::sync::mpsc;
 use crate::asking;
 use crate::calls::Calls;
 use crate::live::{Ended, Live};
+use crate::protocol::{Cost, NoticeSeverity, SessionUpdate};
 
 /// Runs until the session is closed.
 pub async fn run(live: Arc<Live>, mut events: mpsc::Receiver<SessionEvent>, calls: Calls) {
@@ -71,8 +71,7 @@ impl Pump {
             }
             SessionEvent::CommandsChanged => self.live.tell_commands().await,
             SessionEvent::Renamed { title } => {
-                let update = SessionInfoUpdate::new().title(title);
-                self.live.updates.send(SessionUpdate::SessionInfoUpdate(update)).await;
+                self.live.updates.send(SessionUpdate::SessionInfoUpdate { title }).await;
             }
             SessionEvent::JobEnded(ended) => {
                 self.live.updates.notice(NoticeSeverity::Info, &ended.to_string()).await;
@@ -183,10 +182,10 @@ impl Pump {
             return;
         }
         let snapshot = self.live.session.snapshot();
-        let cost = Cost::new(snapshot.usage.cost.total, "USD");
-        let update = UsageUpdate::new(answer.usage.total_tokens, snapshot.model.context_window);
-        let update = update.cost(Some(cost).filter(|cost| cost.amount > 0.0));
-        self.live.updates.send(SessionUpdate::UsageUpdate(update)).await;
+        let amount = Some(snapshot.usage.cost.total).filter(|amount| *amount > 0.0);
+        let cost = amount.map(|amount| Cost { amount, currency: "USD".to_owned() });
+        let (used, size) = (answer.usage.total_tokens, snapshot.model.context_window);
+        self.live.updates.send(SessionUpdate::UsageUpdate { used, size, cost }).await;
     }
 
     async fn send(&self, updates: impl IntoIterator<Item = SessionUpdate>) {

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use agent_client_protocol::v1::schema::{ContentBlock, ContentChunk, ImageContent, SessionUpdate};
 use omp_session::ToolOutput;
 use omp_types::{Content, Message, ToolResultMessage};
 
 use crate::calls::Calls;
-use crate::updates::chunk;
+use crate::protocol::{ContentBlock, SessionUpdate};
+use crate::updates::text_block;
 
 /// Takes messages in order. A call is sent together with its result, so the newest answer waits until its results are known.
 #[derive(Default)]
@@ -22,7 +22,8 @@ impl Replay {
         match message {
             Message::User(user) => {
                 let mut told = self.rest(calls);
-                told.extend(user.content.iter().filter_map(as_chunk).map(SessionUpdate::UserMessageChunk));
+                let blocks = user.content.iter().filter_map(as_block);
+                told.extend(blocks.map(|content| SessionUpdate::UserMessageChunk { content }));
                 told
             }
             Message::Assistant(answer) => {
@@ -57,20 +58,22 @@ fn output(result: &ToolResultMessage) -> ToolOutput {
 
 fn said(block: &Content, results: &HashMap<String, ToolOutput>, calls: &mut Calls) -> Option<SessionUpdate> {
     match block {
-        Content::Text(text) if !text.text.is_empty() => Some(SessionUpdate::AgentMessageChunk(chunk(&text.text))),
+        Content::Text(text) if !text.text.is_empty() => {
+            Some(SessionUpdate::AgentMessageChunk { content: text_block(&text.text) })
+        }
         Content::Thinking(thinking) if !thinking.thinking.is_empty() => {
-            Some(SessionUpdate::AgentThoughtChunk(chunk(&thinking.thinking)))
+            Some(SessionUpdate::AgentThoughtChunk { content: text_block(&thinking.thinking) })
         }
         Content::ToolCall(call) => Some(calls.past(call, results.get(&call.id))),
         _ => None,
     }
 }
 
-fn as_chunk(block: &Content) -> Option<ContentChunk> {
+fn as_block(block: &Content) -> Option<ContentBlock> {
     match block {
-        Content::Text(text) => Some(chunk(&text.text)),
+        Content::Text(text) => Some(text_block(&text.text)),
         Content::Image(image) => {
-            Some(ContentChunk::new(ContentBlock::Image(ImageContent::new(&image.data, &image.mime_type))))
+            Some(ContentBlock::Image { data: image.data.clone(), mime_type: image.mime_type.clone() })
         }
         _ => None,
     }

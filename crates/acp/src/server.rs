@@ -3,331 +3,297 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use agent_client_protocol::schema::ProtocolVersion;
-use agent_client_protocol::v1::schema::{
-    AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateRequest, AuthenticateResponse, CancelNotification,
-    ClientCapabilities, CloseSessionRequest, CloseSessionResponse, ConfigOptionUpdate, CurrentModeUpdate,
-    DeleteSessionRequest, DeleteSessionResponse, Implementation, InitializeRequest, InitializeResponse,
-    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, NewSessionRequest,
-    NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest, ResumeSessionResponse,
-    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionId, SessionInfo,
-    SessionListCapabilities, SessionResumeCapabilities, SessionUpdate, SetSessionConfigOptionRequest,
-    SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
-};
-use agent_client_protocol::v1::{Builder, ConnectionTo, Responder};
-use agent_client_protocol::{
-    Agent, Client, Error, ErrorCode, HandleDispatchFrom, on_receive_notification, on_receive_request,
-};
+use futures_util::future::BoxFuture;
+use omp_jsonrpc::{Handler, IncomingRequest, Peer, Responder, RpcError};
 use omp_session::{Command, SessionHost, SessionListing, Wish};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::client::EditorClient;
 use crate::live::{Live, lock};
-use crate::opening::{ENDING, Held};
+use crate::opening::{Begun, ENDING, Held};
 use crate::options;
-use crate::transport::Flow;
+use crate::protocol::{
+    self, AUTH_REQUIRED, AuthenticateRequest, ClientCapabilities, InitializeRequest, ListSessionsRequest,
+    ListedSessions, NewSessionRequest, PromptRequest, PromptResponse, RESOURCE_NOT_FOUND, SessionId, SessionInfo,
+    SessionRequest, SessionUpdate, SetModeRequest, SetOptionRequest, StoredSessionRequest,
+};
 
 /// Sessions per page of the list.
 const PAGE: usize = 100;
 const KEYS: &str = "api-key";
+const INITIALIZE: &str = "initialize";
 
 pub struct AcpServer {
     pub host: Arc<dyn SessionHost>,
-    pub flow: Flow,
     pub capabilities: Mutex<Arc<ClientCapabilities>>,
     pub sessions: Mutex<HashMap<SessionId, Held>>,
+    greeting: Mutex<Greeting>,
+    /// Cancelled when the connection is closing.
+    closing: CancellationToken,
     /// Requests in progress.
     requests: TaskTracker,
 }
 
-macro_rules! answers {
-    ($builder:expr, $server:expr, $($request:ty => $method:ident,)*) => {{
-        let builder = $builder;
-        $(let server = $server.clone();
-        let builder = builder.on_receive_request(
-            async move |request: $request, responder, connection: ConnectionTo<Client>| {
-                server.$method(request, responder, connection);
-                Ok(())
-            },
-            on_receive_request!(),
-        );)*
-        builder
-    }};
+/// How far the client has come with `initialize`, which must be its first request.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Greeting {
+    #[default]
+    Missing,
+    /// The client may repeat it before its first other request.
+    Done,
+    Over,
 }
 
 /// The agent's side of a connection.
-pub fn connection(server: &Arc<AcpServer>) -> Builder<Agent, impl HandleDispatchFrom<Client> + use<>> {
-    let builder = answers!(Agent.v1().name("omp"), server,
-        InitializeRequest => initialize,
-        AuthenticateRequest => authenticate,
-        NewSessionRequest => new_session,
-        LoadSessionRequest => load_session,
-        ResumeSessionRequest => resume_session,
-        ListSessionsRequest => list_sessions,
-        CloseSessionRequest => close_session,
-        DeleteSessionRequest => delete_session,
-        SetSessionModeRequest => set_mode,
-        SetSessionConfigOptionRequest => set_option,
-        PromptRequest => prompt,
-    );
-    let server = server.clone();
-    builder.on_receive_notification(
-        async move |cancel: CancelNotification, _: ConnectionTo<Client>| {
-            if let Ok(live) = server.live(&cancel.session_id) {
-                live.cancel();
+pub struct AcpHandler(pub Arc<AcpServer>);
+
+impl Handler for AcpHandler {
+    fn take_request(&self, peer: &Peer, request: IncomingRequest) -> Option<IncomingRequest> {
+        let IncomingRequest { method, params, responder } = request;
+        let server = &self.0;
+        if let Err(refused) = server.admit(&method) {
+            responder.respond_soon(Err(refused));
+            return None;
+        }
+        let client = || EditorClient::new(peer.clone(), server.closing.clone());
+        match method.as_str() {
+            INITIALIZE => server.initialize(params, responder),
+            "authenticate" => read(params, responder, |request, back| server.authenticate(&request, back)),
+            "session/new" => read(params, responder, |request, back| server.new_session(request, back, client())),
+            "session/load" => read(params, responder, |request, back| server.go_to(request, back, client(), true)),
+            "session/resume" => read(params, responder, |request, back| server.go_to(request, back, client(), false)),
+            "session/list" => {
+                read(params, responder, |request: Option<_>, back| {
+                    server.list_sessions(request.unwrap_or_default(), back)
+                });
             }
-            Ok(())
-        },
-        on_receive_notification!(),
-    )
+            "session/close" => read(params, responder, |request, back| server.close_session(&request, back)),
+            "session/delete" => read(params, responder, |request, back| server.delete_session(request, back)),
+            "session/set_mode" => read(params, responder, |request, back| server.set_mode(request, back)),
+            "session/set_config_option" => read(params, responder, |request, back| server.set_option(request, back)),
+            "session/prompt" => read(params, responder, |request, back| server.prompt(request, back)),
+            _ => {
+                let unknown = RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found").with_data(method);
+                responder.respond_soon(Err(unknown));
+            }
+        }
+        None
+    }
+
+    /// Applies to the prompts that were read before, so it happens before the next message is read.
+    fn notification(&self, _: &Peer, method: &str, params: Value) -> BoxFuture<'static, ()> {
+        if method == "session/cancel"
+            && let Ok(cancel) = protocol::parameters::<SessionRequest>(params)
+            && let Ok(live) = self.0.live(&cancel.session_id)
+        {
+            live.cancel();
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Calls `take` with the parameters of a request, or answers that they cannot be read.
+fn read<T: DeserializeOwned>(params: Value, responder: Responder, take: impl FnOnce(T, Responder)) {
+    match protocol::parameters(params) {
+        Ok(request) => take(request, responder),
+        Err(error) => responder.respond_soon(Err(error)),
+    }
 }
 
 impl AcpServer {
-    pub fn new(host: Arc<dyn SessionHost>, flow: Flow) -> Self {
-        Self { host, flow, capabilities: Mutex::default(), sessions: Mutex::default(), requests: TaskTracker::new() }
+    pub fn new(host: Arc<dyn SessionHost>) -> Self {
+        Self {
+            host,
+            capabilities: Mutex::default(),
+            sessions: Mutex::default(),
+            greeting: Mutex::default(),
+            closing: CancellationToken::new(),
+            requests: TaskTracker::new(),
+        }
     }
 
     /// Ends all sessions and waits until they are saved.
     pub async fn end(&self) {
-        self.flow.close();
+        self.closing.cancel();
         let held: Vec<Held> = lock(&self.sessions).drain().map(|(_, held)| held).collect();
         futures_util::future::join_all(held.into_iter().map(Held::end)).await;
         self.requests.close();
         let _ = tokio::time::timeout(ENDING, self.requests.wait()).await;
     }
 
-    fn initialize(
-        &self,
-        request: InitializeRequest,
-        responder: Responder<InitializeResponse>,
-        _: ConnectionTo<Client>,
-    ) {
-        *lock(&self.capabilities) = Arc::new(request.client_capabilities);
-        let sessions = SessionCapabilities::new()
-            .list(SessionListCapabilities::new())
-            .resume(SessionResumeCapabilities::new())
-            .close(SessionCloseCapabilities::new())
-            .delete(SessionDeleteCapabilities::new());
-        let capabilities = AgentCapabilities::new()
-            .load_session(true)
-            .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
-            .session_capabilities(sessions);
-        let keys = AuthMethodAgent::new(KEYS, "API keys").description(
-            "omp takes keys from its environment (such as ANTHROPIC_API_KEY) or from models.yml".to_owned(),
-        );
-        respond(
-            responder,
-            Ok(InitializeResponse::new(ProtocolVersion::V1)
-                .agent_capabilities(capabilities)
-                .auth_methods(vec![AuthMethod::Agent(keys)])
-                .agent_info(Implementation::new("omp", env!("CARGO_PKG_VERSION")).title("omp".to_owned()))),
-        );
+    /// Refuses requests before `initialize`, and an `initialize` after other requests.
+    fn admit(&self, method: &str) -> Result<(), RpcError> {
+        let refused = |why: String| Err(RpcError::new(RpcError::INVALID_REQUEST, "Invalid request").with_data(why));
+        let mut greeting = lock(&self.greeting);
+        match (*greeting, method == INITIALIZE) {
+            (Greeting::Missing | Greeting::Done, true) => Ok(()),
+            (Greeting::Over, true) => refused(
+                "ACP initialization cannot be repeated after any other request; reconnect to initialize again"
+                    .to_owned(),
+            ),
+            (Greeting::Missing, false) => {
+                refused(format!("ACP initialization must complete before `{method}` can be used"))
+            }
+            (Greeting::Done | Greeting::Over, false) => {
+                *greeting = Greeting::Over;
+                Ok(())
+            }
+        }
     }
 
-    fn authenticate(
-        &self,
-        request: AuthenticateRequest,
-        responder: Responder<AuthenticateResponse>,
-        _: ConnectionTo<Client>,
-    ) {
-        let answer = if *request.method_id.0 != *KEYS {
+    fn initialize(&self, params: Value, responder: Responder) {
+        let answer = InitializeRequest::read(params).map(|request| {
+            *lock(&self.capabilities) = Arc::new(request.client_capabilities);
+            *lock(&self.greeting) = Greeting::Done;
+            let keys = "omp takes keys from its environment (such as ANTHROPIC_API_KEY) or from models.yml";
+            protocol::agent(KEYS, keys)
+        });
+        responder.respond_soon(answer);
+    }
+
+    fn authenticate(&self, request: &AuthenticateRequest, responder: Responder) {
+        let answer = if request.method_id != KEYS {
             Err(invalid(format!("there is no way to authenticate called `{}`\nhint: `{KEYS}`", request.method_id)))
         } else if self.host.models().is_empty() {
             Err(no_key())
         } else {
-            Ok(AuthenticateResponse::new())
+            Ok(json!({}))
         };
-        respond(responder, answer);
+        responder.respond_soon(answer);
     }
 
-    fn new_session(
-        self: &Arc<Self>,
-        request: NewSessionRequest,
-        responder: Responder<NewSessionResponse>,
-        connection: ConnectionTo<Client>,
-    ) {
+    fn new_session(self: &Arc<Self>, request: NewSessionRequest, responder: Responder, client: EditorClient) {
         let server = self.clone();
         self.requests.spawn(async move {
             let wish = Wish::New { cwd: Some(request.cwd.clone()), parent: None };
-            match server.begin(wish, &request.cwd, &request.mcp_servers, connection, false).await {
-                Err(error) => respond(responder, Err(error)),
-                Ok(begun) => {
-                    let chosen = lock(&begun.live.chosen).clone();
-                    let response = NewSessionResponse::new(begun.live.updates.id.clone())
-                        .modes(options::modes(&chosen))
-                        .config_options(options::options(&chosen, &server.host.models()))
-                        .meta(begun.meta());
-                    respond(responder, Ok(response));
-                    begun.tell().await;
-                }
-            }
+            let begun = server.begin(wish, &request.cwd, &request.mcp_servers, client, false).await;
+            server.answer_opened(begun, responder, true).await;
         });
     }
 
-    fn load_session(
+    /// Loads a session, which tells its conversation again, or resumes it.
+    fn go_to(
         self: &Arc<Self>,
-        request: LoadSessionRequest,
-        responder: Responder<LoadSessionResponse>,
-        connection: ConnectionTo<Client>,
+        request: StoredSessionRequest,
+        responder: Responder,
+        client: EditorClient,
+        told_again: bool,
     ) {
         let server = self.clone();
         self.requests.spawn(async move {
-            let found = server.go_on(request.session_id, request.cwd, &request.mcp_servers, connection, true);
-            match found.await {
-                Err(error) => respond(responder, Err(error)),
-                Ok(begun) => {
-                    let chosen = lock(&begun.live.chosen).clone();
-                    let response = LoadSessionResponse::new()
-                        .modes(options::modes(&chosen))
-                        .config_options(options::options(&chosen, &server.host.models()))
-                        .meta(begun.meta());
-                    respond(responder, Ok(response));
-                    begun.tell().await;
-                }
-            }
+            let StoredSessionRequest { session_id, cwd, mcp_servers } = request;
+            let begun = server.go_on(session_id, cwd, &mcp_servers, client, told_again).await;
+            server.answer_opened(begun, responder, false).await;
         });
     }
 
-    fn resume_session(
-        self: &Arc<Self>,
-        request: ResumeSessionRequest,
-        responder: Responder<ResumeSessionResponse>,
-        connection: ConnectionTo<Client>,
-    ) {
-        let server = self.clone();
-        self.requests.spawn(async move {
-            let found = server.go_on(request.session_id, request.cwd, &request.mcp_servers, connection, false);
-            match found.await {
-                Err(error) => respond(responder, Err(error)),
-                Ok(begun) => {
-                    let chosen = lock(&begun.live.chosen).clone();
-                    let response = ResumeSessionResponse::new()
-                        .modes(options::modes(&chosen))
-                        .config_options(options::options(&chosen, &server.host.models()))
-                        .meta(begun.meta());
-                    respond(responder, Ok(response));
-                    begun.tell().await;
-                }
+    async fn answer_opened(&self, begun: Result<Begun, RpcError>, responder: Responder, is_new: bool) {
+        match begun {
+            Err(error) => responder.respond(Err(error)).await,
+            Ok(begun) => {
+                let id = is_new.then(|| begun.live.updates.id.clone());
+                respond(responder, Ok(begun.opened(id, &self.host.models()))).await;
+                begun.tell().await;
             }
-        });
+        }
     }
 
-    fn list_sessions(
-        self: &Arc<Self>,
-        request: ListSessionsRequest,
-        responder: Responder<ListSessionsResponse>,
-        _: ConnectionTo<Client>,
-    ) {
+    fn list_sessions(self: &Arc<Self>, request: ListSessionsRequest, responder: Responder) {
         let server = self.clone();
         self.requests.spawn(async move {
             let start = match request.cursor.as_deref().map(str::parse::<usize>) {
-                Some(Err(_)) => return respond(responder, Err(invalid("this cursor is not one of ours".to_owned()))),
+                Some(Err(_)) => {
+                    return responder.respond(Err(invalid("this cursor is not one of ours".to_owned()))).await;
+                }
                 Some(Ok(start)) => start,
                 None => 0,
             };
             let listed = tokio::task::spawn_blocking(move || server.host.sessions(request.cwd)).await;
-            let listed = listed.map_err(Error::into_internal_error).and_then(|listed| listed.map_err(failed));
-            respond(responder, listed.map(|listed| page(&listed, start)));
+            let listed = listed.map_err(|error| internal(&error)).and_then(|listed| listed.map_err(failed));
+            respond(responder, listed.map(|listed| page(&listed, start))).await;
         });
     }
 
-    fn close_session(
-        self: &Arc<Self>,
-        request: CloseSessionRequest,
-        responder: Responder<CloseSessionResponse>,
-        _: ConnectionTo<Client>,
-    ) {
+    fn close_session(self: &Arc<Self>, request: &SessionRequest, responder: Responder) {
         let held = lock(&self.sessions).remove(&request.session_id);
-        let Some(held) = held else { return respond(responder, Err(unknown(&request.session_id))) };
+        let Some(held) = held else { return responder.respond_soon(Err(unknown(&request.session_id))) };
         self.requests.spawn(async move {
             held.end().await;
-            respond(responder, Ok(CloseSessionResponse::new()));
+            responder.respond(Ok(json!({}))).await;
         });
     }
 
-    fn delete_session(
-        self: &Arc<Self>,
-        request: DeleteSessionRequest,
-        responder: Responder<DeleteSessionResponse>,
-        _: ConnectionTo<Client>,
-    ) {
+    fn delete_session(self: &Arc<Self>, request: SessionRequest, responder: Responder) {
         let server = self.clone();
         self.requests.spawn(async move {
-            respond(responder, server.delete(request.session_id).await.map(|()| DeleteSessionResponse::new()));
+            responder.respond(server.delete(request.session_id).await.map(|()| json!({}))).await;
         });
     }
 
-    fn set_mode(
-        self: &Arc<Self>,
-        request: SetSessionModeRequest,
-        responder: Responder<SetSessionModeResponse>,
-        _: ConnectionTo<Client>,
-    ) {
+    fn set_mode(self: &Arc<Self>, request: SetModeRequest, responder: Responder) {
         let server = self.clone();
         self.requests.spawn(async move {
-            let set = server.set(&request.session_id, options::MODE, &request.mode_id.0).await;
+            let set = server.set(&request.session_id, options::MODE, &request.mode_id).await;
             let live = match set {
-                Err(error) => return respond(responder, Err(error)),
+                Err(error) => return responder.respond(Err(error)).await,
                 Ok(live) => live,
             };
-            respond(responder, Ok(SetSessionModeResponse::new()));
+            responder.respond(Ok(json!({}))).await;
             let chosen = lock(&live.chosen).clone();
-            let options = ConfigOptionUpdate::new(options::options(&chosen, &server.host.models()));
-            live.updates.send(SessionUpdate::ConfigOptionUpdate(options)).await;
+            let config_options = options::options(&chosen, &server.host.models());
+            live.updates.send(SessionUpdate::ConfigOptionUpdate { config_options }).await;
         });
     }
 
-    fn set_option(
-        self: &Arc<Self>,
-        request: SetSessionConfigOptionRequest,
-        responder: Responder<SetSessionConfigOptionResponse>,
-        _: ConnectionTo<Client>,
-    ) {
+    fn set_option(self: &Arc<Self>, request: SetOptionRequest, responder: Responder) {
         let server = self.clone();
         self.requests.spawn(async move {
-            let value = request.value.as_value_id().map(|value| value.0.clone()).unwrap_or_default();
-            let live = match server.set(&request.session_id, &request.config_id.0, &value).await {
-                Err(error) => return respond(responder, Err(error)),
+            let value = request.value.as_str().unwrap_or_default();
+            let live = match server.set(&request.session_id, &request.config_id, value).await {
+                Err(error) => return responder.respond(Err(error)).await,
                 Ok(live) => live,
             };
             let chosen = lock(&live.chosen).clone();
-            let options = options::options(&chosen, &server.host.models());
-            respond(responder, Ok(SetSessionConfigOptionResponse::new(options)));
-            if *request.config_id.0 == *options::MODE {
-                let update = CurrentModeUpdate::new(chosen.mode.as_str());
-                live.updates.send(SessionUpdate::CurrentModeUpdate(update)).await;
+            let config_options = options::options(&chosen, &server.host.models());
+            responder.respond(Ok(json!({"configOptions": config_options}))).await;
+            if request.config_id == options::MODE {
+                let update = SessionUpdate::CurrentModeUpdate { current_mode_id: chosen.mode.as_str() };
+                live.updates.send(update).await;
             }
         });
     }
 
-    fn prompt(self: &Arc<Self>, request: PromptRequest, responder: Responder<PromptResponse>, _: ConnectionTo<Client>) {
-        let ticket = match self.live(&request.session_id).and_then(|live| live.ticket()) {
-            Err(error) => return respond(responder, Err(error)),
-            Ok(ticket) => ticket,
+    fn prompt(self: &Arc<Self>, request: PromptRequest, responder: Responder) {
+        let live = self.live(&request.session_id);
+        let (live, ticket) = match live.and_then(|live| live.ticket().map(|ticket| (live, ticket))) {
+            Err(error) => return responder.respond_soon(Err(error)),
+            Ok(found) => found,
         };
         let withdrawn = responder.cancellation();
-        let live = self.live(&request.session_id);
         self.requests.spawn(async move {
             let run = Box::pin(ticket.run(request.prompt));
             tokio::pin!(run);
             let answer = tokio::select! {
                 answer = &mut run => answer,
                 () = withdrawn.cancelled() => {
-                    if let Ok(live) = live {
-                        live.cancel();
-                    }
+                    live.cancel();
                     run.await
                 }
             };
-            respond(responder, answer);
+            respond(responder, answer.map(|stop_reason| PromptResponse { stop_reason })).await;
         });
     }
 
-    pub fn live(&self, id: &SessionId) -> Result<Arc<Live>, Error> {
+    pub fn live(&self, id: &SessionId) -> Result<Arc<Live>, RpcError> {
         lock(&self.sessions).get(id).map(|held| held.live.clone()).ok_or_else(|| unknown(id))
     }
 
     /// Changes one setting of a session.
-    async fn set(&self, id: &SessionId, option: &str, value: &str) -> Result<Arc<Live>, Error> {
+    async fn set(&self, id: &SessionId, option: &str, value: &str) -> Result<Arc<Live>, RpcError> {
         let live = self.live(id)?;
         let no_value = || invalid(format!("`{value}` is no value of `{option}`"));
         let command = match option {
@@ -354,37 +320,43 @@ impl AcpServer {
     }
 }
 
-fn page(listed: &[SessionListing], start: usize) -> ListSessionsResponse {
+fn page(listed: &[SessionListing], start: usize) -> ListedSessions {
     let shown = listed.iter().skip(start).take(PAGE);
-    let sessions = shown.map(|listing| {
-        let about = listing.title.clone().or_else(|| listing.first_message.clone());
-        let updated = jiff::Timestamp::try_from(listing.modified).ok().map(|time| time.to_string());
-        SessionInfo::new(listing.id.clone(), listing.cwd.clone()).title(about).updated_at(updated)
+    let sessions = shown.map(|listing| SessionInfo {
+        session_id: listing.id.clone(),
+        cwd: listing.cwd.clone(),
+        title: listing.title.clone().or_else(|| listing.first_message.clone()),
+        updated_at: jiff::Timestamp::try_from(listing.modified).ok().map(|time| time.to_string()),
     });
-    let next = (start + PAGE < listed.len()).then(|| (start + PAGE).to_string());
-    ListSessionsResponse::new(sessions.collect()).next_cursor(next)
+    let next_cursor = (start + PAGE < listed.len()).then(|| (start + PAGE).to_string());
+    ListedSessions { sessions: sessions.collect(), next_cursor }
 }
 
 /// A client that has disconnected receives no response.
-fn respond<T: agent_client_protocol::JsonRpcResponse>(responder: Responder<T>, answer: Result<T, Error>) {
-    let _ = responder.respond_with_result(answer);
+async fn respond<T: Serialize>(responder: Responder, answer: Result<T, RpcError>) {
+    let answer = answer.and_then(|answer| serde_json::to_value(answer).map_err(|error| internal(&error)));
+    responder.respond(answer).await;
 }
 
-pub fn invalid(why: String) -> Error {
-    Error::new(ErrorCode::INVALID_PARAMS, why)
+pub fn invalid(why: String) -> RpcError {
+    RpcError::new(RpcError::INVALID_PARAMS, why)
 }
 
-pub fn failed(why: String) -> Error {
-    Error::new(ErrorCode::INTERNAL_ERROR, why)
+pub fn failed(why: String) -> RpcError {
+    RpcError::new(RpcError::INTERNAL_ERROR, why)
 }
 
-pub fn unknown(id: &SessionId) -> Error {
+pub fn internal(error: &dyn std::error::Error) -> RpcError {
+    RpcError::new(RpcError::INTERNAL_ERROR, "Internal error").with_data(error.to_string())
+}
+
+pub fn unknown(id: &SessionId) -> RpcError {
     let message = format!("there is no session `{id}`\nhint: session/list names those there are");
-    Error::new(ErrorCode::RESOURCE_NOT_FOUND, message).data(serde_json::json!({"sessionId": id}))
+    RpcError::new(RESOURCE_NOT_FOUND, message).with_data(json!({"sessionId": id}))
 }
 
-fn no_key() -> Error {
+fn no_key() -> RpcError {
     let message = "no key for any model provider was found\nhint: set one in omp's environment, such as \
         ANTHROPIC_API_KEY, or name a provider in models.yml, then start omp again";
-    Error::new(ErrorCode::AUTH_REQUIRED, message)
+    RpcError::new(AUTH_REQUIRED, message)
 }

@@ -2,56 +2,45 @@
 
 use std::sync::Arc;
 
-use agent_client_protocol::Client;
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    ClientCapabilities, ContentBlock, ContentChunk, Notice, NoticeSeverity, SessionId, SessionNotification,
-    SessionUpdate, TextContent,
+use crate::client::EditorClient;
+use crate::protocol::{
+    ClientCapabilities, ContentBlock, NoticeSeverity, SessionId, SessionNotification, SessionUpdate,
 };
-
-use crate::transport::Flow;
 
 /// The connection to the client for one session. Cheap to clone.
 #[derive(Clone)]
 pub struct Updates {
     pub id: SessionId,
-    pub connection: ConnectionTo<Client>,
+    pub client: EditorClient,
     pub capabilities: Arc<ClientCapabilities>,
-    pub flow: Flow,
 }
 
 impl Updates {
     /// Waits while the client has too much unread. A disconnected client is not an error of the session.
     pub async fn send(&self, update: SessionUpdate) {
-        if self.flow.room().await {
-            let _ = self.connection.send_notification(SessionNotification::new(self.id.clone(), update));
-        }
+        let notification = SessionNotification { session_id: self.id.clone(), update };
+        self.client.notify("session/update", notification).await;
     }
 
     pub async fn message(&self, text: impl Into<String>) {
-        self.send(SessionUpdate::AgentMessageChunk(chunk(text))).await;
+        self.send(SessionUpdate::AgentMessageChunk { content: text_block(text) }).await;
     }
 
     pub async fn thought(&self, text: impl Into<String>) {
-        self.send(SessionUpdate::AgentThoughtChunk(chunk(text))).await;
+        self.send(SessionUpdate::AgentThoughtChunk { content: text_block(text) }).await;
     }
 
     /// Sends a message of omp to the user: a notice if the client supports them, else a thought.
     pub async fn notice(&self, severity: NoticeSeverity, text: &str) {
-        let notices = self.capabilities.session.as_ref().is_some_and(|session| session.notices.is_some());
-        if !notices {
+        if !self.capabilities.has_notices() {
             return self.thought(format!("{text}\n")).await;
         }
         let (title, rest) = text.split_once('\n').unwrap_or((text, ""));
         let description = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
-        self.send(SessionUpdate::Notice(Notice::new(severity, title).description(description))).await;
+        self.send(SessionUpdate::Notice { severity, title: title.to_owned(), description }).await;
     }
 }
 
-pub fn chunk(text: impl Into<String>) -> ContentChunk {
-    ContentChunk::new(text_block(text))
-}
-
 pub fn text_block(text: impl Into<String>) -> ContentBlock {
-    ContentBlock::Text(TextContent::new(text))
+    ContentBlock::Text { text: text.into() }
 }

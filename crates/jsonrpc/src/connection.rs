@@ -51,14 +51,26 @@ impl Connection {
                 let (read, write) = (inbox.read_all(reader), queue.write_all(writer));
                 tokio::pin!(read, write);
                 tokio::select! {
-                    end = &mut read => end,
-                    written = &mut write => match written {
-                        Ok(()) => read.await,
-                        Err(error) => timeout(READ_REASON, read).await.unwrap_or(ConnectionEnd::Write(error.to_string())),
-                    },
+                    end = &mut read => {
+                        let end = explain(end);
+                        if shared.protocol.is_half_open {
+                            shared.end_input(end.clone());
+                            // If it fails, the other side is gone, which the end of the input has told already.
+                            let _ = write.await;
+                        }
+                        end
+                    }
+                    written = &mut write => {
+                        shared.written.cancel();
+                        explain(match written {
+                            Ok(()) => read.await,
+                            Err(error) => timeout(READ_REASON, read).await.unwrap_or(ConnectionEnd::Write(error.to_string())),
+                        })
+                    }
                 }
             };
-            shared.end(explain(end));
+            shared.written.cancel();
+            shared.end(end);
             inbox.finish().await;
         };
         Self { peer, _task: AbortOnDropHandle::new(tokio::spawn(run)) }
@@ -66,6 +78,12 @@ impl Connection {
 
     pub fn peer(&self) -> &Peer {
         &self.peer
+    }
+
+    /// Closes the connection after everything queued is written, or after `limit`.
+    pub async fn finish(self, limit: Duration) {
+        self.peer.finish_writing();
+        let _ = timeout(limit, self.peer.shared.written.cancelled()).await;
     }
 }
 

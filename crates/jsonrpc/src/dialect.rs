@@ -5,15 +5,25 @@ mod json_rpc;
 
 use serde_json::Value;
 
-use crate::message::{Id, Incoming, Outgoing, RpcError};
+use crate::message::{Id, Incoming, InvalidMessage, Outgoing, RpcError, UnreadableInput};
 
 pub use dap::Dap;
 pub use json_rpc::JsonRpc;
 
 /// Converts between JSON values on the wire and messages. It is stateless.
 pub trait Dialect: Send + Sync + 'static {
-    /// Parses the messages of one value: a batch holds several. `Err` describes an invalid message.
-    fn read(&self, wire: Value) -> Vec<Result<Incoming, String>>;
+    /// Parses the messages of one value: a batch holds several.
+    fn read(&self, wire: Value) -> Vec<Result<Incoming, InvalidMessage>>;
+
+    /// Returns the answer to input that is not JSON or too long; `None` if it is only recorded as noise.
+    fn answer_to_unreadable(&self, _input: UnreadableInput<'_>) -> Option<RpcError> {
+        None
+    }
+
+    /// Returns the answer to a request that exceeds a limit of the connection.
+    fn answer_to_overload(&self) -> RpcError {
+        RpcError::new(RpcError::BUSY, "too many requests at once; ask again later")
+    }
 
     /// `number` increases with each written message and identifies a request.
     fn write(&self, number: i64, message: Outgoing) -> Value;

@@ -3,6 +3,8 @@
 //! Chunks may end anywhere. Text that is not JSON, such as a server's banner, is returned as noise if the message boundaries
 //! are still certain; otherwise the stream fails.
 
+use std::borrow::Cow;
+
 use omp_stdx::format;
 use omp_stdx::lines::{JsonLineFrame as Line, JsonLines};
 use omp_stdx::sanitize::on_one_line;
@@ -17,6 +19,8 @@ const NOISE_BYTES: usize = 200;
 pub enum Framing {
     /// One JSON value per line: MCP over stdio.
     Lines,
+    /// One JSON value per line; a line that is too long is skipped and reported, and the stream goes on.
+    LenientLines,
     /// `Content-Length: 12`, an empty line, and that many bytes: LSP and DAP.
     ContentLength,
 }
@@ -42,6 +46,8 @@ pub enum MessageFrame {
     Message { value: Value, bytes: usize },
     /// Text that is not JSON, shortened.
     Noise(String),
+    /// A line of [`Framing::LenientLines`] that was longer than a message may be.
+    TooLong { bytes: usize },
 }
 
 /// Why a stream cannot be read further.
@@ -69,7 +75,7 @@ pub fn encode(framing: Framing, message: &Value) -> Vec<u8> {
     // Serialized JSON contains no newline: those within strings are escaped.
     let text = message.to_string();
     match framing {
-        Framing::Lines => (text + "\n").into_bytes(),
+        Framing::Lines | Framing::LenientLines => (text + "\n").into_bytes(),
         Framing::ContentLength => format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes(),
     }
 }
@@ -83,14 +89,17 @@ pub struct FrameDecoder {
 
 #[derive(Debug)]
 enum Cutter {
-    Lines(JsonLines),
+    Lines { lines: JsonLines, is_lenient: bool },
     ContentLength(Headed),
 }
 
 impl FrameDecoder {
     pub fn new(framing: Framing, limits: FrameLimits) -> Self {
         let cutter = match framing {
-            Framing::Lines => Cutter::Lines(JsonLines::new(limits.message_bytes)),
+            Framing::Lines | Framing::LenientLines => Cutter::Lines {
+                lines: JsonLines::new(limits.message_bytes),
+                is_lenient: framing == Framing::LenientLines,
+            },
             Framing::ContentLength => Cutter::ContentLength(Headed::default()),
         };
         Self { cutter, limits }
@@ -99,9 +108,9 @@ impl FrameDecoder {
     /// Adds complete frames to `frames`, even if an error follows. After an error nothing more can be read.
     pub fn push(&mut self, piece: &[u8], frames: &mut Vec<MessageFrame>) -> Result<(), FramingError> {
         match &mut self.cutter {
-            Cutter::Lines(lines) => {
+            Cutter::Lines { lines, is_lenient } => {
                 let mut taken = Ok(());
-                lines.push(piece, |line| take_line(line, self.limits, frames, &mut taken));
+                lines.push(piece, |line| take_line(line, *is_lenient, self.limits, frames, &mut taken));
                 taken
             }
             Cutter::ContentLength(headed) => headed.push(piece, self.limits, frames),
@@ -111,9 +120,9 @@ impl FrameDecoder {
     /// Handles the end of the stream: the last line may lack a newline.
     pub fn finish(&mut self, frames: &mut Vec<MessageFrame>) -> Result<(), FramingError> {
         match &mut self.cutter {
-            Cutter::Lines(lines) => {
+            Cutter::Lines { lines, is_lenient } => {
                 let mut taken = Ok(());
-                lines.finish(|line| take_line(line, self.limits, frames, &mut taken));
+                lines.finish(|line| take_line(line, *is_lenient, self.limits, frames, &mut taken));
                 taken
             }
             Cutter::ContentLength(headed) if headed.is_between_messages() => Ok(()),
@@ -124,6 +133,7 @@ impl FrameDecoder {
 
 fn take_line(
     line: Line<'_>,
+    is_lenient: bool,
     limits: FrameLimits,
     frames: &mut Vec<MessageFrame>,
     taken: &mut Result<(), FramingError>,
@@ -131,6 +141,7 @@ fn take_line(
     match line {
         _ if taken.is_err() => {}
         Line::Text { bytes, .. } => frames.push(frame_of(bytes)),
+        Line::TooLong { bytes, .. } if is_lenient => frames.push(MessageFrame::TooLong { bytes }),
         Line::TooLong { bytes, .. } => {
             *taken = Err(FramingError::MessageTooLong { bytes, limit: limits.message_bytes });
         }
@@ -138,9 +149,17 @@ fn take_line(
 }
 
 fn frame_of(bytes: &[u8]) -> MessageFrame {
-    match serde_json::from_slice(bytes) {
+    match serde_json::from_slice(bytes).or_else(|error| from_broken_utf8(bytes).ok_or(error)) {
         Ok(value) => MessageFrame::Message { value, bytes: bytes.len() },
         Err(_) => MessageFrame::Noise(shown(bytes)),
+    }
+}
+
+/// Bytes in strings that are not UTF-8 become replacement characters.
+fn from_broken_utf8(bytes: &[u8]) -> Option<Value> {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => serde_json::from_str(&text).ok(),
     }
 }
 

@@ -1,24 +1,24 @@
 //! Dispatches incoming messages: responses to their requests, the rest to the handler, which never delays a response.
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::ConnectionEnd;
-use crate::framing::{FrameDecoder, MessageFrame};
+use crate::framing::{FrameDecoder, FramingError, MessageFrame};
 use crate::handler::{Handler, HandlerError, HandlerFuture};
 use crate::lock;
-use crate::message::{Id, Incoming, Outgoing, RpcError};
+use crate::message::{Id, Incoming, Outgoing, RpcError, UnreadableInput};
 use crate::outbox::{Unsent, permits, room_of};
 use crate::peer::Peer;
+use crate::responder::{IncomingRequest, OpenRequests, Responder};
 
 const READ_BYTES: usize = 64 << 10;
 /// Maximum number of queued notifications; their bytes are limited separately.
@@ -28,7 +28,7 @@ pub(crate) struct RequestInbox {
     peer: Peer,
     handler: Arc<dyn Handler>,
     /// Requests of the other side by ID, with their cancellation tokens.
-    open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
+    open_requests: OpenRequests,
     /// Limits the number of concurrent requests.
     slots: Arc<Semaphore>,
     /// Limits the queued bytes.
@@ -40,7 +40,7 @@ pub(crate) struct RequestInbox {
 
 struct ReceivedNotification {
     method: String,
-    params: Value,
+    work: BoxFuture<'static, ()>,
     _room: OwnedSemaphorePermit,
 }
 
@@ -48,7 +48,7 @@ impl RequestInbox {
     pub(crate) fn new(peer: Peer, handler: Arc<dyn Handler>) -> Self {
         let limits = peer.shared.protocol.limits;
         let (notifications, queued) = mpsc::channel(NOTIFICATIONS);
-        let notifying = AbortOnDropHandle::new(tokio::spawn(run_notifications(peer.clone(), handler.clone(), queued)));
+        let notifying = AbortOnDropHandle::new(tokio::spawn(run_notifications(peer.clone(), queued)));
         Self {
             peer,
             handler,
@@ -101,17 +101,27 @@ impl RequestInbox {
         let (value, bytes) = match frame {
             MessageFrame::Message { value, bytes } => (value, bytes),
             MessageFrame::Noise(text) => {
-                shared.noise(text);
-                return Ok(());
+                let answer = shared.protocol.dialect.answer_to_unreadable(UnreadableInput::NotJson(&text));
+                return self.take_invalid(text, answer);
+            }
+            MessageFrame::TooLong { bytes } => {
+                let limit = shared.protocol.limits.frames.message_bytes;
+                let answer = shared.protocol.dialect.answer_to_unreadable(UnreadableInput::TooLong { bytes, limit });
+                return self.take_invalid(FramingError::MessageTooLong { bytes, limit }.to_string(), answer);
             }
         };
         for message in shared.protocol.dialect.read(value) {
             match message {
                 Ok(message) => self.dispatch(message, bytes).await?,
-                Err(complaint) => shared.noise(complaint),
+                Err(invalid) => self.take_invalid(invalid.complaint, invalid.answer.map(|answer| *answer))?,
             }
         }
         Ok(())
+    }
+
+    fn take_invalid(&self, complaint: String, answer: Option<RpcError>) -> Result<(), ConnectionEnd> {
+        self.peer.shared.noise(complaint);
+        answer.map_or(Ok(()), |answer| self.answer_now(Id::Null, String::new(), Err(answer)))
     }
 
     async fn dispatch(&mut self, message: Incoming, bytes: usize) -> Result<(), ConnectionEnd> {
@@ -137,7 +147,11 @@ impl RequestInbox {
         let permits = permits(bytes, self.peer.shared.protocol.limits.incoming_bytes);
         // Neither semaphore is closed while this exists.
         let Ok(room) = self.room.clone().acquire_many_owned(permits).await else { return };
-        let _ = self.notifications.send(ReceivedNotification { method, params, _room: room }).await;
+        let begin = AssertUnwindSafe(|| self.handler.notification(&self.peer, &method, params));
+        match std::panic::catch_unwind(begin) {
+            Ok(work) => drop(self.notifications.send(ReceivedNotification { method, work, _room: room }).await),
+            Err(_) => notification_panicked(&self.peer, &method),
+        }
     }
 
     fn cancel(&self, id: &Id, message: Incoming) -> Result<(), ConnectionEnd> {
@@ -157,22 +171,23 @@ impl RequestInbox {
         let most = limits.incoming_at_once.saturating_add(limits.incoming_waiting);
         let room = self.room.clone().try_acquire_many_owned(permits(bytes, limits.incoming_bytes));
         let Some(room) = room.ok().filter(|_| lock(&self.open_requests).len() < most) else {
-            let busy = RpcError::new(RpcError::BUSY, "too many requests at once; ask again later");
+            let busy = self.peer.shared.protocol.dialect.answer_to_overload();
             return self.answer_now(id, method, Err(busy));
         };
-        let cancel = CancellationToken::new();
         if lock(&self.open_requests).contains_key(&id) {
             let twice = RpcError::new(RpcError::INVALID_REQUEST, "a request with this id is not answered yet");
             return self.answer_now(id, method, Err(twice));
         }
-        let Some(answer) = self.begin(&method, params) else {
-            let unknown = RpcError::method_not_found(&method);
-            return self.answer_now(id, method, Err(unknown));
-        };
-        lock(&self.open_requests).insert(id.clone(), cancel.clone());
-        let job =
-            RequestJob { peer: self.peer.clone(), open_requests: self.open_requests.clone(), id, method, _room: room };
-        self.work.spawn(job.work(answer, cancel, self.slots.clone()));
+        let responder = Responder::new(self.peer.clone(), self.open_requests.clone(), id, method.clone(), room);
+        let take =
+            AssertUnwindSafe(|| self.handler.take_request(&self.peer, IncomingRequest { method, params, responder }));
+        // A request whose handler panics is answered by the drop of its responder.
+        let Ok(Some(request)) = std::panic::catch_unwind(take) else { return Ok(()) };
+        let IncomingRequest { method, params, responder } = request;
+        match self.begin(&method, params) {
+            Some(answer) => drop(self.work.spawn(work(responder, answer, self.slots.clone()))),
+            None => responder.respond_soon(Err(RpcError::method_not_found(&method))),
+        }
         Ok(())
     }
 
@@ -191,44 +206,21 @@ impl RequestInbox {
     }
 }
 
-/// A request of the other side that is in progress.
-struct RequestJob {
-    peer: Peer,
-    open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
-    id: Id,
-    method: String,
-    _room: OwnedSemaphorePermit,
-}
-
-impl RequestJob {
-    async fn work(self, answer: HandlerFuture, cancel: CancellationToken, slots: Arc<Semaphore>) {
-        let run = async {
-            // The semaphore is never closed.
-            let _slot = slots.acquire().await;
-            AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
-        };
-        let result = tokio::select! {
-            biased;
-            () = cancel.cancelled() => self.peer.shared.protocol.dialect.answer_to_cancelled().map(Err),
-            result = run => Some(result.map_err(rpc_error)),
-        };
-        lock(&self.open_requests).remove(&self.id);
-        if let Some(result) = result {
-            self.reply(result).await;
-        }
-    }
-
-    /// Waits as long as the connection exists: the number of waiting responses is limited.
-    async fn reply(self, result: Result<Value, RpcError>) {
-        let outbox = &self.peer.shared.outbox;
-        let (id, method) = (self.id.clone(), self.method.clone());
-        let sent = outbox.send(Outgoing::Response { id, method, result }).await;
-        if let Err(Unsent::TooLong { bytes }) = sent {
-            let error = RpcError::internal(format!("the answer takes {bytes} bytes, more than a message may have"));
-            let response = Outgoing::Response { id: self.id, method: self.method, result: Err(error) };
-            // The only possible error is a closed connection, and then nobody waits for the response.
-            let _ = outbox.send(response).await;
-        }
+async fn work(responder: Responder, answer: HandlerFuture, slots: Arc<Semaphore>) {
+    let (cancel, dialect) = (responder.cancellation(), responder.dialect());
+    let run = async {
+        // The semaphore is never closed.
+        let _slot = slots.acquire().await;
+        AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
+    };
+    let result = tokio::select! {
+        biased;
+        () = cancel.cancelled() => dialect.answer_to_cancelled().map(Err),
+        result = run => Some(result.map_err(rpc_error)),
+    };
+    match result {
+        Some(result) => responder.respond(result).await,
+        None => responder.drop_silently(),
     }
 }
 
@@ -240,11 +232,14 @@ fn rpc_error(error: HandlerError) -> RpcError {
     error.downcast::<RpcError>().map_or_else(RpcError::internal, |error| *error)
 }
 
-async fn run_notifications(peer: Peer, handler: Arc<dyn Handler>, mut queued: mpsc::Receiver<ReceivedNotification>) {
-    while let Some(ReceivedNotification { method, params, _room }) = queued.recv().await {
-        let run = async { handler.notification(&peer, &method, params).await };
-        if AssertUnwindSafe(run).catch_unwind().await.is_err() {
-            peer.shared.noise(format!("the handler of the notification `{method}` panicked"));
+async fn run_notifications(peer: Peer, mut queued: mpsc::Receiver<ReceivedNotification>) {
+    while let Some(ReceivedNotification { method, work, _room }) = queued.recv().await {
+        if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+            notification_panicked(&peer, &method);
         }
     }
+}
+
+fn notification_panicked(peer: &Peer, method: &str) {
+    peer.shared.noise(format!("the handler of the notification `{method}` panicked"));
 }

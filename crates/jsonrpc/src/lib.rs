@@ -18,6 +18,7 @@ mod outbox;
 mod peer;
 mod progress;
 mod protocol;
+mod responder;
 mod shared;
 mod tail;
 
@@ -30,10 +31,11 @@ pub use dialect::{Dap, Dialect, JsonRpc};
 pub use error::{ConnectionEnd, Error};
 pub use framing::{FrameDecoder, FrameLimits, Framing, FramingError, MessageFrame, encode};
 pub use handler::{Handler, HandlerError, HandlerFuture};
-pub use message::{Id, Incoming, Outgoing, RpcError};
+pub use message::{Id, Incoming, InvalidMessage, Outgoing, RpcError, UnreadableInput};
 pub use peer::{OutgoingCall, Peer};
 pub use progress::RequestProgress;
 pub use protocol::{ConnectionLimits, Protocol};
+pub use responder::{IncomingRequest, Responder};
 pub use shared::Oddities;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

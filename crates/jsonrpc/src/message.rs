@@ -20,6 +20,26 @@ pub enum Incoming {
     Response { id: Id, result: Result<Value, RpcError> },
 }
 
+/// Valid JSON that is no valid message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InvalidMessage {
+    /// What is wrong, for display.
+    pub complaint: String,
+    /// The error that is sent back without an ID, if the protocol wants one.
+    pub answer: Option<Box<RpcError>>,
+}
+
+/// Input that holds no JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnreadableInput<'a> {
+    /// The text, shortened.
+    NotJson(&'a str),
+    TooLong {
+        bytes: usize,
+        limit: usize,
+    },
+}
+
 /// A message to write. `null` parameters are omitted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outgoing {
@@ -75,7 +95,14 @@ fn weight(value: &Value) -> usize {
     }
 }
 
+impl From<String> for InvalidMessage {
+    fn from(complaint: String) -> Self {
+        Self { complaint, answer: None }
+    }
+}
+
 impl RpcError {
+    pub const PARSE_ERROR: i64 = -32_700;
     pub const INVALID_REQUEST: i64 = -32_600;
     pub const METHOD_NOT_FOUND: i64 = -32_601;
     pub const INVALID_PARAMS: i64 = -32_602;
@@ -89,6 +116,10 @@ impl RpcError {
         Self { code, message: message.into(), data: None }
     }
 
+    pub fn with_data(self, data: impl Into<Value>) -> Self {
+        Self { data: Some(data.into()), ..self }
+    }
+
     pub fn method_not_found(method: &str) -> Self {
         Self::new(Self::METHOD_NOT_FOUND, format!("there is no method `{method}`"))
     }
@@ -100,7 +131,7 @@ impl RpcError {
 
 impl Id {
     /// Returns `None` for a value that cannot be an ID.
-    pub(crate) fn of(value: &Value) -> Option<Self> {
+    pub fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Number(number) => Some(Self::Number(number.clone())),
             Value::String(text) => Some(Self::Text(text.clone())),

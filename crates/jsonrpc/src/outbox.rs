@@ -14,6 +14,9 @@ use crate::lock;
 use crate::message::Outgoing;
 use crate::protocol::Protocol;
 
+/// Queued messages are written together up to this size.
+const BATCH_BYTES: usize = 64 << 10;
+
 pub(crate) struct Outbox {
     protocol: Protocol,
     sender: mpsc::Sender<Queued>,
@@ -93,6 +96,11 @@ impl Outbox {
 
     /// Sends without waiting.
     pub(crate) fn try_send(&self, message: Outgoing) -> Result<(), Unsent> {
+        self.try_send_then(message, || ())
+    }
+
+    /// Sends without waiting; `before` is called when sending can no longer fail, before the other side can answer.
+    pub(crate) fn try_send_then(&self, message: Outgoing, before: impl FnOnce()) -> Result<(), Unsent> {
         let room = self.room.clone().try_acquire_many_owned(self.permits(&message)).map_err(|_| Unsent::Full)?;
         let full_or_closed = |error| match error {
             TrySendError::Full(_) => Unsent::Full,
@@ -101,7 +109,12 @@ impl Outbox {
         self.put(
             message,
             |_, _| (),
-            |_, bytes| self.sender.try_send(Queued { bytes, _room: room }).map_err(full_or_closed),
+            |_, bytes| {
+                let slot = self.sender.try_reserve().map_err(full_or_closed)?;
+                before();
+                slot.send(Queued { bytes, _room: room });
+                Ok(())
+            },
         )
     }
 
@@ -150,8 +163,23 @@ pub(crate) fn permits(bytes: usize, room: usize) -> u32 {
 impl OutboxReader {
     /// Writes until the outbox is closed and empty, then closes `writer`.
     pub(crate) async fn write_all(mut self, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
-        while let Some(message) = self.next().await {
-            writer.write_all(&message.bytes).await?;
+        while let Some(first) = self.next().await {
+            // Holds the room of all messages until they are written.
+            let mut batch = vec![first];
+            let mut bytes = batch[0].bytes.len();
+            while bytes < BATCH_BYTES
+                && let Ok(next) = self.queued.try_recv()
+            {
+                bytes += next.bytes.len();
+                batch.push(next);
+            }
+            match batch.as_slice() {
+                [only] => writer.write_all(&only.bytes).await?,
+                several => {
+                    let joined = several.iter().map(|message| message.bytes.as_slice()).collect::<Vec<_>>().concat();
+                    writer.write_all(&joined).await?;
+                }
+            }
             if self.queued.is_empty() {
                 writer.flush().await?;
             }

@@ -100,6 +100,16 @@ impl Peer {
         }
     }
 
+    /// Sends a request whose response is ignored. Does not wait: if the queue is full, it is sent later by a task.
+    pub fn post(&self, method: impl Into<String>, params: Value) {
+        self.shared.send_soon(Outgoing::Request { method: method.into(), params });
+    }
+
+    /// Waits until nothing more can be read. A half-open connection can still be written to then.
+    pub async fn input_ended(&self) {
+        self.shared.input_ended.cancelled().await;
+    }
+
     /// Whether the other side is notified of cancelled requests. Enabled by default, except in DAP: there it must be enabled
     /// for adapters with the capability `supportsCancelRequest`, because others may hang.
     pub fn allow_cancel(&self, allowed: bool) {
@@ -195,14 +205,9 @@ impl InFlight {
     }
 
     fn send_cancel(&self, number: i64) {
-        let Some(cancel) = self.shared.protocol.dialect.cancel(number, &self.method, self.reason) else { return };
-        if self.shared.outbox.try_send(cancel.clone()) != Err(Unsent::Full) {
-            return;
-        }
-        // There are at most as many of these tasks as requests in progress, which are limited.
-        let shared = self.shared.clone();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { timeout(shared.protocol.limits.write, shared.outbox.send(cancel)).await });
+        if let Some(cancel) = self.shared.protocol.dialect.cancel(number, &self.method, self.reason) {
+            // There are at most as many of these as requests in progress, which are limited.
+            self.shared.send_soon(cancel);
         }
     }
 }

@@ -12,6 +12,8 @@ pub struct Protocol {
     pub dialect: Arc<dyn Dialect>,
     pub framing: Framing,
     pub limits: ConnectionLimits,
+    /// Whether this side may go on writing when the other side has closed its half. See [`crate::Connection::finish`].
+    pub is_half_open: bool,
 }
 
 /// Size and time limits of a connection.
@@ -77,7 +79,13 @@ impl Protocol {
     }
 
     pub fn new(dialect: impl Dialect, framing: Framing) -> Self {
-        Self { dialect: Arc::new(dialect), framing, limits: ConnectionLimits::default() }
+        Self { dialect: Arc::new(dialect), framing, limits: ConnectionLimits::default(), is_half_open: false }
+    }
+
+    /// Goes on writing when the other side has closed its half.
+    pub fn half_open(mut self) -> Self {
+        self.is_half_open = true;
+        self
     }
 
     pub fn with_limits(mut self, limits: ConnectionLimits) -> Self {

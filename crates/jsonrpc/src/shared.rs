@@ -1,17 +1,18 @@
 //! Shared state of the handles and tasks of one connection: pending requests, and how it ended.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ConnectionEnd;
 use crate::lock;
-use crate::message::{Id, RpcError};
-use crate::outbox::{Outbox, OutboxReader};
+use crate::message::{Id, Outgoing, RpcError};
+use crate::outbox::{Outbox, OutboxReader, Unsent};
 use crate::progress::ProgressSender;
 use crate::protocol::Protocol;
 
@@ -20,6 +21,10 @@ pub(crate) struct ConnectionState {
     pub(crate) outbox: Outbox,
     pub(crate) may_cancel: AtomicBool,
     pub(crate) ended: CancellationToken,
+    /// Cancelled when nothing more will be read.
+    pub(crate) input_ended: CancellationToken,
+    /// Cancelled when nothing more will be written.
+    pub(crate) written: CancellationToken,
     waiting: Mutex<OpenRequests>,
     oddities: Mutex<Oddities>,
 }
@@ -56,10 +61,23 @@ impl ConnectionState {
             outbox,
             may_cancel,
             ended: CancellationToken::new(),
+            input_ended: CancellationToken::new(),
+            written: CancellationToken::new(),
             waiting: Mutex::default(),
             oddities: Mutex::default(),
         };
         (shared, queue)
+    }
+
+    /// Sends without waiting; if the queue is full, a task waits for room.
+    pub(crate) fn send_soon(self: &Arc<Self>, message: Outgoing) {
+        if self.outbox.try_send(message.clone()) != Err(Unsent::Full) {
+            return;
+        }
+        let shared = self.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { timeout(shared.protocol.limits.write, shared.outbox.send(message)).await });
+        }
     }
 
     /// Registers a pending request, unless the connection has ended.
@@ -114,16 +132,22 @@ impl ConnectionState {
         lock(&self.oddities).clone()
     }
 
-    /// Fails every pending request, and every later one. Only the first end is recorded.
-    pub(crate) fn end(&self, end: ConnectionEnd) {
+    /// Fails every pending request, and every later one: no response will be read. Only the first end is recorded.
+    pub(crate) fn end_input(&self, end: ConnectionEnd) {
         let requests = {
             let mut waiting = lock(&self.waiting);
             waiting.end.get_or_insert(end);
             std::mem::take(&mut waiting.requests)
         };
+        self.input_ended.cancel();
+        drop(requests);
+    }
+
+    /// Ends both directions.
+    pub(crate) fn end(&self, end: ConnectionEnd) {
+        self.end_input(end);
         self.outbox.close();
         self.ended.cancel();
-        drop(requests);
     }
 
     pub(crate) fn how_it_ended(&self) -> Option<ConnectionEnd> {

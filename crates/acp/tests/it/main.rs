@@ -7,6 +7,8 @@
 )]
 
 mod editor_files;
+mod limits;
+mod official_client;
 mod stage;
 mod terminals;
 mod transcripts;

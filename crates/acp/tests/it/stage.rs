@@ -30,6 +30,30 @@ pub struct Stage {
     transcript: VecDeque<String>,
 }
 
+/// A running agent and the client's end of the connection.
+pub struct Agent {
+    pub workspace: TempWorkspace,
+    pub llm: Arc<ScriptedLlm>,
+    pub stream: DuplexStream,
+    pub task: tokio::task::JoinHandle<()>,
+}
+
+impl Agent {
+    pub fn start<R: Into<Reply>>(
+        limits: BudgetLimits,
+        mode: ApprovalMode,
+        replies: impl IntoIterator<Item = R>,
+    ) -> Self {
+        let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
+        let llm = Arc::new(ScriptedLlm::new(replies));
+        let host = TestHost { llm: llm.clone(), cwd: workspace.project(), mode, limits };
+        let (stream, theirs) = tokio::io::duplex(1 << 20);
+        let (input, output) = split(theirs);
+        let task = tokio::spawn(omp_acp::serve(Arc::new(host), input, output, std::future::pending()));
+        Self { workspace, llm, stream, task }
+    }
+}
+
 impl Stage {
     pub fn new<R: Into<Reply>>(mode: ApprovalMode, replies: impl IntoIterator<Item = R>) -> Self {
         Self::within(BudgetLimits::default(), mode, replies)
@@ -41,13 +65,8 @@ impl Stage {
         mode: ApprovalMode,
         replies: impl IntoIterator<Item = R>,
     ) -> Self {
-        let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
-        let llm = Arc::new(ScriptedLlm::new(replies));
-        let host = TestHost { llm: llm.clone(), cwd: workspace.project(), mode, limits };
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
-        let (input, output) = split(theirs);
-        let agent = tokio::spawn(omp_acp::serve(Arc::new(host), input, output, std::future::pending()));
-        let (read, write) = split(ours);
+        let Agent { workspace, llm, stream, task: agent } = Agent::start(limits, mode, replies);
+        let (read, write) = split(stream);
         let lines = BufReader::new(read).lines();
         Self { workspace, llm, lines, input: Some(write), agent, ids: Vec::new(), transcript: VecDeque::new() }
     }

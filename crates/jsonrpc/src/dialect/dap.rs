@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Dialect;
 use crate::framing::shown;
-use crate::message::{Id, Incoming, Outgoing, RpcError};
+use crate::message::{Id, Incoming, InvalidMessage, Outgoing, RpcError};
 
 /// DAP. Its progress events have IDs chosen by the adapter, so they are delivered as notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,9 @@ pub struct Dap;
 const CANCELLED: &str = "cancelled";
 
 impl Dialect for Dap {
-    fn read(&self, wire: Value) -> Vec<Result<Incoming, String>> {
-        vec![message(&wire).ok_or_else(|| format!("no message of DAP: {}", shown(wire.to_string().as_bytes())))]
+    fn read(&self, wire: Value) -> Vec<Result<Incoming, InvalidMessage>> {
+        let complaint = || format!("no message of DAP: {}", shown(wire.to_string().as_bytes()));
+        vec![message(&wire).ok_or_else(|| complaint().into())]
     }
 
     fn write(&self, number: i64, message: Outgoing) -> Value {
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     fn read(wire: Value) -> Result<Incoming, String> {
-        Dap.read(wire).remove(0)
+        Dap.read(wire).remove(0).map_err(|invalid| invalid.complaint)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Dialect;
 use crate::framing::shown;
-use crate::message::{Id, Incoming, Outgoing, RpcError};
+use crate::message::{Id, Incoming, InvalidMessage, Outgoing, RpcError};
 
 /// JSON-RPC 2.0. Batches are accepted, and answered one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +16,11 @@ pub enum JsonRpc {
 }
 
 impl Dialect for JsonRpc {
-    fn read(&self, wire: Value) -> Vec<Result<Incoming, String>> {
+    fn read(&self, wire: Value) -> Vec<Result<Incoming, InvalidMessage>> {
+        let read = |wire| message(wire).map_err(InvalidMessage::from);
         match wire {
-            Value::Array(batch) => batch.into_iter().map(message).collect(),
-            one => vec![message(one)],
+            Value::Array(batch) => batch.into_iter().map(read).collect(),
+            one => vec![read(one)],
         }
     }
 
@@ -157,7 +158,9 @@ mod tests {
 
     /// Returns the parsed message, or the error.
     fn read(wire: Value) -> Vec<String> {
-        JsonRpc::Mcp.read(wire).into_iter().map(|read| read.map_or_else(|why| why, |one| format!("{one:?}"))).collect()
+        let shown =
+            |read: Result<Incoming, InvalidMessage>| read.map_or_else(|no| no.complaint, |one| format!("{one:?}"));
+        JsonRpc::Mcp.read(wire).into_iter().map(shown).collect()
     }
 
     #[test]

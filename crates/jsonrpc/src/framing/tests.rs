@@ -19,6 +19,7 @@ fn decode(framing: Framing, limits: FrameLimits, pieces: &[&[u8]]) -> (Vec<Strin
     let text = |frame| match frame {
         MessageFrame::Message { value, .. } => value.to_string(),
         MessageFrame::Noise(text) => format!("noise {text}"),
+        MessageFrame::TooLong { bytes } => format!("too long: {bytes}"),
     };
     (frames.into_iter().map(text).collect(), ended)
 }
@@ -43,6 +44,18 @@ fn lines() {
     check("Server v1 ready\u{1b}[0m\n{}\n{oops\n", &["noise Server v1 ready␛[0m", "{}", "noise {oops"], Ok(()));
     let long = format!("1\n{}\n2\n", "9".repeat(33));
     check(&long, &["1"], Err("a message of 33B is longer than the limit of 32B"));
+}
+
+#[test]
+fn lenient_lines_go_on_after_a_long_one() {
+    let long = format!("1\n{}\n2\n", "9".repeat(33));
+    check(Framing::LenientLines, &long, &["1", "too long: 33", "2"], Ok(()));
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_replaced() {
+    let (frames, end) = decode(Framing::Lines, SMALL, &[b"{\"a\":\"\xff\"}\n\xff\n"]);
+    assert_eq!((frames, end), (vec!["{\"a\":\"\u{fffd}\"}".to_owned(), "noise \u{fffd}".to_owned()], Ok(())));
 }
 
 #[test]

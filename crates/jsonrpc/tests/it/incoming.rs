@@ -4,12 +4,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use omp_jsonrpc::{ConnectionEnd, ConnectionLimits, Handler, HandlerFuture, Peer, Protocol, RpcError};
+use omp_jsonrpc::{
+    Connection, ConnectionEnd, ConnectionLimits, Error, Handler, HandlerFuture, IncomingRequest, Peer, Protocol,
+    RpcError,
+};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
 
 use crate::wire::{paired, wired};
-use crate::{eventually, soon};
+use crate::{PATIENCE, eventually, soon};
 
 /// A handler that behaves as the method name says, and records it.
 #[derive(Clone)]
@@ -245,6 +249,102 @@ async fn a_flood_of_requests_ends_the_connection() {
     while wire.try_say(json!({"id": 1, "method": "unknown"})).await {}
     let end = soon(connection.peer().ended()).await;
     assert!(matches!(end, ConnectionEnd::Flooded) && end.to_string().contains("hint:"), "{end}");
+}
+
+/// Takes every request and answers it only when it is released, or when it is cancelled.
+#[derive(Clone, Default)]
+struct Taker {
+    taken: Arc<Mutex<Vec<IncomingRequest>>>,
+}
+
+impl Taker {
+    fn next(&self) -> IncomingRequest {
+        self.taken.lock().unwrap().remove(0)
+    }
+}
+
+impl Handler for Taker {
+    fn take_request(&self, peer: &Peer, request: IncomingRequest) -> Option<IncomingRequest> {
+        assert_ne!(request.method, "panic", "on purpose");
+        if request.method == "give back" {
+            return Some(request);
+        }
+        if request.method == "at once" {
+            request.responder.respond_soon(Ok(json!("now")));
+            peer.post("ours", json!(1));
+            return None;
+        }
+        self.taken.lock().unwrap().push(request);
+        None
+    }
+}
+
+#[tokio::test]
+async fn a_handler_may_answer_when_and_as_it_likes() {
+    let taker = Taker::default();
+    let (connection, mut wire) = wired(Protocol::lsp(), taker.clone());
+    wire.say(json!({"id": 1, "method": "a", "params": {"x": 1}})).await;
+    wire.say(json!({"id": 2, "method": "b"})).await;
+    wire.say(json!({"id": 3, "method": "at once"})).await;
+    assert_eq!(wire.next().await, Some(json!({"jsonrpc": "2.0", "id": 3, "result": "now"})));
+    assert_eq!(wire.next().await.unwrap()["method"], "ours");
+    let first = taker.next();
+    assert_eq!((first.method.as_str(), &first.params), ("a", &json!({"x": 1})));
+    // It is not dropped when it is cancelled, and may do something after the response.
+    wire.say(json!({"method": "$/cancelRequest", "params": {"id": 1}})).await;
+    soon(first.responder.cancellation().cancelled()).await;
+    first.responder.respond(Ok(json!("partly"))).await;
+    connection.peer().notify("after", Value::Null).await.unwrap();
+    assert_eq!(wire.next().await.unwrap()["result"], "partly");
+    assert_eq!(wire.next().await.unwrap()["method"], "after");
+    drop(taker.next());
+    assert_eq!(wire.next().await.unwrap()["error"]["message"], "the request was dropped without a response");
+    for (method, code) in [("panic", -32603), ("give back", -32601)] {
+        wire.say(json!({"id": 1, "method": method})).await;
+        assert_eq!(wire.next().await.unwrap()["error"]["code"], code, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn open_requests_of_a_taker_are_limited_too() {
+    let taker = Taker::default();
+    let limits = ConnectionLimits { incoming_at_once: 1, incoming_waiting: 1, ..ConnectionLimits::default() };
+    let (_connection, mut wire) = wired(Protocol::mcp().with_limits(limits), taker.clone());
+    for id in 1..=3 {
+        wire.say(json!({"id": id, "method": "a"})).await;
+    }
+    assert_eq!(wire.next().await.unwrap()["error"]["code"], -32000);
+    taker.next().responder.respond(Ok(Value::Null)).await;
+    assert_eq!(wire.next().await.unwrap()["id"], 1);
+    wire.say(json!({"id": 4, "method": "at once"})).await;
+    assert_eq!(wire.next().await.unwrap()["result"], "now");
+}
+
+/// The other side closes its half: its requests are still answered, ours fail at once.
+#[tokio::test]
+async fn a_half_open_connection_is_written_to_its_end() {
+    let taker = Taker::default();
+    let (ours, theirs) = tokio::io::duplex(4 << 10);
+    let (reader, writer) = tokio::io::split(ours);
+    let (mut read, mut write) = tokio::io::split(theirs);
+    let connection = Connection::open(reader, writer, Protocol::mcp().half_open(), Arc::new(taker.clone()));
+    let pending = {
+        let peer = connection.peer().clone();
+        tokio::spawn(async move { peer.request("never answered", Value::Null).await })
+    };
+    write.write_all(b"{\"id\": 1, \"method\": \"a\"}\n").await.unwrap();
+    write.shutdown().await.unwrap();
+    soon(connection.peer().input_ended()).await;
+    assert!(matches!(soon(pending).await.unwrap(), Err(Error::Ended { .. })));
+    let late = soon(connection.peer().request("late", Value::Null)).await;
+    assert!(matches!(late, Err(Error::Ended { .. })), "{late:?}");
+    taker.next().responder.respond(Ok(json!("answered"))).await;
+    soon(connection.finish(PATIENCE)).await;
+    let mut text = String::new();
+    soon(read.read_to_string(&mut text)).await.unwrap();
+    let methods: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(methods.last(), Some(&json!({"jsonrpc": "2.0", "id": 1, "result": "answered"})), "{text}");
+    assert_eq!(methods.len(), 3, "{text}");
 }
 
 /// A slow handler slows down the other side instead of filling memory.

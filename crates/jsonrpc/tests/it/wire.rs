@@ -49,7 +49,7 @@ impl Wire {
             self.decoder.push(&buffer[..read], &mut frames).unwrap();
             self.read.extend(frames.into_iter().map(|frame| match frame {
                 MessageFrame::Message { value, .. } => value,
-                MessageFrame::Noise(noise) => panic!("{noise}"),
+                other => panic!("{other:?}"),
             }));
         }
         self.read.pop_front()
