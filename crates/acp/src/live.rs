@@ -156,7 +156,7 @@ impl Ticket {
         };
         let command = match obeyed.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {
             Obeyed::Send(command) => command,
-            Obeyed::Show(text) | Obeyed::Copy(text) => {
+            Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Copy(text) => {
                 live.updates.message(text).await;
                 live.tell_plan().await;
                 return Ok(PromptResponse::new(StopReason::EndTurn));

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use omp_undo::{LeftReason, Node, RelPath, TreeChange, Turn, Undo, UndoError, UndoReport, UndoRequest};
+use omp_view::{Block, Diff, Status, View, unified_diff_lines};
 use omp_workspace::{FileDiff, TextFile};
 
 use crate::WORKING;
@@ -110,8 +111,7 @@ impl SlashCommand for ChangesCommand {
         async move {
             let files = self.files.as_ref().ok_or(OFF)?;
             let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-            let text = aside(files, move |undo| undo.catch_up().map(|()| changes(undo, &words))).await??;
-            Ok(SlashReply::Text(text))
+            aside(files, move |undo| undo.catch_up().map(|()| changes(undo, &words))).await?
         }
         .boxed()
     }
@@ -262,18 +262,19 @@ fn sign(change: &TreeChange) -> char {
     }
 }
 
-fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
+fn changes(undo: &Undo, words: &[String]) -> Result<SlashReply, String> {
     let turns = undo.turns();
     let (with_diff, words) = match words {
         [before @ .., last] if last == "diff" => (true, before),
         all => (false, all),
     };
     let Some(newest) = turns.last() else {
-        return Ok(format!("no turn of this session has changed files\n{}", not_covered(undo)).trim_end().to_owned());
+        let text = format!("no turn of this session has changed files\n{}", not_covered(undo));
+        return Ok(SlashReply::Text(text.trim_end().to_owned()));
     };
     let word = words.first().map(String::as_str).unwrap_or_default();
     if word.is_empty() && !with_diff {
-        return Ok(format!("{}{}", listed(undo, &turns), not_covered(undo)));
+        return Ok(SlashReply::Text(format!("{}{}", listed(undo, &turns), not_covered(undo))));
     }
     let picked = match word.parse::<usize>() {
         _ if word.is_empty() => newest.changes(),
@@ -281,7 +282,7 @@ fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
         Ok(_) => return Err(format!("there are {} turns that changed files\nhint: 1 is the newest", turns.len())),
         Err(_) => of_call(&turns, word)?,
     };
-    Ok(detailed(undo, &picked, with_diff))
+    Ok(if with_diff { with_diffs(undo, &picked) } else { SlashReply::Text(detailed(undo, &picked)) })
 }
 
 /// Finds a call by its id or a prefix of it.
@@ -332,7 +333,7 @@ fn not_covered(undo: &Undo) -> String {
     format!("not covered:\n{}{more}", shown.join("\n"))
 }
 
-fn detailed(undo: &Undo, changes: &[TreeChange], with_diff: bool) -> String {
+fn detailed(undo: &Undo, changes: &[TreeChange]) -> String {
     let mut out = String::new();
     for change in changes {
         if out.len() > LONGEST_DIFF {
@@ -340,11 +341,41 @@ fn detailed(undo: &Undo, changes: &[TreeChange], with_diff: bool) -> String {
             break;
         }
         let _ = writeln!(out, "{} {}{}", sign(change), change.path, counted(undo, change));
-        if with_diff && let Some((old, new)) = texts(undo, change) {
-            out += &FileDiff::between(&old, &new).unified(&change.path.to_string(), &old, &new);
-        }
     }
     out.trim_end().to_owned()
+}
+
+/// Returns the diff of every changed file, as text and as a card.
+fn with_diffs(undo: &Undo, changes: &[TreeChange]) -> SlashReply {
+    let mut text = String::new();
+    let mut view = View::new("/changes diff", Status::Done);
+    let (mut added, mut removed) = (0, 0);
+    for (at, change) in changes.iter().enumerate() {
+        if text.len() > LONGEST_DIFF {
+            text.push_str("… more\n");
+            view = view.block(Block::Lines { lines: Vec::new(), hidden: changes.len() - at });
+            break;
+        }
+        let named = format!("{} {}", sign(change), change.path);
+        let Some((old, new)) = texts(undo, change) else {
+            let line = format!("{named}{}", counted(undo, change));
+            let _ = writeln!(text, "{line}");
+            view = view.block(Block::Text(line));
+            continue;
+        };
+        let diff = FileDiff::between(&old, &new);
+        let unified = diff.unified(&change.path.to_string(), &old, &new);
+        let (more, less) = diff.counts();
+        (added, removed) = (added + more, removed + less);
+        let _ = write!(text, "{named} +{more} -{less}\n{unified}");
+        let lines = unified_diff_lines(&unified);
+        view = view.block(Block::Diff(Diff::new(lines).of(change.path.to_string()).named(true)));
+    }
+    let files = omp_stdx::format::plural(changes.len(), "path", "paths");
+    SlashReply::Card {
+        text: text.trim_end().to_owned(),
+        view: Box::new(view.note(files).note(format!("+{added} -{removed}"))),
+    }
 }
 
 fn counted(undo: &Undo, change: &TreeChange) -> String {

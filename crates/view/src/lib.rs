@@ -4,6 +4,10 @@
 //! A view is a pure function of stored data, so a live, a resumed and an exported session look the same. Nothing here
 //! depends on terminals, colours or widths.
 
+mod unified;
+
+pub use unified::unified_diff_lines;
+
 /// The content of a card, usually of one tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {

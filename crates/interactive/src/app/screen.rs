@@ -46,6 +46,8 @@ pub struct Screen {
     renderer: Renderer,
     pub log: Log,
     pub gallery: Gallery,
+    /// The theme as given, and as the terminal can show it.
+    given: Arc<Theme>,
     theme: Arc<Theme>,
     below: Below,
     dirty: Dirty,
@@ -76,7 +78,8 @@ impl Screen {
             renderer: Renderer::new(tty.profile(), tty.size()),
             log: Log::default(),
             gallery,
-            theme,
+            theme: Arc::new(theme.at_depth(tty.profile().colors)),
+            given: theme,
             below: Below::default(),
             dirty: Dirty::Now,
             stepped: false,
@@ -135,8 +138,13 @@ impl Screen {
     }
 
     pub fn set_theme(&mut self, theme: Arc<Theme>) {
-        self.theme = theme;
+        self.given = theme;
+        self.fit_theme();
         self.all_anew();
+    }
+
+    fn fit_theme(&mut self) {
+        self.theme = Arc::new(self.given.at_depth(self.renderer.profile().colors));
     }
 
     pub fn with_space<T>(&self, draw: impl FnOnce(&Space<'_>) -> T) -> T {
@@ -160,6 +168,7 @@ impl Screen {
 
     pub fn set_profile(&mut self, profile: Profile, (way, cell): (ImageWay, CellSize)) {
         self.renderer.set_profile(profile);
+        self.fit_theme();
         self.gallery.set_terminal(way, cell);
         self.mark(Dirty::Now);
     }

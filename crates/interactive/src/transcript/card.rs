@@ -1,7 +1,7 @@
 //! Renders a view as rows: the title with its facts, and the content below it, shortened unless expanded.
 
 use omp_stdx::sanitize;
-use omp_tui::diff::draw_diff;
+use omp_tui::diff::draw_diff_head;
 use omp_tui::highlight::highlight;
 use omp_tui::text::{clip, from_ansi, wrap_text};
 use omp_tui::{Line, Space, Span, Style, Token};
@@ -74,11 +74,11 @@ fn block_rows(block: &Block, space: &Space<'_>, expanded: bool, keep: Keep) -> V
         }
         Block::Diff(diff) => {
             let heading = diff.heading().map(|path| Block::Text(path.to_owned()));
-            let mut rows: Vec<Line> = heading.iter().flat_map(|path| block_rows(path, space, expanded, keep)).collect();
             let most = if expanded { LONG } else { SHORT_DIFF };
-            let hidden = diff.lines.len().saturating_sub(LONG);
-            let drawn = draw_diff(&diff.lines[..diff.lines.len() - hidden], space);
-            rows.extend(cut(drawn, most, hidden, space, Keep::Head));
+            let mut rows: Vec<Line> = heading.iter().flat_map(|path| block_rows(path, space, expanded, keep)).collect();
+            let (mut drawn, hidden) = draw_diff_head(diff, space, most);
+            drawn.extend((hidden > 0).then(|| hidden_note(hidden, !expanded, space)));
+            rows.extend(indented(drawn));
             rows
         }
         Block::Lines { lines, hidden } => {
@@ -135,11 +135,7 @@ fn cut(mut rows: Vec<Line>, most: usize, hidden: usize, space: &Space<'_>, keep:
     // A single extra row takes as much room as the note about it, so it is shown.
     let over = if rows.len() > most + 1 { rows.len() - most } else { 0 };
     let told = over + hidden;
-    let note = (told > 0).then(|| {
-        let how = if over > 0 { " (ctrl+o)" } else { "" };
-        let lines = if told == 1 { "line" } else { "lines" };
-        Line::styled(format!("… +{} {lines}{how}", omp_stdx::format::grouped(told as u64)), space.theme.fg(Token::Dim))
-    });
+    let note = (told > 0).then(|| hidden_note(told, over > 0, space));
     match keep {
         Keep::Head => {
             rows.truncate(rows.len() - over);
@@ -151,6 +147,13 @@ fn cut(mut rows: Vec<Line>, most: usize, hidden: usize, space: &Space<'_>, keep:
         }
     }
     indented(rows)
+}
+
+fn hidden_note(lines: usize, can_expand: bool, space: &Space<'_>) -> Line {
+    let how = if can_expand { " (ctrl+o)" } else { "" };
+    let count = omp_stdx::format::grouped(lines as u64);
+    let lines = if lines == 1 { "line" } else { "lines" };
+    Line::styled(format!("… {count} more {lines}{how}"), space.theme.fg(Token::Dim))
 }
 
 pub fn indented(mut rows: Vec<Line>) -> Vec<Line> {

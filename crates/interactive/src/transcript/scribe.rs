@@ -7,7 +7,7 @@ use std::rc::Rc;
 use omp_compaction::CompactionReason;
 use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
-use omp_view::CallKind;
+use omp_view::{CallKind, View};
 
 use super::call::CallBlock;
 use super::compacted::Compacted;
@@ -18,6 +18,7 @@ use super::note::{Note, Tone};
 use super::prose::{Prose, Thought};
 use super::reads::Reads;
 use super::retrying::Retrying;
+use super::shown::ShownCard;
 
 /// Which cost lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +159,12 @@ impl Scribe {
     pub fn note(&mut self, log: &mut Log, tone: Tone, text: impl Into<String>) {
         self.end_reads();
         log.push(Note::new(tone, text));
+    }
+
+    /// Shows the card of a slash command.
+    pub fn card(&mut self, log: &mut Log, view: View) {
+        self.end_reads();
+        log.push(ShownCard::new(view));
     }
 
     fn agent(&mut self, log: &mut Log, event: &AgentEvent) {

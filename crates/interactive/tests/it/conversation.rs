@@ -125,7 +125,7 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
           ✓ b.txt  lines 1-1 of 1
 
         ✓ $ seq 1 30  [time]
-          … +22 lines (ctrl+o)
+          … 22 more lines (ctrl+o)
           23
           24
           25
