@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
+use omp_stdx::truncate::rows_shown;
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use omp_undo::{LeftReason, Node, RelPath, TreeChange, Turn, Undo, UndoError, UndoReport, UndoRequest};
 use omp_view::{Block, Diff, Status, View, unified_diff_lines};
@@ -237,15 +238,17 @@ pub fn reported(done: &str, report: &UndoReport) -> String {
 pub fn summed_up(report: &UndoReport) -> String {
     let mut lines: Vec<String> =
         report.restored.iter().map(|change| format!("  {} {}", sign(change), change.path)).collect();
-    let hidden = lines.len().saturating_sub(SHOWN);
-    lines.truncate(SHOWN);
+    let shown = rows_shown(lines.len(), SHOWN);
+    let hidden = lines.len() - shown;
+    lines.truncate(shown);
     if hidden > 0 {
         lines.push(format!("  … {hidden} more"));
     }
-    let left = report.left.iter().take(SHOWN);
+    let shown = rows_shown(report.left.len(), SHOWN);
+    let left = report.left.iter().take(shown);
     lines.extend(left.map(|(path, why)| format!("  left as it is: {path} ({})", first_line(&why.to_string()))));
-    if report.left.len() > SHOWN {
-        lines.push(format!("  … {} more left as they are", report.left.len() - SHOWN));
+    if report.left.len() > shown {
+        lines.push(format!("  … {} more left as they are", report.left.len() - shown));
     }
     lines.join("\n")
 }
@@ -310,11 +313,12 @@ fn listed(undo: &Undo, turns: &[Turn]) -> String {
                 omp_undo::By::Others => "by somebody else, between calls".to_owned(),
             };
             let _ = writeln!(out, "  {by}");
-            for change in step.changes.iter().take(SHOWN) {
+            let shown = rows_shown(step.changes.len(), SHOWN);
+            for change in &step.changes[..shown] {
                 let _ = writeln!(out, "    {} {}{}", sign(change), change.path, counted(undo, change));
             }
-            if step.changes.len() > SHOWN {
-                let _ = writeln!(out, "    … {} more", step.changes.len() - SHOWN);
+            if step.changes.len() > shown {
+                let _ = writeln!(out, "    … {} more", step.changes.len() - shown);
             }
         }
     }
@@ -326,9 +330,10 @@ fn not_covered(undo: &Undo) -> String {
     if uncovered.is_empty() {
         return String::new();
     }
+    let most = rows_shown(uncovered.len(), SHOWN);
     let shown: Vec<String> =
-        uncovered.iter().take(SHOWN).map(|(path, why)| format!("  {path} ({})", why.as_str())).collect();
-    let more = uncovered.len().saturating_sub(SHOWN);
+        uncovered.iter().take(most).map(|(path, why)| format!("  {path} ({})", why.as_str())).collect();
+    let more = uncovered.len() - most;
     let more = if more > 0 { format!("\n  … {more} more") } else { String::new() };
     format!("not covered:\n{}{more}", shown.join("\n"))
 }

@@ -75,7 +75,7 @@ pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use refused::Refused;
 pub use resumed::Resumed;
-pub use retry::{RetryPolicy, ToldRetries};
+pub use retry::{RetryPolicy, ToldRetries, with_retry_hint};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{

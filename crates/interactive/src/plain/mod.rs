@@ -17,6 +17,7 @@ use omp_compaction::CompactionReason;
 use omp_session::{
     AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
     SessionEvent, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    with_retry_hint,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -562,6 +563,7 @@ impl<W: Write> Plain<W> {
     fn ended(&mut self, end: RunEnd) -> io::Result<()> {
         match end {
             RunEnd::Aborted => self.teller.say("Interrupted."),
+            RunEnd::Failed(error) => self.problem(&with_retry_hint(&error.message)),
             end => end.problem().map_or(Ok(()), |problem| self.problem(problem)),
         }
     }

@@ -113,7 +113,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         Said.
 
         mock/mock-model · high · 0%/200k · main · yolo
-        Settings  1 of 16
+        Settings  1 of 17
         [Approval] Messages Look Files
         > hideThinking
         ❯ hideThinkingBlock                           false

@@ -154,6 +154,7 @@ fn picture_wishes(setup: &FolderSetup) -> PictureWishes {
             rows: settings.get("tui.maxInlineImageRows"),
         },
         seed: std::process::id(),
+        diagrams: settings.get("tui.renderMermaid"),
     }
 }
 
