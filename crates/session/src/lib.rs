@@ -60,7 +60,9 @@ pub use features::{
     SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY, Word,
 };
 pub use file_commands::{Arguments, Expanded, Piece, expand};
-pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
+pub use host::{
+    OfferedModel, OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish,
+};
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use outlet::{Observed, Observer};
