@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_session::view::{Block, Diff, Status, View, unified_diff_lines};
 use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
 use omp_stdx::truncate::rows_shown;
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use omp_undo::{LeftReason, Node, RelPath, TreeChange, Turn, Undo, UndoError, UndoReport, UndoRequest};
-use omp_view::{Block, Diff, Status, View, unified_diff_lines};
 use omp_workspace::{FileDiff, TextFile};
 
 use crate::WORKING;

@@ -48,6 +48,9 @@ use record::{recorder, resumed, secrets, stripped};
 use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
 use transcripts::{branch_points, conversation, history, stats, tree};
 
+/// The content of cards, for commands that show one.
+pub use omp_view as view;
+
 pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;
 pub use conversation::conversation;

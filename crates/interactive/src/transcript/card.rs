@@ -175,3 +175,6 @@ pub fn indented(mut rows: Vec<Line>) -> Vec<Line> {
     rows.iter_mut().for_each(|row| row.spans.insert(0, Span::new("  ", Style::PLAIN)));
     rows
 }
+
+#[cfg(test)]
+mod tests;
