@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use omp_types::{AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage, now_ms};
+use omp_types::{AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage, now_ms, text_of};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +20,12 @@ use crate::tool::{Concurrency, ToolCx, ToolError, ToolOutput};
 
 const ABORTED: &str = "Aborted by the user.";
 const ABORTED_MIDWAY: &str = "Aborted by the user; the output above is what there was until then.";
+
+/// Whether the result of a call says that the user aborted it.
+pub fn was_aborted(result: &ToolResultMessage) -> bool {
+    let text = text_of(&result.content);
+    result.is_error && (text.ends_with(ABORTED) || text.ends_with(ABORTED_MIDWAY))
+}
 const SKIPPED: &str = "Skipped: the user sent a new message before this call began.";
 
 /// The outcome of the calls.

@@ -12,6 +12,7 @@ mod run;
 mod schema;
 mod tool;
 
+pub use calls::was_aborted;
 pub use event::{AgentEvent, ToolOutcome};
 pub use plan::{AnyPlan, CheckedCall, InvalidArguments, Planned, PlannedCall, plan_of};
 pub use progress::Progress;

@@ -53,7 +53,8 @@ impl SlashCommand for TodoCommand {
 
 fn shown(tasks: &dyn TaskList) -> String {
     let text = tasks.export();
-    if text.trim().is_empty() { format!("the list is empty\n{HINT}") } else { text }
+    // An empty list is exported as a heading, so that the file can be filled in.
+    if !text.lines().any(|line| line.starts_with("- ")) { format!("the list is empty\n{HINT}") } else { text }
 }
 
 fn file_named(cwd: &Path, name: &str, default: Option<&str>) -> Result<PathBuf, String> {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_session::view::{Block, Diff, Status, View, unified_diff_lines};
 use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
+use omp_stdx::truncate::rows_shown;
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use omp_undo::{LeftReason, Node, RelPath, TreeChange, Turn, Undo, UndoError, UndoReport, UndoRequest};
 use omp_workspace::{FileDiff, TextFile};
@@ -110,8 +112,7 @@ impl SlashCommand for ChangesCommand {
         async move {
             let files = self.files.as_ref().ok_or(OFF)?;
             let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-            let text = aside(files, move |undo| undo.catch_up().map(|()| changes(undo, &words))).await??;
-            Ok(SlashReply::Text(text))
+            aside(files, move |undo| undo.catch_up().map(|()| changes(undo, &words))).await?
         }
         .boxed()
     }
@@ -237,15 +238,17 @@ pub fn reported(done: &str, report: &UndoReport) -> String {
 pub fn summed_up(report: &UndoReport) -> String {
     let mut lines: Vec<String> =
         report.restored.iter().map(|change| format!("  {} {}", sign(change), change.path)).collect();
-    let hidden = lines.len().saturating_sub(SHOWN);
-    lines.truncate(SHOWN);
+    let shown = rows_shown(lines.len(), SHOWN);
+    let hidden = lines.len() - shown;
+    lines.truncate(shown);
     if hidden > 0 {
         lines.push(format!("  … {hidden} more"));
     }
-    let left = report.left.iter().take(SHOWN);
+    let shown = rows_shown(report.left.len(), SHOWN);
+    let left = report.left.iter().take(shown);
     lines.extend(left.map(|(path, why)| format!("  left as it is: {path} ({})", first_line(&why.to_string()))));
-    if report.left.len() > SHOWN {
-        lines.push(format!("  … {} more left as they are", report.left.len() - SHOWN));
+    if report.left.len() > shown {
+        lines.push(format!("  … {} more left as they are", report.left.len() - shown));
     }
     lines.join("\n")
 }
@@ -262,18 +265,19 @@ fn sign(change: &TreeChange) -> char {
     }
 }
 
-fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
+fn changes(undo: &Undo, words: &[String]) -> Result<SlashReply, String> {
     let turns = undo.turns();
     let (with_diff, words) = match words {
         [before @ .., last] if last == "diff" => (true, before),
         all => (false, all),
     };
     let Some(newest) = turns.last() else {
-        return Ok(format!("no turn of this session has changed files\n{}", not_covered(undo)).trim_end().to_owned());
+        let text = format!("no turn of this session has changed files\n{}", not_covered(undo));
+        return Ok(SlashReply::Text(text.trim_end().to_owned()));
     };
     let word = words.first().map(String::as_str).unwrap_or_default();
     if word.is_empty() && !with_diff {
-        return Ok(format!("{}{}", listed(undo, &turns), not_covered(undo)));
+        return Ok(SlashReply::Text(format!("{}{}", listed(undo, &turns), not_covered(undo))));
     }
     let picked = match word.parse::<usize>() {
         _ if word.is_empty() => newest.changes(),
@@ -281,7 +285,7 @@ fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
         Ok(_) => return Err(format!("there are {} turns that changed files\nhint: 1 is the newest", turns.len())),
         Err(_) => of_call(&turns, word)?,
     };
-    Ok(detailed(undo, &picked, with_diff))
+    Ok(if with_diff { with_diffs(undo, &picked) } else { SlashReply::Text(detailed(undo, &picked)) })
 }
 
 /// Finds a call by its id or a prefix of it.
@@ -309,11 +313,12 @@ fn listed(undo: &Undo, turns: &[Turn]) -> String {
                 omp_undo::By::Others => "by somebody else, between calls".to_owned(),
             };
             let _ = writeln!(out, "  {by}");
-            for change in step.changes.iter().take(SHOWN) {
+            let shown = rows_shown(step.changes.len(), SHOWN);
+            for change in &step.changes[..shown] {
                 let _ = writeln!(out, "    {} {}{}", sign(change), change.path, counted(undo, change));
             }
-            if step.changes.len() > SHOWN {
-                let _ = writeln!(out, "    … {} more", step.changes.len() - SHOWN);
+            if step.changes.len() > shown {
+                let _ = writeln!(out, "    … {} more", step.changes.len() - shown);
             }
         }
     }
@@ -325,14 +330,15 @@ fn not_covered(undo: &Undo) -> String {
     if uncovered.is_empty() {
         return String::new();
     }
+    let most = rows_shown(uncovered.len(), SHOWN);
     let shown: Vec<String> =
-        uncovered.iter().take(SHOWN).map(|(path, why)| format!("  {path} ({})", why.as_str())).collect();
-    let more = uncovered.len().saturating_sub(SHOWN);
+        uncovered.iter().take(most).map(|(path, why)| format!("  {path} ({})", why.as_str())).collect();
+    let more = uncovered.len() - most;
     let more = if more > 0 { format!("\n  … {more} more") } else { String::new() };
     format!("not covered:\n{}{more}", shown.join("\n"))
 }
 
-fn detailed(undo: &Undo, changes: &[TreeChange], with_diff: bool) -> String {
+fn detailed(undo: &Undo, changes: &[TreeChange]) -> String {
     let mut out = String::new();
     for change in changes {
         if out.len() > LONGEST_DIFF {
@@ -340,11 +346,41 @@ fn detailed(undo: &Undo, changes: &[TreeChange], with_diff: bool) -> String {
             break;
         }
         let _ = writeln!(out, "{} {}{}", sign(change), change.path, counted(undo, change));
-        if with_diff && let Some((old, new)) = texts(undo, change) {
-            out += &FileDiff::between(&old, &new).unified(&change.path.to_string(), &old, &new);
-        }
     }
     out.trim_end().to_owned()
+}
+
+/// Returns the diff of every changed file, as text and as a card.
+fn with_diffs(undo: &Undo, changes: &[TreeChange]) -> SlashReply {
+    let mut text = String::new();
+    let mut view = View::new("/changes diff", Status::Done);
+    let (mut added, mut removed) = (0, 0);
+    for (at, change) in changes.iter().enumerate() {
+        if text.len() > LONGEST_DIFF {
+            text.push_str("… more\n");
+            view = view.block(Block::Lines { lines: Vec::new(), hidden: changes.len() - at });
+            break;
+        }
+        let named = format!("{} {}", sign(change), change.path);
+        let Some((old, new)) = texts(undo, change) else {
+            let line = format!("{named}{}", counted(undo, change));
+            let _ = writeln!(text, "{line}");
+            view = view.block(Block::Text(line));
+            continue;
+        };
+        let diff = FileDiff::between(&old, &new);
+        let unified = diff.unified(&change.path.to_string(), &old, &new);
+        let (more, less) = diff.counts();
+        (added, removed) = (added + more, removed + less);
+        let _ = write!(text, "{named} +{more} -{less}\n{unified}");
+        let lines = unified_diff_lines(&unified);
+        view = view.block(Block::Diff(Diff::new(lines).of(change.path.to_string()).named(true)));
+    }
+    let files = omp_stdx::format::plural(changes.len(), "path", "paths");
+    SlashReply::Card {
+        text: text.trim_end().to_owned(),
+        view: Box::new(view.note(files).note(format!("+{added} -{removed}"))),
+    }
 }
 
 fn counted(undo: &Undo, change: &TreeChange) -> String {

@@ -1,7 +1,11 @@
 //! Renders a [`View`] as HTML: the same card that every front end shows.
 
+use std::ops::Range;
+
+use omp_tui::Token;
+use omp_tui::diff::{DiffCode, changed_words};
 use omp_types::Content;
-use omp_view::{Block, DiffKind, DiffLine, Status, View};
+use omp_view::{Block, Diff, DiffKind, Status, View};
 
 use crate::markup::{Html, LONGEST_TEXT};
 use crate::pictures::Pictures;
@@ -66,7 +70,7 @@ fn draw(html: &mut Html, pictures: &mut Pictures, block: &Block) {
             if let Some(path) = changes.heading() {
                 html.pre_text(path);
             }
-            diff(html, &changes.lines);
+            diff(html, changes);
         }
         Block::Lines { lines, hidden } => listed(html, lines, *hidden),
         Block::Table { header, rows } => table(html, header, rows),
@@ -91,10 +95,14 @@ fn numbered(html: &mut Html, text: &str, first: usize) {
     room.tell(html);
 }
 
-fn diff(html: &mut Html, lines: &[DiffLine]) {
+fn diff(html: &mut Html, diff: &Diff) {
+    let lines = &diff.lines[..diff.lines.len().min(MOST_LINES)];
+    let changed = changed_words(lines);
+    let mut code = DiffCode::new(diff.path.as_deref());
     let mut room = Room::default();
     html.raw("<pre class=\"diff\">");
-    for line in lines {
+    for (line, changed) in lines.iter().zip(&changed) {
+        let tokens = code.tokens(line);
         if !room.admits(&line.text) {
             continue;
         }
@@ -111,10 +119,47 @@ fn diff(html: &mut Html, lines: &[DiffLine]) {
         if line.line > 0 {
             html.number(line.line as u64);
         }
-        html.raw("</span>").raw(sign).text(&line.text).raw("\n</span>");
+        html.raw("</span>").raw(sign);
+        diff_text(html, &line.text, &tokens, changed);
+        html.raw("\n</span>");
     }
     html.raw("</pre>");
+    room.left_out += diff.lines.len() - lines.len();
     room.tell(html);
+}
+
+/// Writes a line with its colours and marks on the changed words.
+fn diff_text(html: &mut Html, text: &str, tokens: &[(Range<usize>, Token)], changed: &[Range<usize>]) {
+    let mut cuts: Vec<usize> = vec![0, text.len()];
+    cuts.extend(tokens.iter().flat_map(|(range, _)| [range.start, range.end]));
+    cuts.extend(changed.iter().flat_map(|range| [range.start, range.end]));
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut tokens = tokens.iter().peekable();
+    for piece in cuts.windows(2) {
+        let (start, end) = (piece[0], piece[1]);
+        while tokens.next_if(|(range, _)| range.end <= start).is_some() {}
+        let class = tokens.peek().filter(|(range, _)| range.contains(&start)).and_then(|(_, token)| ink(*token));
+        let is_changed = changed.iter().any(|range| range.contains(&start));
+        html.raw(if is_changed { "<b>" } else { "" });
+        match class {
+            Some(open) => html.element(open, &text[start..end], "</i>"),
+            None => html.text(&text[start..end]),
+        };
+        html.raw(if is_changed { "</b>" } else { "" });
+    }
+}
+
+fn ink(token: Token) -> Option<&'static str> {
+    Some(match token {
+        Token::SyntaxComment => "<i class=\"c\">",
+        Token::SyntaxKeyword => "<i class=\"k\">",
+        Token::SyntaxFunction => "<i class=\"f\">",
+        Token::SyntaxString => "<i class=\"s\">",
+        Token::SyntaxNumber => "<i class=\"m\">",
+        Token::SyntaxType => "<i class=\"t\">",
+        _ => return None,
+    })
 }
 
 fn listed(html: &mut Html, lines: &[String], hidden: usize) {
@@ -187,7 +232,7 @@ impl Room {
 mod tests {
     use omp_store::BlobStore;
 
-    use omp_view::Diff;
+    use omp_view::DiffLine;
 
     use super::*;
 
@@ -227,6 +272,18 @@ mod tests {
             "<pre class=\"diff\"><span class=\"del\"><span class=\"n\">1</span>-&lt;a&gt;\n</span>\
              <span class=\"add\"><span class=\"n\">1</span>+b\n</span>\
              <span class=\"gap\"><span class=\"n\"></span> …\n</span></pre>",
+        );
+        check(
+            Block::Diff(
+                Diff::new(vec![
+                    line(DiffKind::Removed, 1, "let a = \"<\";"),
+                    line(DiffKind::Added, 1, "let b = \"<\";"),
+                ])
+                .of("a.rs"),
+            ),
+            "<pre class=\"diff\"><span class=\"del\"><span class=\"n\">1</span>-<i class=\"k\">let</i> <b>a</b> = \
+             <i class=\"s\">&quot;&lt;&quot;</i>;\n</span><span class=\"add\"><span class=\"n\">1</span>+\
+             <i class=\"k\">let</i> <b>b</b> = <i class=\"s\">&quot;&lt;&quot;</i>;\n</span></pre>",
         );
         check(
             Block::Lines { lines: vec![evil.into()], hidden: 3 },

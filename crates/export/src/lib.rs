@@ -6,7 +6,6 @@
 
 mod agents;
 mod card;
-mod diff_text;
 mod dump;
 mod entry;
 mod markdown;

@@ -6,11 +6,10 @@ use omp_types::{
     AssistantMessage, Content, CustomMessage, Message, OtherMessage, StopReason, ToolCall, ToolResultMessage,
     UserMessage, text_of,
 };
-use omp_view::{Block, Diff, Status, View};
+use omp_view::{Block, Diff, Status, View, unified_diff_lines};
 use serde_json::Value;
 
 use crate::card::{Behind, card};
-use crate::diff_text::diff_lines;
 use crate::entry::{EntryPlace, EntryScribe, Mention, json_entry};
 use crate::markdown::{Lines, markdown};
 use crate::markup::Html;
@@ -170,7 +169,7 @@ impl EntryScribe<'_> {
         }
         let diff = result.and_then(|result| result.details.as_ref()?.get("diff")?.as_str());
         if let Some(diff) = diff.filter(|diff| view.blocks.is_empty() && !diff.is_empty()) {
-            view = view.block(Block::Diff(Diff::new(diff_lines(diff))));
+            view = view.block(Block::Diff(Diff::new(unified_diff_lines(diff))));
         }
         let told = text_of(content);
         if view.shows_output() && !told.is_empty() {

@@ -18,6 +18,7 @@ pub const SETTINGS: &[Setting] = &[
         "\"auto\"",
         "links that can be clicked, where the terminal can",
     ),
+    Setting::new("Look", "tui.renderMermaid", Bool, "true", "Mermaid code blocks are drawn as diagrams"),
     Setting::new("Files", "terminal.showImages", Bool, "true", "images are drawn where the terminal can"),
     Setting::new(
         "Files",

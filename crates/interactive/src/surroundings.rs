@@ -38,6 +38,9 @@ pub trait Surroundings: Send + Sync {
     /// Returns the models that settings store for roles: `provider/id`, optionally with `:level`.
     fn roles(&self) -> Vec<(String, String)>;
 
+    /// Returns `provider/id` of the models that the user has marked as favourites.
+    fn favorite_models(&self) -> Vec<String>;
+
     /// Returns all settings, in display order.
     fn setting_list(&self) -> Vec<Setting>;
 

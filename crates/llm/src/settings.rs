@@ -43,7 +43,15 @@ pub const SETTINGS: &[Setting] = &[
     budget("thinkingBudgets.xhigh", "32768"),
     Setting::new("Model", "modelProviderOrder", List, "", "which provider wins when several offer a model").by_user(),
     Setting::new("Model", "disabledProviders", List, "", "providers that are not used").by_user(),
-    Setting::new("", "enabledModels", List, "", "models that are gone through with ctrl+p and tried first").by_user(),
+    Setting::new(
+        "",
+        "enabledModels",
+        List,
+        "",
+        "models that /model lists, ctrl+p goes through and a session starts with",
+    )
+    .by_user(),
+    Setting::new("", "favoriteModels", List, "", "models that /model lists first").by_user(),
     Setting::new("Messages", "providers.connectTimeoutSeconds", SECONDS, "30", "seconds to wait for a connection"),
     Setting::new(
         "Messages",

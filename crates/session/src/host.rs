@@ -14,6 +14,23 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Safeguards, Session, SessionFactory, SessionHeader};
 
+/// A model that can be chosen.
+#[derive(Clone, Debug)]
+pub struct OfferedModel {
+    pub model: Arc<Model>,
+    /// The official name; the same model at another provider has the same.
+    pub canonical: String,
+    /// Whether `--models` or `enabledModels` selects it. Without them, every model is in scope.
+    pub in_scope: bool,
+}
+
+impl OfferedModel {
+    /// A model that is known under its own name only.
+    pub fn alone(model: Arc<Model>) -> Self {
+        Self { canonical: model.id.clone(), in_scope: true, model }
+    }
+}
+
 pub trait SessionHost: Send + Sync {
     /// Makes the requested session and starts it. An error is a sentence for the user, and then nothing was changed.
     fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
@@ -25,6 +42,11 @@ pub trait SessionHost: Send + Sync {
 
     /// The available models, in display order.
     fn models(&self) -> Vec<Arc<Model>>;
+
+    /// The available models with what a list of them shows.
+    fn offered_models(&self) -> Vec<OfferedModel> {
+        self.models().into_iter().map(OfferedModel::alone).collect()
+    }
 
     /// Writes a session as one HTML file and returns its path. Without `to` the file is named after the session and written
     /// to the session's working folder.

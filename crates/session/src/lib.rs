@@ -48,6 +48,9 @@ use record::{recorder, resumed, secrets, stripped};
 use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
 use transcripts::{branch_points, conversation, history, stats, tree};
 
+/// The content of cards, for commands that show one.
+pub use omp_view as view;
+
 pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;
 pub use conversation::conversation;
@@ -60,7 +63,9 @@ pub use features::{
     SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY, Word,
 };
 pub use file_commands::{Arguments, Expanded, Piece, expand};
-pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
+pub use host::{
+    OfferedModel, OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish,
+};
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use outlet::{Observed, Observer};
@@ -75,7 +80,7 @@ pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use refused::Refused;
 pub use resumed::Resumed;
-pub use retry::{RetryPolicy, ToldRetries};
+pub use retry::{RetryPolicy, ToldRetries, with_retry_hint};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{

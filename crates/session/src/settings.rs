@@ -20,7 +20,19 @@ pub const SETTINGS: &[Setting] = &[
         "whether steering waits for tools",
     ),
     Setting::new("Messages", "retry.enabled", Bool, "true", "try again when an answer failed"),
-    Setting::new("Messages", "retry.maxRetries", count(100.0), "3", "how often"),
-    Setting::new("Messages", "retry.baseDelayMs", count(600_000.0), "2000", "milliseconds before the first try"),
-    Setting::new("Messages", "retry.maxDelayMs", count(3_600_000.0), "300000", "milliseconds before a try, at most"),
+    Setting::new("Messages", "retry.maxRetries", count(100.0), "10", "how often"),
+    Setting::new(
+        "Messages",
+        "retry.baseDelayMs",
+        count(600_000.0),
+        "500",
+        "milliseconds before the first retry, doubled for each further one up to 8 seconds",
+    ),
+    Setting::new(
+        "Messages",
+        "retry.maxDelayMs",
+        count(3_600_000.0),
+        "300000",
+        "milliseconds that a provider may ask to wait; longer waits fail at once, 0 is no limit",
+    ),
 ];

@@ -130,6 +130,12 @@ fn whole_lines_in_tail(text: &str, max: usize) -> usize {
     }
 }
 
+/// Returns how many of `total` rows are shown where there is room for `most` and a note about the others. A single extra
+/// row takes as much room as the note, so it is shown.
+pub fn rows_shown(total: usize, most: usize) -> usize {
+    if total <= most + 1 { total } else { most }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,5 +210,11 @@ mod tests {
                 prop_assert!(text.starts_with(cut.head) && text.ends_with(cut.tail));
             }
         }
+    }
+
+    #[test]
+    fn a_note_never_hides_a_single_row() {
+        let shown: Vec<usize> = (0..6).map(|total| rows_shown(total, 3)).collect();
+        assert_eq!(shown, [0, 1, 2, 3, 4, 3]);
     }
 }

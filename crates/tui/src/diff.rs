@@ -1,178 +1,229 @@
-//! Renders a file change as rows: line numbers, signs, and highlighted words that differ.
+//! Renders a file change as rows: line numbers, signs, bands of colour, highlighted code, and marks on the words that differ.
+//!
+//! A theme without bands gets coloured signs instead, and reversed words.
+
+mod words;
 
 use omp_stdx::sanitize;
-use omp_view::{DiffKind, DiffLine};
+use omp_view::{Diff, DiffKind, DiffLine};
 use unicode_segmentation::UnicodeSegmentation;
 
+pub use words::{ChangedRanges, changed_words};
+
 use crate::component::Space;
+use crate::highlight::Highlighter;
 use crate::line::Line;
-use crate::style::{Attrs, Style};
+use crate::style::{Attrs, Color, Style};
 use crate::text::{TAB, append, clip, split};
 use crate::theme::{Theme, Token};
 
-/// Longer lines, or lines with more words, are not compared word by word.
-const LONGEST_COMPARED: usize = 1000;
-const MOST_WORDS: usize = 160;
+/// Lines and bytes of one diff that are highlighted; the rest stays plain.
+const MOST_HIGHLIGHTED: usize = 2_000;
+const MOST_HIGHLIGHTED_BYTES: usize = 256 * 1024;
 
 /// Returns rows with number, sign and text; long lines wrap below their text.
-pub fn draw_diff(lines: &[DiffLine], space: &Space<'_>) -> Vec<Line> {
-    if lines.iter().any(|line| sanitize::hides_something(&line.text)) {
+pub fn draw_diff(diff: &Diff, space: &Space<'_>) -> Vec<Line> {
+    draw_diff_head(diff, space, usize::MAX).0
+}
+
+/// Returns the first rows, at most `most` or a single one more, and the number of lines that are not among them.
+pub fn draw_diff_head(diff: &Diff, space: &Space<'_>, most: usize) -> (Vec<Line>, usize) {
+    // Every line has at least one row.
+    let lines = &diff.lines[..diff.lines.len().min(most.saturating_add(1))];
+    let revealed: Vec<DiffLine>;
+    let lines = if lines.iter().any(|line| sanitize::hides_something(&line.text)) {
         let reveal = |line: &DiffLine| DiffLine { text: sanitize::reveal_invisible(&line.text).into_owned(), ..*line };
-        return draw_shown(&lines.iter().map(reveal).collect::<Vec<_>>(), space);
-    }
-    draw_shown(lines, space)
-}
-
-fn draw_shown(lines: &[DiffLine], space: &Space<'_>) -> Vec<Line> {
-    let digits = lines.iter().map(|line| line.line).max().unwrap_or(0).to_string().len();
-    let emphasis = emphasized(lines);
-    let mut rows = Vec::with_capacity(lines.len());
-    for (line, changed) in lines.iter().zip(&emphasis) {
-        rows.extend(draw_line(line, changed, digits, space));
-    }
-    rows
-}
-
-/// Byte ranges that differ from the other side.
-type ChangedRanges = Vec<std::ops::Range<usize>>;
-
-fn draw_line(line: &DiffLine, changed: &ChangedRanges, digits: usize, space: &Space<'_>) -> Vec<Line> {
-    let theme = space.theme;
-    let muted = theme.fg(Token::ToolDiffContext);
-    let (sign, style) = match line.kind {
-        DiffKind::Added => ('+', theme.fg(Token::ToolDiffAdded)),
-        DiffKind::Removed => ('-', theme.fg(Token::ToolDiffRemoved)),
-        DiffKind::Kept => (' ', muted),
-        DiffKind::Gap => {
-            let row = format!("{:>digits$} {}", "⋯", line.text);
-            return vec![clip(Line::styled(row.trim_end().to_owned(), muted), space.width)];
-        }
+        revealed = lines.iter().map(reveal).collect();
+        &revealed
+    } else {
+        lines
     };
-    let mut text = Line::default();
-    push_text(&mut text, &line.text, changed, style, theme);
-    let gutter = digits + 3;
-    let pieces = split(&text, space.width.saturating_sub(gutter).max(1));
-    let first = Line::styled(format!("{:>digits$} ", line.line), muted).with(format!("{sign} "), style);
-    let starts = std::iter::once(first).chain(std::iter::repeat_with(|| Line::styled(" ".repeat(gutter), style)));
-    let join = |(start, piece): (Line, Line)| {
+    let digits = diff.lines.iter().map(|line| line.line).max().unwrap_or(0).to_string().len();
+    let changed = changed_words(lines);
+    let mut code = DiffCode::new(diff.path.as_deref());
+    let mut rows: Vec<Line> = Vec::with_capacity(lines.len());
+    // Where the note about hidden lines would begin: after the last line that leaves room for it.
+    let mut fold = (0, 0);
+    for (at, line) in lines.iter().enumerate() {
+        let tokens = code.tokens(line);
+        rows.extend(DiffRow { line, changed: &changed[at], tokens: &tokens, digits }.draw(code.is_known(), space));
+        if rows.len() > most.saturating_add(1) {
+            break;
+        }
+        if rows.len() <= most {
+            fold = (rows.len(), at + 1);
+        }
+    }
+    let fits = rows.len() <= most.saturating_add(1) && lines.len() == diff.lines.len();
+    if fits {
+        return (rows, 0);
+    }
+    // A single line that is longer than all the room is cut.
+    rows.truncate(if fold.1 == 0 { most } else { fold.0 });
+    (rows, diff.lines.len() - fold.1)
+}
+
+/// Highlights both sides of a diff, each with the constructs that are open in it.
+pub struct DiffCode {
+    old: Highlighter,
+    new: Highlighter,
+    language: Option<String>,
+    lines: usize,
+    bytes: usize,
+}
+
+impl DiffCode {
+    /// The ending of the path decides about the language.
+    pub fn new(path: Option<&str>) -> Self {
+        let language = path.map(str::to_owned);
+        let side = Highlighter::new(path);
+        Self { old: side.clone(), new: side, language, lines: MOST_HIGHLIGHTED, bytes: MOST_HIGHLIGHTED_BYTES }
+    }
+
+    pub fn is_known(&self) -> bool {
+        self.new.knows_language()
+    }
+
+    /// Returns the coloured parts of the next line.
+    pub fn tokens(&mut self, line: &DiffLine) -> Vec<(std::ops::Range<usize>, Token)> {
+        if self.lines == 0 || self.bytes < line.text.len() {
+            self.lines = 0;
+            return Vec::new();
+        }
+        self.lines -= 1;
+        self.bytes -= line.text.len();
+        match line.kind {
+            DiffKind::Removed => self.old.tokens(&line.text),
+            DiffKind::Added => self.new.tokens(&line.text),
+            DiffKind::Kept => {
+                self.old.tokens(&line.text);
+                self.new.tokens(&line.text)
+            }
+            DiffKind::Gap => {
+                self.new = Highlighter::new(self.language.as_deref());
+                self.old = self.new.clone();
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// A line of a diff and what its rows are drawn from.
+struct DiffRow<'a> {
+    line: &'a DiffLine,
+    changed: &'a ChangedRanges,
+    tokens: &'a [(std::ops::Range<usize>, Token)],
+    digits: usize,
+}
+
+/// The styles of one kind of line.
+struct DiffStyles {
+    number: Style,
+    sign: Style,
+    text: Style,
+    /// The style of changed words, over that of the text.
+    word: Style,
+    fill: Option<Style>,
+}
+
+impl DiffStyles {
+    fn new(kind: DiffKind, is_code: bool, theme: &Theme) -> Self {
+        let muted = theme.fg(Token::ToolDiffContext);
+        let (sign, band, word) = match kind {
+            DiffKind::Added => (Token::ToolDiffAdded, Token::ToolDiffAddedBg, Token::ToolDiffAddedWordBg),
+            DiffKind::Removed => (Token::ToolDiffRemoved, Token::ToolDiffRemovedBg, Token::ToolDiffRemovedWordBg),
+            DiffKind::Kept | DiffKind::Gap => {
+                let text = if is_code { theme.fg(Token::MdCodeBlock) } else { muted };
+                return Self { number: muted, sign: muted, text, word: text, fill: None };
+            }
+        };
+        let (sign, code) = (theme.fg(sign), theme.fg(Token::MdCodeBlock));
+        let band = theme.bg(band);
+        if band.bg == Color::Default {
+            let text = if is_code { code } else { sign };
+            return Self { number: muted, sign: sign.bold(), text, word: sign.with(Attrs::REVERSE), fill: None };
+        }
+        let word = code.over(theme.bg(word)).over(band).bold();
+        Self { number: muted.over(band), sign: sign.over(band).bold(), text: code.over(band), word, fill: Some(band) }
+    }
+}
+
+impl DiffRow<'_> {
+    fn draw(&self, is_code: bool, space: &Space<'_>) -> Vec<Line> {
+        let styles = DiffStyles::new(self.line.kind, is_code, space.theme);
+        let digits = self.digits;
+        let sign = match self.line.kind {
+            DiffKind::Added => '+',
+            DiffKind::Removed => '-',
+            DiffKind::Kept => ' ',
+            DiffKind::Gap => {
+                let row = format!("{:>digits$} {}", "⋯", self.line.text);
+                return vec![clip(Line::styled(row.trim_end().to_owned(), styles.number), space.width)];
+            }
+        };
+        let gutter = digits + 3;
+        let pieces = split(&self.text(&styles, space.theme), space.width.saturating_sub(gutter).max(1));
+        // Lines of unknown number come from diffs without positions.
+        let number = if self.line.line == 0 { String::new() } else { self.line.line.to_string() };
+        let first = Line::styled(format!("{number:>digits$} "), styles.number).with(format!("{sign} "), styles.sign);
+        let below = || Line::styled(" ".repeat(gutter), styles.number);
+        let starts = std::iter::once(first).chain(std::iter::repeat_with(below));
+        let join = |(start, piece): (Line, Line)| {
+            let mut row = Line { fill: styles.fill, ..Line::default() };
+            for span in start.spans.into_iter().chain(piece.spans) {
+                append(&mut row, &span.text, span.style, None);
+            }
+            row
+        };
+        starts.zip(pieces).map(join).collect()
+    }
+
+    /// Returns the highlighted text, with marks on changed words, and tabs as arrows to distinguish them from spaces.
+    fn text(&self, styles: &DiffStyles, theme: &Theme) -> Line {
         let mut row = Line::default();
-        for span in start.spans.into_iter().chain(piece.spans) {
-            append(&mut row, &span.text, span.style, None);
+        let mut column = 0;
+        let mut tokens = self.tokens.iter().peekable();
+        let (mut style, mut was_changed) = (styles.text, false);
+        for (at, grapheme) in self.line.text.grapheme_indices(true) {
+            while tokens.next_if(|(range, _)| range.end <= at).is_some() {}
+            let token = tokens.peek().filter(|(range, _)| range.contains(&at)).map(|(_, token)| *token);
+            let is_changed = self.changed.iter().any(|range| range.contains(&at));
+            // Spaces take the style of the preceding text, which avoids a colour change.
+            if grapheme != " " || is_changed != was_changed {
+                style = shade(token, is_changed, styles, theme);
+            }
+            was_changed = is_changed;
+            if grapheme == "\t" {
+                let arrow = &"→       "[..'→'.len_utf8() + TAB - 1 - column % TAB];
+                let tab = Style { fg: theme.color(Token::Dim), ..shade(None, is_changed, styles, theme) };
+                append(&mut row, arrow, tab, None);
+                column += TAB - column % TAB;
+            } else if !grapheme.starts_with(char::is_control) {
+                append(&mut row, grapheme, style, None);
+                column += omp_stdx::display_width::grapheme_width(grapheme);
+            }
         }
         row
-    };
-    starts.zip(pieces).map(join).collect()
-}
-
-/// Adds the text in its style, with changed parts in reverse and tabs as arrows to distinguish them from spaces.
-fn push_text(row: &mut Line, text: &str, changed: &ChangedRanges, style: Style, theme: &Theme) {
-    let tab = Style { attrs: style.attrs, ..theme.fg(Token::Dim) };
-    let mut column = 0;
-    for (at, grapheme) in text.grapheme_indices(true) {
-        let emphasized = changed.iter().any(|range| range.contains(&at));
-        let reversed = |style: Style| if emphasized { style.with(Attrs::REVERSE) } else { style };
-        if grapheme == "\t" {
-            let arrow = &"→       "[..'→'.len_utf8() + TAB - 1 - column % TAB];
-            append(row, arrow, reversed(tab), None);
-            column += TAB - column % TAB;
-        } else if !grapheme.starts_with(char::is_control) {
-            append(row, grapheme, reversed(style), None);
-            column += omp_stdx::display_width::grapheme_width(grapheme);
-        }
     }
 }
 
-/// Compares each removed line with the added line that replaced it.
-fn emphasized(lines: &[DiffLine]) -> Vec<ChangedRanges> {
-    let mut result = vec![ChangedRanges::new(); lines.len()];
-    let mut at = 0;
-    while at < lines.len() {
-        let run = |from: usize, kind: DiffKind| lines[from..].iter().take_while(|line| line.kind == kind).count();
-        let removed = run(at, DiffKind::Removed);
-        let added = run(at + removed, DiffKind::Added);
-        for pair in 0..removed.min(added) {
-            let (old, new) = (at + pair, at + removed + pair);
-            (result[old], result[new]) = compare(&lines[old].text, &lines[new].text);
-        }
-        at += (removed + added).max(1);
+/// Returns the style of a piece of text. Faint colours are not used for changed words, whose band is stronger.
+fn shade(token: Option<Token>, is_changed: bool, styles: &DiffStyles, theme: &Theme) -> Style {
+    if is_changed && styles.word.attrs.has(Attrs::REVERSE) {
+        return styles.word;
     }
-    result
-}
-
-/// Returns the words of each line that the other lacks; nothing if the lines have little in common.
-fn compare(old: &str, new: &str) -> (ChangedRanges, ChangedRanges) {
-    let nothing = (ChangedRanges::new(), ChangedRanges::new());
-    if old.len().max(new.len()) > LONGEST_COMPARED || sanitize::strip_control(old) == sanitize::strip_control(new) {
-        return nothing;
+    let below = if is_changed { styles.word } else { styles.text };
+    let is_faint = matches!(token, Some(Token::SyntaxComment | Token::SyntaxPunctuation));
+    match token.filter(|_| !(is_changed && is_faint)) {
+        Some(token) => theme.fg(token).over(below),
+        None => below,
     }
-    let words = |text: &str| text.split_word_bound_indices().map(|(at, word)| at..at + word.len()).collect::<Vec<_>>();
-    let (old_words, new_words) = (words(old), words(new));
-    if old_words.len().max(new_words.len()) > MOST_WORDS {
-        return nothing;
-    }
-    let (old_kept, new_kept) = common(old, &old_words, new, &new_words);
-    let solid = |text: &str, words: &[std::ops::Range<usize>], kept: &[bool]| {
-        let weight = |range: &std::ops::Range<usize>| text[range.clone()].trim().len();
-        words.iter().zip(kept).filter(|(_, kept)| **kept).map(|(range, _)| weight(range)).sum::<usize>()
-    };
-    let same = solid(old, &old_words, &old_kept);
-    let longer = old.trim().len().max(new.trim().len());
-    if same * 10 < longer * 3 {
-        return nothing;
-    }
-    (joined(&old_words, &old_kept), joined(&new_words, &new_kept))
-}
-
-/// Returns which words belong to the longest common subsequence.
-fn common(
-    old: &str,
-    old_words: &[std::ops::Range<usize>],
-    new: &str,
-    new_words: &[std::ops::Range<usize>],
-) -> (Vec<bool>, Vec<bool>) {
-    let (rows, columns) = (old_words.len(), new_words.len());
-    let same = |row: usize, column: usize| old[old_words[row].clone()] == new[new_words[column].clone()];
-    let width = columns + 1;
-    let mut lengths = vec![0u16; (rows + 1) * width];
-    for row in (0..rows).rev() {
-        for column in (0..columns).rev() {
-            lengths[row * width + column] = if same(row, column) {
-                lengths[(row + 1) * width + column + 1] + 1
-            } else {
-                lengths[(row + 1) * width + column].max(lengths[row * width + column + 1])
-            };
-        }
-    }
-    let (mut old_kept, mut new_kept) = (vec![false; rows], vec![false; columns]);
-    let (mut row, mut column) = (0, 0);
-    while row < rows && column < columns {
-        if same(row, column) {
-            (old_kept[row], new_kept[column]) = (true, true);
-            (row, column) = (row + 1, column + 1);
-        } else if lengths[(row + 1) * width + column] >= lengths[row * width + column + 1] {
-            row += 1;
-        } else {
-            column += 1;
-        }
-    }
-    (old_kept, new_kept)
-}
-
-/// Merges adjacent changed words into one range.
-fn joined(words: &[std::ops::Range<usize>], kept: &[bool]) -> ChangedRanges {
-    let mut ranges = ChangedRanges::new();
-    for (range, _) in words.iter().zip(kept).filter(|(_, kept)| !**kept) {
-        match ranges.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => ranges.push(range.clone()),
-        }
-    }
-    ranges
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::screen::ColorDepth;
     use crate::text::marks::{marked, theme};
     use proptest::prelude::*;
 
@@ -182,7 +233,8 @@ mod tests {
 
     fn drawn(rows: &[(DiffKind, usize, &str)], width: usize) -> String {
         let theme = theme();
-        marked(&draw_diff(&lines(rows), &Space { width, height: 10, theme: &theme, focused: false }))
+        let diff = Diff::new(lines(rows));
+        marked(&draw_diff(&diff, &Space { width, height: 10, theme: &theme, focused: false }))
     }
 
     #[test]
@@ -204,28 +256,82 @@ mod tests {
         ];
         insta::assert_snapshot!(drawn(&rows, 40), @"
         {toolDiffContext|  8   fn main() {}
-        {toolDiffContext|  9 }{toolDiffRemoved|- }{dim|→   }{toolDiffRemoved|let }{r toolDiffRemoved|total}{toolDiffRemoved| = add(1, }{r toolDiffRemoved|2}{toolDiffRemoved|);}
-        {toolDiffContext|  9 }{toolDiffAdded|+ }{dim|→   }{toolDiffAdded|let }{r toolDiffAdded|sum}{toolDiffAdded| = add(1, }{r toolDiffAdded|3}{toolDiffAdded|);}
+        {toolDiffContext on toolDiffRemovedBg|  9 }{b toolDiffRemoved on toolDiffRemovedBg|- }{dim on toolDiffRemovedBg|→   }{mdCodeBlock on toolDiffRemovedBg|let }{b mdCodeBlock on toolDiffRemovedWordBg|total}{mdCodeBlock on toolDiffRemovedBg| = add(1, }{b mdCodeBlock on toolDiffRemovedWordBg|2}{mdCodeBlock on toolDiffRemovedBg|);}
+        {toolDiffContext on toolDiffAddedBg|  9 }{b toolDiffAdded on toolDiffAddedBg|+ }{dim on toolDiffAddedBg|→   }{mdCodeBlock on toolDiffAddedBg|let }{b mdCodeBlock on toolDiffAddedWordBg|sum}{mdCodeBlock on toolDiffAddedBg| = add(1, }{b mdCodeBlock on toolDiffAddedWordBg|3}{mdCodeBlock on toolDiffAddedBg|);}
         {toolDiffContext|  ⋯}
-        {toolDiffContext|120 }{toolDiffRemoved|- completely}
-        {toolDiffContext|119 }{toolDiffAdded|+ other words here}
+        {toolDiffContext on toolDiffRemovedBg|120 }{b toolDiffRemoved on toolDiffRemovedBg|- }{mdCodeBlock on toolDiffRemovedBg|completely}
+        {toolDiffContext on toolDiffAddedBg|119 }{b toolDiffAdded on toolDiffAddedBg|+ }{mdCodeBlock on toolDiffAddedBg|other words here}
         ");
     }
 
     #[test]
     fn long_lines_go_on_below_their_text() {
         insta::assert_snapshot!(drawn(&[(DiffKind::Added, 7, "0123456789\u{1b}[2Jabc日本")], 12), @"
-        {toolDiffContext|7 }{toolDiffAdded|+ 01234567}
-        {toolDiffAdded|    89[2Jabc}
-        {toolDiffAdded|    日本}
+        {toolDiffContext on toolDiffAddedBg|7 }{b toolDiffAdded on toolDiffAddedBg|+ }{mdCodeBlock on toolDiffAddedBg|01234567}
+        {toolDiffContext on toolDiffAddedBg|    }{mdCodeBlock on toolDiffAddedBg|89[2Jabc}
+        {toolDiffContext on toolDiffAddedBg|    }{mdCodeBlock on toolDiffAddedBg|日本}
         ");
+    }
+
+    #[test]
+    fn code_is_highlighted_on_both_sides() {
+        let rows = [
+            (DiffKind::Kept, 1, "/* a"),
+            (DiffKind::Removed, 2, "b */ let x = 1;"),
+            (DiffKind::Added, 2, "b"),
+            (DiffKind::Added, 3, "c */ let x = 2;"),
+        ];
+        let theme = theme();
+        let diff = Diff::new(lines(&rows)).of("src/a.rs");
+        let space = Space { width: 40, height: 10, theme: &theme, focused: false };
+        insta::assert_snapshot!(marked(&draw_diff(&diff, &space)), @"
+        {toolDiffContext|1   }{syntaxComment|/* a}
+        {toolDiffContext on toolDiffRemovedBg|2 }{b toolDiffRemoved on toolDiffRemovedBg|- }{syntaxComment on toolDiffRemovedBg|b */ }{syntaxKeyword on toolDiffRemovedBg|let }{syntaxVariable on toolDiffRemovedBg|x }{syntaxOperator on toolDiffRemovedBg|= }{syntaxNumber on toolDiffRemovedBg|1}{syntaxPunctuation on toolDiffRemovedBg|;}
+        {toolDiffContext on toolDiffAddedBg|2 }{b toolDiffAdded on toolDiffAddedBg|+ }{syntaxComment on toolDiffAddedBg|b}
+        {toolDiffContext on toolDiffAddedBg|3 }{b toolDiffAdded on toolDiffAddedBg|+ }{syntaxComment on toolDiffAddedBg|c */ }{syntaxKeyword on toolDiffAddedBg|let }{syntaxVariable on toolDiffAddedBg|x }{syntaxOperator on toolDiffAddedBg|= }{syntaxNumber on toolDiffAddedBg|2}{syntaxPunctuation on toolDiffAddedBg|;}
+        ");
+        let few = theme.at_depth(ColorDepth::Ansi16);
+        let rows = draw_diff(&diff, &Space { theme: &few, ..space });
+        assert!(rows.iter().all(|row| row.fill.is_none()));
+        assert!(rows.iter().flat_map(|row| &row.spans).all(|span| span.style.bg == Color::Default));
+    }
+
+    #[test]
+    fn a_long_diff_is_folded_and_its_lines_are_counted() {
+        let theme = theme();
+        let space = Space { width: 12, height: 10, theme: &theme, focused: false };
+        let diff = |count: usize, text: &str| {
+            let line = |at| DiffLine { kind: DiffKind::Added, line: at, text: text.to_owned() };
+            Diff::new((1..=count).map(line).collect())
+        };
+        let head = |diff: &Diff, most| {
+            let (rows, hidden) = draw_diff_head(diff, &space, most);
+            (rows.len(), hidden)
+        };
+        assert_eq!(head(&diff(4, "a"), 4), (4, 0));
+        assert_eq!(head(&diff(5, "a"), 4), (5, 0), "a note would take as much room as the row");
+        assert_eq!(head(&diff(6, "a"), 4), (4, 2));
+        assert_eq!(head(&diff(3, "0123456789"), 3), (2, 2), "lines are not torn");
+        assert_eq!(head(&diff(1, &"0123456789".repeat(9)), 3), (3, 1));
+        assert_eq!(head(&diff(10_000, "a"), 4), (4, 9_996));
+    }
+
+    #[test]
+    fn only_so_much_is_highlighted() {
+        let mut code = DiffCode::new(Some("a.rs"));
+        let line = DiffLine { kind: DiffKind::Added, line: 1, text: "let".to_owned() };
+        let colored = (0..MOST_HIGHLIGHTED + 5).filter(|_| !code.tokens(&line).is_empty()).count();
+        assert_eq!(colored, MOST_HIGHLIGHTED);
+        let mut code = DiffCode::new(Some("a.rs"));
+        let long = DiffLine { text: format!("let {}", " ".repeat(MOST_HIGHLIGHTED_BYTES)), ..line.clone() };
+        assert!(code.tokens(&long).is_empty() && code.tokens(&line).is_empty());
     }
 
     proptest! {
         #[test]
         fn any_lines_are_drawn(old in "[a-c \t日\u{1b}]{0,20}", new in "[a-c \t日\u{1b}]{0,20}", width in 0usize..20) {
             let theme = theme();
-            let rows = lines(&[(DiffKind::Removed, 1, &old), (DiffKind::Added, 1, &new)]);
+            let rows = Diff::new(lines(&[(DiffKind::Removed, 1, &old), (DiffKind::Added, 1, &new)])).of("a.rs");
             let drawn = draw_diff(&rows, &Space { width, height: 10, theme: &theme, focused: false });
             prop_assert!(drawn.iter().all(|row| row.width() <= width.max(6) && !row.text().contains(char::is_control)));
         }

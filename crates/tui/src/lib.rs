@@ -5,6 +5,7 @@
 //! sessions.
 
 mod component;
+mod diagram;
 pub mod diff;
 mod editor;
 mod frame;
@@ -22,6 +23,7 @@ mod theme;
 mod widgets;
 
 pub use component::{Component, Reaction, Space};
+pub use diagram::Diagrams;
 pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
 pub use image::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};

@@ -13,6 +13,7 @@ pub use contrast::Rgb;
 pub use file::ThemeError;
 pub use symbols::{Spinner, Symbol, SymbolPreset, Symbols};
 
+use crate::screen::ColorDepth;
 use crate::style::{Color, Style};
 
 macro_rules! tokens {
@@ -71,6 +72,10 @@ tokens! {
     ToolDiffAdded = "toolDiffAdded",
     ToolDiffRemoved = "toolDiffRemoved",
     ToolDiffContext = "toolDiffContext",
+    ToolDiffAddedBg = "toolDiffAddedBg",
+    ToolDiffRemovedBg = "toolDiffRemovedBg",
+    ToolDiffAddedWordBg = "toolDiffAddedWordBg",
+    ToolDiffRemovedWordBg = "toolDiffRemovedWordBg",
     SyntaxComment = "syntaxComment",
     SyntaxKeyword = "syntaxKeyword",
     SyntaxFunction = "syntaxFunction",
@@ -105,6 +110,12 @@ tokens! {
     StatusLineSubagents = "statusLineSubagents",
 }
 
+impl Token {
+    /// The bands of a diff. Theme files of other programs do not have them.
+    pub const DIFF_BANDS: [Token; 4] =
+        [Token::ToolDiffAddedBg, Token::ToolDiffRemovedBg, Token::ToolDiffAddedWordBg, Token::ToolDiffRemovedWordBg];
+}
+
 /// A colour for every token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Theme {
@@ -132,6 +143,15 @@ impl Theme {
         let mut hasher = DefaultHasher::new();
         (&self.colors, &symbols).hash(&mut hasher);
         Self { id: hasher.finish().max(1), symbols, ..self }
+    }
+
+    /// Returns the theme without bands in diffs for terminals whose few colours would turn them into glaring blocks.
+    pub fn at_depth(&self, depth: ColorDepth) -> Self {
+        if depth == ColorDepth::True {
+            return self.clone();
+        }
+        let color = |token| if Token::DIFF_BANDS.contains(&token) { Color::Default } else { self.color(token) };
+        Self::of_colors(self.name.clone(), color).with_symbols(self.symbols.clone())
     }
 
     pub fn symbols(&self) -> &Symbols {
@@ -177,6 +197,18 @@ mod tests {
         assert_eq!(Token::MdHeading.name(), "mdHeading");
         assert_eq!(theme.fg(Token::Error).bg, Color::Default);
         assert!(Token::ALL.iter().all(|token| Token::named(token.name()) == Some(*token)));
+    }
+
+    #[test]
+    fn few_colors_mean_no_bands() {
+        let theme = Theme::dark();
+        assert_eq!(theme.at_depth(ColorDepth::True), theme);
+        for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256] {
+            let plain = theme.at_depth(depth);
+            assert!(Token::DIFF_BANDS.iter().all(|band| plain.color(*band) == Color::Default));
+            assert_eq!(plain.color(Token::ToolDiffAdded), theme.color(Token::ToolDiffAdded));
+            assert_ne!(plain.id(), theme.id());
+        }
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //! A view is a pure function of stored data, so a live, a resumed and an exported session look the same. Nothing here
 //! depends on terminals, colours or widths.
 
+mod unified;
+
+pub use unified::unified_diff_lines;
+
 /// The content of a card, usually of one tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
@@ -15,6 +19,8 @@ pub struct View {
     pub blocks: Vec<Block>,
     /// Whether the text of the result is shown below the blocks. Without blocks it always is.
     pub with_output: bool,
+    /// Whether front ends may show the blocks at a place of their own, and the card as its title only.
+    pub shown_beside: bool,
     /// Which rows are kept if not all can be shown.
     pub keep: Keep,
     /// Marks the start of the result's text that only the model needs.

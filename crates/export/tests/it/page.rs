@@ -71,7 +71,7 @@ fn what_a_page_shows() {
         "<h3>Please</h3><p>read <strong>this</strong>",
         "<details class=\"thinking\"><summary>thinking</summary>",
         "<details class=\"card done\" open><summary><b>paint src/main.rs</b> <i>2 lines</i></summary>",
-        "<span class=\"add\"><span class=\"n\">2</span>+    println!(&quot;new&quot;);\n</span>",
+        "<span class=\"add\"><span class=\"n\">2</span>+    println!(&quot;<b>new</b>&quot;);\n</span>",
         "<details class=\"card running\" open><summary><b>lost</b> <i>no result</i>",
         "an image is not shown: it is of a kind that pages do not show",
         "<summary>Sub-agent Anna</summary><div class=\"talk\"><section class=\"run\" id=\"a0-s0\">",
@@ -103,7 +103,7 @@ fn a_diff_of_a_tool_that_is_not_known_is_coloured() {
     let call = json!([{"type": "toolCall", "id": "c", "name": "change", "arguments": {}}]);
     let scene = Scene::new().user("u", None, "hi").answer("a", "u", call);
     let page = scene.result("r", "a", "c", "change", json!({"diff": "@@ -1 +1 @@\n-a<b\n+b"})).exported(None);
-    assert!(page.contains("<span class=\"del\"><span class=\"n\">1</span>-a&lt;b\n</span>"));
+    assert!(page.contains("<span class=\"del\"><span class=\"n\">1</span>-<b>a&lt;</b>b\n</span>"));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
+use omp_stdx::format::plural;
 use omp_stdx::sanitize::strip_control;
+use omp_stdx::truncate::rows_shown;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 
 /// Caps the lines shown of a block.
@@ -75,12 +77,14 @@ fn write_block(out: &mut impl Write, block: &Block, palette: Palette) -> io::Res
 }
 
 fn write_lines(out: &mut impl Write, lines: Vec<String>, hidden: usize, palette: Palette) -> io::Result<()> {
-    for line in lines.iter().take(MAX_LINES) {
+    // With hidden lines there is a note anyway.
+    let shown = if hidden > 0 { lines.len().min(MAX_LINES) } else { rows_shown(lines.len(), MAX_LINES) };
+    for line in &lines[..shown] {
         writeln!(out, "  {line}")?;
     }
-    let more = lines.len().saturating_sub(MAX_LINES) + hidden;
+    let more = lines.len() - shown + hidden;
     if more > 0 {
-        writeln!(out, "  {}", palette.dim(&format!("… {more} more lines")))?;
+        writeln!(out, "  {}", palette.dim(&format!("… {}", plural(more, "more line", "more lines"))))?;
     }
     Ok(())
 }

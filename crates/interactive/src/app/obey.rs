@@ -219,7 +219,8 @@ impl Running {
     async fn cycle_model(&mut self, backward: bool) {
         let Some(live) = &self.live else { return };
         let current = live.session.snapshot().model.selector();
-        let models = self.around.host.models();
+        let offered = self.around.host.offered_models();
+        let models: Vec<_> = offered.into_iter().filter(|it| it.in_scope).map(|it| it.model).collect();
         if models.len() < 2 {
             return self.hint("there is only one model");
         }
@@ -296,6 +297,7 @@ impl Running {
                 self.command(Command::SetApprovalMode(mode)).await;
                 self.settled("kept".to_owned(), |snapshot| snapshot.approval_mode == mode).await;
             }
+            ("favoriteModels", _) => {}
             _ => self.hint("kept; it counts from the next session on"),
         }
     }

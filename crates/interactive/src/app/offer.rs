@@ -81,10 +81,11 @@ impl Running {
         let Some(live) = &self.live else { return };
         let snapshot = live.session.snapshot();
         let choices = ModelChoices {
-            models: self.around.host.models(),
+            models: self.around.host.offered_models(),
             current: Some(snapshot.model.selector()),
             thinking: snapshot.thinking,
             roles: self.around.surroundings.roles(),
+            favorites: self.around.surroundings.favorite_models(),
             temporary,
         };
         self.show_dialog(Box::new(ModelDialog::new(choices)));

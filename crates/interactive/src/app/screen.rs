@@ -59,6 +59,8 @@ pub struct Screen {
     renderer: Renderer,
     pub log: Log,
     pub gallery: Gallery,
+    /// The theme as given, and as the terminal can show it.
+    given: Arc<Theme>,
     theme: Arc<Theme>,
     below: Below,
     dirty: Dirty,
@@ -73,6 +75,15 @@ pub struct Screen {
     /// The shell has the terminal until the process continues.
     away: bool,
     redraws: Option<Redraws>,
+}
+
+/// Draws the animated row. While a retry waits, the transcript counts down, so the row does not.
+pub fn working_row(working: &Working, now: Instant, stop: &str, space: &Space<'_>) -> Line {
+    if working.retry.is_none() {
+        return working.row(now, stop, space);
+    }
+    let waiting = Working { retry: None, doing: Some("Waiting to retry".to_owned()), ..working.clone() };
+    waiting.row(now, stop, space)
 }
 
 /// Nothing is painted until the size is stable.
@@ -119,7 +130,8 @@ impl Screen {
             renderer: Renderer::new(tty.profile(), tty.size()),
             log: Log::default(),
             gallery,
-            theme,
+            theme: Arc::new(theme.at_depth(tty.profile().colors)),
+            given: theme,
             below: Below::default(),
             dirty: Dirty::Now,
             stepped: false,
@@ -172,7 +184,7 @@ impl Screen {
     pub fn step(&mut self, now: Instant, working: &Working, stop: &str) {
         self.stepped_at = now;
         self.stepped = true;
-        let row = self.with_space(|space| working.row(now, stop, space));
+        let row = self.with_space(|space| working_row(working, now, stop, space));
         self.below.working = Some(row);
     }
 
@@ -185,8 +197,13 @@ impl Screen {
     }
 
     pub fn set_theme(&mut self, theme: Arc<Theme>) {
-        self.theme = theme;
+        self.given = theme;
+        self.fit_theme();
         self.all_anew();
+    }
+
+    fn fit_theme(&mut self) {
+        self.theme = Arc::new(self.given.at_depth(self.renderer.profile().colors));
     }
 
     pub fn with_space<T>(&self, draw: impl FnOnce(&Space<'_>) -> T) -> T {
@@ -278,6 +295,7 @@ impl Screen {
 
     pub fn set_profile(&mut self, profile: Profile, (way, cell): (ImageWay, CellSize)) {
         self.renderer.set_profile(profile);
+        self.fit_theme();
         self.gallery.set_terminal(way, cell);
         self.mark(Dirty::Now);
     }

@@ -82,6 +82,11 @@ impl Running {
                     self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
                 }
             }
+            Ok(Obeyed::Card { view, .. }) => {
+                if let Some(live) = &mut self.live {
+                    live.scribe.card(&mut self.screen.log, *view);
+                }
+            }
             Ok(Obeyed::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
             // While the model works it waits in the queue, where it is shown and Esc takes it back.
             Ok(Obeyed::Send(Command::Prompt(prompt))) if self.is_running() => {

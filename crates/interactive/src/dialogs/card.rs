@@ -31,7 +31,7 @@ fn block_rows(block: &Block, space: &Space<'_>) -> Vec<Line> {
         }
         Block::Diff(diff) => {
             let heading = diff.heading().map(|path| wrapped(&visible(path), space.width, plain));
-            heading.into_iter().flatten().chain(draw_diff(&diff.lines, space)).collect()
+            heading.into_iter().flatten().chain(draw_diff(diff, space)).collect()
         }
         Block::Lines { lines, hidden } => {
             let mut rows: Vec<_> = lines.iter().flat_map(|line| wrapped(&visible(line), space.width, plain)).collect();

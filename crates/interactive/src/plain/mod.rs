@@ -17,6 +17,7 @@ use omp_compaction::CompactionReason;
 use omp_session::{
     AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
     SessionEvent, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    with_retry_hint,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -299,7 +300,7 @@ impl<W: Write> Plain<W> {
                 let session = current.session.clone();
                 tokio::spawn(async move {
                     let told = match called.run(&session, Attached::default()).await {
-                        Ok(Obeyed::Show(text) | Obeyed::Copy(text)) | Err(text) => text,
+                        Ok(Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Copy(text)) | Err(text) => text,
                         Ok(_) => return,
                     };
                     session.tell(told);
@@ -307,7 +308,7 @@ impl<W: Write> Plain<W> {
             }
             Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(Obeyed::Show(text)) => self.teller.say(&text)?,
+                Ok(Obeyed::Show(text) | Obeyed::Card { text, .. }) => self.teller.say(&text)?,
                 Ok(Obeyed::Copy(text)) => {
                     // If a program sends the lines, the text is printed instead of copied.
                     let copied = match self.input.attended {
@@ -562,6 +563,7 @@ impl<W: Write> Plain<W> {
     fn ended(&mut self, end: RunEnd) -> io::Result<()> {
         match end {
             RunEnd::Aborted => self.teller.say("Interrupted."),
+            RunEnd::Failed(error) => self.problem(&with_retry_hint(&error.message)),
             end => end.problem().map_or(Ok(()), |problem| self.problem(problem)),
         }
     }

@@ -3,6 +3,7 @@
 use omp_session::{Question, QuestionKind};
 use omp_stdx::format::plural;
 use omp_stdx::sanitize::strip_control;
+use omp_stdx::truncate::rows_shown;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 
 /// Caps the lines of a result that are printed.
@@ -56,8 +57,10 @@ fn table_row(header: &[String], row: &[String]) -> String {
 }
 
 fn shortened(mut lines: Vec<String>, hidden: usize) -> Vec<String> {
-    let more = lines.len().saturating_sub(MOST_LINES) + hidden;
-    lines.truncate(MOST_LINES);
+    // With hidden lines there is a note anyway.
+    let shown = if hidden > 0 { lines.len().min(MOST_LINES) } else { rows_shown(lines.len(), MOST_LINES) };
+    let more = lines.len() - shown + hidden;
+    lines.truncate(shown);
     if more > 0 {
         lines.push(format!("And {}.", plural(more, "more line", "more lines")));
     }

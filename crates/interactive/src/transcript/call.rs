@@ -26,6 +26,8 @@ pub struct CallBlock {
     view: View,
     /// The output of a running call, or the text of a finished one beyond its view.
     said: String,
+    /// The text is an error of omp, not output.
+    is_error: bool,
     pictures: Vec<Hung>,
     state: State,
     expanded: bool,
@@ -49,6 +51,7 @@ impl CallBlock {
             stale: false,
             view: View::new(name.to_owned(), Status::Running),
             said: String::new(),
+            is_error: false,
             pictures: Vec::new(),
             state: State::Arriving,
             expanded: false,
@@ -111,6 +114,7 @@ impl CallBlock {
     pub fn end(&mut self, arguments: &Value, output: &ToolOutput, session: &Session, gallery: &Gallery) {
         self.state = State::Ended;
         self.said.clear();
+        self.is_error = output.is_error && output.details.is_none();
         let outcome = match &output.details {
             Some(details) => Outcome::Done { details, is_error: output.is_error },
             None if output.is_error => Outcome::Failed,
@@ -158,11 +162,8 @@ impl CallBlock {
         let keep = self.view.keep;
         let mut rows = card::body(&self.view, space, self.expanded, keep);
         if !self.said.trim().is_empty() {
-            let (token, keep) = match (self.view.status, self.state) {
-                (Status::Failed, _) => (Token::Error, keep),
-                (_, State::Running) => (Token::ToolOutput, Keep::Tail),
-                _ => (Token::ToolOutput, keep),
-            };
+            let token = if self.is_error { Token::Error } else { Token::ToolOutput };
+            let keep = if self.state == State::Running { Keep::Tail } else { keep };
             rows.extend(card::output(&self.said, space, space.theme.fg(token), self.expanded, keep));
         }
         rows
@@ -181,7 +182,8 @@ impl CallBlock {
 
 impl Block for CallBlock {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let mut rows = vec![card::title(&self.view, space)];
+        let mut rows =
+            if self.expanded { card::title_rows(&self.view, space) } else { vec![card::title(&self.view, space)] };
         rows.extend(self.body(space));
         rows.extend(self.draw_pictures(space));
         rows

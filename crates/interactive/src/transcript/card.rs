@@ -1,9 +1,10 @@
 //! Renders a view as rows: the title with its facts, and the content below it, shortened unless expanded.
 
 use omp_stdx::sanitize;
-use omp_tui::diff::draw_diff;
+use omp_stdx::truncate::rows_shown;
+use omp_tui::diff::draw_diff_head;
 use omp_tui::highlight::highlight;
-use omp_tui::text::{clip, from_ansi, wrap_text};
+use omp_tui::text::{clip, from_ansi, wrap, wrap_text};
 use omp_tui::{Line, Space, Span, Style, Token};
 use omp_view::{Block, Keep, Status, View};
 
@@ -13,7 +14,17 @@ const SHORT_DIFF: usize = 24;
 /// Caps the rows of one block while expanded.
 const LONG: usize = 2_000;
 
+/// Draws the title in one row.
 pub fn title(view: &View, space: &Space<'_>) -> Line {
+    clip(whole_title(view, space), space.width)
+}
+
+/// Draws the title in as many rows as it needs.
+pub fn title_rows(view: &View, space: &Space<'_>) -> Vec<Line> {
+    wrap(&whole_title(view, space), space.width)
+}
+
+fn whole_title(view: &View, space: &Space<'_>) -> Line {
     let theme = space.theme;
     let (sign, token) = match view.status {
         Status::Running => ("● ", Token::Accent),
@@ -22,11 +33,13 @@ pub fn title(view: &View, space: &Space<'_>) -> Line {
     };
     let text = plain(view.title.lines().next().unwrap_or_default());
     let mut line = Line::styled(sign, theme.fg(token)).with(text, theme.fg(Token::ToolTitle).bold());
-    if !view.notes.is_empty() {
-        let notes = plain(&view.notes.join(" · "));
-        line.push(format!("  {notes}"), theme.fg(Token::Muted));
+    for (at, note) in view.notes.iter().enumerate() {
+        // The first note of a failed call says how it failed.
+        let token = if at == 0 && view.status == Status::Failed { Token::Error } else { Token::Muted };
+        line.push(if at == 0 { "  " } else { " · " }, theme.fg(Token::Muted));
+        line.push(plain(note), theme.fg(token));
     }
-    clip(line, space.width)
+    line
 }
 
 /// Cleans text of a call for use in a row: no control sequences, nothing invisible.
@@ -36,6 +49,9 @@ fn plain(text: &str) -> String {
 
 /// Draws the rows below the title.
 pub fn body(view: &View, space: &Space<'_>, expanded: bool, keep: Keep) -> Vec<Line> {
+    if view.shown_beside && !expanded {
+        return Vec::new();
+    }
     let inner = space.narrower(2);
     view.blocks.iter().flat_map(|block| block_rows(block, &inner, expanded, keep)).collect()
 }
@@ -74,11 +90,11 @@ fn block_rows(block: &Block, space: &Space<'_>, expanded: bool, keep: Keep) -> V
         }
         Block::Diff(diff) => {
             let heading = diff.heading().map(|path| Block::Text(path.to_owned()));
-            let mut rows: Vec<Line> = heading.iter().flat_map(|path| block_rows(path, space, expanded, keep)).collect();
             let most = if expanded { LONG } else { SHORT_DIFF };
-            let hidden = diff.lines.len().saturating_sub(LONG);
-            let drawn = draw_diff(&diff.lines[..diff.lines.len() - hidden], space);
-            rows.extend(cut(drawn, most, hidden, space, Keep::Head));
+            let mut rows: Vec<Line> = heading.iter().flat_map(|path| block_rows(path, space, expanded, keep)).collect();
+            let (mut drawn, hidden) = draw_diff_head(diff, space, most);
+            drawn.extend((hidden > 0).then(|| hidden_note(hidden, !expanded, space)));
+            rows.extend(indented(drawn));
             rows
         }
         Block::Lines { lines, hidden } => {
@@ -132,14 +148,9 @@ fn table(header: &[String], rows: &[Vec<String>], space: &Space<'_>) -> Vec<Line
 
 /// Indents the rows and adds a note about hidden ones. `hidden` rows were removed before.
 fn cut(mut rows: Vec<Line>, most: usize, hidden: usize, space: &Space<'_>, keep: Keep) -> Vec<Line> {
-    // A single extra row takes as much room as the note about it, so it is shown.
-    let over = if rows.len() > most + 1 { rows.len() - most } else { 0 };
+    let over = rows.len() - rows_shown(rows.len(), most);
     let told = over + hidden;
-    let note = (told > 0).then(|| {
-        let how = if over > 0 { " (ctrl+o)" } else { "" };
-        let lines = if told == 1 { "line" } else { "lines" };
-        Line::styled(format!("… +{} {lines}{how}", omp_stdx::format::grouped(told as u64)), space.theme.fg(Token::Dim))
-    });
+    let note = (told > 0).then(|| hidden_note(told, over > 0, space));
     match keep {
         Keep::Head => {
             rows.truncate(rows.len() - over);
@@ -153,7 +164,17 @@ fn cut(mut rows: Vec<Line>, most: usize, hidden: usize, space: &Space<'_>, keep:
     indented(rows)
 }
 
+fn hidden_note(lines: usize, can_expand: bool, space: &Space<'_>) -> Line {
+    let how = if can_expand { " (ctrl+o)" } else { "" };
+    let count = omp_stdx::format::grouped(lines as u64);
+    let lines = if lines == 1 { "line" } else { "lines" };
+    Line::styled(format!("… {count} more {lines}{how}"), space.theme.fg(Token::Dim))
+}
+
 pub fn indented(mut rows: Vec<Line>) -> Vec<Line> {
     rows.iter_mut().for_each(|row| row.spans.insert(0, Span::new("  ", Style::PLAIN)));
     rows
 }
+
+#[cfg(test)]
+mod tests;

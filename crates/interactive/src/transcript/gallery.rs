@@ -14,7 +14,9 @@ use base64::engine::general_purpose::STANDARD;
 use omp_pictures::{PictureFormat, dimensions, raster};
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
-use omp_tui::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Line, Picture, Pixels, Space, Span, Style, Token};
+use omp_tui::{
+    CellSize, Cells, Diagrams, ImageBlock, ImageBudget, ImageWay, Line, Picture, Pixels, Space, Span, Style, Token,
+};
 use omp_types::Setting;
 
 use crate::settings::SETTINGS;
@@ -40,6 +42,8 @@ pub struct PictureWishes {
     pub largest: Cells,
     /// Separates the image ids of this process from those of others in the same terminal.
     pub seed: u32,
+    /// Whether Mermaid blocks are drawn.
+    pub diagrams: bool,
 }
 
 impl Default for PictureWishes {
@@ -50,6 +54,7 @@ impl Default for PictureWishes {
             live: count("tui.maxInlineImages"),
             largest: Cells { columns: count("tui.maxInlineImageColumns"), rows: count("tui.maxInlineImageRows") },
             seed: 0,
+            diagrams: Setting::default_of(SETTINGS, "tui.renderMermaid"),
         }
     }
 }
@@ -69,6 +74,7 @@ struct Hall {
     number: u64,
     /// Counts images whose appearance has changed.
     changes: u64,
+    diagrams: Option<Diagrams>,
 }
 
 struct Waiting {
@@ -117,6 +123,7 @@ impl Gallery {
             busy: false,
             number: 0,
             changes: 0,
+            diagrams: wishes.diagrams.then(Diagrams::default),
         })))
     }
 
@@ -132,6 +139,11 @@ impl Gallery {
         let hall = &mut *self.0.borrow_mut();
         hall.shown = shown;
         hall.settle();
+    }
+
+    /// Returns what draws Mermaid blocks, unless the user does not want that.
+    pub fn diagrams(&self) -> Option<Diagrams> {
+        self.0.borrow().diagrams.clone()
     }
 
     /// Adds an image from its base64.

@@ -13,6 +13,7 @@ mod reads;
 mod retrying;
 mod scribe;
 mod shell;
+mod shown;
 
 use std::cell::RefCell;
 use std::rc::Rc;

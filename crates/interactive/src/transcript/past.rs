@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use omp_agent::was_aborted;
 use omp_session::{RanBy, Session, TTSR_INJECTION, ToolOutput};
 use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessage, text_of};
 use omp_view::CallKind;
@@ -70,6 +71,9 @@ impl Past {
                 // A rule stopped this answer, which the next message reports.
                 Message::Assistant(answer) if next.is_some_and(|next| is_injection(next)) => teller.said(answer),
                 _ => teller.tell(message),
+            }
+            if is_cut(message, next) {
+                teller.note(Tone::Mark, "⏹ interrupted".to_owned());
             }
         }
         teller.end_reads();
@@ -138,7 +142,7 @@ impl Teller<'_> {
             match block {
                 Content::Text(text) if !text.text.trim().is_empty() => {
                     self.end_reads();
-                    self.log.push(Prose::said(&text.text));
+                    self.log.push(Prose::said(&text.text, self.gallery.diagrams()));
                 }
                 Content::Thinking(thinking) if !thinking.thinking.trim().is_empty() => {
                     self.end_reads();
@@ -215,6 +219,16 @@ impl Teller<'_> {
             reads.borrow_mut().close();
         }
     }
+}
+
+/// Whether the user interrupted the run at the call of this result, so that the model did not answer any more.
+fn is_cut(message: &Message, next: Option<&Arc<Message>>) -> bool {
+    let was_cut = |result: &ToolResultMessage| {
+        let details = result.details.as_ref();
+        was_aborted(result) || details.is_some_and(|details| details["aborted"].as_bool() == Some(true))
+    };
+    let ends = matches!(next.map(|next| &**next), None | Some(Message::User(_)));
+    matches!(message, Message::ToolResult(result) if ends && was_cut(result))
 }
 
 fn is_injection(message: &Message) -> bool {

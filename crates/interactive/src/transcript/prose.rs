@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use omp_tui::{Line, Markdown, Space, Token};
+use omp_tui::{Diagrams, Line, Markdown, Space, Token};
 
 use super::Block;
 
@@ -19,8 +19,14 @@ pub struct Prose {
 }
 
 impl Prose {
-    pub fn said(text: &str) -> Self {
+    pub fn new(diagrams: Option<Diagrams>) -> Self {
         let mut prose = Self::default();
+        prose.markdown.set_diagrams(diagrams);
+        prose
+    }
+
+    pub fn said(text: &str, diagrams: Option<Diagrams>) -> Self {
+        let mut prose = Self::new(diagrams);
         prose.push(text);
         prose.finish();
         prose
@@ -95,7 +101,7 @@ impl Thought {
     }
 
     pub fn over(text: &str, shown: Rc<Cell<bool>>) -> Self {
-        Self { prose: Prose::said(text), shown }
+        Self { prose: Prose::said(text, None), shown }
     }
 
     pub fn push(&mut self, delta: &str) {

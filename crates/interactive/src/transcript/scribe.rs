@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use omp_compaction::CompactionReason;
-use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
+use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line, with_retry_hint};
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
-use omp_view::CallKind;
+use omp_view::{CallKind, View};
 
 use super::call::CallBlock;
 use super::compacted::Compacted;
@@ -18,6 +19,7 @@ use super::note::{Note, Tone};
 use super::prose::{Prose, Thought};
 use super::reads::Reads;
 use super::retrying::Retrying;
+use super::shown::ShownCard;
 
 /// Which cost lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +107,8 @@ impl Scribe {
         match event {
             SessionEvent::Agent(event) => self.agent(log, event),
             SessionEvent::AgentEnd { .. } => self.close(),
-            SessionEvent::RetryStart { attempt, max_attempts, reason, .. } => {
-                self.retry(log, reason, *attempt, *max_attempts);
+            SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
+                self.retry(log, reason, (*attempt, *max_attempts), *delay);
             }
             SessionEvent::RetryEnd { final_error, .. } => {
                 self.end_retries(final_error.as_deref());
@@ -141,23 +143,26 @@ impl Scribe {
         }
     }
 
-    /// Updates one line for as long as the reason stays the same.
-    fn retry(&mut self, log: &mut Log, reason: &str, attempt: u32, most: u32) {
+    /// Updates one line until the retries end.
+    fn retry(&mut self, log: &mut Log, reason: &str, attempts: (u32, u32), delay: Duration) {
         self.end_reads();
-        if self.retrying.as_ref().is_some_and(|retrying| !retrying.borrow().is_about(reason)) {
-            self.end_retries(None);
-        }
         let retrying = self.retrying.get_or_insert_with(|| {
-            let retrying = Rc::new(RefCell::new(Retrying::new(reason)));
+            let retrying = Rc::new(RefCell::new(Retrying::default()));
             log.push(retrying.clone());
             retrying
         });
-        retrying.borrow_mut().again(attempt, most);
+        retrying.borrow_mut().again(reason, attempts, delay);
     }
 
     pub fn note(&mut self, log: &mut Log, tone: Tone, text: impl Into<String>) {
         self.end_reads();
         log.push(Note::new(tone, text));
+    }
+
+    /// Shows the card of a slash command.
+    pub fn card(&mut self, log: &mut Log, view: View) {
+        self.end_reads();
+        log.push(ShownCard::new(view));
     }
 
     fn agent(&mut self, log: &mut Log, event: &AgentEvent) {
@@ -211,7 +216,7 @@ impl Scribe {
             StreamEvent::TextDelta { content_index, delta } => {
                 if !self.prose.contains_key(content_index) {
                     self.end_reads();
-                    let prose = Rc::new(RefCell::new(Prose::default()));
+                    let prose = Rc::new(RefCell::new(Prose::new(self.gallery.diagrams())));
                     log.push(prose.clone());
                     self.prose.insert(*content_index, prose);
                 }
@@ -290,7 +295,7 @@ impl Scribe {
         match end {
             RunEnd::Finished => {}
             RunEnd::Aborted => self.mark(log),
-            RunEnd::Failed(error) => self.note(log, Tone::Error, error.message.clone()),
+            RunEnd::Failed(error) => self.note(log, Tone::Error, with_retry_hint(&error.message)),
             RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) => {
                 self.note(log, Tone::Warning, reason.clone());
             }

@@ -71,6 +71,54 @@ async fn a_running_command_is_interrupted() {
 }
 
 #[tokio::test]
+async fn an_interrupted_command_is_marked_in_a_copy_of_the_session_too() {
+    let turns = [Turn::call("bash", json!({"command": "echo begun; sleep 600"})), Turn::text("Done.")];
+    let mut options = Options::recorded(turns);
+    options.keys = "app.session.fork: f4";
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until("  begun").await;
+        stage.press("escape").await;
+        stage.until("⏹ interrupted").await;
+        stage.until_gone("to interrupt").await;
+        stage.press("f4").await;
+        stage.until("⏹ interrupted").await;
+        stage.say("go on").await;
+        stage.until("Done.").await;
+        stage.until_gone("to interrupt").await;
+        // The mark stays where it was: before what was said afterwards.
+        stage.press("f4").await;
+        stage.until("Done.").await;
+        let text = stage.all();
+        let mark = text.rfind("⏹ interrupted").expect("the mark");
+        assert!(mark < text.rfind("› go on").expect("what was said"), "{text}");
+        assert_eq!(text.matches("⏹ interrupted").count(), 1, "{text}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn cards_of_commands_and_of_the_task_list_are_short() {
+    let list = json!([{"op": "init", "list": [{"phase": "Build", "items": ["parser", "printer"]}]}]);
+    let turns = [
+        Turn::call("bash", json!({"command": "echo one\necho two >&2\nexit 3"})),
+        Turn::call("todo", json!({"ops": list})),
+        Turn::text("Done."),
+    ];
+    play(Options::new(turns), async |stage| {
+        stage.say("go").await;
+        stage.until("Done.").await;
+        let text = stage.all();
+        assert_eq!(text.matches("echo one").count(), 1, "{text}");
+        assert!(text.contains("✗ $ echo one  exit 3 · "), "{text}");
+        assert!(text.contains("✓ todo  0/2 done · now parser\n\nDone."), "{text}");
+        stage.press("ctrl+o").await;
+        stage.until("Build").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn thinking_is_shown_and_hidden() {
     play(Options::new([Turn::text("Said.").thinking("thought of it")]), async |stage| {
         stage.say("go").await;

@@ -51,11 +51,13 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
 
         mock/mock-model · high · 0%/200k · main · yolo
         Model  2 of 2 · all providers
+                                             context  $/M in $/M out
         > type to filter
-        ❯ mock/mock-model ✓                           200k      free
-          mock/plain-model                            200k      free
+        ❯ mock/mock-model ✓                     200k    free    free
+          mock/plain-model                      200k    free    free
         for default · thinking high
-        enter choose · tab role · ←→ thinking · ctrl+←→ provider
+        enter choose · tab role · ←→ thinking · ctrl+f favourite
+        ctrl+g by model · ctrl+←→ provider · esc close
         ");
         // Another role is stored, and the current model stays.
         stage.press("tab left").await;
@@ -113,7 +115,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         Said.
 
         mock/mock-model · high · 0%/200k · main · yolo
-        Settings  1 of 16
+        Settings  1 of 17
         [Approval] Messages Look Files
         > hideThinking
         ❯ hideThinkingBlock                           false

@@ -125,7 +125,7 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
           ✓ b.txt  lines 1-1 of 1
 
         ✓ $ seq 1 30  [time]
-          … +22 lines (ctrl+o)
+          … 22 more lines (ctrl+o)
           23
           24
           25
@@ -191,12 +191,21 @@ async fn a_provider_that_fails_is_seen_while_it_is_tried_again() {
     options.retry = Duration::from_secs(30);
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until("retry 1/").await;
-        let text = stage.text();
-        assert!(text.contains("the provider is overloaded") && text.contains("esc"), "{text}");
+        stage.until("! the provider is overloaded; retry 1 of 10 in 2").await;
+        stage.until("Waiting to retry").await;
+        assert!(stage.text().contains("escape to interrupt"), "{}", stage.text());
+        // The line counts down where it stands.
+        let seconds = |text: &str| -> u32 {
+            let rest = text.split("1 of 10 in ").nth(1).and_then(|rest| rest.split('s').next());
+            rest.and_then(|seconds| seconds.parse().ok()).expect("seconds")
+        };
+        let left = seconds(&stage.text()) - 1;
+        stage.until(&format!("; retry 1 of 10 in {left}s")).await;
+        assert_eq!(stage.text().matches("overloaded").count(), 1, "{}", stage.text());
         stage.press("escape").await;
-        stage.until_gone("retry 1/").await;
+        stage.until_gone("Waiting to retry").await;
         stage.until("✗ the provider is overloaded").await;
+        stage.until("hint: /retry asks again").await;
     })
     .await;
 }
@@ -204,20 +213,20 @@ async fn a_provider_that_fails_is_seen_while_it_is_tried_again() {
 #[tokio::test]
 async fn retries_take_one_line_and_their_reason_is_told_in_full_once() {
     let dead = || ModelError::new(ErrorKind::Network, "no connection to x: refused\nhint: is it running?");
-    let failing = (0..4).map(|_| Reply::fail(dead())).chain([Reply::fail(dead()), Turn::text("Here it is.").into()]);
+    let failing = (0..11).map(|_| Reply::fail(dead())).chain([Reply::fail(dead()), Turn::text("Here it is.").into()]);
     play(Options::new(failing), async |stage| {
         stage.say("go").await;
         stage.until("✗ no connection to x: refused").await;
         stage.until_gone("to interrupt").await;
         let text = stage.text();
         assert_eq!(text.matches("no connection").count(), 1, "{text}");
-        assert_eq!(text.matches("hint: is it running?").count(), 1, "{text}");
+        assert_eq!(text.matches("hint: is it running?; /retry asks again").count(), 1, "{text}");
         // A successful retry leaves its line in the transcript.
         stage.say("again").await;
         stage.until("Here it is.").await;
         stage.until_gone("to interrupt").await;
         let text = stage.text();
-        assert!(text.contains("! no connection to x: refused; tried again (1 of 3)"), "{text}");
+        assert!(text.contains("! no connection to x: refused; retried once"), "{text}");
     })
     .await;
 }

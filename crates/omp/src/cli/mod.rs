@@ -231,6 +231,11 @@ pub struct ModelArgs {
     #[arg(long, value_name = "PATTERN")]
     pub model: Option<String>,
 
+    /// Models to choose from in this run: names or patterns such as `anthropic/*` or `*sonnet*`, separated by commas.
+    /// /model lists them, ctrl+p goes through them, and without --model the first one is used
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
+    pub models: Vec<String>,
+
     #[command(flatten)]
     pub roles: RoleArgs,
 

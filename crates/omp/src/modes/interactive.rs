@@ -154,6 +154,7 @@ fn picture_wishes(setup: &FolderSetup) -> PictureWishes {
             rows: settings.get("tui.maxInlineImageRows"),
         },
         seed: std::process::id(),
+        diagrams: settings.get("tui.renderMermaid"),
     }
 }
 
@@ -168,15 +169,19 @@ struct House {
     keys: FirstRun,
 }
 
-/// The themes that the user has chosen, including changes in this run.
+/// The themes and models that the user has chosen, including changes in this run.
 struct ChosenThemes {
     dark: Option<String>,
     light: Option<String>,
     roles: BTreeMap<String, String>,
+    favorites: Vec<String>,
 }
 
 impl ChosenThemes {
     fn keep(&mut self, key: &str, value: &Value) {
+        if key == "favoriteModels" {
+            self.favorites = serde_json::from_value(value.clone()).unwrap_or_default();
+        }
         let value = value.as_str().map(str::to_owned);
         match (key, key.strip_prefix("modelRoles.")) {
             ("theme.dark", _) => self.dark = value,
@@ -208,6 +213,7 @@ impl House {
                 dark: setup.settings.get("theme.dark"),
                 light: setup.settings.get("theme.light"),
                 roles: setup.settings.of(omp_llm::SETTINGS).user("modelRoles"),
+                favorites: setup.settings.of(omp_llm::SETTINGS).get("favoriteModels"),
             }),
             saver: Saver::new(setup.dirs.settings_file()),
             args: args.clone(),
@@ -239,6 +245,10 @@ impl Surroundings for House {
 
     fn roles(&self) -> Vec<(String, String)> {
         self.chosen().roles.clone().into_iter().collect()
+    }
+
+    fn favorite_models(&self) -> Vec<String> {
+        self.chosen().favorites.clone()
     }
 
     fn setting_list(&self) -> Vec<Setting> {

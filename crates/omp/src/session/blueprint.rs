@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::FutureExt;
@@ -16,8 +17,9 @@ use omp_llm::{Auth, Providers, Registry, Replay, ReplayTiming};
 use omp_policy::{Policy, RulePlaces};
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OWN_SOURCE, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory, SessionFeature,
-    SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish, queues_from_settings,
+    BudgetLimits, OWN_SOURCE, OfferedModel, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory,
+    SessionFeature, SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish,
+    queues_from_settings,
 };
 use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
@@ -50,7 +52,9 @@ use crate::session::user_shell::{UserInterpreter, UserTerminal};
 pub struct SharedParts {
     pub env: Env,
     pub registry: Arc<tokio::sync::Mutex<Registry>>,
-    available: Arc<Mutex<Vec<Arc<Model>>>>,
+    available: Arc<Mutex<Vec<OfferedModel>>>,
+    /// The patterns of `--models` or `enabledModels`.
+    scope: Vec<String>,
     pub recordings: Recordings,
     /// These are redacted from pages, dumps and logs.
     pub secrets: Secrets,
@@ -66,7 +70,8 @@ pub struct SharedParts {
 impl SharedParts {
     pub fn new(args: &RunArgs, setup: &FolderSetup) -> Self {
         let registry = setup.registry(&args.model);
-        let available = Arc::new(Mutex::new(registry.available()));
+        let scope = setup.model_scope(&args.model);
+        let available = Arc::new(Mutex::new(offered(&registry, &scope)));
         let redactor = secrets::redactor(setup, &registry);
         let limits = BudgetLimits { max_tokens: args.budget.max_tokens, max_cost: args.budget.max_cost };
         Self {
@@ -75,6 +80,7 @@ impl SharedParts {
             auth: registry.auth().clone(),
             registry: Arc::new(tokio::sync::Mutex::new(registry)),
             available,
+            scope,
             recordings: Recordings::default(),
             redactor,
             veils: Mutex::default(),
@@ -84,11 +90,15 @@ impl SharedParts {
 
     /// Returns the models that can be used.
     pub fn models(&self) -> Vec<Arc<Model>> {
+        self.offered_models().into_iter().map(|offered| offered.model).collect()
+    }
+
+    pub fn offered_models(&self) -> Vec<OfferedModel> {
         self.available.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn renew_models(&self, registry: &Registry) {
-        *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
+        *self.available.lock().unwrap_or_else(PoisonError::into_inner) = offered(registry, &self.scope);
     }
 
     /// Stores a key that the user enters. Every session uses it from its next request on.
@@ -128,6 +138,18 @@ pub struct SessionPlan {
     pub prompt: AskedPrompt,
     /// Warnings that are shown first.
     pub warnings: Vec<String>,
+}
+
+fn offered(registry: &Registry, scope: &[String]) -> Vec<OfferedModel> {
+    let scope: HashSet<String> = registry.scope(scope).models.iter().map(|found| found.model.selector()).collect();
+    let offer = |model: Arc<Model>| OfferedModel {
+        canonical: registry
+            .canonical_id(&model.provider, &model.id)
+            .map_or_else(|| model.selector(), |canonical| canonical.into_owned()),
+        in_scope: scope.is_empty() || scope.contains(&model.selector()),
+        model,
+    };
+    registry.available().into_iter().map(offer).collect()
 }
 
 /// The connection to the models: over the network, or from a recording.

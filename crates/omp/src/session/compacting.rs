@@ -7,7 +7,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_compaction::{CompactionOptions, CompactionSettings, RemoteSummary};
 use omp_http::Client;
-use omp_types::{Model, TouchedBy};
+use omp_session::OfferedModel;
+use omp_types::TouchedBy;
 use serde_json::{Value, json};
 
 use crate::folder::FolderSetup;
@@ -17,14 +18,17 @@ const LONGEST_ANSWER: usize = 4 << 20;
 /// Timeout for a summary of a long conversation.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Arc<Model>>>>) -> CompactionOptions {
+pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<OfferedModel>>>) -> CompactionOptions {
     // A project must not choose where conversations are sent.
     let endpoint = setup.settings.user::<String>("compaction.remoteEndpoint").filter(|url| !url.trim().is_empty());
     let remote = endpoint.map(|url| Arc::new(Endpoint { url, client }) as Arc<dyn RemoteSummary>);
     CompactionOptions {
         settings: CompactionSettings::from_settings(&setup.settings),
         remote,
-        models: Some(Arc::new(move || models.lock().unwrap_or_else(PoisonError::into_inner).clone())),
+        models: Some(Arc::new(move || {
+            let offered = models.lock().unwrap_or_else(PoisonError::into_inner);
+            offered.iter().map(|offered| offered.model.clone()).collect()
+        })),
         touched: TouchedBy(omp_tools::touched_by),
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::Dirs;
-use omp_session::{OpenSession, Session, SessionHost, SessionListing, Wish};
+use omp_session::{OfferedModel, OpenSession, Session, SessionHost, SessionListing, Wish};
 use omp_store::{BlobStore, LoadedSession, SessionsDir};
 use omp_types::{Editor, Model, Secrets, vars};
 
@@ -180,6 +180,10 @@ impl SessionHost for Host {
 
     fn models(&self) -> Vec<Arc<Model>> {
         self.shared.models()
+    }
+
+    fn offered_models(&self) -> Vec<OfferedModel> {
+        self.shared.offered_models()
     }
 
     fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String> {

@@ -84,13 +84,22 @@ impl FolderSetup {
         let choice = InitialChoice {
             model: args.model.clone(),
             provider: args.provider.clone(),
-            scope: self.settings.of(omp_llm::SETTINGS).get("enabledModels"),
+            scope: self.model_scope(args),
             recorded: recorded.model,
         };
         let resolved = registry.choose(&choice, || client.clone()).await.map_err(|error| error.to_string())?;
         let level = args.thinking.or(resolved.thinking).or(recorded.thinking);
         let thinking = level.unwrap_or_else(|| self.settings.of(omp_llm::SETTINGS).get("defaultThinkingLevel"));
         Ok(ChosenModel { model: resolved.model, thinking, note: resolved.note })
+    }
+
+    /// Returns the patterns of `--models`, else of the setting.
+    pub fn model_scope(&self, args: &ModelArgs) -> Vec<String> {
+        if args.models.is_empty() {
+            self.settings.of(omp_llm::SETTINGS).get("enabledModels")
+        } else {
+            args.models.clone()
+        }
     }
 
     /// Returns the service tier from the flag, else from the setting.

@@ -126,7 +126,7 @@ async fn a_retry_is_told_in_frames() {
     let find =
         |kind: &str| frames.iter().find(|frame| frame["type"] == kind).unwrap_or_else(|| panic!("{kind}: {ran}"));
     let start = find("auto_retry_start");
-    assert_eq!((&start["attempt"], &start["maxAttempts"]), (&json!(1), &json!(3)));
+    assert_eq!((&start["attempt"], &start["maxAttempts"]), (&json!(1), &json!(10)));
     assert!(start["errorMessage"].as_str().unwrap().contains("(529)") && start["delayMs"].is_u64(), "{start}");
     let end = find("auto_retry_end");
     assert_eq!((&end["success"], &end["attempt"]), (&json!(true), &json!(1)));

@@ -48,7 +48,7 @@ async fn the_error_that_is_retried_is_on_the_screen() {
         let seat = Seat::ready(&scene, &[]);
         seat.keys("hello\r");
         seat.until("the moon is too bright");
-        seat.until("retry 1/");
+        seat.until("retry 1 of 10 in ");
         assert!(seat.text().contains(RUNS), "{}", seat.text());
         seat.keys("\x1b");
         seat.until_gone(RUNS);

@@ -10,6 +10,7 @@ use omp_policy::{
     ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleSource, Verdict, VerdictKind, offers,
 };
 use omp_stdx::sanitize::on_one_line;
+use omp_stdx::truncate::rows_shown;
 use omp_store::Custom;
 use omp_types::{Access, ToolCall};
 use omp_view::View;
@@ -322,13 +323,11 @@ fn effect_lines(effects: &[Effect], arguments: &Value, places: &RulePlaces) -> V
     let typed = ["path", "file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str());
     let paths = effects.iter().filter(|effect| matches!(effect, Effect::Read(_) | Effect::Write(_))).count();
     let typed = typed.filter(|_| paths == 1);
-    let mut lines: Vec<String> = effects
-        .iter()
-        .take(MOST_LINES)
-        .map(|effect| shortened(&on_one_line(&effect_line(effect, typed, places))))
-        .collect();
-    if effects.len() > MOST_LINES {
-        lines.push(format!("… and {} more", effects.len() - MOST_LINES));
+    let shown = rows_shown(effects.len(), MOST_LINES);
+    let mut lines: Vec<String> =
+        effects.iter().take(shown).map(|effect| shortened(&on_one_line(&effect_line(effect, typed, places)))).collect();
+    if effects.len() > shown {
+        lines.push(format!("… and {} more", effects.len() - shown));
     }
     lines
 }

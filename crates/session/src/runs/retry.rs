@@ -7,6 +7,9 @@ use omp_types::ModelError;
 
 use crate::settings::SETTINGS;
 
+/// Delays are not doubled beyond this.
+const LONGEST_STEP: Duration = Duration::from_secs(8);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// The initial state of automatic retries; it can be changed while the session runs.
@@ -14,7 +17,7 @@ pub struct RetryPolicy {
     /// Retries after the first try.
     pub max_retries: u32,
     pub base_delay: Duration,
-    /// If a server asks for a longer delay than this, the failure is final.
+    /// If a server asks for a longer delay than this, the failure is final. Zero is no limit.
     pub max_delay: Duration,
     /// Whether to actually wait. Without a real server the delay is only reported.
     pub waits: bool,
@@ -45,10 +48,10 @@ impl RetryPolicy {
             return None;
         }
         if let Some(asked) = error.retry_after {
-            return (asked <= self.max_delay).then_some(asked);
+            return (asked <= self.max_delay || self.max_delay.is_zero()).then_some(asked);
         }
         let doubled = self.base_delay.saturating_mul(2u32.saturating_pow(attempt.saturating_sub(1)));
-        Some(with_jitter(doubled.min(self.max_delay)))
+        Some(with_jitter(doubled.min(LONGEST_STEP.max(self.base_delay))))
     }
 }
 
@@ -56,6 +59,12 @@ impl RetryPolicy {
 fn with_jitter(delay: Duration) -> Duration {
     let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.subsec_nanos());
     delay.mul_f64(1.0 - f64::from(nanos % 1000) / 4000.0)
+}
+
+/// Returns the error that ended a run with `/retry` in its hint.
+pub fn with_retry_hint(error: &str) -> String {
+    let separator = if error.contains("\nhint:") { "; " } else { "\nhint: " };
+    format!("{}{separator}/retry asks again", error.trim_end())
 }
 
 /// The retry reasons already shown in a run. An unreachable server gives the same reason every time: it is shown once in
@@ -94,11 +103,13 @@ mod tests {
     fn delays_double_and_stay_within_bounds() {
         let policy = RetryPolicy::default();
         let error = ModelError::new(ErrorKind::Overloaded, "busy");
-        for (attempt, full) in [(1, 2), (2, 4), (3, 8)] {
-            let delay = policy.delay(&error, attempt).unwrap();
-            assert!(delay <= Duration::from_secs(full) && delay >= Duration::from_secs(full).mul_f64(0.75));
+        for (attempt, full) in [(1, 500), (2, 1000), (4, 4000), (5, 8000), (6, 8000), (10, 8000)] {
+            let (delay, full) = (policy.delay(&error, attempt).unwrap(), Duration::from_millis(full));
+            assert!(delay <= full && delay >= full.mul_f64(0.75), "{attempt}: {delay:?}");
         }
-        assert_eq!(policy.delay(&error, 4), None);
+        assert_eq!(policy.delay(&error, 11), None);
+        let slow = RetryPolicy { base_delay: Duration::from_secs(30), ..policy };
+        assert!(slow.delay(&error, 3).unwrap() > Duration::from_secs(22));
     }
 
     #[test]
@@ -109,6 +120,8 @@ mod tests {
         assert_eq!(policy.delay(&error, 1), Some(Duration::from_secs(7)));
         error.retry_after = Some(Duration::from_secs(3600));
         assert_eq!(policy.delay(&error, 1), None);
+        let patient = RetryPolicy { max_delay: Duration::ZERO, ..policy };
+        assert_eq!(patient.delay(&error, 1), Some(Duration::from_secs(3600)));
     }
 
     #[test]
@@ -117,6 +130,12 @@ mod tests {
         for kind in [ErrorKind::Auth, ErrorKind::BadRequest, ErrorKind::ContextOverflow, ErrorKind::Refused] {
             assert_eq!(policy.delay(&ModelError::new(kind, "no"), 1), None);
         }
+    }
+
+    #[test]
+    fn the_last_error_names_the_command() {
+        assert_eq!(with_retry_hint("busy"), "busy\nhint: /retry asks again");
+        assert_eq!(with_retry_hint("no key\nhint: /login"), "no key\nhint: /login; /retry asks again");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use omp_stdx::nearest::likely;
+use omp_view::View;
 
 use crate::{Prompt, Session, Wish};
 pub use missing::{MISSING as MISSING_COMMANDS, TERMINAL_ONLY};
@@ -90,6 +91,8 @@ impl CommandSource {
 pub enum SlashReply {
     /// Shown to the user; no request is made.
     Text(String),
+    /// Shown as a card where there are cards, as text elsewhere.
+    Card { text: String, view: Box<View> },
     /// Copied to the clipboard at a terminal, shown like [`SlashReply::Text`] elsewhere.
     Copy(String),
     /// Sent to the model instead of the typed text.

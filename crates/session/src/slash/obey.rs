@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use omp_types::{Content, ImageContent, text_of};
+use omp_view::View;
 
 use super::{Called, SlashCommand, SlashReply};
 use crate::{Command, Prompt, Session, Wish};
@@ -14,6 +15,8 @@ pub enum Obeyed {
     Send(Command),
     /// Show it to the user; no request is made.
     Show(String),
+    /// Show the card, or the text where there are no cards.
+    Card { text: String, view: Box<View> },
     /// Copy it to the clipboard at a terminal, show it elsewhere.
     Copy(String),
     /// Continue with the session that the host makes of this.
@@ -133,6 +136,7 @@ impl CalledCommand {
     pub async fn run(self, session: &Session, attached: Attached) -> Result<Obeyed, String> {
         Ok(match self.command.run(&self.arguments, session).await? {
             SlashReply::Text(text) => Obeyed::Show(text),
+            SlashReply::Card { text, view } => Obeyed::Card { text, view },
             SlashReply::Copy(text) => Obeyed::Copy(text),
             SlashReply::Prompt(prompt) => Obeyed::Send(Command::Prompt(attached.around(prompt))),
             SlashReply::Retry => Obeyed::Send(Command::Retry),

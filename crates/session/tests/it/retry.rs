@@ -21,10 +21,10 @@ async fn a_passing_failure_is_retried_and_leaves_no_trace_in_the_next_request() 
     user
     answer Error: half
     end (terminal: false)
-    retry 1/3: no luck
+    retry 1/10: no luck
     answer Error: half
     end (terminal: false)
-    retry 2/3: no luck
+    retry 2/10: no luck
     answer Stop: made it
     end (terminal: true)
     retry end after 2: true
@@ -36,11 +36,11 @@ async fn a_passing_failure_is_retried_and_leaves_no_trace_in_the_next_request() 
 
 #[tokio::test]
 async fn a_lasting_failure_is_reported_after_the_last_retry() {
-    let mut stage = Stage::new((0..9).map(|_| fail(ErrorKind::Protocol)));
+    let mut stage = Stage::new((0..12).map(|_| fail(ErrorKind::Protocol)));
     let (lines, end) = stage.prompt("go").await;
     assert!(matches!(end, RunEnd::Failed(_)));
-    assert_eq!(stage.llm.requests().len(), 4);
-    assert_eq!(lines.last().unwrap(), "retry end after 3: false");
+    assert_eq!(stage.llm.requests().len(), 11);
+    assert_eq!(lines.last().unwrap(), "retry end after 10: false");
     let (_, end) = stage.prompt("again").await;
     assert!(matches!(end, RunEnd::Failed(_)), "the session goes on");
 }

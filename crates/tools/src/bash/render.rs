@@ -25,6 +25,7 @@ pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View 
         command: Some(params.command.clone()),
         ..View::new(format!("$ {first_line}"), status)
     };
+    view = details.map_or_else(Vec::new, how_it_failed).into_iter().fold(view, View::note);
     if let Some(cwd) = &params.cwd {
         view = view.note(format!("in {cwd}"));
     }
@@ -34,22 +35,26 @@ pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View 
     if let Some(details) = details {
         view = notes(details).into_iter().fold(view, View::note);
     }
-    if params.command.trim().lines().count() > 1 {
-        let text = params.command.clone();
+    if let Some((_, rest)) = params.command.trim().split_once('\n') {
+        let text = rest.to_owned();
         view = view.block(Block::Code { language: Some("sh".into()), text, first_line: None }).with_output();
     }
     view
 }
 
-fn notes(details: &BashDetails) -> Vec<String> {
-    let mut notes = vec![format::duration(Duration::from_secs_f64(details.wall_time_ms.clamp(0.0, 1e12) / 1000.0))];
+fn how_it_failed(details: &BashDetails) -> Vec<String> {
+    let mut notes: Vec<String> = details.exit_code.map(|code| format!("exit {code}")).into_iter().collect();
     if details.timed_out {
         notes.push(format!("timed out after {}s", details.timeout_seconds));
     }
     if details.aborted {
         notes.push("aborted".to_owned());
     }
-    notes.extend(details.exit_code.map(|code| format!("exit {code}")));
+    notes
+}
+
+fn notes(details: &BashDetails) -> Vec<String> {
+    let mut notes = vec![format::duration(Duration::from_secs_f64(details.wall_time_ms.clamp(0.0, 1e12) / 1000.0))];
     if let Some(truncation) = details.meta.as_ref().and_then(|meta| meta.truncation.as_ref()) {
         let of = format::grouped(truncation.total_lines);
         notes.push(format!("{} of {of} lines", format::grouped(truncation.output_lines)));

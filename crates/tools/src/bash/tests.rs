@@ -387,7 +387,16 @@ fn views_tell_how_it_ended() {
     let details = json!({"timeoutSeconds": 300, "wallTimeMs": 1500.0, "exitCode": 2});
     let arguments = json!({"command": "make\nmake test", "cwd": "sub", "timeout": 60});
     let view = AnyTool::render(&bash, &arguments, Outcome::Done { details: &details, is_error: true });
-    assert_eq!((view.title.as_str(), view.notes.join(", ").as_str()), ("$ make", "in sub, timeout 60s, 1.5s, exit 2"));
+    assert_eq!((view.title.as_str(), view.notes.join(", ").as_str()), ("$ make", "exit 2, in sub, timeout 60s, 1.5s"));
+    let below: Vec<_> = view
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            omp_view::Block::Code { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(below, ["make test"], "the first line is the title");
     assert_eq!(AnyTool::render(&bash, &arguments, Outcome::Running).status, omp_view::Status::Running);
 }
 

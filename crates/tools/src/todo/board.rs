@@ -55,6 +55,9 @@ impl TodoList {
             return Err(errors.join("; "));
         }
         *phases = after;
+        if matches!(edit, TodoEdit::Remove(_)) {
+            phases.retain(|phase| !phase.tasks.is_empty());
+        }
         Ok(done)
     }
 

@@ -7,9 +7,6 @@ use super::list::Status;
 use super::summary::task_line;
 use super::{Details, Params};
 
-/// Lines shown before the list is collapsed.
-const MAX_LINES: usize = 8;
-
 pub fn view(_params: &Params, outcome: Outcome<&Details>) -> View {
     let Outcome::Done { details, is_error } = outcome else {
         return View::new("todo", if matches!(outcome, Outcome::Running) { Shown::Running } else { Shown::Failed });
@@ -25,7 +22,8 @@ pub fn view(_params: &Params, outcome: Outcome<&Details>) -> View {
         lines.push(phase.name.clone());
         lines.extend(phase.tasks.iter().map(|task| format!("  {}", task_line(task))));
     }
-    let hidden = lines.len().saturating_sub(MAX_LINES);
-    lines.truncate(MAX_LINES);
-    view.note(format!("{done}/{} done", tasks.len())).block(Block::Lines { lines, hidden })
+    let view = view.note(format!("{done}/{} done", tasks.len()));
+    let current = tasks.iter().find(|task| task.status == Status::InProgress);
+    let view = current.iter().fold(view, |view, task| view.note(format!("now {}", task.content)));
+    View { shown_beside: true, ..view }.block(Block::Lines { lines, hidden: 0 })
 }

@@ -7,6 +7,8 @@ mod languages;
 mod lexer;
 mod lines;
 
+use std::ops::Range;
+
 use lexer::OpenConstruct;
 
 use crate::line::Line;
@@ -36,6 +38,24 @@ impl Highlighter {
     /// `language` is a name or a file extension, case-insensitive.
     pub fn new(language: Option<&str>) -> Self {
         Self { language: language.and_then(language::find), state: OpenConstruct::Code }
+    }
+
+    /// Returns the coloured parts of the next line as byte ranges: nothing in an unknown language or in a very long line.
+    pub fn tokens(&mut self, line: &str) -> Vec<(Range<usize>, Token)> {
+        let Some(language) = self.language.filter(|_| line.len() <= LONGEST_LINE) else { return Vec::new() };
+        // Every replaced character is one byte, so the ranges fit the line.
+        let clean = line.replace(|char: char| char.is_ascii_control(), " ");
+        let mut parts = Vec::new();
+        let mut at = 0;
+        lexer::lex(language, &mut self.state, &clean, &mut |text, token| {
+            parts.extend(token.map(|token| (at..at + text.len(), token)));
+            at += text.len();
+        });
+        parts
+    }
+
+    pub fn knows_language(&self) -> bool {
+        self.language.is_some()
     }
 
     /// Highlights the next line, without its line break. Control characters must be removed before.

@@ -2,6 +2,7 @@
 
 use super::source::{first_line, is_unsafe};
 use super::writer::MarkdownLook;
+use crate::diagram::LONGEST_SOURCE;
 use crate::highlight::Highlighter;
 use crate::line::{Line, Span};
 use crate::style::Style;
@@ -75,6 +76,18 @@ impl Fence {
         self.rows.heading(look)
     }
 
+    fn is_diagram(&self) -> bool {
+        self.rows.label.eq_ignore_ascii_case("mermaid")
+    }
+
+    fn diagram(&self, source: &str, look: MarkdownLook<'_>) -> Option<Vec<Line>> {
+        let diagrams = look.diagrams.filter(|_| self.is_diagram())?;
+        let drawn = diagrams.draw(source.trim(), look.width.saturating_sub(INDENT.len()))?;
+        let style = look.theme.fg(Token::MdCodeBlock);
+        let rows = drawn.iter().map(|row| Line::styled(INDENT, Style::PLAIN).with(row.clone(), style));
+        Some(self.heading(look).into_iter().chain(rows).collect())
+    }
+
     pub fn closes(&self, line: &str) -> bool {
         let body = line.trim_start_matches(' ');
         let marks = body.chars().take_while(|char| *char == self.mark).count();
@@ -94,18 +107,26 @@ impl Fence {
     }
 }
 
+/// Whether the block at the start of the text is a diagram that is drawn when it is complete, and not line by line.
+pub fn waits_for_its_end(text: &str, look: MarkdownLook<'_>) -> bool {
+    look.diagrams.is_some() && text.len() <= LONGEST_SOURCE && Fence::open(first_line(text)).is_diagram()
+}
+
 /// Draws a whole block.
 pub fn draw_fence(text: &str, look: MarkdownLook<'_>) -> Vec<Line> {
     let opening = first_line(text);
     let mut fence = Fence::open(opening);
     let mut rows: Vec<Line> = fence.heading(look).into_iter().collect();
     let mut rest = &text[opening.len()..];
+    let body = rest;
     while !rest.is_empty() {
         let line = first_line(rest);
+        let source = &body[..body.len() - rest.len()];
         rest = &rest[line.len()..];
         let hidden = rest.is_empty() && !line.ends_with('\n') && fence.may_close(line);
         if fence.closes(line) || hidden {
-            break;
+            let diagram = if hidden && !fence.closes(line) { None } else { fence.diagram(source, look) };
+            return diagram.unwrap_or(rows);
         }
         rows.extend(fence.line(line, look));
     }

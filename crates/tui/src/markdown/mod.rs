@@ -21,6 +21,7 @@ use source::MarkdownSource;
 use writer::{MarkdownLook, MarkdownWriter};
 
 use crate::component::Space;
+use crate::diagram::Diagrams;
 use crate::line::Line;
 
 /// A Markdown text that mostly grows.
@@ -28,6 +29,7 @@ use crate::line::Line;
 pub struct Markdown {
     source: MarkdownSource,
     show_urls: bool,
+    diagrams: Option<Diagrams>,
     finished: bool,
     layout: Layout,
 }
@@ -77,13 +79,24 @@ impl Markdown {
         }
     }
 
+    /// Draws Mermaid blocks as diagrams once they are complete.
+    pub fn set_diagrams(&mut self, diagrams: Option<Diagrams>) {
+        self.diagrams = diagrams;
+        self.layout = Layout::default();
+    }
+
     pub fn draw(&mut self, space: &Space<'_>) -> &[Line] {
         let key = (space.width, space.theme.id());
         if self.layout.key != Some(key) {
             self.layout = Layout { key: Some(key), ..Layout::default() };
         }
         if !self.layout.fresh {
-            let look = MarkdownLook { width: space.width.max(1), theme: space.theme, show_urls: self.show_urls };
+            let look = MarkdownLook {
+                width: space.width.max(1),
+                theme: space.theme,
+                show_urls: self.show_urls,
+                diagrams: self.diagrams.as_ref(),
+            };
             self.layout.lines.truncate(self.layout.settled);
             self.layout.advance(&self.source.text, look);
             self.layout.draw_open(&self.source.text, look, self.finished);
@@ -119,7 +132,7 @@ impl Layout {
             let unit = &found.units[open];
             self.done = base + unit.start;
             self.resume = unit.resume();
-            if unit.kind != UnitKind::Fence {
+            if unit.kind != UnitKind::Fence || code::waits_for_its_end(&text[self.done..], look) {
                 break;
             }
             self.open_fence(text, look);

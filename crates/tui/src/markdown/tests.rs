@@ -321,3 +321,29 @@ proptest! {
         prop_assert_eq!(streamed(&text, &cuts, 30), whole);
     }
 }
+
+#[test]
+fn a_diagram_is_drawn_when_it_is_complete() {
+    let theme = theme();
+    let space = Space { width: 60, height: 20, theme: &theme, focused: false };
+    let text = "Look:\n\n```mermaid\ngraph LR\n  A[Start]-->B[End]\n```\n\nDone.";
+    let mut streamed = Markdown::default();
+    streamed.set_diagrams(Some(Diagrams::default()));
+    let mut settled: Vec<String> = Vec::new();
+    for end in (1..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+        streamed.set(&text[..end]);
+        let rows: Vec<String> = streamed.draw(&space).iter().map(Line::text).collect();
+        assert_eq!(rows[..settled.len()], settled, "settled rows stay");
+        settled = rows[..streamed.settled_rows()].to_vec();
+    }
+    streamed.finish();
+    let shown = plain(streamed.draw(&space));
+    assert!(shown.contains("Start") && shown.contains('│') && !shown.contains("-->"), "{shown}");
+    let mut source = Markdown::default();
+    source.set(text);
+    source.finish();
+    assert!(plain(source.draw(&space)).contains("A[Start]-->B[End]"));
+    let broken = "```mermaid\nno diagram\n```\n";
+    streamed.set(broken);
+    assert!(plain(streamed.draw(&space)).contains("no diagram"));
+}

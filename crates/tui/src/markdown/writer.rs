@@ -10,6 +10,7 @@ use super::list::{Container, Containers};
 use super::scan::UnitKind;
 use super::source::is_behind_blank_line;
 use super::table::{MarkdownTable, cells};
+use crate::diagram::Diagrams;
 use crate::line::Line;
 use crate::style::{Attrs, Style};
 use crate::text::{wrap, wrap_text};
@@ -21,6 +22,8 @@ pub struct MarkdownLook<'a> {
     pub width: usize,
     pub theme: &'a Theme,
     pub show_urls: bool,
+    /// Draws Mermaid blocks, if they are to be drawn.
+    pub diagrams: Option<&'a Diagrams>,
 }
 
 pub struct MarkdownWriter<'a> {

@@ -73,6 +73,10 @@ struct Grounds {
     success: Color,
     error: Color,
     status: Color,
+    added: Color,
+    removed: Color,
+    added_word: Color,
+    removed_word: Color,
 }
 
 impl ThemePalette {
@@ -107,6 +111,10 @@ impl ThemePalette {
             ToolSuccessBg => ground.success,
             ToolErrorBg => ground.error,
             StatusLineBg => ground.status,
+            ToolDiffAddedBg => ground.added,
+            ToolDiffRemovedBg => ground.removed,
+            ToolDiffAddedWordBg => ground.added_word,
+            ToolDiffRemovedWordBg => ground.removed_word,
         }
     }
 }
@@ -140,6 +148,10 @@ const DARK: ThemePalette = ThemePalette {
         success: hex(0x1d2821),
         error: hex(0x33222a),
         status: hex(0x1b1f27),
+        added: hex(0x102b1a),
+        removed: hex(0x381b22),
+        added_word: hex(0x1c4a2b),
+        removed_word: hex(0x642a3a),
     },
 };
 
@@ -168,6 +180,10 @@ const LIGHT: ThemePalette = ThemePalette {
         success: hex(0xe6f4e8),
         error: hex(0xfbe9e8),
         status: hex(0xe9ecf1),
+        added: hex(0xe2f6e6),
+        removed: hex(0xfde8e6),
+        added_word: hex(0xb9e8c3),
+        removed_word: hex(0xfac8c4),
     },
 };
 
@@ -196,6 +212,10 @@ const CONTRAST: ThemePalette = ThemePalette {
         success: hex(0x00210a),
         error: hex(0x3a0508),
         status: hex(0x000000),
+        added: hex(0x00260c),
+        removed: hex(0x40060c),
+        added_word: hex(0x004016),
+        removed_word: hex(0x6c0812),
     },
 };
 
@@ -224,6 +244,10 @@ const CONTRAST_LIGHT: ThemePalette = ThemePalette {
         success: hex(0xe2f6e6),
         error: hex(0xffe6e6),
         status: hex(0xffffff),
+        added: hex(0xdcf7e1),
+        removed: hex(0xffe6e6),
+        added_word: hex(0xb0ebbc),
+        removed_word: hex(0xffcfcf),
     },
 };
 
@@ -254,6 +278,15 @@ mod tests {
         };
         if name.starts_with("tool") || name.starts_with("syntax") {
             grounds.extend([ToolPendingBg, ToolSuccessBg, ToolErrorBg]);
+        }
+        if name.starts_with("syntax")
+            || matches!(token, ToolDiffAdded | ToolDiffRemoved | ToolDiffContext | MdCodeBlock | Dim)
+        {
+            grounds.extend([ToolDiffAddedBg, ToolDiffRemovedBg]);
+        }
+        // Changed words are never drawn in the faint colours.
+        if name.starts_with("syntax") && !matches!(token, SyntaxComment | SyntaxPunctuation) || token == MdCodeBlock {
+            grounds.extend([ToolDiffAddedWordBg, ToolDiffRemovedWordBg]);
         }
         if name.starts_with("statusLine") || name.starts_with("thinking") {
             grounds.push(StatusLineBg);

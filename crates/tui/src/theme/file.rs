@@ -98,7 +98,7 @@ impl ThemeReader<'_> {
             let color = match colors.get(token.name()) {
                 Some(value) => self.color(token.name(), value),
                 None => {
-                    missing.push(token);
+                    missing.extend((!Token::DIFF_BANDS.contains(&token)).then_some(token));
                     None
                 }
             };

@@ -30,24 +30,76 @@ pub(in crate::dialogs) fn choices(temporary: bool) -> ModelChoices {
     free.cost = Prices::default();
     let models = [model("anthropic/claude-sonnet-4-5", true), model("openai/gpt-5", false), free];
     ModelChoices {
-        models: models.into_iter().map(Arc::new).collect(),
+        models: models.into_iter().map(|model| OfferedModel::alone(Arc::new(model))).collect(),
         current: Some("openai/gpt-5".into()),
         thinking: ThinkingLevel::High,
         roles: vec![("smol".into(), "anthropic/claude-sonnet-4-5:low".into()), ("slow".into(), "openai/gpt-5".into())],
         temporary,
+        favorites: Vec::new(),
     }
+}
+
+#[test]
+fn favourites_come_first_and_are_kept() {
+    let mut dialog = ModelDialog::new(choices(true));
+    let step = press(&mut dialog, "ctrl+f");
+    let DialogStep::Do(action) = step else { panic!("{step:?}") };
+    assert_eq!(short(&action), r#"SetSetting "favoriteModels" ["openai/gpt-5"]"#);
+    let shown = draw(&mut dialog, 80);
+    let first = shown.lines().find(|line| line.contains('/') && line.contains("200k")).unwrap_or_default();
+    assert!(first.contains("❯ openai/gpt-5 ★ ✓"), "{shown}");
+    let DialogStep::Do(action) = press(&mut dialog, "ctrl+f") else { panic!() };
+    assert_eq!(short(&action), r#"SetSetting "favoriteModels" []"#);
+}
+
+#[test]
+fn a_model_with_its_providers_and_models_out_of_scope() {
+    let mut several = choices(true);
+    several.roles.push(("review".into(), "local/x".into()));
+    several.models.push(OfferedModel {
+        canonical: "gpt-5".into(),
+        in_scope: true,
+        model: Arc::new(model("openrouter/openai/gpt-5", true)),
+    });
+    several.models[0].in_scope = false;
+    let mut dialog = ModelDialog::new(several);
+    press(&mut dialog, "ctrl+g");
+    insta::assert_snapshot!(draw(&mut dialog, 80), @"
+    Model  4 of 4 · all providers · --models or enabledModels
+                                                             context  $/M in $/M out
+    > type to filter
+      gpt-5 (2 providers)
+    ❯   openai/gpt-5 ✓ [slow]                                   200k      $3   $15.5
+        openrouter/openai/gpt-5                                 200k      $3   $15.5
+      local/qwen3-coder-with-a-name-that-is-long                200k    free    free
+    for this session only · thinking none
+    enter choose · tab role · ←→ thinking · ctrl+f favourite · ctrl+g by provider
+    ctrl+a all models · ctrl+←→ provider · esc close
+    ");
+    // The name of a model stands for its first provider.
+    let DialogStep::Close(Some(action)) = press(&mut dialog, "up enter") else { panic!("nothing was chosen") };
+    assert_eq!(short(&action), r#"SetModel { "openai/gpt-5", None }"#);
+    let shown = draw(&mut dialog, 80);
+    assert!(!shown.contains("claude"), "{shown}");
+    press(&mut dialog, "ctrl+a");
+    let shown = draw(&mut dialog, 80);
+    assert!(shown.contains("claude") && shown.contains("all models"), "{shown}");
+    press(&mut dialog, "shift+tab");
+    assert!(draw(&mut dialog, 80).contains("for review"), "roles of the settings are offered");
 }
 
 #[test]
 fn models_with_what_they_hold_and_cost() {
     insta::assert_snapshot!(both(&mut ModelDialog::new(choices(false))), @"
     Model  3 of 3 · all providers
+                                         context  $/M in $/M out
     > type to filter
-      anthropic/claude-sonnet-4-5 [smol]          200k  $3/$15.5
-    ❯ openai/gpt-5 ✓ [slow]                       200k  $3/$15.5
-      local/qwen3-coder-with-a-name-that-is-lo…   200k      free
+      anthropic/claude-sonnet-4-5 [smo…     200k      $3   $15.5
+    ❯ openai/gpt-5 ✓ [slow]                 200k      $3   $15.5
+      local/qwen3-coder-with-a-name-th…     200k    free    free
     for default · thinking none
-    enter choose · tab role · ←→ thinking · ctrl+←→ provider
+    enter choose · tab role · ←→ thinking · ctrl+f favourite
+    ctrl+g by model · ctrl+←→ provider · esc close
     ------------------------------
     Model  3 of 3 · all providers
     > type to filter
@@ -56,6 +108,9 @@ fn models_with_what_they_hold_and_cost() {
       local/qwen3-coder-with-a-na…
     for default · thinking none
     enter choose · tab role
+    ←→ thinking · ctrl+f favourite
+    ctrl+g by model
+    ctrl+←→ provider · esc close
     ");
 }
 
@@ -65,16 +120,21 @@ fn a_search_and_a_role() {
     press(&mut dialog, "c l a 4 tab tab left");
     insta::assert_snapshot!(both(&mut dialog), @"
     Model  1 of 3 · all providers
+                                         context  $/M in $/M out
     > cla4
-    ❯ anthropic/claude-sonnet-4-5 [smol]          200k  $3/$15.5
+    ❯ anthropic/claude-sonnet-4-5 [smo…     200k      $3   $15.5
     for smol · thinking medium
-    enter choose · tab role · ←→ thinking · ctrl+←→ provider
+    enter choose · tab role · ←→ thinking · ctrl+f favourite
+    ctrl+g by model · ctrl+←→ provider · esc close
     ------------------------------
     Model  1 of 3 · all providers
     > cla4
     ❯ anthropic/claude-sonnet-4-5…
     for smol · thinking medium
     enter choose · tab role
+    ←→ thinking · ctrl+f favourite
+    ctrl+g by model
+    ctrl+←→ provider · esc close
     ");
 }
 

@@ -124,6 +124,10 @@ impl Surroundings for World {
         Some(Arc::new(Theme::for_background(background)))
     }
 
+    fn favorite_models(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn roles(&self) -> Vec<(String, String)> {
         let settings = self.settings.lock().unwrap();
         let role = |(key, value): (&String, &Value)| {

@@ -1,9 +1,9 @@
-//! Parses a diff in a text result into lines: sessions of other programs have no view for it.
+//! Parses a unified diff into lines.
 
-use omp_view::{DiffKind, DiffLine};
+use crate::{DiffKind, DiffLine};
 
 /// Parses the lines of a unified diff; without `@@` lines they have no numbers.
-pub(crate) fn diff_lines(text: &str) -> Vec<DiffLine> {
+pub fn unified_diff_lines(text: &str) -> Vec<DiffLine> {
     let (mut old, mut new) = (0, 0);
     let mut numbered = false;
     let mut lines = Vec::new();
@@ -63,7 +63,7 @@ mod tests {
             DiffKind::Kept => ' ',
             DiffKind::Gap => '@',
         };
-        let lines = diff_lines(text);
+        let lines = unified_diff_lines(text);
         let found: Vec<_> = lines.iter().map(|line| (sign(line.kind), line.line, line.text.as_str())).collect();
         assert_eq!(found, expect);
     }
