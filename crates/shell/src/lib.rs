@@ -18,11 +18,14 @@ mod git;
 #[cfg(test)]
 mod hostile;
 mod interpret;
+mod irreversible;
 mod lists;
 mod made;
+mod operands;
 mod options;
 mod pattern;
 mod reader;
+mod reading;
 mod redirects;
 mod runners;
 mod sed;
@@ -37,7 +40,9 @@ pub use assignments::changes_what_runs;
 pub use coverage::only_starts;
 pub use critical::{Critical, Danger, Severity};
 pub use folders::Stand;
+pub use irreversible::{IRREVERSIBLE, IrreversibleRow, IrreversibleVerbs, irreversible};
 pub use pattern::{CommandPattern, Forbids, quoted};
+pub use reading::{only_builds, only_reads, only_starts_others};
 pub use writes::WrittenPlace;
 
 /// Length limit of a script.
