@@ -15,10 +15,11 @@ pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
 pub const THINKING: &str = "thinking";
 
-const MODES: [(ApprovalMode, &str, &str); 3] = [
-    (ApprovalMode::AlwaysAsk, "Always ask", "Everything but reading needs your approval"),
+const MODES: [(ApprovalMode, &str, &str); 4] = [
+    (ApprovalMode::AskAll, "Ask for all", "Everything but reading needs your approval"),
+    (ApprovalMode::AskWrites, "Ask for writes", "Changes outside of build folders need your approval"),
+    (ApprovalMode::Auto, "Auto", "Only what cannot be undone needs your approval"),
     (ApprovalMode::Write, "Write", "Files are read and written without asking; commands need your approval"),
-    (ApprovalMode::Yolo, "Yolo", "Nothing needs your approval"),
 ];
 
 /// The chosen values, even if the session applies them only after the running prompt.
@@ -35,13 +36,15 @@ impl From<&Snapshot> for Chosen {
     }
 }
 
-pub fn mode_named(id: &str) -> Option<ApprovalMode> {
-    MODES.iter().map(|(mode, ..)| *mode).find(|mode| mode.as_str() == id)
+/// The modes that are offered: the one of earlier versions only if it is chosen.
+fn offered_modes(chosen: &Chosen) -> impl Iterator<Item = &'static (ApprovalMode, &'static str, &'static str)> {
+    let current = chosen.mode;
+    MODES.iter().filter(move |(mode, ..)| *mode != ApprovalMode::Write || current == ApprovalMode::Write)
 }
 
 pub fn modes(chosen: &Chosen) -> SessionModeState {
-    let offered =
-        MODES.iter().map(|(mode, name, about)| SessionMode::new(mode.as_str(), *name).description((*about).to_owned()));
+    let offered = offered_modes(chosen)
+        .map(|(mode, name, about)| SessionMode::new(mode.as_str(), *name).description((*about).to_owned()));
     SessionModeState::new(chosen.mode.as_str(), offered.collect())
 }
 
@@ -50,7 +53,7 @@ pub fn model_id(model: &Model) -> String {
 }
 
 pub fn options(chosen: &Chosen, models: &[Arc<Model>]) -> Vec<SessionConfigOption> {
-    let modes = MODES.iter().map(|(mode, name, about)| {
+    let modes = offered_modes(chosen).map(|(mode, name, about)| {
         SessionConfigSelectOption::new(mode.as_str(), *name).description((*about).to_owned())
     });
     let current = model_id(&chosen.model);

@@ -18,6 +18,7 @@ use agent_client_protocol::v1::{Builder, ConnectionTo, Responder};
 use agent_client_protocol::{
     Agent, Client, Error, ErrorCode, HandleDispatchFrom, on_receive_notification, on_receive_request,
 };
+use omp_policy::ApprovalMode;
 use omp_session::{Command, SessionHost, SessionListing, Wish};
 use tokio_util::task::TaskTracker;
 
@@ -332,7 +333,7 @@ impl AcpServer {
         let no_value = || invalid(format!("`{value}` is no value of `{option}`"));
         let command = match option {
             options::MODE => {
-                let mode = options::mode_named(value).ok_or_else(no_value)?;
+                let mode = ApprovalMode::named(value).ok_or_else(no_value)?;
                 lock(&live.chosen).mode = mode;
                 Command::SetApprovalMode(mode)
             }

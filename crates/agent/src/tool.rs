@@ -291,6 +291,8 @@ pub struct Approval {
     pub effects: Vec<Effect>,
     /// Whether the session's map also restricts the unknown effects: the call cannot write what the map denies.
     pub is_contained: bool,
+    /// Whether the sandbox enforces all of that, without gaps.
+    pub is_fully_contained: bool,
 }
 
 /// One effect of a call.
@@ -321,7 +323,14 @@ pub enum Effect {
 
 impl From<Tier> for Approval {
     fn from(tier: Tier) -> Self {
-        Self { tier, reason: None, force_prompt: false, effects: Vec::new(), is_contained: false }
+        Self {
+            tier,
+            reason: None,
+            force_prompt: false,
+            effects: Vec::new(),
+            is_contained: false,
+            is_fully_contained: false,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use omp_shell::quoted;
 use omp_stdx::sanitize::on_one_line;
 
 use crate::Policy;
+use crate::irreversible::irreversible;
 use crate::paths::RulePlaces;
 
 /// No rules are offered for a call with more parts than this.
@@ -36,16 +37,7 @@ pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer
     if approval.effects.is_empty() {
         return whole_tool(tool);
     }
-    let meant = policy.rules.meant(&approval.effects);
-    let open = |effect: &&Effect| {
-        !crate::rules::is_free(effect)
-            && !policy.rules.covers(tool, effect)
-            && !matches!(effect, Effect::Write(path) if meant.contains(path))
-    };
-    let mut open: Vec<&Effect> = approval.effects.iter().filter(open).collect();
-    if open.is_empty() {
-        open = approval.effects.iter().collect();
-    }
+    let Some(open) = open(policy, tool, approval) else { return Vec::new() };
     let places = policy.rules.places();
     let mut offers: Vec<RuleOffer> = Vec::new();
     for narrow in [true, false] {
@@ -59,6 +51,25 @@ pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer
         }
     }
     offers
+}
+
+/// The effects that rules would have to cover for the call to run; `None` if no rule can.
+fn open<'a>(policy: &Policy, tool: &str, approval: &'a Approval) -> Option<Vec<&'a Effect>> {
+    let irreversible = irreversible(policy, approval);
+    if irreversible.iter().any(|found| found.row.is_warned) {
+        return None;
+    }
+    if !irreversible.is_empty() && policy.mode_lets(approval) {
+        return Some(irreversible.into_iter().map(|found| found.effect).collect());
+    }
+    let meant = policy.rules.meant(&approval.effects);
+    let is_open = |effect: &&Effect| {
+        !crate::rules::is_free(effect)
+            && !policy.rules.covers(tool, effect)
+            && !matches!(effect, Effect::Write(path) if meant.contains(path))
+    };
+    let open: Vec<&Effect> = approval.effects.iter().filter(is_open).collect();
+    Some(if open.is_empty() { approval.effects.iter().collect() } else { open })
 }
 
 /// `bash` can do anything, so its effects have to be known.

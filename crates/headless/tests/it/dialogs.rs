@@ -67,7 +67,7 @@ impl AnyTool for Paint {
 async fn begin(arguments: Value) -> (Rpc, Value) {
     let mut host = TestHost::new([Turn::call("paint", arguments), Turn::text("Done.")]);
     host.tools = vec![Arc::new(Paint)];
-    host.policy = Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() };
+    host.policy = Policy { mode: ApprovalMode::AskAll, ..Policy::default() };
     let mut rpc = Rpc::start(host).await;
     rpc.send(&json!({"type": "prompt", "message": "go"}));
     let request = rpc.until("extension_ui_request").await.pop().unwrap();

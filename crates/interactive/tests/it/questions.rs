@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::stage::{Options, Stage, play, talk_plainly};
 
 fn below(stage: &Stage) -> String {
-    stage.text().rsplit_once("yolo\n").or(stage.text().rsplit_once("· ask\n")).unwrap().1.to_owned()
+    stage.text().rsplit_once("auto\n").or(stage.text().rsplit_once("· ask for all\n")).unwrap().1.to_owned()
 }
 
 /// Returns the result of the last call that the model received.
@@ -93,7 +93,7 @@ async fn an_address_is_opened_from_plain_lines() {
 async fn an_edit_is_approved_by_its_diff() {
     let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "zwei"}]});
     let mut options = Options::new([Turn::call("edit", edit), Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
         stage.until_asked("1. Yes").await;
@@ -125,7 +125,7 @@ async fn an_edit_is_approved_by_its_diff() {
 #[tokio::test]
 async fn a_call_is_refused_with_what_to_do_instead() {
     let mut options = Options::new([Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
         stage.until_asked("1. Yes").await;
@@ -146,7 +146,7 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
     let turns = [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
     let mut options = Options::new(turns.clone());
     options.llm = omp_testkit::ScriptedLlm::new(turns).gated(&gate);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
         stage.until("interrupt").await;
@@ -166,7 +166,7 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
 #[tokio::test]
 async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
     let mut options = Options::new([Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
         stage.until_asked("1. Yes").await;
@@ -189,7 +189,7 @@ async fn a_key_answers_one_question() {
     let touch = |name: &str| json!({"command": format!("touch {name}")});
     let calls = Turn::call("bash", touch("one")).and_call("bash", touch("two"));
     let mut options = Options::new([calls, Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
         stage.until_asked("touch one").await;
@@ -258,7 +258,7 @@ async fn a_list_that_is_open_is_not_covered_by_a_question() {
     let turns = [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
     let mut options = Options::new(turns.clone());
     options.llm = omp_testkit::ScriptedLlm::new(turns).gated(&gate);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.send(omp_interactive::TtyEvent::Input(omp_tui::Input::Focus(false))).await;
         stage.say("go").await;

@@ -59,8 +59,8 @@ async fn rules_decide_where_nobody_answers() {
     write: run, allow write(src/**) (user), -
     write: deny, deny write(src/no/**) (user), -
     write: run, allow Edit(made.txt) (user), -
-    write: ask, tools.approvalMode always-ask, nobody was there
-    write: ask, tools.approvalMode always-ask, nobody was there
+    write: ask, tools.approvalMode ask-all, nobody was there
+    write: ask, tools.approvalMode ask-all, nobody was there
     read: deny, deny read(a.txt) (user), -
     ");
     // Decisions are not part of the conversation.

@@ -134,7 +134,6 @@ pub(crate) async fn decide(
             let asked = Asked {
                 policy: &policy,
                 plans: control.plans(),
-                approval,
                 verdict: &verdict,
                 reason: reason.as_deref(),
                 wishes: &wishes,
@@ -155,9 +154,7 @@ pub(crate) async fn decide(
                     true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, approval)),
                     false => wishes.offers(),
                 },
-                edited: wishes
-                    .is_empty()
-                    .then(|| EditedRules::new(&control.policy().rules, &call.name, &approval.effects)),
+                edited: wishes.is_empty().then(|| EditedRules::of(&control.policy(), &call.name, approval)),
             };
             let kind = QuestionKind::Approve {
                 call_id: call.id.clone(),
@@ -221,7 +218,7 @@ fn judged(
             Verdict::ask(Some(reason.clone()), BY_HOOK)
         }
         Some(HookPermission::Allow) if usual.kind != VerdictKind::Run && !approval.force_prompt => {
-            let spared = verdict(&Policy { mode: ApprovalMode::Yolo, ..policy });
+            let spared = verdict(&Policy { mode: ApprovalMode::Auto, ..policy });
             if spared.kind == VerdictKind::Run { Verdict::run(BY_HOOK) } else { spared }
         }
         _ => usual,
