@@ -66,6 +66,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// The error with which the call would end as things are, found without changing anything: the user is not asked about
+    /// a call that cannot work.
+    fn foreseen_error(&self, _plan: &Self::Plan) -> Option<ToolError> {
+        None
+    }
+
     /// Restores the tool's state in a resumed session from the details of its last successful call.
     fn restore(&self, _last: Self::Details) {}
 }
@@ -462,6 +468,10 @@ impl<T: Tool> AnyPlan for ToolPlan<'_, T> {
 
     fn preview(&self) -> Option<View> {
         Some(View { kind: T::KIND, ..self.tool.outlook(&self.plan)? })
+    }
+
+    fn foreseen_error(&self) -> Option<ToolError> {
+        self.tool.foreseen_error(&self.plan)
     }
 
     fn run<'a>(self: Box<Self>, cx: ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
