@@ -17,7 +17,7 @@ pub(crate) struct IrreversibleEffect<'a> {
 
 impl IrreversibleEffect<'_> {
     pub fn reason(&self) -> String {
-        let warning = if self.row.is_warned { "Warning: it" } else { "It" };
+        let warning = if self.row.is_warned { "warning: it" } else { "it" };
         format!("{warning} {}, which cannot be undone", self.row.effect)
     }
 }

@@ -23,7 +23,7 @@ pub use edited::EditedRules;
 pub use irreversible::IRREVERSIBLE_BY;
 pub use offer::{RuleOffer, offers};
 pub use paths::RulePlaces;
-pub use rule::{ApprovalRule, RuleLevel, RuleSource};
+pub use rule::{ApprovalRule, RuleLevel, RuleScope, RuleSource};
 pub use rules::{ApprovalRules, RuleProblem};
 pub use settings::POLICY_SETTINGS;
 

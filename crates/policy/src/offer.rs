@@ -1,5 +1,6 @@
 //! The rules that "always" would write: they cover the call and as little else as possible.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use omp_agent::{Approval, Effect};
@@ -43,7 +44,8 @@ pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer
     for narrow in [true, false] {
         let rules: Option<Vec<String>> = open.iter().map(|effect| rule_for(effect, narrow, places)).collect();
         let Some(mut rules) = rules else { return Vec::new() };
-        rules.dedup();
+        let mut seen = BTreeSet::new();
+        rules.retain(|rule| seen.insert(rule.clone()));
         let offer = RuleOffer { rules };
         let readable = offer.rules.len() <= MOST_RULES && offer.rules.iter().all(|rule| rule.len() <= LONGEST_RULE);
         if readable && !offers.contains(&offer) {
@@ -85,11 +87,21 @@ fn whole_tool(tool: &str) -> Vec<RuleOffer> {
 fn rule_for(effect: &Effect, narrow: bool, places: &RulePlaces) -> Option<String> {
     match effect {
         Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, narrow)),
+        Effect::Run { words, whole: false } => pattern_rule(words),
         Effect::Read(path) => Some(format!("read({})", path_rule(path, narrow, places)?)),
         Effect::Write(path) => Some(format!("write({})", path_rule(path, narrow, places)?)),
         Effect::Connect { host } => Some(format!("fetch(domain:{host})")),
         Effect::Run { .. } | Effect::Follow { .. } | Effect::Use(_) | Effect::Unknown(_) => None,
     }
+}
+
+/// For a command with file patterns such as `src/*.rs`: everything that begins with its program and subcommand, as its words
+/// are not known before it runs.
+fn pattern_rule(words: &[String]) -> Option<String> {
+    let told = crate::rule::told(words, false);
+    let rule = told.first().filter(|program| program.known).map(|_| run_rule(words, false))?;
+    let pattern = omp_shell::CommandPattern::parse(rule.strip_prefix("bash(")?.strip_suffix(')')?).ok()?;
+    pattern.allows(&told).then_some(rule)
 }
 
 /// The exact command, or everything that begins with its program and subcommand.

@@ -41,9 +41,23 @@ impl RuleLevel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleSource {
     User,
+    /// A file of the project.
     Project,
+    /// The user's, for this project only.
+    UserHere,
     /// Added in this session and not stored.
     Session,
+}
+
+/// How long a rule lasts that the user adds in answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleScope {
+    /// Until the session is closed.
+    Session,
+    /// In this project, stored in the user's folder.
+    Project,
+    /// Everywhere, stored in the user's settings.
+    User,
 }
 
 impl RuleSource {
@@ -51,6 +65,7 @@ impl RuleSource {
         match self {
             RuleSource::User => "user",
             RuleSource::Project => "project",
+            RuleSource::UserHere => "user, for this project",
             RuleSource::Session => "this session",
         }
     }

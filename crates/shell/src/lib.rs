@@ -181,6 +181,13 @@ impl ShellWord {
         Self { text: text.into(), ..Self::default() }
     }
 
+    /// Whether the word can only become names of files that begin like it, and so no option.
+    pub(crate) fn is_file_pattern(&self) -> bool {
+        let begins_plainly = self.text.starts_with(|first: char| first.is_alphanumeric() || "_./".contains(first));
+        let is_name = |char: char| char.is_alphanumeric() || "_-./*?,@+=".contains(char);
+        !self.known && begins_plainly && self.text.contains(['*', '?']) && self.text.chars().all(is_name)
+    }
+
     /// Returns the program name without its folder.
     pub(crate) fn program(&self) -> Option<&str> {
         self.known.then(|| self.text.rsplit('/').next().unwrap_or(&self.text))

@@ -58,9 +58,10 @@ impl CommandPattern {
         Ok(Self { tokens })
     }
 
-    /// An allow rule is taken literally: exactly this program, and every word known.
+    /// An allow rule is taken literally: exactly this program, and every word known. Only a wildcard for any number of words
+    /// covers a file pattern, as its words are names of files.
     pub fn allows(&self, words: &[ShellWord]) -> bool {
-        !words.is_empty() && words.iter().all(|word| word.known) && self.is(words)
+        !words.is_empty() && words.iter().all(|word| word.known || word.is_file_pattern()) && self.is(words)
     }
 
     /// Whether the rule says which program it is about.

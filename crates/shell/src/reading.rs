@@ -138,8 +138,7 @@ fn is_version(name: &str, rest: &[ShellWord]) -> bool {
 
 /// Whether the word could become an option when it is expanded. File names of a pattern begin like the pattern.
 fn may_be_option(word: &ShellWord) -> bool {
-    let begins_plainly = word.text.starts_with(|first: char| first.is_alphanumeric() || "_./@%+,:=^".contains(first));
-    !word.known && !(begins_plainly && !word.text.contains(['$', '`', '\u{2026}']))
+    !word.known && !word.is_file_pattern()
 }
 
 fn is_option(option: &str, word: &str) -> bool {

@@ -137,8 +137,8 @@ mod tests {
             120,
             "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all · contained · ~/work/thing · 12k tokens · A title",
         );
-        check(&status, 70, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all · contained");
-        check(&status, 60, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all");
+        check(&status, 76, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all · contained");
+        check(&status, 64, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all");
         check(&status, 20, "mock/mock-model");
         check(&status, 5, "mock/mock-model");
     }

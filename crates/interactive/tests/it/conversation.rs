@@ -281,7 +281,7 @@ async fn a_call_that_needs_approval_asks() {
         play(options, async |stage| {
             stage.send(omp_interactive::TtyEvent::Input(omp_tui::Input::Focus(false))).await;
             stage.say("go").await;
-            stage.until_asked("1. Yes").await;
+            stage.until_asked("y  Yes").await;
             assert!(stage.text().contains("touch made"), "{}", stage.text());
             assert_eq!(stage.notices(), ["omp: there is a question"]);
             stage.press(key).await;

@@ -96,22 +96,23 @@ async fn an_edit_is_approved_by_its_diff() {
     options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         insta::assert_snapshot!(below(stage), @"
         Allow edit?
-          writes: a.txt -> /project/a.txt
           edit a.txt
           1   one
           2 - two
           2 + zwei
           3   three
-        ❯ 1. Yes                                                   y
-          2. No                                                    n
-          3. No, and say what to do instead                        t
-          4. Always allow: write(/project/a.…  a
-             write(/project/a.txt)
-          5. Always deny: write(/project/a.t…  d
-        enter choose · esc refuse · s other scope of always
+          … 0 above, 1 below (pageUp, pageDown)
+        ❯ y  Yes, once
+          s  Yes, for this session
+          a  Yes, always in this project
+          u  Yes, always in every project
+             Rule: write(/project/a.txt)
+          n  No
+          t  No, and say what to do instead
+        enter choose · esc refuse · w wider or narrower rule
         e edit the rule
         ");
         assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
@@ -128,7 +129,7 @@ async fn a_call_is_refused_with_what_to_do_instead() {
     options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         stage.press("t").await;
         stage.until("Instead:").await;
         stage.type_text("use the todo list").await;
@@ -152,7 +153,7 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
         stage.until("interrupt").await;
         stage.type_text("wh").await;
         gate.open();
-        stage.until("1. Yes").await;
+        stage.until("y  Yes").await;
         stage.type_text("y").await;
         stage.press("escape").await;
         stage.until("Fine.").await;
@@ -169,12 +170,12 @@ async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
     options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         // All at once, as if typed faster than a busy machine handles keys.
         stage.paste("yes, but wait").await;
         stage.until("What you type goes to the editor").await;
         stage.press("a").await;
-        stage.until("enter write this rule to config.yml").await;
+        stage.until("enter keep this rule for this project").await;
         stage.press("escape").await;
         stage.until("Fine.").await;
         stage.until("> yes, but wait").await;
@@ -194,7 +195,7 @@ async fn a_key_answers_one_question() {
         stage.say("go").await;
         stage.until_asked("touch one").await;
         stage.press("y y y").await;
-        stage.until("runs: touch two").await;
+        stage.until("writes: /project/two").await;
         stage.press("escape").await;
         stage.until("Fine.").await;
         assert!(stage.workspace.path("one").exists() && !stage.workspace.path("two").exists());
@@ -268,7 +269,7 @@ async fn a_list_that_is_open_is_not_covered_by_a_question() {
         stage.until("touch made").await;
         assert!(stage.text().contains("History"), "{}", stage.text());
         stage.press("escape").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         stage.press("y").await;
         stage.until("Fine.").await;
         assert!(stage.workspace.path("made").exists());

@@ -75,6 +75,9 @@ impl Asked<'_> {
             None => self.verdict.by.clone(),
         };
         match self.reason {
+            Some(reason) if by == "critical" || by == IRREVERSIBLE_BY => {
+                format!("it needs the user's approval ({reason})")
+            }
             Some(reason) => format!("it needs the user's approval ({reason}; {by})"),
             None => format!("it needs the user's approval ({by})"),
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_policy::{ApprovalMode, Policy, RuleLevel, ToolPolicy};
+use omp_policy::{ApprovalMode, Policy, RuleLevel, RuleScope, ToolPolicy};
 use omp_session::{
     Answer, Command, HookPermission, HookPoint, HookReply, HookScene, QuestionKind, SessionEvent, SessionHooks,
 };
@@ -172,7 +172,8 @@ fn of_the_policy_and_of_whoever_is_asked() {
 fn of_containment_once_and_always() {
     let outside = || json!({"path": "/srv/x"});
     let once: fn(Vec<String>) -> Answer = |_| Answer::Yes;
-    let always: fn(Vec<String>) -> Answer = |rules| Answer::Always { level: RuleLevel::Allow, rules };
+    let always: fn(Vec<String>) -> Answer =
+        |rules| Answer::Always { level: RuleLevel::Allow, rules, scope: RuleScope::User };
     for (answer, expect) in [
         (Some(once), "ask by containment, yes, ran"),
         (Some(always), "ask by containment, always allow: write to /srv/x, ran"),
