@@ -40,11 +40,11 @@ pub fn only_reads(words: &[ShellWord]) -> bool {
 /// Programs that start another command with the same rights; what they start is listed and judged by itself.
 pub fn only_starts_others(words: &[ShellWord]) -> bool {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    match texts.as_slice() {
-        ["bash" | "sh" | "zsh" | "dash", "-c" | "-lc", _] => true,
-        ["timeout" | "nice" | "nohup" | "time" | "stdbuf" | "xargs" | "env" | "command" | "builtin", _, ..] => true,
-        _ => false,
-    }
+    matches!(
+        texts.as_slice(),
+        ["bash" | "sh" | "zsh" | "dash", "-c" | "-lc", _]
+            | ["timeout" | "nice" | "nohup" | "time" | "stdbuf" | "xargs" | "env" | "command" | "builtin", _, ..]
+    )
 }
 
 fn is_reading(verbs: ReadingVerbs, name: &str, words: &[ShellWord]) -> bool {

@@ -420,7 +420,7 @@ impl ApproveDialog {
             let real = what.rsplit(" -> ").next().unwrap_or(what);
             match kind {
                 "runs" | "reads" => is_command,
-                "writes" => shown.iter().any(|path| *path == what) || reason.contains(&format!("{real} (")),
+                "writes" => shown.contains(&what) || reason.contains(&format!("{real} (")),
                 _ => false,
             }
         };

@@ -57,7 +57,7 @@ pub fn only_builds(words: &[ShellWord]) -> bool {
         operands.starts_with(&verb)
     };
     let is_build = |(programs, verbs): &(&[&str], &[&str])| {
-        programs.contains(&name) && (verbs.is_empty() || verbs.iter().any(|verb| begins(verb)))
+        programs.contains(&name) && (verbs.is_empty() || verbs.iter().any(begins))
     };
     BUILDERS.iter().any(is_build) && !own.into_iter().any(changes)
 }
