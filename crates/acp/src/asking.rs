@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use omp_agent::Choice;
 use omp_jsonrpc::RpcError;
-use omp_policy::{RuleLevel, RuleOffer};
-use omp_session::{Answer, Command, QuestionKind, WebAddress};
+use omp_policy::{RuleLevel, RuleScope};
+use omp_session::{Answer, CallDetails, Command, QuestionKind, WebAddress};
 
 use crate::calls::Calls;
 use crate::form;
@@ -37,8 +37,15 @@ pub enum Asked {
 }
 
 pub enum Meaning {
-    Approval { tool: String, offers: Vec<RuleOffer> },
-    Choice { labels: Vec<String>, multi: bool },
+    /// `rules`: the answers that add rules, by the ids of their options.
+    Approval {
+        tool: String,
+        rules: Vec<(String, Answer)>,
+    },
+    Choice {
+        labels: Vec<String>,
+        multi: bool,
+    },
     Address,
 }
 
@@ -61,8 +68,9 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
                 raw_input: Some((*arguments).clone()),
                 ..pending(id)
             };
-            let options = approval_options(&tool, &details.offers, is_special);
-            permission(live, call, options, Meaning::Approval { tool, offers: details.offers.clone() })
+            let options = approval_options(&tool, &details, is_special);
+            let rules = rule_options(&details).into_iter().map(|(id, _, answer)| (id, answer)).collect();
+            permission(live, call, options, Meaning::Approval { tool, rules })
         }
         QuestionKind::Choose(choice) if live.updates.capabilities.has_forms() => {
             let request = form::of(&choice, live.updates.id.clone(), calls.shown_id(None));
@@ -75,29 +83,41 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
 
 /// If no rule fits, "always" applies to the tool in this session. It is not offered for calls that are asked about every
 /// time.
-fn approval_options(tool: &str, offers: &[RuleOffer], is_special: bool) -> Vec<PermissionOption> {
+fn approval_options(tool: &str, details: &CallDetails, is_special: bool) -> Vec<PermissionOption> {
     let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
-    let always =
-        offers.iter().enumerate().map(|(at, offer)| (always_id(at), format!("Always allow: {}", offer.text())));
-    let in_session = || (ALLOW_ALWAYS.to_owned(), format!("Allow `{tool}` in this session"));
-    let is_once = offers.is_empty() && is_special;
-    let always: Vec<_> = if offers.is_empty() && !is_once { vec![in_session()] } else { always.collect() };
-    options.extend(always.into_iter().map(|(id, name)| option(id, name, PermissionOptionKind::AllowAlways)));
-    options.push(option(REJECT.to_owned(), "Reject".to_owned(), PermissionOptionKind::RejectOnce));
-    if is_once {
-        return options;
+    let reject = option(REJECT.to_owned(), "Reject".to_owned(), PermissionOptionKind::RejectOnce);
+    let rules = rule_options(details);
+    if rules.is_empty() && is_special {
+        return vec![options.remove(0), reject];
     }
-    let never = match offers.first() {
-        Some(offer) => format!("Always reject: {}", offer.text()),
-        None => format!("Reject `{tool}` in this session"),
-    };
+    let (denying, allowing): (Vec<_>, Vec<_>) = rules.into_iter().partition(|(id, ..)| id == REJECT_ALWAYS);
+    if allowing.is_empty() {
+        let name = format!("Allow `{tool}` in this session");
+        options.push(option(ALLOW_ALWAYS.to_owned(), name, PermissionOptionKind::AllowAlways));
+    }
+    options.extend(allowing.into_iter().map(|(id, name, _)| option(id, name, PermissionOptionKind::AllowAlways)));
+    options.push(reject);
+    let never = denying.into_iter().next().map(|(_, name, _)| name.replacen("deny", "reject", 1));
+    let never = never.unwrap_or_else(|| format!("Reject `{tool}` in this session"));
     options.push(option(REJECT_ALWAYS.to_owned(), never, PermissionOptionKind::RejectAlways));
     options
 }
 
-/// The first id is the one that clients know.
-fn always_id(at: usize) -> String {
-    if at == 0 { ALLOW_ALWAYS.to_owned() } else { format!("{ALLOW_ALWAYS}_{}", at + 1) }
+/// The answers that add rules: id, name and answer. The first id of a kind has no number, as clients know it.
+fn rule_options(details: &CallDetails) -> Vec<(String, String, Answer)> {
+    let mut options: Vec<(String, String, Answer)> = Vec::new();
+    for (name, answer) in details.answers_with_rules() {
+        let id = match &answer {
+            Answer::Always { level: RuleLevel::Deny, .. } => REJECT_ALWAYS,
+            Answer::Always { scope: RuleScope::Session, .. } => "allow_session",
+            Answer::Always { scope: RuleScope::Project, .. } => "allow_project",
+            _ => ALLOW_ALWAYS,
+        };
+        let number = options.iter().filter(|(known, ..)| known.starts_with(id)).count() + 1;
+        let id = if number == 1 { id.to_owned() } else { format!("{id}_{number}") };
+        options.push((id, name, answer));
+    }
+    options
 }
 
 /// Offers single options only: a permission request supports neither several choices nor typed text.
@@ -186,13 +206,8 @@ fn understood(live: &Live, meaning: &Meaning, outcome: PermissionOutcome) -> Ans
     let PermissionOutcome::Selected { option_id } = outcome else { return Answer::No };
     let option = option_id.as_str();
     match meaning {
-        Meaning::Approval { offers, .. } if option == REJECT_ALWAYS && !offers.is_empty() => {
-            Answer::Always { level: RuleLevel::Deny, rules: offers[0].rules.clone() }
-        }
-        Meaning::Approval { offers, .. }
-            if let Some(offer) = offers.iter().enumerate().find(|(at, _)| option == always_id(*at)) =>
-        {
-            Answer::Always { level: RuleLevel::Allow, rules: offer.1.rules.clone() }
+        Meaning::Approval { rules, .. } if let Some((_, answer)) = rules.iter().find(|(id, _)| id == option) => {
+            answer.clone()
         }
         Meaning::Approval { tool, .. } => {
             let answer = if option.starts_with(ALLOW) { Answer::Yes } else { Answer::No };

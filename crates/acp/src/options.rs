@@ -16,10 +16,11 @@ pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
 pub const THINKING: &str = "thinking";
 
-const MODES: [(ApprovalMode, &str, &str); 3] = [
-    (ApprovalMode::AlwaysAsk, "Always ask", "Everything but reading needs your approval"),
+const MODES: [(ApprovalMode, &str, &str); 4] = [
+    (ApprovalMode::AskAll, "Ask for all", "Everything but reading needs your approval"),
+    (ApprovalMode::AskWrites, "Ask for writes", "Changes outside of build folders need your approval"),
+    (ApprovalMode::Auto, "Auto", "Only what cannot be undone needs your approval"),
     (ApprovalMode::Write, "Write", "Files are read and written without asking; commands need your approval"),
-    (ApprovalMode::Yolo, "Yolo", "Nothing needs your approval"),
 ];
 
 /// The chosen values, even if the session applies them only after the running prompt.
@@ -36,13 +37,16 @@ impl From<&Snapshot> for Chosen {
     }
 }
 
-pub fn mode_named(id: &str) -> Option<ApprovalMode> {
-    MODES.iter().map(|(mode, ..)| *mode).find(|mode| mode.as_str() == id)
+/// The modes that are offered: the one of earlier versions only if it is chosen.
+fn offered_modes(chosen: &Chosen) -> impl Iterator<Item = &'static (ApprovalMode, &'static str, &'static str)> {
+    let current = chosen.mode;
+    MODES.iter().filter(move |(mode, ..)| *mode != ApprovalMode::Write || current == ApprovalMode::Write)
 }
 
 pub fn modes(chosen: &Chosen) -> SessionModes {
-    let offered = MODES.map(|(mode, name, description)| SessionMode { id: mode.as_str(), name, description });
-    SessionModes { current_mode_id: chosen.mode.as_str(), available_modes: offered.into() }
+    let offered =
+        offered_modes(chosen).map(|&(mode, name, description)| SessionMode { id: mode.as_str(), name, description });
+    SessionModes { current_mode_id: chosen.mode.as_str(), available_modes: offered.collect() }
 }
 
 pub fn model_id(model: &Model) -> String {
@@ -50,7 +54,7 @@ pub fn model_id(model: &Model) -> String {
 }
 
 pub fn options(chosen: &Chosen, models: &[Arc<Model>]) -> Vec<ConfigOption> {
-    let modes = MODES.map(|(mode, name, about)| value(mode.as_str(), name, Some(about)));
+    let modes = offered_modes(chosen).map(|&(mode, name, about)| value(mode.as_str(), name, Some(about)));
     let current = model_id(&chosen.model);
     let mut offered: Vec<_> = models.iter().map(|model| model_option(model)).collect();
     // The current model may not be offered any more.
@@ -60,7 +64,7 @@ pub fn options(chosen: &Chosen, models: &[Arc<Model>]) -> Vec<ConfigOption> {
     let levels = ThinkingLevel::ALL.map(|level| value(level.as_str(), level.as_str(), None));
     let (mode, thinking) = (chosen.mode.as_str().to_owned(), chosen.thinking.as_str().to_owned());
     vec![
-        option(MODE, "Approval", ConfigOptionCategory::Mode, mode, modes.into()),
+        option(MODE, "Approval", ConfigOptionCategory::Mode, mode, modes.collect()),
         option(MODEL, "Model", ConfigOptionCategory::Model, current, offered),
         option(THINKING, "Thinking", ConfigOptionCategory::ThoughtLevel, thinking, levels.into()),
     ]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use omp_jsonrpc::{Handler, IncomingRequest, Peer, Responder, RpcError};
+use omp_policy::ApprovalMode;
 use omp_session::{Command, SessionHost, SessionListing, Wish};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -298,7 +299,7 @@ impl AcpServer {
         let no_value = || invalid(format!("`{value}` is no value of `{option}`"));
         let command = match option {
             options::MODE => {
-                let mode = options::mode_named(value).ok_or_else(no_value)?;
+                let mode = ApprovalMode::named(value).ok_or_else(no_value)?;
                 lock(&live.chosen).mode = mode;
                 Command::SetApprovalMode(mode)
             }

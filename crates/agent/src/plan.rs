@@ -36,6 +36,11 @@ pub trait AnyPlan: Send + Sync {
         None
     }
 
+    /// The error with which the call would end as things are.
+    fn foreseen_error(&self) -> Option<ToolError> {
+        None
+    }
+
     fn run<'a>(self: Box<Self>, cx: ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
     where
         Self: 'a;
@@ -149,6 +154,11 @@ impl<'t> PlannedCall<'t> {
     /// See [`AnyPlan::preview`].
     pub fn preview(&self) -> Option<View> {
         self.plan.preview()
+    }
+
+    /// See [`AnyPlan::foreseen_error`].
+    pub fn foreseen_error(&self) -> Option<ToolError> {
+        self.plan.foreseen_error()
     }
 
     /// Its id, its arguments and its plan.

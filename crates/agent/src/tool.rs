@@ -66,6 +66,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// The error with which the call would end as things are, found without changing anything: the user is not asked about
+    /// a call that cannot work.
+    fn foreseen_error(&self, _plan: &Self::Plan) -> Option<ToolError> {
+        None
+    }
+
     /// Restores the tool's state in a resumed session from the details of its last successful call.
     fn restore(&self, _last: Self::Details) {}
 }
@@ -291,6 +297,8 @@ pub struct Approval {
     pub effects: Vec<Effect>,
     /// Whether the session's map also restricts the unknown effects: the call cannot write what the map denies.
     pub is_contained: bool,
+    /// Whether the sandbox enforces all of that, without gaps.
+    pub is_fully_contained: bool,
 }
 
 /// One effect of a call.
@@ -321,7 +329,14 @@ pub enum Effect {
 
 impl From<Tier> for Approval {
     fn from(tier: Tier) -> Self {
-        Self { tier, reason: None, force_prompt: false, effects: Vec::new(), is_contained: false }
+        Self {
+            tier,
+            reason: None,
+            force_prompt: false,
+            effects: Vec::new(),
+            is_contained: false,
+            is_fully_contained: false,
+        }
     }
 }
 
@@ -453,6 +468,10 @@ impl<T: Tool> AnyPlan for ToolPlan<'_, T> {
 
     fn preview(&self) -> Option<View> {
         Some(View { kind: T::KIND, ..self.tool.outlook(&self.plan)? })
+    }
+
+    fn foreseen_error(&self) -> Option<ToolError> {
+        self.tool.foreseen_error(&self.plan)
     }
 
     fn run<'a>(self: Box<Self>, cx: ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>

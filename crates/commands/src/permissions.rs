@@ -72,7 +72,7 @@ fn listed(session: &Session) -> String {
 }
 
 fn told(decided: &Decided) -> String {
-    let ran = if decided.ran { "ran" } else { "not run" };
+    let ran = if decided.ran { "allowed" } else { "refused" };
     let what = match effects(decided) {
         told if told.is_empty() => told,
         told => format!(" ({told})"),
@@ -121,11 +121,11 @@ mod tests {
             answer: None,
             ran: true,
         };
-        assert_eq!(told(&decided(Vec::new())), "bash: ran, by yolo");
+        assert_eq!(told(&decided(Vec::new())), "bash: allowed, by yolo");
         let two = vec!["runs: echo x".to_owned(), "writes: b.txt".to_owned()];
-        assert_eq!(told(&decided(two)), "bash (runs: echo x; writes: b.txt): ran, by yolo");
+        assert_eq!(told(&decided(two)), "bash (runs: echo x; writes: b.txt): allowed, by yolo");
         let many: Vec<String> = (0..13).map(|at| format!("writes: {at}{}", "x".repeat(300))).collect();
         let line = told(&decided(many));
-        assert!(line.ends_with("x…; 3 more): ran, by yolo") && line.len() < 2500, "{line}");
+        assert!(line.ends_with("x…; 3 more): allowed, by yolo") && line.len() < 2500, "{line}");
     }
 }

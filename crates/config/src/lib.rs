@@ -30,6 +30,6 @@ pub use screen::{Complaint, Wrong, told as told_complaints};
 pub use settings::{ConfigError, Layer, Origin, Settings};
 pub use takeover::take_over;
 pub use trust::{
-    Item, ItemKind, NeverTaken, RunPins, Trust, TrustDecision, TrustError, TrustState, TrustedFolder, items_of,
-    never_taken, run_lines,
+    Item, ItemKind, NeverTaken, ProjectRules, RunPins, Trust, TrustDecision, TrustError, TrustState, TrustedFolder,
+    items_of, never_taken, run_lines,
 };

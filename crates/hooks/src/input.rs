@@ -41,9 +41,9 @@ pub(crate) fn told<'a>(scene: &HookScene, point: &HookPoint<'a>) -> HookInput<'a
 fn permission_mode(scene: &HookScene) -> &'static str {
     match scene.mode {
         _ if scene.plans => "plan",
-        ApprovalMode::AlwaysAsk => "default",
+        ApprovalMode::AskWrites | ApprovalMode::AskAll => "default",
         ApprovalMode::Write => "acceptEdits",
-        ApprovalMode::Yolo => "bypassPermissions",
+        ApprovalMode::Auto => "bypassPermissions",
     }
 }
 

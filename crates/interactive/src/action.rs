@@ -20,6 +20,8 @@ pub enum Action {
     Exit,
     /// `app.suspend`
     Suspend,
+    /// `app.approval.cycle`
+    CycleApproval,
     /// `app.thinking.cycle`
     CycleThinking,
     /// `app.thinking.toggle`: shows or hides what the model thinks.

@@ -1,9 +1,10 @@
 //! Rules that the user edited in an approval question: checks that they parse and apply to the call in question.
 
-use omp_agent::Effect;
+use omp_agent::{Approval, Effect};
 
-use crate::ApprovalRules;
+use crate::irreversible::irreversible;
 use crate::rule::{RuleLevel, RuleSource};
+use crate::{ApprovalRules, Policy};
 
 /// A call, and the rules in force while the user is asked about it.
 #[derive(Clone, Debug)]
@@ -14,6 +15,17 @@ pub struct EditedRules {
 }
 
 impl EditedRules {
+    /// The rules have to cover what the user is asked about.
+    pub fn of(policy: &Policy, tool: &str, approval: &Approval) -> Self {
+        let asked: Vec<Effect> = match irreversible(policy, approval) {
+            found if !found.is_empty() && policy.mode_lets(approval) => {
+                found.into_iter().map(|found| found.effect.clone()).collect()
+            }
+            _ => approval.effects.clone(),
+        };
+        Self::new(&policy.rules, tool, &asked)
+    }
+
     pub fn new(rules: &ApprovalRules, tool: &str, effects: &[Effect]) -> Self {
         Self { rules: rules.clone(), tool: tool.to_owned(), effects: effects.to_vec() }
     }

@@ -4,6 +4,8 @@
 //! A repository's settings can only tighten: they apply if they are stricter than the user's own choice.
 
 mod edited;
+mod harmless;
+mod irreversible;
 mod offer;
 mod paths;
 mod rule;
@@ -15,11 +17,13 @@ use std::collections::BTreeMap;
 use omp_agent::{Approval, Tier};
 use omp_config::Settings;
 use serde::Deserialize;
+use serde::de::IntoDeserializer;
 
 pub use edited::EditedRules;
+pub use irreversible::IRREVERSIBLE_BY;
 pub use offer::{RuleOffer, offers};
 pub use paths::RulePlaces;
-pub use rule::{ApprovalRule, RuleLevel, RuleSource};
+pub use rule::{ApprovalRule, RuleLevel, RuleScope, RuleSource};
 pub use rules::{ApprovalRules, RuleProblem};
 pub use settings::POLICY_SETTINGS;
 
@@ -29,13 +33,17 @@ use rules::Ruling;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalMode {
-    /// Everything.
+    /// Everything except what cannot be undone.
     #[default]
-    Yolo,
-    /// Reading and writing, not executing.
+    #[serde(alias = "yolo")]
+    Auto,
+    /// Reading and writing, not executing. A mode of earlier versions that files may still name.
     Write,
+    /// Reading, and what only changes build folders.
+    AskWrites,
     /// Reading only.
-    AlwaysAsk,
+    #[serde(alias = "always-ask")]
+    AskAll,
 }
 
 /// The user's rule for one tool.
@@ -107,7 +115,7 @@ impl Policy {
         Self { mode: user_mode.max(project_mode), tools, ..Self::default() }
     }
 
-    /// Checks in this order: what is denied, what has to be asked, what is allowed, the mode.
+    /// Checks in this order: what is denied, what has to be asked, what cannot be undone, what is allowed, the mode.
     pub fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
         let own = self.tools.get(tool);
         let setting = format!("tools.approval.{tool}");
@@ -136,12 +144,27 @@ impl Policy {
         if approval.force_prompt {
             return Verdict::ask(approval.reason.clone(), "critical");
         }
+        if let Some(found) = irreversible::irreversible(self, approval).first() {
+            return Verdict::ask(Some(found.reason()), IRREVERSIBLE_BY);
+        }
         match (own, ruling) {
             (Some(ToolPolicy::Allow), _) => Verdict::run(setting),
             (_, Ruling::Allow(rules)) => Verdict::run(joined(&rules)),
-            _ if approval.tier <= self.mode.highest_free_tier() => Verdict::run(self.mode_says()),
+            _ if self.mode_lets(approval) => Verdict::run(self.mode_says()),
             _ => Verdict::ask(approval.reason.clone(), self.mode_says()),
         }
+    }
+
+    /// Whether the mode alone lets the call run.
+    fn mode_lets(&self, approval: &Approval) -> bool {
+        let is_harmless = || match self.mode {
+            ApprovalMode::Auto | ApprovalMode::Write => false,
+            ApprovalMode::AskAll => harmless::only_looks(approval),
+            ApprovalMode::AskWrites => {
+                harmless::only_looks(approval) || harmless::only_builds_in(&self.rules.places().workspace, approval)
+            }
+        };
+        approval.tier <= self.mode.highest_free_tier() || is_harmless()
     }
 
     fn mode_says(&self) -> String {
@@ -156,17 +179,33 @@ fn joined(rules: &[&ApprovalRule]) -> String {
 impl ApprovalMode {
     fn highest_free_tier(self) -> Tier {
         match self {
-            ApprovalMode::Yolo => Tier::Exec,
+            ApprovalMode::Auto => Tier::Exec,
             ApprovalMode::Write => Tier::Write,
-            ApprovalMode::AlwaysAsk => Tier::Read,
+            ApprovalMode::AskWrites | ApprovalMode::AskAll => Tier::Read,
         }
     }
 
     pub fn as_str(self) -> &'static str {
         match self {
-            ApprovalMode::Yolo => "yolo",
+            ApprovalMode::Auto => "auto",
             ApprovalMode::Write => "write",
-            ApprovalMode::AlwaysAsk => "always-ask",
+            ApprovalMode::AskWrites => "ask-writes",
+            ApprovalMode::AskAll => "ask-all",
+        }
+    }
+
+    /// Returns the mode with this name, which may be one of an earlier version.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::deserialize(name.into_deserializer()).map_err(|_: serde::de::value::Error| ()).ok()
+    }
+
+    /// The mode that follows when the user cycles through them, from the least to the most questions.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            ApprovalMode::Auto => ApprovalMode::AskWrites,
+            ApprovalMode::Write | ApprovalMode::AskWrites => ApprovalMode::AskAll,
+            ApprovalMode::AskAll => ApprovalMode::Auto,
         }
     }
 }
@@ -204,7 +243,7 @@ mod tests {
 
     #[test]
     fn critical_calls_need_a_yes_even_in_yolo() {
-        let yolo = policy(ApprovalMode::Yolo, &[("python", ToolPolicy::Allow)]);
+        let yolo = policy(ApprovalMode::Auto, &[("python", ToolPolicy::Allow)]);
         check(&yolo, "bash", Tier::Exec, true, "ask");
         check(&yolo, "python", Tier::Exec, true, "ask");
         check(&yolo, "bash", Tier::Exec, false, "run");
@@ -212,14 +251,14 @@ mod tests {
 
     #[test]
     fn modes_free_the_tiers_below_them() {
-        use ApprovalMode::{AlwaysAsk, Write, Yolo};
+        use ApprovalMode::{AskAll, Auto, Write};
         use Tier::{Exec, Read};
         for (mode, tier, expect) in [
-            (Yolo, Exec, "run"),
+            (Auto, Exec, "run"),
             (Write, Exec, "ask"),
             (Write, Tier::Write, "run"),
-            (AlwaysAsk, Tier::Write, "ask"),
-            (AlwaysAsk, Read, "run"),
+            (AskAll, Tier::Write, "ask"),
+            (AskAll, Read, "run"),
         ] {
             check(&policy(mode, &[]), "tool", tier, false, expect);
         }
@@ -228,10 +267,10 @@ mod tests {
     #[test]
     fn a_rule_for_the_tool_holds_in_every_mode() {
         use ToolPolicy::{Allow, Deny, Prompt};
-        let yolo = policy(ApprovalMode::Yolo, &[("bash", Deny), ("write", Prompt)]);
+        let yolo = policy(ApprovalMode::Auto, &[("bash", Deny), ("write", Prompt)]);
         check(&yolo, "bash", Tier::Exec, false, "deny");
         check(&yolo, "write", Tier::Write, false, "ask");
-        let ask = policy(ApprovalMode::AlwaysAsk, &[("bash", Allow)]);
+        let ask = policy(ApprovalMode::AskAll, &[("bash", Allow)]);
         check(&ask, "bash", Tier::Exec, false, "run");
         check(&ask, "bash", Tier::Exec, true, "ask");
     }
@@ -246,7 +285,7 @@ mod tests {
         settings.set_runtime("tools", json!({"approvalMode": "always-ask", "approval": {"bash": "prompt"}}));
         assert!(settings.load_project(dir.path()).is_empty());
         let merged = Policy::from_settings(&settings);
-        assert_eq!(merged.mode, ApprovalMode::AlwaysAsk);
+        assert_eq!(merged.mode, ApprovalMode::AskAll);
         let rules: Vec<_> = merged.tools.iter().map(|(tool, rule)| (tool.as_str(), *rule)).collect();
         assert_eq!(rules, [("bash", ToolPolicy::Prompt), ("read", ToolPolicy::Deny)]);
     }

@@ -1,5 +1,6 @@
 //! The rules that "always" would write: they cover the call and as little else as possible.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use omp_agent::{Approval, Effect};
@@ -7,6 +8,7 @@ use omp_shell::quoted;
 use omp_stdx::sanitize::on_one_line;
 
 use crate::Policy;
+use crate::irreversible::irreversible;
 use crate::paths::RulePlaces;
 
 /// No rules are offered for a call with more parts than this.
@@ -36,22 +38,14 @@ pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer
     if approval.effects.is_empty() {
         return whole_tool(tool);
     }
-    let meant = policy.rules.meant(&approval.effects);
-    let open = |effect: &&Effect| {
-        !crate::rules::is_free(effect)
-            && !policy.rules.covers(tool, effect)
-            && !matches!(effect, Effect::Write(path) if meant.contains(path))
-    };
-    let mut open: Vec<&Effect> = approval.effects.iter().filter(open).collect();
-    if open.is_empty() {
-        open = approval.effects.iter().collect();
-    }
+    let Some(open) = open(policy, tool, approval) else { return Vec::new() };
     let places = policy.rules.places();
     let mut offers: Vec<RuleOffer> = Vec::new();
     for narrow in [true, false] {
         let rules: Option<Vec<String>> = open.iter().map(|effect| rule_for(effect, narrow, places)).collect();
         let Some(mut rules) = rules else { return Vec::new() };
-        rules.dedup();
+        let mut seen = BTreeSet::new();
+        rules.retain(|rule| seen.insert(rule.clone()));
         let offer = RuleOffer { rules };
         let readable = offer.rules.len() <= MOST_RULES && offer.rules.iter().all(|rule| rule.len() <= LONGEST_RULE);
         if readable && !offers.contains(&offer) {
@@ -59,6 +53,25 @@ pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer
         }
     }
     offers
+}
+
+/// The effects that rules would have to cover for the call to run; `None` if no rule can.
+fn open<'a>(policy: &Policy, tool: &str, approval: &'a Approval) -> Option<Vec<&'a Effect>> {
+    let irreversible = irreversible(policy, approval);
+    if irreversible.iter().any(|found| found.row.is_warned) {
+        return None;
+    }
+    if !irreversible.is_empty() && policy.mode_lets(approval) {
+        return Some(irreversible.into_iter().map(|found| found.effect).collect());
+    }
+    let meant = policy.rules.meant(&approval.effects);
+    let is_open = |effect: &&Effect| {
+        !crate::rules::is_free(effect)
+            && !policy.rules.covers(tool, effect)
+            && !matches!(effect, Effect::Write(path) if meant.contains(path))
+    };
+    let open: Vec<&Effect> = approval.effects.iter().filter(is_open).collect();
+    Some(if open.is_empty() { approval.effects.iter().collect() } else { open })
 }
 
 /// `bash` can do anything, so its effects have to be known.
@@ -74,11 +87,21 @@ fn whole_tool(tool: &str) -> Vec<RuleOffer> {
 fn rule_for(effect: &Effect, narrow: bool, places: &RulePlaces) -> Option<String> {
     match effect {
         Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, narrow)),
+        Effect::Run { words, whole: false } => pattern_rule(words),
         Effect::Read(path) => Some(format!("read({})", path_rule(path, narrow, places)?)),
         Effect::Write(path) => Some(format!("write({})", path_rule(path, narrow, places)?)),
         Effect::Connect { host } => Some(format!("fetch(domain:{host})")),
         Effect::Run { .. } | Effect::Follow { .. } | Effect::Use(_) | Effect::Unknown(_) => None,
     }
+}
+
+/// For a command with file patterns such as `src/*.rs`: everything that begins with its program and subcommand, as its words
+/// are not known before it runs.
+fn pattern_rule(words: &[String]) -> Option<String> {
+    let told = crate::rule::told(words, false);
+    let rule = told.first().filter(|program| program.known).map(|_| run_rule(words, false))?;
+    let pattern = omp_shell::CommandPattern::parse(rule.strip_prefix("bash(")?.strip_suffix(')')?).ok()?;
+    pattern.allows(&told).then_some(rule)
 }
 
 /// The exact command, or everything that begins with its program and subcommand.

@@ -41,9 +41,23 @@ impl RuleLevel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleSource {
     User,
+    /// A file of the project.
     Project,
+    /// The user's, for this project only.
+    UserHere,
     /// Added in this session and not stored.
     Session,
+}
+
+/// How long a rule lasts that the user adds in answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleScope {
+    /// Until the session is closed.
+    Session,
+    /// In this project, stored in the user's folder.
+    Project,
+    /// Everywhere, stored in the user's settings.
+    User,
 }
 
 impl RuleSource {
@@ -51,6 +65,7 @@ impl RuleSource {
         match self {
             RuleSource::User => "user",
             RuleSource::Project => "project",
+            RuleSource::UserHere => "user, for this project",
             RuleSource::Session => "this session",
         }
     }
@@ -140,6 +155,12 @@ impl ApprovalRule {
         self.names(tool) || effects.iter().any(|effect| self.forbids(effect) != Forbids::No)
     }
 
+    /// Whether this allow rule covers the command and names its program.
+    pub(crate) fn names_command(&self, effect: &Effect) -> bool {
+        let Effect::Run { words, whole } = effect else { return false };
+        matches!(&self.subject, Subject::Run(pattern) if pattern.names_program() && pattern.allows(&told(words, *whole)))
+    }
+
     /// Whether the rule applies to all calls of the tool.
     pub(crate) fn names(&self, tool: &str) -> bool {
         match &self.subject {
@@ -151,7 +172,7 @@ impl ApprovalRule {
 }
 
 /// The words of a command as the shell parser has them; unknown words are recognized by their spelling.
-fn told(words: &[String], whole: bool) -> Vec<ShellWord> {
+pub(crate) fn told(words: &[String], whole: bool) -> Vec<ShellWord> {
     let is_open = |word: &str| word.is_empty() || word.contains(['$', '`', '*', '?', '[', '{', '~', '(', '\u{2026}']);
     let word = |word: &String| if !whole && is_open(word) { ShellWord::unknown(word) } else { ShellWord::known(word) };
     // For an unknown command nothing is excluded.

@@ -211,6 +211,11 @@ impl ApprovalRules {
         files
     }
 
+    /// Whether an allow rule names the command, not only the tool.
+    pub(crate) fn names_command(&self, effect: &Effect) -> bool {
+        self.list.iter().any(|rule| rule.level == RuleLevel::Allow && rule.names_command(effect))
+    }
+
     /// Whether an allow rule already covers the effect.
     pub(crate) fn covers(&self, tool: &str, effect: &Effect) -> bool {
         let mut allows = self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);

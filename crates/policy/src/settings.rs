@@ -8,10 +8,11 @@ pub const POLICY_SETTINGS: &[Setting] = &[
     Setting::new(
         "Approval",
         "tools.approvalMode",
-        OneOf(&["always-ask", "write", "yolo"]),
-        "\"yolo\"",
-        "what is asked about",
-    ),
+        OneOf(&["auto", "ask-writes", "ask-all"]),
+        "\"auto\"",
+        "which calls need your approval",
+    )
+    .formerly(&[("yolo", "auto"), ("write", "write"), ("always-ask", "ask-all")]),
     Setting::new("", "tools.approval", MapOf(&["allow", "prompt", "deny"]), "", "rule for one tool, in every mode"),
     Setting::new("", "tools.allow", List, "", "calls that run without a question, as `bash(git push *)`").by_user(),
     Setting::new("", "tools.ask", List, "", "calls that are asked about in every mode"),

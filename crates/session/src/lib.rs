@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
 use omp_compaction::{BranchNote, Compacted, CompactionOptions};
-use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel};
+use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel, RuleScope};
 use omp_secrets::Veil;
 use omp_store::Custom;
 use omp_types::{Access, AccessMap, CacheRetention, Llm, Message, Model, ServiceTier, ThinkingLevel};
@@ -560,7 +560,7 @@ impl Session {
     /// Adds a rule, effective from the next call on, and stores it in the user's settings. An error is a sentence for the
     /// user.
     pub fn add_rule(&self, level: RuleLevel, rule: &str) -> Result<(), String> {
-        approvals::add_rule(&self.control, level, rule)
+        approvals::add_rule(&self.control, level, rule, RuleScope::User)
     }
 
     pub fn remove_rule(&self, level: RuleLevel, rule: &str) -> Result<(), String> {

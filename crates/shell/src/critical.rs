@@ -45,32 +45,16 @@ type ScriptCheck = fn(&ShellScript) -> bool;
 
 /// Ordered by severity, the worst first.
 const PATTERNS: &[(ScriptCheck, Danger, &str)] = &[
-    (is_fork_bomb, Danger::Machine, "Critical pattern detected: fork bomb"),
-    (
-        removes_the_system,
-        Danger::Everything,
-        "Critical pattern detected: recursive change of the root, home or a system folder",
-    ),
-    (runs_fetched_code, Danger::Network, "Critical pattern detected: runs code fetched from the network"),
-    (
-        |script| any(script, writes_accounts),
-        Danger::Machine,
-        "Critical pattern detected: writes to the system's account files",
-    ),
-    (|script| any(script, stops_the_host), Danger::Machine, "Critical pattern detected: stops or restarts the host"),
-    (|script| any(script, ends_everything), Danger::Processes, "Critical pattern detected: ends every process"),
-    (
-        |script| any(script, overwrites_a_disk),
-        Danger::Machine,
-        "Critical pattern detected: formats or overwrites a disk",
-    ),
-    (
-        |script| any(script, touches_credentials),
-        Danger::Machine,
-        "Critical pattern detected: uses a file with credentials",
-    ),
-    (|script| any(script, discards_changes), Danger::Work, "Destroys uncommitted work"),
-    (|script| any(script, destroys_elsewhere), Danger::Work, "Destroys data or infrastructure"),
+    (is_fork_bomb, Danger::Machine, "it is a fork bomb"),
+    (removes_the_system, Danger::Everything, "it changes the root, home or a system folder with all below"),
+    (runs_fetched_code, Danger::Network, "it runs code fetched from the network"),
+    (|script| any(script, writes_accounts), Danger::Machine, "it writes to the system's account files"),
+    (|script| any(script, stops_the_host), Danger::Machine, "it stops or restarts this machine"),
+    (|script| any(script, ends_everything), Danger::Processes, "it ends every process"),
+    (|script| any(script, overwrites_a_disk), Danger::Machine, "it formats or overwrites a disk"),
+    (|script| any(script, touches_credentials), Danger::Machine, "it uses a file with credentials"),
+    (|script| any(script, discards_changes), Danger::Work, "it destroys uncommitted work"),
+    (|script| any(script, destroys_elsewhere), Danger::Work, "it destroys data or infrastructure"),
 ];
 
 pub(crate) fn find(script: &ShellScript, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {

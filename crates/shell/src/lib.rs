@@ -18,11 +18,14 @@ mod git;
 #[cfg(test)]
 mod hostile;
 mod interpret;
+mod irreversible;
 mod lists;
 mod made;
+mod operands;
 mod options;
 mod pattern;
 mod reader;
+mod reading;
 mod redirects;
 mod runners;
 mod sed;
@@ -37,7 +40,9 @@ pub use assignments::changes_what_runs;
 pub use coverage::only_starts;
 pub use critical::{Critical, Danger, Severity};
 pub use folders::Stand;
+pub use irreversible::{IRREVERSIBLE, IrreversibleRow, IrreversibleVerbs, irreversible};
 pub use pattern::{CommandPattern, Forbids, quoted};
+pub use reading::{only_builds, only_reads, only_starts_others};
 pub use writes::WrittenPlace;
 
 /// Length limit of a script.
@@ -174,6 +179,13 @@ impl ShellWord {
 
     pub fn unknown(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Whether the word can only become names of files that begin like it, and so no option.
+    pub(crate) fn is_file_pattern(&self) -> bool {
+        let begins_plainly = self.text.starts_with(|first: char| first.is_alphanumeric() || "_./".contains(first));
+        let is_name = |char: char| char.is_alphanumeric() || "_-./*?,@+=".contains(char);
+        !self.known && begins_plainly && self.text.contains(['*', '?']) && self.text.chars().all(is_name)
     }
 
     /// Returns the program name without its folder.

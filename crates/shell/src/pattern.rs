@@ -3,7 +3,7 @@
 //! Words are compared with words, never text with text, so that `git push` is not `git pushx` and a quoted argument cannot
 //! pass for two. Allow rules are interpreted narrowly, deny rules widely.
 
-mod spellings;
+pub(crate) mod spellings;
 mod wild;
 
 use crate::ShellWord;
@@ -58,9 +58,16 @@ impl CommandPattern {
         Ok(Self { tokens })
     }
 
-    /// An allow rule is taken literally: exactly this program, and every word known.
+    /// An allow rule is taken literally: exactly this program, and every word known. Only a wildcard for any number of words
+    /// covers a file pattern, as its words are names of files.
     pub fn allows(&self, words: &[ShellWord]) -> bool {
-        !words.is_empty() && words.iter().all(|word| word.known) && self.is(words)
+        !words.is_empty() && words.iter().all(|word| word.known || word.is_file_pattern()) && self.is(words)
+    }
+
+    /// Whether the rule says which program it is about.
+    pub fn names_program(&self) -> bool {
+        let is_char = |piece: &PatternPiece| matches!(piece, PatternPiece::Char(_));
+        matches!(self.tokens.first(), Some(PatternToken::Word(pieces)) if pieces.iter().all(is_char))
     }
 
     /// A program is forbidden under any path, and its first operand after any options.

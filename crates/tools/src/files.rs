@@ -57,6 +57,11 @@ impl Files {
 
     /// Sets the editor that has some of the files open.
     #[must_use]
+    /// Whether all files are read from the disk, so that reading does not wait for an editor.
+    pub fn is_on_disk(&self) -> bool {
+        self.editor.is_none()
+    }
+
     pub fn with_editor(self, editor: Option<Arc<dyn EditorFiles>>) -> Self {
         Self { editor: editor.map(EditorTexts::new).map(Arc::new), ..self }
     }

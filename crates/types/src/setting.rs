@@ -58,6 +58,8 @@ pub struct Setting {
     /// The group on the settings screen; empty if it is not shown there.
     pub tab: &'static str,
     pub reach: Reach,
+    /// Words of earlier versions that are still accepted but not offered, and how they are shown.
+    pub former: &'static [(&'static str, &'static str)],
 }
 
 impl Setting {
@@ -68,7 +70,7 @@ impl Setting {
         default: &'static str,
         about: &'static str,
     ) -> Self {
-        Self { key, kind, default, about, tab, reach: Reach::Anyone }
+        Self { key, kind, default, about, tab, reach: Reach::Anyone, former: &[] }
     }
 
     /// A project's files cannot set it.
@@ -81,6 +83,18 @@ impl Setting {
     pub const fn off_stays(mut self) -> Self {
         self.reach = Reach::OffStays;
         self
+    }
+
+    /// These words of earlier versions stay valid.
+    pub const fn formerly(mut self, words: &'static [(&'static str, &'static str)]) -> Self {
+        self.former = words;
+        self
+    }
+
+    /// Returns today's name of a value that was written by an earlier version.
+    pub fn current_word(&self, value: &Value) -> Option<&'static str> {
+        let (_, current) = self.former.iter().find(|(old, _)| value == old)?;
+        Some(current)
     }
 
     /// Returns null if there is no default.
@@ -97,7 +111,7 @@ impl Setting {
 
     /// Checks a value; the error describes the expected value.
     pub fn check(&self, value: &Value) -> Result<(), String> {
-        if self.kind.accepts(value) { Ok(()) } else { Err(self.kind.expected()) }
+        if self.current_word(value).is_some() || self.kind.accepts(value) { Ok(()) } else { Err(self.kind.expected()) }
     }
 }
 

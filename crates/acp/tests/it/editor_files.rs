@@ -26,7 +26,7 @@ struct Client {
 
 impl Client {
     async fn new(offers: Value, turns: impl IntoIterator<Item = Turn>) -> Self {
-        let mut stage = Stage::new(ApprovalMode::Yolo, turns);
+        let mut stage = Stage::new(ApprovalMode::Auto, turns);
         let capabilities = json!({"protocolVersion": 1, "clientCapabilities": {"fs": offers}});
         stage.request(0, "initialize", capabilities).await;
         stage.until_answer(0).await;

@@ -9,7 +9,7 @@ use crate::stage::Stage;
 
 async fn running(command: &str) -> (Stage, String) {
     let turns = [Turn::call("bash", json!({"command": command})), Turn::text("ok")];
-    let (mut stage, session) = Stage::with_client(json!({"terminal": true}), ApprovalMode::Yolo, turns).await;
+    let (mut stage, session) = Stage::with_client(json!({"terminal": true}), ApprovalMode::Auto, turns).await;
     stage.prompt(2, &session, "run it").await;
     (stage, session)
 }

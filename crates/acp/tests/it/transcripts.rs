@@ -62,7 +62,7 @@ async fn a_client_need_not_wait_for_the_greeting() {
 async fn an_edit_that_is_allowed() {
     let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]});
     let turns = [Turn::call("edit", edit), Turn::text("Done.").thinking("Well.")];
-    let (mut stage, session) = Stage::with_session(ApprovalMode::AlwaysAsk, turns).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::AskAll, turns).await;
     stage.prompt(2, &session, "change it").await;
     let asked = stage.until(|frame| frame["method"] == "session/request_permission").await;
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow"}});
@@ -96,7 +96,7 @@ async fn a_question_of_the_model() {
     let question = json!({"questions": [{"id": "q", "question": "Which one?", "options": [
         {"label": "left", "description": "to the west"}, {"label": "right"}]}]});
     let (mut stage, session) =
-        Stage::with_session(ApprovalMode::Yolo, [Turn::call("ask", question), Turn::text("ok")]).await;
+        Stage::with_session(ApprovalMode::Auto, [Turn::call("ask", question), Turn::text("ok")]).await;
     stage.prompt(2, &session, "go").await;
     let asked = stage.until(|frame| frame["method"] == "session/request_permission").await;
     let names: Vec<_> = asked["params"]["options"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
@@ -114,7 +114,7 @@ async fn an_address_is_shown_and_opened_by_the_user() {
     let url = "https://example.com/login?a=b";
     for (option, result) in [("allow", "Ok(true)"), ("reject", "Ok(false)")] {
         let turns = [Turn::call("visit", json!({"url": url})), Turn::text("ok")];
-        let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, turns).await;
+        let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, turns).await;
         stage.prompt(2, &session, "go").await;
         let asked = stage.until(|frame| frame["method"] == "session/request_permission").await;
         let call = &asked["params"]["toolCall"];
@@ -138,7 +138,7 @@ async fn a_question_as_a_form() {
         {"label": "left"}, {"label": "right"}]}]});
     let turns = [Turn::call("ask", question), Turn::text("ok")];
     let client = json!({"elicitation": {"form": {}}});
-    let (mut stage, session) = Stage::with_client(client, ApprovalMode::Yolo, turns).await;
+    let (mut stage, session) = Stage::with_client(client, ApprovalMode::Auto, turns).await;
     stage.prompt(2, &session, "go").await;
     let asked = stage.asked("elicitation/create").await;
     assert_eq!((&asked["params"]["sessionId"], &asked["params"]["message"]), (&json!(session), &json!("Which ones?")));
@@ -154,7 +154,7 @@ async fn a_question_as_a_form() {
 fn ends_with(reply: impl Into<Reply>, expect: serde_json::Value) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [reply.into()]).await;
+        let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [reply.into()]).await;
         stage.prompt(2, &session, "hi").await;
         let answer = stage.until_answer(2).await;
         let got = answer["result"].get("stopReason").cloned();
@@ -176,7 +176,7 @@ fn every_end_has_its_reason() {
 #[tokio::test]
 async fn too_many_turns_are_a_reason_of_their_own() {
     let look = || Turn::call("read", json!({"path": "a.txt"}));
-    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [look(), look(), look(), look()]).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [look(), look(), look(), look()]).await;
     stage.prompt(2, &session, "look").await;
     assert_eq!(stage.until_answer(2).await["result"]["stopReason"], "max_turn_requests");
     stage.end().await;
@@ -185,7 +185,7 @@ async fn too_many_turns_are_a_reason_of_their_own() {
 #[tokio::test]
 async fn a_cancel_stops_the_running_prompt_and_those_that_wait() {
     let slow = Turn::call("bash", json!({"command": "sleep 60"}));
-    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow, Turn::text("never")]).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [slow, Turn::text("never")]).await;
     stage.prompt(2, &session, "first").await;
     stage.prompt(3, &session, "second").await;
     stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
@@ -215,7 +215,7 @@ async fn a_compaction_is_a_notice_and_so_is_one_that_fails() {
         (vec![overflow()], 1, "Context overflow recovery failed: Nothing to compact (session too small)"),
     ] {
         let capabilities = json!({"session": {"notices": {}}});
-        let (mut stage, session) = Stage::with_client(capabilities, ApprovalMode::Yolo, replies).await;
+        let (mut stage, session) = Stage::with_client(capabilities, ApprovalMode::Auto, replies).await;
         for id in 2..prompts + 1 {
             stage.prompt(id, &session, "go").await;
             stage.until_answer(id).await;
@@ -230,7 +230,7 @@ async fn a_compaction_is_a_notice_and_so_is_one_that_fails() {
 
 #[tokio::test]
 async fn nonsense_is_answered_and_forgotten() {
-    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [Turn::text("hi")]).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [Turn::text("hi")]).await;
     for line in ["nonsense", "[]", "{\"jsonrpc\":\"2.0\"}"] {
         stage.raw(line).await;
         stage.frame().await;
@@ -262,7 +262,7 @@ async fn nonsense_is_answered_and_forgotten() {
 #[tokio::test]
 async fn the_end_of_the_input_ends_what_runs() {
     let slow = Turn::call("bash", json!({"command": "sleep 60"}));
-    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow]).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [slow]).await;
     stage.prompt(2, &session, "wait").await;
     stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
     stage.end().await;
@@ -271,7 +271,7 @@ async fn the_end_of_the_input_ends_what_runs() {
 #[tokio::test]
 async fn a_budget_that_is_used_up_is_told() {
     let limits = BudgetLimits { max_tokens: Some(1), ..BudgetLimits::default() };
-    let mut stage = Stage::within(limits, ApprovalMode::Yolo, [Turn::text("never said")]);
+    let mut stage = Stage::within(limits, ApprovalMode::Auto, [Turn::text("never said")]);
     let session = stage.greet(json!({})).await;
     stage.prompt(2, &session, "hello").await;
     let answer = stage.until_answer(2).await;

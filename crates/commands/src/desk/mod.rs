@@ -82,6 +82,10 @@ impl SettingsDesk {
     }
 
     fn read(&self, key: &str, text: &str) -> Result<Value, String> {
+        let former = match self.known().find(key) {
+            Some(Named::Setting(setting)) => setting.current_word(&Value::from(text)),
+            _ => None,
+        };
         let kind = match self.known().find(key) {
             Some(Named::Setting(setting)) => Some(setting.kind),
             Some(Named::Entry(map)) => map.kind.entry(),
@@ -99,7 +103,7 @@ impl SettingsDesk {
                 return Err(format!("`{text}` is no value: {problem}\nhint: values are YAML; quote those with blanks"));
             }
         };
-        match kind.filter(|kind| !kind.accepts(&value)) {
+        match kind.filter(|kind| former.is_none() && !kind.accepts(&value)) {
             Some(kind) => Err(format!("`{text}` is no value for `{key}`\nhint: it must be {}", kind.expected())),
             None if value.is_null() => {
                 Err(format!("`{key}` needs a value\nhint: `omp config reset {key}` takes it out"))

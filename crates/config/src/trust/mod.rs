@@ -9,6 +9,7 @@ mod folder;
 mod item;
 mod item_files;
 mod never;
+mod project_rules;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -16,4 +17,5 @@ mod tests;
 pub use decision::{RunPins, TrustDecision, TrustState};
 pub use item::{Item, ItemKind, items_of, run_lines};
 pub use never::{NeverTaken, never_taken};
+pub use project_rules::ProjectRules;
 pub use store::{Trust, TrustError, TrustedFolder};

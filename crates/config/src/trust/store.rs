@@ -156,7 +156,7 @@ impl Trust {
             return Err(failed(format!("more than {MOST_FOLDERS} folders are trusted")));
         }
         if changed {
-            write(&self.file, &Page { version: VERSION, folders: folders.clone() }).map_err(io_failed)?;
+            write_page(&self.file, &Page { version: VERSION, folders: folders.clone() }).map_err(io_failed)?;
         }
         self.folders = folders;
         self.warning = None;
@@ -180,7 +180,7 @@ fn read(file: &Path) -> Result<BTreeMap<String, Record>, String> {
 }
 
 /// Writes a temporary file and renames it. Readable only by the user.
-fn write(file: &Path, page: &Page) -> io::Result<()> {
+pub(super) fn write_page(file: &Path, page: &impl Serialize) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(serde_json::to_string_pretty(page).map_err(io::Error::other)?.as_bytes())?;
@@ -191,7 +191,7 @@ fn write(file: &Path, page: &Page) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn others_may_write(file: &Path) -> bool {
+pub(super) fn others_may_write(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let ours = nix::unistd::geteuid().as_raw();
     // The owner can write the file, or let others write it, at any time.
@@ -200,7 +200,7 @@ fn others_may_write(file: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn others_may_write(_file: &Path) -> bool {
+pub(super) fn others_may_write(_file: &Path) -> bool {
     false
 }
 

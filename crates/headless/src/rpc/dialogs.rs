@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use omp_agent::{ArrivingCall, Choice, Outcome};
-use omp_policy::{RuleLevel, RuleOffer};
 use omp_session::{Answer, CallDetails, Question, QuestionKind, Session};
 use omp_wire::{DialogFrame, DialogMethod, DialogResponse};
 use serde_json::Value;
@@ -15,8 +14,7 @@ use crate::text::{Palette, write_card};
 
 const APPROVE: &str = "Approve";
 const DENY: &str = "Deny";
-const ALWAYS_ALLOW: &str = "Always allow";
-const ALWAYS_DENY: &str = "Always deny";
+const DENY_WITH_WORDS: &str = "Deny, and say what to do instead";
 const OPENED: &str = "I have opened it";
 const CANCEL: &str = "Cancel";
 const OTHER: &str = "Other (type your own)";
@@ -71,9 +69,10 @@ impl Dialogs {
         match &question.kind {
             QuestionKind::Approve { call_id, tool, arguments, reason, details } => {
                 let title = approval_title(session, call_id, tool, arguments, reason.as_deref(), details);
-                let always = always_options(&details.offers);
+                let always = details.answers_with_rules();
                 let options = [APPROVE, DENY].map(str::to_owned).into_iter();
-                let options = options.chain(always.iter().map(|(label, _)| label.clone())).collect();
+                let options = options.chain(always.iter().map(|(label, _)| label.clone()));
+                let options = options.chain([DENY_WITH_WORDS.to_owned()]).collect();
                 self.ask(
                     question.id,
                     Stage::Approval { always },
@@ -153,6 +152,7 @@ fn next(stage: Stage, response: &DialogResponse) -> Next {
     let value = response.value.as_ref().and_then(Value::as_str);
     match stage {
         Stage::Approval { .. } if response.cancelled => Next::Answered(Answer::No),
+        Stage::Approval { .. } if value == Some(DENY_WITH_WORDS) => Next::Further(Stage::Typing { chosen: Vec::new() }),
         Stage::Approval { always } => {
             let yes = response.confirmed == Some(true) || value == Some(APPROVE);
             let chosen = always.into_iter().find(|(label, _)| value == Some(label.as_str()));
@@ -221,16 +221,6 @@ fn shown_options(choice: &Choice, chosen: &[String]) -> Vec<String> {
     shown.chain(finished).chain((!choice.is_closed).then(|| OTHER.to_owned())).collect()
 }
 
-/// Every offered rule can be allowed; the narrowest can be denied.
-fn always_options(offers: &[RuleOffer]) -> Vec<(String, Answer)> {
-    let option = |words: &str, level: RuleLevel, offer: &RuleOffer| {
-        let answer = Answer::Always { level, rules: offer.rules.clone() };
-        (format!("{words}: {}", offer.text()), answer)
-    };
-    let allowed = offers.iter().map(|offer| option(ALWAYS_ALLOW, RuleLevel::Allow, offer));
-    allowed.chain(offers.first().map(|offer| option(ALWAYS_DENY, RuleLevel::Deny, offer))).collect()
-}
-
 /// Describes the call: its effects, its preview, or its arguments.
 fn approval_title(
     session: &Session,
@@ -271,6 +261,7 @@ const MAX_SHOWN: usize = 8000;
 #[cfg(test)]
 mod tests {
     use omp_agent::ChoiceOption;
+    use omp_policy::{RuleLevel, RuleOffer, RuleScope};
     use serde::Deserialize;
 
     use super::*;
@@ -283,9 +274,8 @@ mod tests {
     }
 
     fn approval() -> Stage {
-        let offers =
-            [RuleOffer { rules: vec!["bash(ls)".to_owned()] }, RuleOffer { rules: vec!["bash(ls *)".to_owned()] }];
-        Stage::Approval { always: always_options(&offers) }
+        let offers = ["bash(ls)", "bash(ls *)"].map(|rule| RuleOffer { rules: vec![rule.to_owned()] }).to_vec();
+        Stage::Approval { always: CallDetails { offers, ..CallDetails::default() }.answers_with_rules() }
     }
 
     #[track_caller]
@@ -319,7 +309,14 @@ mod tests {
 
     #[test]
     fn always_writes_the_rule_that_was_shown() {
-        let always = |level: RuleLevel, rule: &str| Some(Answer::Always { level, rules: vec![rule.to_owned()] });
+        let scoped = |level: RuleLevel, scope: RuleScope, rule: &str| {
+            Some(Answer::Always { level, rules: vec![rule.to_owned()], scope })
+        };
+        let always = |level: RuleLevel, rule: &str| scoped(level, RuleScope::User, rule);
+        let session = scoped(RuleLevel::Allow, RuleScope::Session, "bash(ls *)");
+        check(approval(), &[r#"{"value":"Allow for this session: bash(ls *)"}"#], session);
+        let words = [r#"{"value":"Deny, and say what to do instead"}"#, r#"{"value":"use make"}"#];
+        check(approval(), &words, Some(Answer::Choices(vec!["use make".to_owned()])));
         check(approval(), &[r#"{"value":"Always allow: bash(ls)"}"#], always(RuleLevel::Allow, "bash(ls)"));
         check(approval(), &[r#"{"value":"Always allow: bash(ls *)"}"#], always(RuleLevel::Allow, "bash(ls *)"));
         check(approval(), &[r#"{"value":"Always deny: bash(ls)"}"#], always(RuleLevel::Deny, "bash(ls)"));

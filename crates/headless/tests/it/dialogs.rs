@@ -67,7 +67,7 @@ impl AnyTool for Paint {
 async fn begin(arguments: Value) -> (Rpc, Value) {
     let mut host = TestHost::new([Turn::call("paint", arguments), Turn::text("Done.")]);
     host.tools = vec![Arc::new(Paint)];
-    host.policy = Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() };
+    host.policy = Policy { mode: ApprovalMode::AskAll, ..Policy::default() };
     let mut rpc = Rpc::start(host).await;
     rpc.send(&json!({"type": "prompt", "message": "go"}));
     let request = rpc.until("extension_ui_request").await.pop().unwrap();
@@ -98,7 +98,7 @@ async fn an_address_is_a_choice_with_the_address_in_the_title() {
 #[tokio::test]
 async fn approval_is_a_choice_with_the_call_in_the_title() {
     let (mut rpc, request) = begin(json!({"command": "rm -r /"})).await;
-    insta::assert_snapshot!(request.to_string(), @r#"{"type":"extension_ui_request","id":"ui_1","method":"select","title":"Allow tool: paint\nrm -r /","options":["Approve","Deny","Always allow: paint","Always deny: paint"]}"#);
+    insta::assert_snapshot!(request.to_string(), @r#"{"type":"extension_ui_request","id":"ui_1","method":"select","title":"Allow tool: paint\nrm -r /","options":["Approve","Deny","Always allow: paint","Always deny: paint","Allow for this session: paint","Always allow in this project: paint","Deny, and say what to do instead"]}"#);
     respond(&mut rpc, &request, json!({"value": "Approve"}));
     assert_eq!(result(&mut rpc).await, "painted");
 

@@ -45,6 +45,7 @@ impl Running {
             Action::Tell(text) => self.note(Tone::Told, &text),
             Action::PasteImage => self.hint("this key does nothing yet"),
             // Session actions.
+            Action::CycleApproval => self.cycle_approval().await,
             Action::CycleThinking => self.cycle_thinking().await,
             Action::CycleModel { backward } => self.cycle_model(backward).await,
             Action::SetModel { model, role } => self.set_model(model, role).await,
@@ -198,6 +199,13 @@ impl Running {
             return self.hint("no message waits");
         }
         self.give_back(back.iter().map(Submission::of).collect());
+    }
+
+    async fn cycle_approval(&mut self) {
+        let Some(live) = &self.live else { return };
+        let mode = live.session.snapshot().approval_mode.next();
+        self.command(Command::SetApprovalMode(mode)).await;
+        self.settled(format!("approval: {}", mode.as_str()), |snapshot| snapshot.approval_mode == mode).await;
     }
 
     async fn cycle_thinking(&mut self) {

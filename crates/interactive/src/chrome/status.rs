@@ -72,9 +72,10 @@ fn parts(status: &StatusBar, space: &Space<'_>) -> Vec<(String, Style)> {
         parts.push(("plan".to_owned(), theme.fg(Token::Warning)));
     }
     let mode = match status.mode {
-        ApprovalMode::AlwaysAsk => "ask",
+        ApprovalMode::Auto => "auto",
+        ApprovalMode::AskWrites => "ask for writes",
+        ApprovalMode::AskAll => "ask for all",
         ApprovalMode::Write => "ask for commands",
-        ApprovalMode::Yolo => "yolo",
     };
     parts.push((mode.to_owned(), theme.fg(Token::Muted)));
     if let Some((contained, is_weak)) = &status.contained {
@@ -123,7 +124,7 @@ mod tests {
             cost: 0.012,
             tokens: 12_345,
             branch: Some("main".into()),
-            mode: ApprovalMode::AlwaysAsk,
+            mode: ApprovalMode::AskAll,
             plans: false,
             contained: Some(("contained".into(), false)),
             folder: "/home/user/work/thing".into(),
@@ -134,10 +135,10 @@ mod tests {
         check(
             &status,
             120,
-            "mock/mock-model · high · 3%/200k · $0.01 · main · ask · contained · ~/work/thing · 12k tokens · A title",
+            "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all · contained · ~/work/thing · 12k tokens · A title",
         );
-        check(&status, 70, "mock/mock-model · high · 3%/200k · $0.01 · main · ask · contained");
-        check(&status, 60, "mock/mock-model · high · 3%/200k · $0.01 · main · ask");
+        check(&status, 76, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all · contained");
+        check(&status, 64, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all");
         check(&status, 20, "mock/mock-model");
         check(&status, 5, "mock/mock-model");
     }

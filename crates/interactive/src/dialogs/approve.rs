@@ -4,16 +4,16 @@ mod editing;
 
 use std::sync::Arc;
 
-use omp_policy::{RuleLevel, RuleOffer};
+use omp_policy::{RuleLevel, RuleOffer, RuleScope};
 use omp_session::{Answer, CallDetails};
-use omp_stdx::display_width;
 use omp_stdx::sanitize::on_one_line;
 use omp_tui::text::clip;
 use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Style, Token};
+use omp_view::{Block, View};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::card::{argument_rows, view_rows};
+use super::card::{argument_rows, command, command_rows, view_rows};
 use super::field::Field;
 use super::letters::{Heard, Letters};
 use super::quiet::Quiet;
@@ -22,14 +22,12 @@ use super::{Dialog, DialogStep};
 use crate::action::Action;
 use editing::{Edited, Editing};
 
-const YES: usize = 0;
-const NO: usize = 1;
-const TELL: usize = 2;
-const ALLOW: usize = 3;
-const DENY: usize = 4;
-/// Caps the rows of a rule below its option; a longer one is shown in the body.
+/// The letters that edit and change the rule, held like an answer.
+const EDIT: usize = usize::MAX;
+const RESCOPE: usize = usize::MAX - 1;
+/// Caps the rows of a rule below the answers that add it; a longer one is shown in the body.
 const RULE_ROWS: usize = 2;
-/// Aligns the rule with the text of its option.
+/// Aligns the rule with the text of the answers.
 const RULE_INDENT: &str = "     ";
 /// The minimum number of visible body rows.
 const LEAST_ROWS: usize = 3;
@@ -44,6 +42,45 @@ pub struct PendingApproval {
     pub reason: Option<String>,
     /// What the call would do.
     pub details: Arc<CallDetails>,
+}
+
+/// An answer that the dialog offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ApproveOption {
+    Once,
+    /// Adds the rule that is shown.
+    With(RuleScope),
+    No,
+    Tell,
+}
+
+impl ApproveOption {
+    fn letter(self) -> char {
+        match self {
+            ApproveOption::Once => 'y',
+            ApproveOption::With(RuleScope::Session) => 's',
+            ApproveOption::With(RuleScope::Project) => 'a',
+            ApproveOption::With(RuleScope::User) => 'u',
+            ApproveOption::No => 'n',
+            ApproveOption::Tell => 't',
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            ApproveOption::Once => "Yes, once",
+            ApproveOption::With(RuleScope::Session) => "Yes, for this session",
+            ApproveOption::With(RuleScope::Project) => "Yes, always in this project",
+            ApproveOption::With(RuleScope::User) => "Yes, always in every project",
+            ApproveOption::No => "No",
+            ApproveOption::Tell => "No, and say what to do instead",
+        }
+    }
+
+    /// Whether the answer writes a file, so that its letter only selects it and Enter confirms.
+    fn is_kept(self) -> bool {
+        matches!(self, ApproveOption::With(RuleScope::Project | RuleScope::User))
+    }
 }
 
 #[derive(Debug)]
@@ -82,12 +119,11 @@ enum Fit {
 impl ApproveDialog {
     /// Enter without a choice approves only calls without a warning.
     pub(crate) fn new(approval: PendingApproval, quiet: Quiet) -> Self {
-        let mut pointer = ListWindow::default();
-        pointer.select(if approval.reason.is_some() { NO } else { YES });
         let offers = approval.details.offers.clone();
-        Self {
+        let is_warned = approval.reason.is_some();
+        let mut dialog = Self {
             approval,
-            pointer,
+            pointer: ListWindow::default(),
             instead: None,
             offers,
             scope: 0,
@@ -99,7 +135,18 @@ impl ApproveDialog {
             scroll: 0,
             below: 0,
             page: 1,
-        }
+        };
+        dialog.select(if is_warned { ApproveOption::No } else { ApproveOption::Once });
+        dialog
+    }
+
+    fn select(&mut self, option: ApproveOption) {
+        let at = self.options().iter().position(|offered| *offered == option);
+        self.pointer.select(at.unwrap_or_default());
+    }
+
+    fn selected(&self) -> ApproveOption {
+        self.options().get(self.pointer.selected()).copied().unwrap_or(ApproveOption::No)
     }
 
     fn answer(&self, answer: Answer) -> DialogStep {
@@ -110,26 +157,33 @@ impl ApproveDialog {
         self.offers.get(self.scope)
     }
 
-    /// Returns the options with their keys.
-    fn options(&self) -> Vec<(String, &'static str)> {
-        let fixed = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
-        let mut options: Vec<_> = fixed.map(|(option, key)| (option.to_owned(), key)).into();
-        if let Some(rule) = self.offer().map(RuleOffer::text) {
-            options.push((format!("4. Always allow: {}", on_one_line(&rule)), "a"));
-            options.push((format!("5. Always deny: {}", on_one_line(&rule)), "d"));
-        }
-        options
+    fn options(&self) -> Vec<ApproveOption> {
+        let scopes: &[RuleScope] = match self.offer() {
+            None => &[],
+            Some(_) if self.approval.details.has_project_scope() => {
+                &[RuleScope::Session, RuleScope::Project, RuleScope::User]
+            }
+            Some(_) => &[RuleScope::Session, RuleScope::User],
+        };
+        let with = scopes.iter().copied().map(ApproveOption::With);
+        std::iter::once(ApproveOption::Once).chain(with).chain([ApproveOption::No, ApproveOption::Tell]).collect()
     }
 
     /// Adds exactly the rule that is shown.
-    fn always(&self, level: RuleLevel) -> DialogStep {
+    fn allow_with(&self, scope: RuleScope) -> DialogStep {
         match self.offer() {
-            Some(offer) => self.answer(Answer::Always { level, rules: offer.rules.clone() }),
+            Some(offer) => self.answer(Answer::Always { level: RuleLevel::Allow, rules: offer.rules.clone(), scope }),
             None => DialogStep::Ignored,
         }
     }
 
-    /// Changes the scope of "always": this exact command, or all commands with the same beginning.
+    /// The row below the answers that add something: the rule, or the access that containment opens.
+    fn rule_text(&self) -> Option<String> {
+        let label = if self.approval.details.has_project_scope() { "Rule" } else { "Access" };
+        self.offer().map(|offer| format!("{label}: {}", on_one_line(&offer.text())))
+    }
+
+    /// Changes the rule: this exact command, or all commands with the same beginning.
     fn rescope(&mut self, back: bool) -> DialogStep {
         let count = self.offers.len();
         if count < 2 {
@@ -157,23 +211,32 @@ impl ApproveDialog {
                 self.offers.truncate(self.approval.details.offers.len());
                 self.offers.push(offer);
                 self.scope = self.offers.len() - 1;
-                self.pointer.select(ALLOW);
+                self.select(ApproveOption::With(RuleScope::Session));
             }
         }
         self.editing = None;
         DialogStep::Redraw
     }
 
-    /// "Always" writes a setting, so its letter only selects it and Enter confirms.
-    fn point(&mut self, option: usize) -> DialogStep {
-        if option >= self.options().len() || self.fit != Fit::Whole {
-            return DialogStep::Ignored;
+    /// Handles a letter. An answer that writes a file is only selected.
+    fn letter(&mut self, letter: char) -> DialogStep {
+        let letter = letter.to_ascii_lowercase();
+        let is_small = self.fit != Fit::Whole;
+        match self.options().iter().position(|option| option.letter() == letter) {
+            Some(at) if self.options()[at].is_kept() => {
+                if is_small {
+                    return DialogStep::Ignored;
+                }
+                self.pointer.select(at);
+                DialogStep::Redraw
+            }
+            Some(at) => self.hold(at),
+            None if letter == 'e' && !is_small => self.hold(EDIT),
+            None if letter == 'w' && !is_small => self.hold(RESCOPE),
+            None => DialogStep::Ignored,
         }
-        self.pointer.select(option);
-        DialogStep::Redraw
     }
 
-    /// Handles an answer of one letter.
     fn hold(&mut self, option: usize) -> DialogStep {
         match self.letters.hold(option) {
             Some(option) => self.choose(option),
@@ -184,7 +247,7 @@ impl ApproveDialog {
     /// Moves text typed during the question to the editor. Enter at its end must not approve the call.
     fn stray(&mut self, text: String) -> DialogStep {
         self.strayed = true;
-        self.pointer.select(NO);
+        self.select(ApproveOption::No);
         DialogStep::Do(Action::Insert(text))
     }
 
@@ -199,26 +262,37 @@ impl ApproveDialog {
         }
     }
 
-    fn choose(&mut self, option: usize) -> DialogStep {
+    fn choose(&mut self, at: usize) -> DialogStep {
+        if at == EDIT {
+            return self.edit();
+        }
+        if at == RESCOPE {
+            return self.rescope(false);
+        }
+        let Some(option) = self.options().get(at).copied() else { return DialogStep::Ignored };
         let is_offered = match self.fit {
-            Fit::Whole => option < self.options().len(),
-            Fit::Small => matches!(option, YES | NO | TELL),
-            Fit::Nothing => option == NO,
+            Fit::Whole => true,
+            Fit::Small => !matches!(option, ApproveOption::With(_)),
+            Fit::Nothing => option == ApproveOption::No,
         };
         if !is_offered {
             return DialogStep::Ignored;
         }
-        self.pointer.select(option);
+        self.pointer.select(at);
         match option {
-            ALLOW => self.always(RuleLevel::Allow),
-            DENY => self.always(RuleLevel::Deny),
-            YES => self.answer(Answer::Yes),
-            TELL => {
+            ApproveOption::Once => self.answer(Answer::Yes),
+            ApproveOption::With(scope) => self.allow_with(scope),
+            ApproveOption::No => self.answer(Answer::No),
+            ApproveOption::Tell => {
                 self.instead = Some(Field::default());
                 DialogStep::Redraw
             }
-            _ => self.answer(Answer::No),
         }
+    }
+
+    fn tab(&mut self) -> DialogStep {
+        let at = self.options().iter().position(|option| *option == ApproveOption::Tell);
+        at.map_or(DialogStep::Ignored, |at| self.choose(at))
     }
 
     fn tell(&mut self, input: &Input) -> DialogStep {
@@ -295,13 +369,7 @@ impl ApproveDialog {
             return rows;
         }
         self.fit = Fit::Small;
-        let inner = space.narrower(2);
-        let reasons = self.reason_rows(&inner);
-        let mut rows = self.body(&inner, false).split_off(reasons.len());
-        let first = self.approval.details.lines.first();
-        let first = first.map_or(1, |line| wrapped(&on_one_line(line), inner.width, Style::PLAIN).len());
-        let rest = rows.split_off(first.min(rows.len()));
-        rows.extend(reasons.into_iter().chain(rest));
+        let rows = self.body(&space.narrower(2), false);
         self.draw_page(&mut sheet, rows, page);
         if self.below + self.scroll > 0 {
             let more = format!("… {} above, {} below (↑ ↓)", self.scroll, self.below);
@@ -314,37 +382,69 @@ impl ApproveDialog {
         sheet.finish(&[("y", "yes"), ("n", "no"), ("t", "instead"), ("esc", "refuse")])
     }
 
-    fn reason_rows(&self, inner: &Space<'_>) -> Vec<Line> {
-        let reason = self.approval.reason.as_deref().unwrap_or_default();
-        wrapped(&on_one_line(reason), inner.width, inner.theme.fg(Token::Warning))
-    }
-
+    /// What would run, then why that is asked, then what it would change.
     fn body(&self, inner: &Space<'_>, with_rule: bool) -> Vec<Line> {
         let (details, text) = (&self.approval.details, inner.theme.fg(Token::Text));
         let line = |line: &str, style| wrapped(&on_one_line(line), inner.width, style);
-        let mut rows = self.reason_rows(inner);
-        rows.extend(details.lines.iter().flat_map(|effect| line(effect, text)));
-        rows.extend(match &details.preview {
-            Some(view) => view_rows(view, inner),
-            None => argument_rows(&self.approval.arguments, inner),
-        });
-        if let Some(rule) = self.offer().map(RuleOffer::text).filter(|_| with_rule) {
-            rows.extend(line(&format!("always: {rule}"), text));
+        let mut rows = match (&details.preview, command(&self.approval.arguments)) {
+            (Some(view), _) => view_rows(view, inner),
+            (None, Some(_)) => command_rows(&self.approval.arguments, inner),
+            (None, None) => argument_rows(&self.approval.arguments, inner),
+        };
+        rows.extend(line(&self.why(), inner.theme.fg(Token::Warning)));
+        rows.extend(self.changes().flat_map(|effect| line(effect, text)));
+        if let Some(rule) = self.rule_text().filter(|_| with_rule) {
+            rows.extend(line(&rule, text));
         }
         rows
     }
 
-    /// Shows a rule that does not fit in its row in full below it, so that nobody agrees to part of a rule. Returns `None`
-    /// if it is too long for that.
+    /// The reason as a sentence.
+    fn why(&self) -> String {
+        let reason = self.approval.reason.as_deref().unwrap_or_default();
+        let would = ["write to ", "read ", "use "].iter().any(|verb| reason.starts_with(verb));
+        let reason = if would { format!("it would {reason}") } else { reason.to_owned() };
+        let mut chars = reason.chars();
+        chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    }
+
+    /// The effects that are not said already: by the command, by the change that is shown, or by the reason.
+    fn changes(&self) -> impl Iterator<Item = &String> {
+        let PendingApproval { details, arguments, reason, .. } = &self.approval;
+        let is_command = command(arguments).is_some();
+        let named = arguments.get("path").and_then(Value::as_str);
+        let shown: Vec<&str> = details.preview.as_ref().map(shown_paths).into_iter().flatten().chain(named).collect();
+        let reason = reason.as_deref().unwrap_or_default();
+        let is_said = move |line: &str| {
+            let Some((kind, what)) = line.split_once(": ") else { return false };
+            let real = what.rsplit(" -> ").next().unwrap_or(what);
+            match kind {
+                "runs" | "reads" => is_command,
+                "writes" => shown.contains(&what) || reason.contains(&format!("{real} (")),
+                _ => false,
+            }
+        };
+        details.lines.iter().filter(move |line| !is_said(line))
+    }
+
+    /// Shows the rule in full, so that nobody agrees to part of a rule. Returns `None` if it is too long for that.
     fn rule_rows(&self, space: &Space<'_>) -> Option<Vec<Line>> {
-        let options = self.options();
-        let is_cut = options.get(ALLOW).is_some_and(|(option, _)| display_width::width(option) + 5 > space.width);
-        let Some(rule) = self.offer().map(RuleOffer::text).filter(|_| is_cut) else { return Some(Vec::new()) };
+        let Some(rule) = self.rule_text() else { return Some(Vec::new()) };
         let inner = space.narrower(RULE_INDENT.len());
-        let rows = wrapped(&on_one_line(&rule), inner.width, space.theme.fg(Token::Muted));
+        let rows = wrapped(&rule, inner.width, space.theme.fg(Token::Muted));
         let rows = indented(rows, RULE_INDENT, Style::PLAIN);
         (rows.len() <= RULE_ROWS).then_some(rows)
     }
+}
+
+/// The files that a change names.
+fn shown_paths(view: &View) -> Vec<&str> {
+    let headings = view.blocks.iter().filter_map(|block| match block {
+        Block::Diff(diff) => diff.heading(),
+        _ => None,
+    });
+    let titled = view.title.rsplit(' ').next();
+    headings.chain(titled).collect()
 }
 
 impl Dialog for ApproveDialog {
@@ -368,21 +468,25 @@ impl Dialog for ApproveDialog {
             editing.draw(&mut sheet, space);
             return sheet.finish(&[("enter", "take this rule"), ("esc", "back")]);
         }
-        for (at, (option, key)) in self.options().iter().enumerate() {
-            sheet.push(Sheet::item(space, at == self.pointer.selected(), option, key));
-            if at == ALLOW {
+        let options = self.options();
+        let last_with = options.iter().rposition(|option| matches!(option, ApproveOption::With(_)));
+        for (at, option) in options.iter().enumerate() {
+            let text = format!("{}  {}", option.letter(), option.text());
+            sheet.push(Sheet::item(space, at == self.pointer.selected(), &text, ""));
+            if Some(at) == last_with {
                 rule.iter().flatten().for_each(|row| sheet.push(row.clone()));
             }
         }
         if self.strayed {
             sheet.muted("What you type goes to the editor. Answer with one key.");
         }
-        let enter = match self.pointer.selected() {
-            ALLOW | DENY => "write this rule to config.yml",
+        let enter = match self.selected() {
+            ApproveOption::With(RuleScope::Project) => "keep this rule for this project",
+            ApproveOption::With(RuleScope::User) => "write this rule to config.yml",
             _ => "choose",
         };
         let mut keys = vec![("enter", enter), ("esc", "refuse")];
-        keys.extend((self.offers.len() > 1).then_some(("s", "other scope of always")));
+        keys.extend((self.offers.len() > 1).then_some(("w", "wider or narrower rule")));
         keys.extend(
             (!self.offers.is_empty() && self.approval.details.can_be_edited()).then_some(("e", "edit the rule")),
         );
@@ -420,14 +524,11 @@ impl Dialog for ApproveDialog {
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Enter) => self.enter(),
             (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
-            (Mods::NONE | Mods::SHIFT, KeyCode::Char('1' | 'y' | 'Y')) => self.hold(YES),
-            (Mods::NONE | Mods::SHIFT, KeyCode::Char('2' | 'n' | 'N')) => self.hold(NO),
-            (Mods::NONE, KeyCode::Char('3' | 't') | KeyCode::Tab) => self.choose(TELL),
-            (Mods::NONE, KeyCode::Char('4' | 'a')) => self.point(ALLOW),
-            (Mods::NONE, KeyCode::Char('5' | 'd')) => self.point(DENY),
-            (Mods::NONE, KeyCode::Char('s') | KeyCode::Right) if points => self.rescope(false),
+            (Mods::CTRL, KeyCode::Char('z')) => DialogStep::Do(Action::Suspend),
+            (Mods::NONE | Mods::SHIFT, KeyCode::Char(letter)) => self.letter(letter),
+            (Mods::NONE, KeyCode::Tab) => self.tab(),
+            (Mods::NONE, KeyCode::Right) if points => self.rescope(false),
             (Mods::NONE, KeyCode::Left) if points => self.rescope(true),
-            (Mods::NONE, KeyCode::Char('e')) if points => self.edit(),
             _ => DialogStep::Ignored,
         }
     }

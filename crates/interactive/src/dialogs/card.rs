@@ -56,6 +56,20 @@ pub(super) fn argument_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
     fields.iter().flat_map(|(name, value)| argument(name, value, space.width, style)).collect()
 }
 
+/// The command line of a call that has one.
+pub(super) fn command(arguments: &Value) -> Option<&str> {
+    arguments.get("command")?.as_str()
+}
+
+/// Draws the command line, then the other arguments.
+pub(super) fn command_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
+    let (plain, muted) = (space.theme.fg(Token::ToolOutput), space.theme.fg(Token::Muted));
+    let mut rows = wrapped(&visible(command(arguments).unwrap_or_default().trim_end()), space.width, plain);
+    let others = arguments.as_object().into_iter().flatten().filter(|(name, _)| *name != "command");
+    rows.extend(others.flat_map(|(name, value)| argument(name, value, space.width, muted)));
+    rows
+}
+
 fn argument(name: &str, value: &Value, width: usize, style: Style) -> Vec<Line> {
     let text = match value {
         Value::String(text) if text.contains('\n') => format!("{name}:\n{text}"),

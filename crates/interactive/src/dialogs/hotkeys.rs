@@ -108,7 +108,7 @@ mod tests {
           ctrl+z                  suspend; fg in the shell comes ba…
           ctrl+enter, ctrl+q      send it after the running work
           alt+up, shift+up        waiting messages back into the ed…
-        esc close · ↑↓ 59 more
+        esc close · ↑↓ 60 more
         ------------------------------
         Keys
         > type to search
@@ -120,7 +120,7 @@ mod tests {
           ctrl+z           suspend; f…
           ctrl+enter, ct…  send it af…
           alt+up, shift+…  waiting me…
-        esc close · ↑↓ 59 more
+        esc close · ↑↓ 60 more
         ");
     }
 

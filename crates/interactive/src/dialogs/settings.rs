@@ -70,7 +70,8 @@ impl SettingsDialog {
     }
 
     fn value(&self, setting: &Setting) -> Value {
-        self.stored.get(setting.key).map_or_else(|| setting.default_value(), |stored| stored.value.clone())
+        let value = self.stored.get(setting.key).map_or_else(|| setting.default_value(), |stored| stored.value.clone());
+        setting.current_word(&value).map(Value::from).unwrap_or(value)
     }
 
     fn set(&mut self, setting: Setting, value: Value) -> DialogStep {

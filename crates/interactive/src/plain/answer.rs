@@ -1,7 +1,6 @@
 //! Parses a typed line as the answer to a question with numbered options.
 
-use omp_policy::{RuleLevel, RuleOffer};
-use omp_session::{Answer, Question, QuestionKind};
+use omp_session::{Answer, CallDetails, Question, QuestionKind};
 
 /// The answer that opens the address of a question first.
 pub const OPENS: &str = "1";
@@ -26,7 +25,7 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
         QuestionKind::Approve { details, .. } => match line.to_lowercase().as_str() {
             "1" | "y" | "yes" => Ok(Answer::Yes),
             "2" | "n" | "no" => Ok(Answer::No),
-            _ => said_more(line, &details.offers).ok_or_else(|| {
+            _ => said_more(line, details).ok_or_else(|| {
                 "Please answer with a number of the list, or with no and why; Ctrl+C stops the work.".to_owned()
             }),
         },
@@ -53,18 +52,13 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
 }
 
 /// Parses `no, use make` or the number of a rule.
-fn said_more(line: &str, offers: &[RuleOffer]) -> Option<Answer> {
+fn said_more(line: &str, details: &CallDetails) -> Option<Answer> {
     if let Some(rest) = line.get(..2).filter(|no| no.eq_ignore_ascii_case("no")).and_then(|_| line.get(2..)) {
         let words = rest.strip_prefix([',', ' ', ':'])?.trim();
         return (!words.is_empty()).then(|| Answer::Text(words.to_owned()));
     }
     let at = line.parse::<usize>().ok()?.checked_sub(3)?;
-    let always = |level: RuleLevel, offer: &RuleOffer| Answer::Always { level, rules: offer.rules.clone() };
-    match offers.get(at) {
-        Some(offer) => Some(always(RuleLevel::Allow, offer)),
-        None if at == offers.len() => offers.first().map(|offer| always(RuleLevel::Deny, offer)),
-        None => None,
-    }
+    details.answers_with_rules().into_iter().nth(at).map(|(_, answer)| answer)
 }
 
 fn chosen(line: &str, labels: &[&str], multi: bool) -> Result<Vec<String>, String> {
@@ -89,7 +83,7 @@ mod tests {
     use std::sync::Arc;
 
     use omp_agent::{Choice, ChoiceOption};
-    use omp_session::CallDetails;
+    use omp_policy::{RuleLevel, RuleOffer, RuleScope};
 
     use super::*;
 
@@ -139,14 +133,21 @@ mod tests {
             &approve(&[]),
             &[("1", Some(Answer::Yes)), (" No ", Some(Answer::No)), ("", None), ("3", None), ("go", None)],
         );
-        let always = |level, rule: &str| Some(Answer::Always { level, rules: vec![rule.to_owned()] });
+        let for_now = |rule: &str| {
+            let rules = vec![rule.to_owned()];
+            Some(Answer::Always { level: RuleLevel::Allow, rules, scope: RuleScope::Session })
+        };
+        let always =
+            |level, rule: &str| Some(Answer::Always { level, rules: vec![rule.to_owned()], scope: RuleScope::User });
         check(
             &approve(&["bash(ls)", "bash(ls *)"]),
             &[
                 ("3", always(RuleLevel::Allow, "bash(ls)")),
                 ("4", always(RuleLevel::Allow, "bash(ls *)")),
                 ("5", always(RuleLevel::Deny, "bash(ls)")),
-                ("6", None),
+                ("6", for_now("bash(ls)")),
+                ("7", for_now("bash(ls *)")),
+                ("8", None),
                 ("0", None),
                 ("no, use make", Some(Answer::Text("use make".into()))),
                 ("nope", None),

@@ -78,10 +78,8 @@ pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
             lines.extend(details.lines.iter().map(|line| clean(line)));
             lines.extend(call.into_iter().flat_map(|view| view.blocks.iter().flat_map(block_lines)));
             lines.extend(["1. Yes".to_owned(), "2. No".to_owned()]);
-            let always = details.offers.iter().enumerate();
-            lines.extend(always.map(|(at, offer)| format!("{}. Always allow: {}", at + 3, clean(&offer.text()))));
-            let never = details.offers.first().map(|offer| (details.offers.len() + 3, offer));
-            lines.extend(never.map(|(number, offer)| format!("{number}. Always deny: {}", clean(&offer.text()))));
+            let with_rules = details.answers_with_rules().into_iter().enumerate();
+            lines.extend(with_rules.map(|(at, (text, _))| format!("{}. {}", at + 3, clean(&text))));
             lines
         }
         QuestionKind::Choose(choice) => {

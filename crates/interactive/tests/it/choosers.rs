@@ -33,7 +33,7 @@ async fn a_level_of_thinking_is_chosen() {
         stage.until("enter choose").await;
         stage.press("up enter").await;
         stage.until("· medium ·").await;
-        stage.press("shift+tab").await;
+        stage.press("alt+t").await;
         stage.until("· high ·").await;
     })
     .await;
@@ -49,7 +49,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         omp 0 · mock/mock-model · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · yolo
+        mock/mock-model · high · 0%/200k · main · auto
         Model  2 of 2 · all providers
                                              context  $/M in $/M out
         > type to filter
@@ -82,7 +82,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         stage.press("enter").await;
         stage.until_gone("for default").await;
         assert_eq!(stage.world.setting("modelRoles.default").unwrap(), "mock/plain-model");
-        stage.press("shift+tab").await;
+        stage.press("alt+t").await;
         stage.until("this model does not think").await;
         stage.press("ctrl+p").await;
         stage.until("mock/mock-model · high").await;
@@ -114,7 +114,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
 
         Said.
 
-        mock/mock-model · high · 0%/200k · main · yolo
+        mock/mock-model · high · 0%/200k · main · auto
         Settings  1 of 17
         [Approval] Messages Look Files
         > hideThinking
@@ -137,13 +137,13 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
 #[tokio::test]
 async fn what_needs_approval_is_set_at_once() {
     play(Options::new([Turn::text("One.")]), async |stage| {
-        stage.until("main · yolo").await;
+        stage.until("main · auto").await;
         stage.say("/settings").await;
         stage.until("Settings").await;
         stage.type_text("approvalMode").await;
         stage.press("enter").await;
-        stage.until("main · ask").await;
-        assert_eq!(stage.world.setting("tools.approvalMode").unwrap(), "always-ask");
+        stage.until("main · ask for writes").await;
+        assert_eq!(stage.world.setting("tools.approvalMode").unwrap(), "ask-writes");
     })
     .await;
 }
@@ -222,7 +222,7 @@ async fn the_keys_are_shown_as_they_are_bound() {
         omp 0 · mock/mock-model · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · yolo
+        mock/mock-model · high · 0%/200k · main · auto
         Keys
         > search
         Application

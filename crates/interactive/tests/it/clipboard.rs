@@ -42,7 +42,7 @@ async fn each_piece_of_the_conversation_can_be_copied() {
         stage.until_gone("copied").await;
         stage.say("/copy").await;
         stage.until("Copy").await;
-        insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
+        insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
         Copy
         ❯ last answer: Do this:  ```sh ls ```  or  ```sh …  11 lines
           all code: ls  pwd                                  3 lines

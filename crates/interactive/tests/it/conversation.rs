@@ -18,7 +18,7 @@ async fn it_starts_with_a_prompt() {
         omp 0 · mock/mock-model · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · yolo
+        mock/mock-model · high · 0%/200k · main · auto
         >
         ");
         assert_eq!(stage.titles().last().unwrap(), "omp: project");
@@ -81,7 +81,7 @@ async fn a_message_and_its_answer() {
         • one
         • two
 
-        mock/mock-model · high · 0%/200k · main · yolo
+        mock/mock-model · high · 0%/200k · main · auto
         >
         ");
         stage.press("ctrl+d").await;
@@ -137,7 +137,7 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
 
         Done.
 
-        mock/mock-model · high · 0%/200k · main · yolo
+        mock/mock-model · high · 0%/200k · main · auto
         >
         ");
         stage.press("ctrl+o").await;
@@ -173,7 +173,7 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
 
           after: and then this  (alt+up edits)
         * Working… · 0s · escape to interrupt
-        mock/mock-model · high · 0%/200k · main · yolo
+        mock/mock-model · high · 0%/200k · main · auto
         >
         ");
         stage.press("escape").await;
@@ -286,11 +286,11 @@ async fn a_call_that_needs_approval_asks() {
     let calls = || [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
     for (key, made) in [("y", true), ("n", false)] {
         let mut options = Options::new(calls());
-        options.mode = ApprovalMode::AlwaysAsk;
+        options.mode = ApprovalMode::AskAll;
         play(options, async |stage| {
             stage.send(omp_interactive::TtyEvent::Input(omp_tui::Input::Focus(false))).await;
             stage.say("go").await;
-            stage.until_asked("1. Yes").await;
+            stage.until_asked("y  Yes").await;
             assert!(stage.text().contains("touch made"), "{}", stage.text());
             assert_eq!(stage.notices(), ["omp: there is a question"]);
             stage.press(key).await;

@@ -20,7 +20,7 @@ async fn a_plan_is_made_and_carried_out() {
         stage.until("· plan ·").await;
         stage.say("plan it").await;
         stage.until("The plan").await;
-        insta::assert_snapshot!(stage.text().rsplit_once("yolo\n").unwrap().1, @"
+        insta::assert_snapshot!(stage.text().rsplit_once("auto\n").unwrap().1, @"
         The plan  local://PLAN.md
         ❯ Go on planning                         say what is missing
           Carry it out                    the project may be changed

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::stage::{Options, Stage, play, talk_plainly};
 
 fn below(stage: &Stage) -> String {
-    stage.text().rsplit_once("yolo\n").or(stage.text().rsplit_once("· ask\n")).unwrap().1.to_owned()
+    stage.text().rsplit_once("auto\n").or(stage.text().rsplit_once("· ask for all\n")).unwrap().1.to_owned()
 }
 
 /// Returns the result of the last call that the model received.
@@ -93,25 +93,26 @@ async fn an_address_is_opened_from_plain_lines() {
 async fn an_edit_is_approved_by_its_diff() {
     let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "zwei"}]});
     let mut options = Options::new([Turn::call("edit", edit), Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         insta::assert_snapshot!(below(stage), @"
         Allow edit?
-          writes: a.txt -> /project/a.txt
           edit a.txt
           1   one
           2 - two
           2 + zwei
           3   three
-        ❯ 1. Yes                                                   y
-          2. No                                                    n
-          3. No, and say what to do instead                        t
-          4. Always allow: write(/project/a.…  a
-             write(/project/a.txt)
-          5. Always deny: write(/project/a.t…  d
-        enter choose · esc refuse · s other scope of always
+          … 0 above, 1 below (pageUp, pageDown)
+        ❯ y  Yes, once
+          s  Yes, for this session
+          a  Yes, always in this project
+          u  Yes, always in every project
+             Rule: write(/project/a.txt)
+          n  No
+          t  No, and say what to do instead
+        enter choose · esc refuse · w wider or narrower rule
         e edit the rule
         ");
         assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
@@ -125,10 +126,10 @@ async fn an_edit_is_approved_by_its_diff() {
 #[tokio::test]
 async fn a_call_is_refused_with_what_to_do_instead() {
     let mut options = Options::new([Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         stage.press("t").await;
         stage.until("Instead:").await;
         stage.type_text("use the todo list").await;
@@ -146,13 +147,13 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
     let turns = [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
     let mut options = Options::new(turns.clone());
     options.llm = omp_testkit::ScriptedLlm::new(turns).gated(&gate);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
         stage.until("interrupt").await;
         stage.type_text("wh").await;
         gate.open();
-        stage.until("1. Yes").await;
+        stage.until("y  Yes").await;
         stage.type_text("y").await;
         stage.press("escape").await;
         stage.until("Fine.").await;
@@ -166,15 +167,15 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
 #[tokio::test]
 async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
     let mut options = Options::new([Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         // All at once, as if typed faster than a busy machine handles keys.
         stage.paste("yes, but wait").await;
         stage.until("What you type goes to the editor").await;
         stage.press("a").await;
-        stage.until("enter write this rule to config.yml").await;
+        stage.until("enter keep this rule for this project").await;
         stage.press("escape").await;
         stage.until("Fine.").await;
         stage.until("> yes, but wait").await;
@@ -189,12 +190,12 @@ async fn a_key_answers_one_question() {
     let touch = |name: &str| json!({"command": format!("touch {name}")});
     let calls = Turn::call("bash", touch("one")).and_call("bash", touch("two"));
     let mut options = Options::new([calls, Turn::text("Fine.")]);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.say("go").await;
         stage.until_asked("touch one").await;
         stage.press("y y y").await;
-        stage.until("runs: touch two").await;
+        stage.until("writes: /project/two").await;
         stage.press("escape").await;
         stage.until("Fine.").await;
         assert!(stage.workspace.path("one").exists() && !stage.workspace.path("two").exists());
@@ -258,7 +259,7 @@ async fn a_list_that_is_open_is_not_covered_by_a_question() {
     let turns = [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
     let mut options = Options::new(turns.clone());
     options.llm = omp_testkit::ScriptedLlm::new(turns).gated(&gate);
-    options.mode = ApprovalMode::AlwaysAsk;
+    options.mode = ApprovalMode::AskAll;
     play(options, async |stage| {
         stage.send(omp_interactive::TtyEvent::Input(omp_tui::Input::Focus(false))).await;
         stage.say("go").await;
@@ -268,7 +269,7 @@ async fn a_list_that_is_open_is_not_covered_by_a_question() {
         stage.until("touch made").await;
         assert!(stage.text().contains("History"), "{}", stage.text());
         stage.press("escape").await;
-        stage.until_asked("1. Yes").await;
+        stage.until_asked("y  Yes").await;
         stage.press("y").await;
         stage.until("Fine.").await;
         assert!(stage.workspace.path("made").exists());

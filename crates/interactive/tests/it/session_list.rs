@@ -33,7 +33,7 @@ async fn three(scene: impl AsyncFnOnce(&mut Stage)) {
 }
 
 fn below(stage: &Stage) -> String {
-    stage.text().rsplit_once("yolo\n").unwrap().1.to_owned()
+    stage.text().rsplit_once("auto\n").unwrap().1.to_owned()
 }
 
 #[tokio::test]

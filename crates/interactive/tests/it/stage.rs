@@ -57,7 +57,7 @@ pub struct Options {
 impl Options {
     pub fn new<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
         Self {
-            mode: ApprovalMode::Yolo,
+            mode: ApprovalMode::Auto,
             llm: ScriptedLlm::new(replies),
             retry: Duration::from_millis(1),
             history: Vec::new(),

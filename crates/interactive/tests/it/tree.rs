@@ -22,7 +22,7 @@ async fn talked_with(options: Options, scene: impl AsyncFnOnce(&mut Stage)) {
 }
 
 fn below(stage: &Stage) -> String {
-    stage.text().rsplit_once("yolo\n").unwrap().1.to_owned()
+    stage.text().rsplit_once("auto\n").unwrap().1.to_owned()
 }
 
 #[tokio::test]

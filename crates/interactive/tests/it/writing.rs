@@ -56,7 +56,7 @@ async fn earlier_messages_are_found_by_a_few_letters() {
         stage.until("History").await;
         stage.type_text("pars").await;
         stage.until("> pars\n").await;
-        insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
+        insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
         History  1 of 3
         > pars
         ❯ fix the parser
@@ -145,7 +145,7 @@ async fn files_are_offered_after_an_at_sign() {
         stage.type_text("src").await;
         stage.until("> see @src\n❯").await;
         stage.until_gone("docs/a page.md").await;
-        insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
+        insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
         > see @src
         ❯ src/main.rs
           src/walk.rs
@@ -172,7 +172,7 @@ async fn commands_are_offered_after_a_slash() {
         stage.until("main").await;
         stage.type_text("/e").await;
         stage.until("> /e\n❯ /echo").await;
-        insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
+        insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
         > /e
         ❯ /echo [words]  Says it again
           /earlier       Goes on with an earlier session

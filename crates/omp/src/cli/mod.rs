@@ -327,7 +327,7 @@ pub struct ToolArgs {
     #[arg(long, conflicts_with = "tools")]
     pub no_tools: bool,
 
-    /// Run calls without asking, except critical ones; your rules that deny or ask still apply
+    /// Run calls without asking, except those that cannot be undone; your rules that deny or ask still apply
     #[arg(long, visible_alias = "yolo")]
     pub auto_approve: bool,
 
@@ -357,12 +357,17 @@ pub enum OutputMode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ApprovalFlag {
+    /// Only calls whose effects cannot be undone
+    #[value(alias = "yolo")]
+    Auto,
+    /// Changes outside of build folders
+    AskWrites,
     /// Everything except reading
-    AlwaysAsk,
+    #[value(alias = "always-ask")]
+    AskAll,
     /// Commands, but not changes to files
+    #[value(hide = true)]
     Write,
-    /// Only critical calls
-    Yolo,
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {

@@ -371,10 +371,11 @@ fn closed_folder(folder: &Path) -> &Path {
 
 fn approval_flag(args: &ToolArgs) -> Option<&'static str> {
     match args.approval_mode {
-        _ if args.auto_approve => Some("yolo"),
-        Some(ApprovalFlag::AlwaysAsk) => Some("always-ask"),
+        _ if args.auto_approve => Some("auto"),
+        Some(ApprovalFlag::AskAll) => Some("ask-all"),
+        Some(ApprovalFlag::AskWrites) => Some("ask-writes"),
         Some(ApprovalFlag::Write) => Some("write"),
-        Some(ApprovalFlag::Yolo) => Some("yolo"),
+        Some(ApprovalFlag::Auto) => Some("auto"),
         None => None,
     }
 }

@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::Tool;
 use omp_commands::{CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TrustCommand};
+use omp_config::ProjectRules;
 use omp_hooks::Hooks;
 use omp_http::Client;
 use omp_llm::{Auth, Providers, Registry, Replay, ReplayTiming};
@@ -238,6 +239,11 @@ impl Blueprint {
             run_budget: shared.budget.clone(),
             budget,
         };
+        let rule_keeper = Arc::new(RuleFile {
+            settings: setup.dirs.settings_file(),
+            projects: ProjectRules::new(&setup.dirs.agent),
+            workspace: policy.rules.places().workspace.clone(),
+        });
         let (session, actor) = Session::open(SessionOptions {
             thinking,
             tools: tools.tools,
@@ -247,7 +253,7 @@ impl Blueprint {
             begun,
             policy,
             access: setup.access(),
-            rule_keeper: Some(Arc::new(RuleFile(setup.dirs.settings_file()))),
+            rule_keeper: Some(rule_keeper),
             retry,
             cache: cache_retention(&shared.env),
             queues: queues_from_settings(&setup.settings),
@@ -344,7 +350,7 @@ impl Blueprint {
     ) -> Result<Equipment, FolderProblem> {
         let mut warnings = containing::warnings(setup);
         let places = RulePlaces::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
-        let (policy, told) = rule_file::policy(&setup.settings, places)?;
+        let (policy, told) = rule_file::policy(&setup.settings, places, &ProjectRules::new(&setup.dirs.agent))?;
         warnings.extend(told);
         recorder.keep(setup.trust_entry());
         let asked = setup.asked_prompt(&self.args.prompt)?;

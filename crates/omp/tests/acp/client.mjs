@@ -60,8 +60,8 @@ await connected(async (ctx, seen, hello) => {
 
   const session = await ctx.request(to.session.new, { cwd, mcpServers: [] });
   first = session.sessionId;
-  assert.equal(session.modes.currentModeId, "always-ask");
-  assert.deepEqual(session.modes.availableModes.map((it) => it.id), ["always-ask", "write", "yolo"]);
+  assert.equal(session.modes.currentModeId, "ask-all");
+  assert.deepEqual(session.modes.availableModes.map((it) => it.id), ["ask-all", "ask-writes", "auto"]);
   assert.deepEqual(session.configOptions.map((it) => it.id), ["mode", "model", "thinking"]);
   const prompt = (...blocks) => ctx.request(to.session.prompt, { sessionId: first, prompt: blocks });
 

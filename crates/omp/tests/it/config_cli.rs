@@ -86,7 +86,7 @@ async fn what_is_no_setting_or_no_value_is_refused_with_a_way_out() {
         (&["get", "retry"], "it is a group"),
         (&["get", "zzzzzz"], "`omp config list` shows"),
         (&["set", "advisor.enabled", "true"], "this omp does not use"),
-        (&["set", "tools.approvalMode", "ask"], "one of always-ask, write, yolo"),
+        (&["set", "tools.approvalMode", "ask"], "one of auto, ask-writes, ask-all"),
         (&["set", "tools.approval.bash", "dney"], "one of allow, prompt, deny"),
         (&["set", "retry.maxRetries", "many"], "a number from 0 to 100"),
         (&["set", "retry.maxRetries", "101"], "a number from 0 to 100"),
@@ -107,8 +107,8 @@ async fn the_schema_knows_every_setting() {
     let ran = config(&workspace, &["schema"]).await.exits(0);
     let schema: Value = serde_json::from_str(&ran.stdout).unwrap();
     let mode = &schema["properties"]["tools"]["properties"]["approvalMode"];
-    assert_eq!(mode["enum"], json!(["always-ask", "write", "yolo"]));
-    assert_eq!(mode["default"], "yolo");
+    assert_eq!(mode["enum"], json!(["auto", "ask-writes", "ask-all", "yolo", "write", "always-ask"]));
+    assert_eq!(mode["default"], "auto");
     let path = config(&workspace, &["path"]).await.exits(0).stdout;
     assert!(path.trim_end().ends_with("config.yml") && path.lines().count() == 1, "{path}");
 }
@@ -140,7 +140,7 @@ async fn a_policy_that_cannot_be_read_stops_the_run() {
     scene.workspace.write_config_yml("tools: { approvalMode: ask }\n").unwrap();
     scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[
         "tools.approvalMode",
-        "always-ask, write, yolo",
+        "auto, ask-writes, ask-all",
         "hint:",
     ]);
     scene.workspace.write_config_yml("tools: { aprovalMode: write }\n").unwrap();

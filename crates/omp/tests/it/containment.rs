@@ -115,10 +115,10 @@ async fn once_is_once_and_always_is_written_down() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_faces_tell_how_commands_are_kept() {
     for (config, args, mode, network, trusted, row) in [
-        ("", &[][..], "workspace-write", "on", false, "yolo · contained"),
-        ("containment: { network: 'off' }\n", &[], "workspace-write", "off", false, "yolo · contained, net off"),
-        ("containment: { mode: read-only }\n", &["--trust"], "read-only", "on", true, "yolo · read-only"),
-        ("containment: { mode: 'off' }\nundo: { enabled: false }\n", &[], "off", "on", false, "yolo · uncontained"),
+        ("", &[][..], "workspace-write", "on", false, "auto · contained"),
+        ("containment: { network: 'off' }\n", &[], "workspace-write", "off", false, "auto · contained, net off"),
+        ("containment: { mode: read-only }\n", &["--trust"], "read-only", "on", true, "auto · read-only"),
+        ("containment: { mode: 'off' }\nundo: { enabled: false }\n", &[], "off", "on", false, "auto · uncontained"),
     ] {
         let (scene, outside) = scene(|_| Vec::new()).await;
         scene.workspace.write_config_yml(config).unwrap();

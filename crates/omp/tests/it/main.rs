@@ -10,6 +10,7 @@
 mod aborted_output;
 mod acp;
 mod answers;
+mod approval_modes;
 #[cfg(target_os = "linux")]
 mod attacks;
 #[cfg(unix)]

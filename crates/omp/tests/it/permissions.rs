@@ -59,8 +59,8 @@ async fn rules_decide_where_nobody_answers() {
     write: run, allow write(src/**) (user), -
     write: deny, deny write(src/no/**) (user), -
     write: run, allow Edit(made.txt) (user), -
-    write: ask, tools.approvalMode always-ask, nobody was there
-    write: ask, tools.approvalMode always-ask, nobody was there
+    write: ask, tools.approvalMode ask-all, nobody was there
+    write: ask, tools.approvalMode ask-all, nobody was there
     read: deny, deny read(a.txt) (user), -
     ");
     // Decisions are not part of the conversation.
@@ -160,8 +160,9 @@ async fn always_is_written_and_counts_at_once() {
     let mut client = Client::start(&scene, &[]).await;
     client.send(&json!({"type": "prompt", "message": "go"})).await;
     let asked = client.until("extension_ui_request").await;
-    let options = ["Always allow: write(src/a.txt)", "Always allow: write(src/**)", "Always deny: write(src/a.txt)"];
-    assert_eq!(asked["options"], json!([&["Approve", "Deny"][..], &options].concat()));
+    for option in ["Always allow: write(src/a.txt)", "Always allow: write(src/**)", "Always deny: write(src/a.txt)"] {
+        assert!(asked["options"].as_array().unwrap().contains(&json!(option)), "{asked}");
+    }
     assert!(asked["title"].as_str().unwrap().starts_with("Allow tool: write\nwrites: src/a.txt\n"), "{asked}");
     let respond =
         |asked: &Value, value: &str| json!({"type": "extension_ui_response", "id": asked["id"], "value": value});
@@ -284,15 +285,15 @@ async fn a_word_typed_at_a_question_writes_no_rule_and_runs_nothing() {
     at_a_seat(|| {
         let seat = Seat::ready(&scene, &[]);
         seat.keys("go\r");
-        seat.until("❯ 1. Yes");
+        seat.until("❯ y  Yes");
         // Keys are ignored until there was a pause, so one is repeated until it counts.
-        while seat.text().contains("❯ 1. Yes") {
+        while seat.text().contains("❯ y  Yes") {
             std::thread::sleep(std::time::Duration::from_millis(400));
             seat.keys("\x1b[B");
         }
         seat.keys("wait");
         seat.until("What you type goes to the editor");
-        assert!(seat.text().contains("4. Always allow: write(made.txt)"), "{}", seat.text());
+        assert!(seat.text().contains("Rule: write(made.txt)"), "{}", seat.text());
         seat.keys("\x1b");
         seat.until("Fine.");
         seat.until("> wait");

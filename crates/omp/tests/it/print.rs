@@ -63,15 +63,14 @@ async fn calls_that_nobody_can_be_asked_about_are_told() {
     let scene = Scene::new(Wire::Completions, turns()).await;
     let ran = scene.omp(&ask).run().await.exits(0).prints("I could not.\n");
     let told: Vec<&str> = ran.stderr.lines().filter(|line| !line.contains("warning")).collect();
-    let why = "it needs the user's approval (tools.approvalMode is `always-ask`), and nobody can be asked in this mode";
+    let why = "it needs the user's approval (tools.approvalMode is `ask-all`), and nobody can be asked in this mode";
     let expect = [
         format!("omp: `bash` was not run (runs: touch made.txt; writes: made.txt): {why}"),
         "hint: `--auto-approve` allows such calls, `tools.allow: ['bash(touch made.txt)']` in \
          config.yml this one"
             .to_owned(),
         format!("omp: `write` was not run (writes: b.txt): {why}"),
-        "hint: `--approval-mode write` allows such calls, `tools.allow: ['write(b.txt)']` in config.yml this one"
-            .to_owned(),
+        "hint: `--auto-approve` allows such calls, `tools.allow: ['write(b.txt)']` in config.yml this one".to_owned(),
     ];
     assert_eq!(told, expect, "{ran}");
     let heard = String::from_utf8_lossy(&scene.last_request().body).into_owned();

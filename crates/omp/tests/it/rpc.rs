@@ -187,8 +187,18 @@ async fn approval_shows_what_would_change() {
     client.send(&json!({"type": "prompt", "message": "write"})).await;
     let asked = client.until("extension_ui_request").await;
     assert_eq!(asked["method"], "select");
-    let options =
-        ["Approve", "Deny", "Always allow: write(b.txt)", "Always allow: write(**)", "Always deny: write(b.txt)"];
+    let options = [
+        "Approve",
+        "Deny",
+        "Always allow: write(b.txt)",
+        "Always allow: write(**)",
+        "Always deny: write(b.txt)",
+        "Allow for this session: write(b.txt)",
+        "Allow for this session: write(**)",
+        "Always allow in this project: write(b.txt)",
+        "Always allow in this project: write(**)",
+        "Deny, and say what to do instead",
+    ];
     assert_eq!(asked["options"], json!(options));
     let title = asked["title"].as_str().unwrap();
     assert!(title.starts_with("Allow tool: write\n") && title.contains("new text"), "{title}");

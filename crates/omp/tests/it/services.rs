@@ -123,7 +123,7 @@ async fn ssh_is_closed_until_the_user_opens_it_and_no_key_is_shown() {
     let with = |command: &str| Turn::call("bash", json!({"command": command, "sockets": ["ssh-agent"]}));
     let keys = "ssh-add -l && head -c 20 ~/.ssh/id_ed25519 | wc -c && wc -l < ~/.ssh/id_ed25519.pub";
     let scene = scene(
-        "",
+        "tools: { allow: ['bash(git push *)'] }\n",
         [
             bash("ssh-add -l"),
             bash(&push),
@@ -169,7 +169,8 @@ async fn ssh_is_closed_until_the_user_opens_it_and_no_key_is_shown() {
 #[tokio::test]
 async fn one_setting_brings_what_ssh_needs() {
     let push = format!("{SSH} git push -q origin main && ssh-add -l");
-    let scene = scene("containment: { sockets: [ssh-agent] }\n", [bash(&push)]).await;
+    let scene =
+        scene("containment: { sockets: [ssh-agent] }\ntools: { allow: ['bash(git push *)'] }\n", [bash(&push)]).await;
     let remote = Remote::start(&scene);
     let bare = with_origin(&scene);
     let omp = scene.omp(&["--yolo", "-p", "go"]).env("SSH_AUTH_SOCK", &remote.socket);

@@ -54,7 +54,7 @@ async fn a_client_reads_and_changes_settings() {
 
 #[tokio::test]
 async fn who_is_asked_changes_at_once() {
-    let scene = Scene::new(Wire::Completions, [Turn::call("bash", json!({"command": "true"}))]).await;
+    let scene = Scene::new(Wire::Completions, [Turn::call("bash", json!({"command": "touch made"}))]).await;
     let mut client = Client::start(&scene, &[]).await;
     let set = told(&mut client, "/settings tools.approvalMode always-ask").await;
     assert!(set.starts_with("tools.approvalMode = always-ask (") && !set.contains("next session"), "{set}");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use omp_agent::Effect;
-use omp_policy::{RuleLevel, RuleOffer, Verdict, VerdictKind};
+use omp_policy::{RuleLevel, RuleOffer, RuleScope, Verdict, VerdictKind};
 use omp_types::{Access, AccessMap, Denied, Loan, Service, Touch};
 
 use crate::approvals;
@@ -111,14 +111,14 @@ impl Wishes {
     }
 
     /// Opens the paths permanently and adds them to the user's settings. Returns `false` if these rules were not offered.
-    pub fn keep(&self, control: &Control, level: RuleLevel, words: &[String]) -> bool {
+    pub fn keep(&self, control: &Control, level: RuleLevel, words: &[String], scope: RuleScope) -> bool {
         if self.is_empty() || !self.offers().iter().any(|offer| offer.rules == words) {
             return false;
         }
         for wish in &self.list {
             let kept = match level {
-                RuleLevel::Allow => self.open(control, wish),
-                _ => wish.rule().and_then(|rule| approvals::add_rule(control, level, &rule)),
+                RuleLevel::Allow => self.open(control, wish, scope),
+                _ => wish.rule().and_then(|rule| approvals::add_rule(control, level, &rule, scope)),
             };
             if let Err(problem) = kept {
                 control.tell(problem);
@@ -127,8 +127,11 @@ impl Wishes {
         true
     }
 
-    fn open(&self, control: &Control, wish: &Wish) -> Result<(), String> {
+    fn open(&self, control: &Control, wish: &Wish, scope: RuleScope) -> Result<(), String> {
         self.access.change(|map| wish.touches().iter().for_each(|(touch, path)| map.open_to(*touch, path)));
+        if scope == RuleScope::Session {
+            return Ok(());
+        }
         let keeper = control.approvals().keeper.clone();
         let (setting, value) = wish.setting();
         let kept =

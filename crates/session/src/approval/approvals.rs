@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use omp_agent::{Approval, Effect, PlannedCall, Tier};
 use omp_policy::{
-    ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleSource, Verdict, VerdictKind, offers,
+    ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleScope, RuleSource, Verdict, VerdictKind,
+    offers,
 };
 use omp_stdx::sanitize::on_one_line;
 use omp_stdx::truncate::rows_shown;
@@ -40,6 +41,9 @@ pub trait RuleKeeper: Send + Sync {
     /// An error is a sentence for the user.
     fn keep(&self, level: RuleLevel, rule: &str) -> Result<(), String>;
 
+    /// Stores a rule that allows calls in this project only, outside of the project.
+    fn keep_here(&self, rule: &str) -> Result<(), String>;
+
     /// Returns `false` if the rule does not exist.
     fn forget(&self, level: RuleLevel, rule: &str) -> Result<bool, String>;
 
@@ -67,6 +71,25 @@ impl CallDetails {
     /// Whether the user can edit the rules that "always" adds.
     pub fn can_be_edited(&self) -> bool {
         self.edited.is_some() && !self.offers.is_empty()
+    }
+
+    /// Whether a rule can be kept for this project only: access that containment opens is opened everywhere.
+    pub fn has_project_scope(&self) -> bool {
+        self.edited.is_some()
+    }
+
+    /// The answers that add rules, with their texts.
+    pub fn answers_with_rules(&self) -> Vec<(String, Answer)> {
+        let answer = |words: &str, level: RuleLevel, scope: RuleScope, offer: &RuleOffer| {
+            (format!("{words}: {}", offer.text()), Answer::Always { level, rules: offer.rules.clone(), scope })
+        };
+        let allow = |words: &'static str, scope: RuleScope| {
+            self.offers.iter().map(move |offer| answer(words, RuleLevel::Allow, scope, offer))
+        };
+        let denied = self.offers.first().map(|offer| answer("Always deny", RuleLevel::Deny, RuleScope::User, offer));
+        let here = allow("Always allow in this project", RuleScope::Project).filter(|_| self.has_project_scope());
+        let for_now = allow("Allow for this session", RuleScope::Session);
+        allow("Always allow", RuleScope::User).chain(denied).chain(for_now).chain(here).collect()
     }
 
     /// Checks that rules written by the user parse and cover the call; an error says what is wrong with them.
@@ -129,13 +152,19 @@ pub(crate) async fn decide(
     let decision = match &verdict.kind {
         VerdictKind::Run => Ok(()),
         VerdictKind::Deny { reason } => Err(format!("`{}` was not run: {reason}.", call.name)),
+        // Access that is denied must not be probed.
+        VerdictKind::Ask { .. }
+            if wishes.is_empty()
+                && let Some(error) = planned.foreseen_error() =>
+        {
+            return Err(error.to_string());
+        }
         VerdictKind::Ask { reason } if !control.attended => {
             answer = Some("nobody was there".to_owned());
             let policy = control.policy().clone();
             let asked = Asked {
                 policy: &policy,
                 plans: control.plans(),
-                approval,
                 verdict: &verdict,
                 reason: reason.as_deref(),
                 wishes: &wishes,
@@ -156,9 +185,7 @@ pub(crate) async fn decide(
                     true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, approval)),
                     false => wishes.offers(),
                 },
-                edited: wishes
-                    .is_empty()
-                    .then(|| EditedRules::new(&control.policy().rules, &call.name, &approval.effects)),
+                edited: wishes.is_empty().then(|| EditedRules::of(&control.policy(), &call.name, approval)),
             };
             let kind = QuestionKind::Approve {
                 call_id: call.id.clone(),
@@ -222,7 +249,7 @@ fn judged(
             Verdict::ask(Some(reason.clone()), BY_HOOK)
         }
         Some(HookPermission::Allow) if usual.kind != VerdictKind::Run && !approval.force_prompt => {
-            let spared = verdict(&Policy { mode: ApprovalMode::Yolo, ..policy });
+            let spared = verdict(&Policy { mode: ApprovalMode::Auto, ..policy });
             if spared.kind == VerdictKind::Run { Verdict::run(BY_HOOK) } else { spared }
         }
         _ => usual,
@@ -251,9 +278,9 @@ fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<()
         Some(Answer::Yes) => Ok(()),
         Some(Answer::Text(text)) => refused(&text),
         Some(Answer::Choices(choices)) => refused(&choices.join(", ")),
-        Some(Answer::Always { level, rules }) => {
-            if !wishes.keep(control, level, &rules) {
-                for problem in rules.iter().filter_map(|rule| add_rule(control, level, rule).err()) {
+        Some(Answer::Always { level, rules, scope }) => {
+            if !wishes.keep(control, level, &rules, scope) {
+                for problem in rules.iter().filter_map(|rule| add_rule(control, level, rule, scope).err()) {
                     control.tell(problem);
                 }
             }
@@ -267,13 +294,18 @@ fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<()
 }
 
 /// Adds a rule, effective immediately. If it cannot be stored, it still applies to this session and the error says so.
-pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
+pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str, scope: RuleScope) -> Result<(), String> {
     let no_rule = |problem: String| format!("`{rule}` is no rule: {problem}");
     // Check that the rule parses before it is written.
     control.policy().rules.clone().add(level, RuleSource::User, rule).map_err(no_rule)?;
     let keeper = control.approvals().keeper.clone();
-    let kept = keeper.map_or_else(|| Err("rules are not kept here".to_owned()), |keeper| keeper.keep(level, rule));
-    let source = if kept.is_ok() { RuleSource::User } else { RuleSource::Session };
+    let none = || Err("rules are not kept here".to_owned());
+    let (kept, source) = match scope {
+        RuleScope::Session => (Ok(()), RuleSource::Session),
+        RuleScope::Project => (keeper.map_or_else(none, |keeper| keeper.keep_here(rule)), RuleSource::UserHere),
+        RuleScope::User => (keeper.map_or_else(none, |keeper| keeper.keep(level, rule)), RuleSource::User),
+    };
+    let source = if kept.is_ok() { source } else { RuleSource::Session };
     control.policy().rules.add(level, source, rule).map_err(no_rule)?;
     kept.map_err(|problem| format!("the rule `{rule}` holds for this session only: {problem}"))
 }
@@ -299,7 +331,14 @@ fn answer_text(answer: Option<&Answer>) -> String {
         Some(Answer::No) => "no".to_owned(),
         Some(Answer::Text(text)) => format!("no: {}", shortened(text)),
         Some(Answer::Choices(choices)) => format!("no: {}", shortened(&choices.join(", "))),
-        Some(Answer::Always { level, rules }) => format!("always {}: {}", level.as_str(), shortened(&rules.join(", "))),
+        Some(Answer::Always { level, rules, scope }) => {
+            let scope = match scope {
+                RuleScope::Session => "for this session",
+                RuleScope::Project => "always in this project",
+                RuleScope::User => "always",
+            };
+            format!("{scope} {}: {}", level.as_str(), shortened(&rules.join(", ")))
+        }
         None => "dismissed".to_owned(),
     }
 }

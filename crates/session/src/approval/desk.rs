@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{Choice, ChoiceOption, Questions};
-use omp_policy::RuleLevel;
+use omp_policy::{RuleLevel, RuleScope};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -45,6 +45,7 @@ pub enum Answer {
     Always {
         level: RuleLevel,
         rules: Vec<String>,
+        scope: RuleScope,
     },
 }
 

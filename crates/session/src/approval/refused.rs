@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use omp_agent::{Approval, Tier};
-use omp_policy::{ApprovalMode, Policy, RuleOffer, Verdict};
+use omp_policy::{IRREVERSIBLE_BY, Policy, RuleOffer, Verdict};
 
 use crate::access::{self, Wishes};
 use crate::approvals::BY_HOOK;
@@ -53,7 +52,6 @@ pub(crate) struct Asked<'a> {
     pub policy: &'a Policy,
     /// Whether plan mode is on.
     pub plans: bool,
-    pub approval: &'a Approval,
     pub verdict: &'a Verdict,
     pub reason: Option<&'a str>,
     pub wishes: &'a Wishes,
@@ -77,6 +75,9 @@ impl Asked<'_> {
             None => self.verdict.by.clone(),
         };
         match self.reason {
+            Some(reason) if by == "critical" || by == IRREVERSIBLE_BY => {
+                format!("it needs the user's approval ({reason})")
+            }
             Some(reason) => format!("it needs the user's approval ({reason}; {by})"),
             None => format!("it needs the user's approval ({by})"),
         }
@@ -96,6 +97,12 @@ impl Asked<'_> {
     fn of_policy(&self, by: &str) -> String {
         if by == "critical" {
             return format!("critical calls always need a yes: {IN_TERMINAL}");
+        }
+        if by == IRREVERSIBLE_BY {
+            return match self.rules() {
+                Some(rules) => format!("`tools.allow: [{rules}]` in config.yml allows it"),
+                None => format!("such calls always need a yes: {IN_TERMINAL}"),
+            };
         }
         if by.starts_with("tools.approvalMode") {
             return self.of_mode();
@@ -120,31 +127,31 @@ impl Asked<'_> {
     }
 
     fn of_mode(&self) -> String {
-        let flag = match (self.policy.mode, self.approval.tier) {
-            _ if self.plans => "`/plan` leaves plan mode",
-            (ApprovalMode::AlwaysAsk, Tier::Write) => "`--approval-mode write` allows such calls",
-            _ => "`--auto-approve` allows such calls",
-        };
-        match self.offers.first() {
-            Some(offer) => {
-                let rules: Vec<String> =
-                    offer.rules.iter().map(|rule| format!("'{}'", rule.replace('\'', "''"))).collect();
-                format!("{flag}, `tools.allow: [{}]` in config.yml this one", rules.join(", "))
-            }
+        let flag = if self.plans { "`/plan` leaves plan mode" } else { "`--auto-approve` allows such calls" };
+        match self.rules() {
+            Some(rules) => format!("{flag}, `tools.allow: [{rules}]` in config.yml this one"),
             None => flag.to_owned(),
         }
+    }
+
+    /// The rules that would allow the call, as YAML.
+    fn rules(&self) -> Option<String> {
+        let rules = &self.offers.first()?.rules;
+        let quoted: Vec<String> = rules.iter().map(|rule| format!("'{}'", rule.replace('\'', "''"))).collect();
+        Some(quoted.join(", "))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use omp_agent::Effect;
+    use omp_policy::ApprovalMode;
     use omp_types::{Access, AccessMap};
 
     use super::*;
 
     #[track_caller]
-    fn check(policy: &Policy, approval: &Approval, verdict: Verdict, effects: &[Effect], expect: &str) {
+    fn check(policy: &Policy, verdict: Verdict, effects: &[Effect], expect: &str) {
         let map = AccessMap { workspace: "/w".into(), ..AccessMap::default() };
         let wishes = Wishes::of(Access::new(map), effects);
         let verdict = wishes.verdict(verdict);
@@ -153,7 +160,6 @@ mod tests {
         let asked = Asked {
             policy,
             plans: false,
-            approval,
             verdict: &verdict,
             reason: reason.as_deref(),
             wishes: &wishes,
@@ -168,12 +174,10 @@ mod tests {
     #[test]
     fn a_refusal_names_the_reason_and_what_allows_it() {
         let mode = |mode| Policy { mode, ..Policy::default() };
-        let (write, ask) = (mode(ApprovalMode::Write), mode(ApprovalMode::AlwaysAsk));
-        let (exec, edit): (Approval, Approval) = (Tier::Exec.into(), Tier::Write.into());
+        let (write, ask) = (mode(ApprovalMode::Write), mode(ApprovalMode::AskAll));
         let by = |by: &str| Verdict::ask(None, by);
         check(
             &write,
-            &exec,
             by("tools.approvalMode write"),
             &[],
             "`bash` was not run (runs: x): it needs the user's approval (tools.approvalMode is `write`), and nobody can be \
@@ -182,11 +186,10 @@ mod tests {
         );
         check(
             &ask,
-            &edit,
-            Verdict::ask(Some("it is new".to_owned()), "tools.approvalMode always-ask"),
+            Verdict::ask(Some("it is new".to_owned()), "tools.approvalMode ask-all"),
             &[],
-            "`bash` was not run (runs: x): it needs the user's approval (it is new; tools.approvalMode is `always-ask`), and \
-             nobody can be asked in this mode\nhint: `--approval-mode write` allows such calls, `tools.allow: ['bash(echo \
+            "`bash` was not run (runs: x): it needs the user's approval (it is new; tools.approvalMode is `ask-all`), and \
+             nobody can be asked in this mode\nhint: `--auto-approve` allows such calls, `tools.allow: ['bash(echo \
              ''a b'')']` in config.yml this one",
         );
         let start = "`bash` was not run (runs: x): it needs the user's approval";
@@ -194,6 +197,7 @@ mod tests {
         let yolo = Policy::default();
         for (said, hint) in [
             ("critical", "critical calls always need a yes: start omp in the terminal, where it asks you"),
+            (IRREVERSIBLE_BY, "`tools.allow: ['bash(echo ''a b'')']` in config.yml allows it"),
             ("tools.approval.bash", "`tools.approval.bash: allow` in config.yml allows it"),
             (BY_HOOK, "the hook wants you to be asked: start omp in the terminal, where it asks you"),
             (
@@ -206,21 +210,14 @@ mod tests {
             ),
             ("a secret of omp's own", "start omp in the terminal, where it asks you"),
         ] {
-            check(&yolo, &exec, by(said), &[], &format!("{start} ({said}), {end} {hint}"));
+            check(&yolo, by(said), &[], &format!("{start} ({said}), {end} {hint}"));
         }
         let outside = [Effect::Write("/srv/x".into()), Effect::Write("/srv/y".into())];
         let would = "it would write to /srv/x (outside the workspace), write to /srv/y (outside the workspace)";
         let allow = "`containment.writable: [/srv/x, /srv/y]` in config.yml allows it";
+        check(&yolo, Verdict::run("x"), &outside, &format!("`bash` was not run (runs: x): {would}, {end} {allow}"));
         check(
             &yolo,
-            &exec,
-            Verdict::run("x"),
-            &outside,
-            &format!("`bash` was not run (runs: x): {would}, {end} {allow}"),
-        );
-        check(
-            &yolo,
-            &exec,
             by("critical"),
             &outside,
             &format!(

@@ -39,7 +39,7 @@ pub(crate) fn verdict(policy: &Policy, tool: &str, approval: &Approval) -> Verdi
             "plan mode",
         ),
         Tier::Exec => {
-            let careful = Policy { mode: policy.mode.max(ApprovalMode::AlwaysAsk), ..policy.clone() };
+            let careful = Policy { mode: policy.mode.max(ApprovalMode::AskAll), ..policy.clone() };
             careful.verdict(tool, approval)
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError, ToolOutput};
-use omp_policy::RuleLevel;
+use omp_policy::{RuleLevel, RuleScope};
 use omp_session::{Answer, Command, QuestionKind, RuleKeeper, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::{Access, AccessMap, Content, Touch};
@@ -58,6 +58,11 @@ struct Kept(Mutex<Vec<String>>);
 impl RuleKeeper for Kept {
     fn keep(&self, level: RuleLevel, rule: &str) -> Result<(), String> {
         self.0.lock().unwrap().push(format!("{} {rule}", level.as_str()));
+        Ok(())
+    }
+
+    fn keep_here(&self, rule: &str) -> Result<(), String> {
+        self.0.lock().unwrap().push(format!("here {rule}"));
         Ok(())
     }
 
@@ -120,7 +125,8 @@ async fn once_is_for_one_call_and_is_taken_back() {
 
 #[tokio::test]
 async fn always_is_kept_and_asks_no_more() {
-    let ran = ran("/srv/x", true, |rules| Answer::Always { level: RuleLevel::Allow, rules }).await;
+    let ran =
+        ran("/srv/x", true, |rules| Answer::Always { level: RuleLevel::Allow, rules, scope: RuleScope::User }).await;
     assert_eq!((ran.asked, ran.kept), (vec![OUTSIDE.to_owned()], vec!["containment.writable /srv/x".to_owned()]));
     assert_eq!(ran.results, ["result: put: true", "result: put: true"]);
     let now = |path: &str| ran.access.check(Touch::Write, Path::new(path)).is_ok();
@@ -129,7 +135,8 @@ async fn always_is_kept_and_asks_no_more() {
 
 #[tokio::test]
 async fn never_is_a_rule_and_no_is_no() {
-    let denied = ran("/srv/x", true, |rules| Answer::Always { level: RuleLevel::Deny, rules }).await;
+    let denied =
+        ran("/srv/x", true, |rules| Answer::Always { level: RuleLevel::Deny, rules, scope: RuleScope::User }).await;
     assert_eq!((denied.asked.len(), denied.kept), (1, vec!["deny write(/srv/x)".to_owned()]));
     assert!(denied.results[1].contains("the user rule `write(/srv/x)` denies it"), "{:?}", denied.results);
     let refused = ran("/srv/x", true, |_| Answer::No).await;

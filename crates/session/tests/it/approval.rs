@@ -54,7 +54,7 @@ fn script() -> ScriptedLlm {
 }
 
 fn ask() -> Policy {
-    Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() }
+    Policy { mode: ApprovalMode::AskAll, ..Policy::default() }
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn without_a_human_a_call_that_needs_approval_is_refused() {
         })
         .await;
     assert_eq!(end, RunEnd::Finished);
-    let why = "it needs the user's approval (tools.approvalMode is `always-ask`), and nobody can be asked in this mode";
+    let why = "it needs the user's approval (tools.approvalMode is `ask-all`), and nobody can be asked in this mode";
     assert_eq!(refused, [format!("`note` was not run: {why}")]);
     let refusal = lines.iter().find(|line| line.starts_with("result")).unwrap();
     assert!(refusal.starts_with("result (error): `note` was not run: it needs the user's approval"), "{refusal}");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{Approval, Effect, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_policy::{ApprovalMode, Policy, RuleLevel, ToolPolicy};
+use omp_policy::{ApprovalMode, Policy, RuleLevel, RuleScope, ToolPolicy};
 use omp_session::{
     Answer, Command, HookPermission, HookPoint, HookReply, HookScene, QuestionKind, SessionEvent, SessionHooks,
 };
@@ -130,7 +130,7 @@ fn told(entry: &Value) -> Option<String> {
 }
 
 fn ask() -> Policy {
-    Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() }
+    Policy { mode: ApprovalMode::AskAll, ..Policy::default() }
 }
 
 fn rule(rule: ToolPolicy) -> Policy {
@@ -150,11 +150,11 @@ fn of_the_policy_and_of_whoever_is_asked() {
     let no: fn(Vec<String>) -> Answer = |_| Answer::No;
     let words: fn(Vec<String>) -> Answer = |_| Answer::Text("use b".into());
     for (policy, arguments, answer, expect) in [
-        (Policy::default(), call(), None, "run by tools.approvalMode yolo, -, ran"),
-        (ask(), call(), None, "ask by tools.approvalMode always-ask, nobody was there, not run"),
-        (ask(), call(), Some(yes), "ask by tools.approvalMode always-ask, yes, ran"),
-        (ask(), call(), Some(no), "ask by tools.approvalMode always-ask, no, not run"),
-        (ask(), call(), Some(words), "ask by tools.approvalMode always-ask, no: use b, not run"),
+        (Policy::default(), call(), None, "run by tools.approvalMode auto, -, ran"),
+        (ask(), call(), None, "ask by tools.approvalMode ask-all, nobody was there, not run"),
+        (ask(), call(), Some(yes), "ask by tools.approvalMode ask-all, yes, ran"),
+        (ask(), call(), Some(no), "ask by tools.approvalMode ask-all, no, not run"),
+        (ask(), call(), Some(words), "ask by tools.approvalMode ask-all, no: use b, not run"),
         (rule(ToolPolicy::Deny), call(), None, "deny by tools.approval.claim, -, not run"),
         (rule(ToolPolicy::Prompt), call(), Some(yes), "ask by tools.approval.claim, yes, ran"),
         (rule(ToolPolicy::Allow), call(), None, "run by tools.approval.claim, -, ran"),
@@ -172,7 +172,8 @@ fn of_the_policy_and_of_whoever_is_asked() {
 fn of_containment_once_and_always() {
     let outside = || json!({"path": "/srv/x"});
     let once: fn(Vec<String>) -> Answer = |_| Answer::Yes;
-    let always: fn(Vec<String>) -> Answer = |rules| Answer::Always { level: RuleLevel::Allow, rules };
+    let always: fn(Vec<String>) -> Answer =
+        |rules| Answer::Always { level: RuleLevel::Allow, rules, scope: RuleScope::User };
     for (answer, expect) in [
         (Some(once), "ask by containment, yes, ran"),
         (Some(always), "ask by containment, always allow: write to /srv/x, ran"),
@@ -186,7 +187,7 @@ fn of_containment_once_and_always() {
 fn of_hooks() {
     let none = HookReply::default;
     let look = || Some(HookPermission::Ask { reason: "look".into() });
-    let run = "run by tools.approvalMode yolo, -, ran";
+    let run = "run by tools.approvalMode auto, -, ran";
     for (policy, hook, expect) in [
         (Policy::default(), HookReply { blocked: Some("no".into()), ..none() }, &["hook blocked"][..]),
         (Policy::default(), HookReply { halted: Some("enough".into()), ..none() }, &["hook stopped"]),
@@ -232,7 +233,7 @@ async fn an_amended_call_is_planned_once_judged_and_run_as_amended() {
 async fn a_mode_that_the_user_chooses_is_noted() {
     let mut stage = Stage::new([Turn::text("one"), Turn::text("two")]);
     stage.prompt("go").await;
-    for mode in [ApprovalMode::AlwaysAsk, ApprovalMode::AlwaysAsk] {
+    for mode in [ApprovalMode::AskAll, ApprovalMode::AskAll] {
         stage.send(Command::SetApprovalMode(mode)).await;
     }
     stage.prompt("go on").await;

@@ -144,7 +144,7 @@ async fn a_call_that_is_refused_has_no_afterwards() {
 #[tokio::test]
 async fn allow_overrules_the_mode_alone() {
     use omp_policy::ToolPolicy::{Deny, Prompt};
-    let ask = || Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() };
+    let ask = || Policy { mode: ApprovalMode::AskAll, ..Policy::default() };
     let rule = |rule| Policy { tools: [("note".to_owned(), rule)].into(), ..ask() };
     for (policy, expect) in [
         (ask(), "result: noted x"),

@@ -270,7 +270,7 @@ async fn hooks_that_stop_the_work_end_the_run() {
 
 #[tokio::test]
 async fn a_question_that_nobody_answers_ends_with_the_abort() {
-    for (policy, how) in [(ApprovalMode::Yolo, "ask"), (ApprovalMode::AlwaysAsk, ""), (ApprovalMode::Yolo, "never")] {
+    for (policy, how) in [(ApprovalMode::Auto, "ask"), (ApprovalMode::AskAll, ""), (ApprovalMode::Auto, "never")] {
         let mut stage = Stage::with(ScriptedLlm::new([wrong(how), said("done")]), |options| {
             tools(options);
             options.tools.push(Arc::new(crate::approval::Note));

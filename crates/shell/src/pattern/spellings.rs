@@ -15,7 +15,7 @@ const GIT_VALUES: [&str; 9] = [
     "--super-prefix",
 ];
 
-pub(super) struct Spelling {
+pub(crate) struct Spelling {
     pub words: Vec<ShellWord>,
     /// The spelling is certainly equivalent.
     pub is_sure: bool,
@@ -23,7 +23,7 @@ pub(super) struct Spelling {
 
 /// Returns the command as written; with the program's bare name; without the options before the first operand; without a
 /// runner.
-pub(super) fn spellings(words: &[ShellWord]) -> Vec<Spelling> {
+pub(crate) fn spellings(words: &[ShellWord]) -> Vec<Spelling> {
     let sure = |words: Vec<ShellWord>| Spelling { words, is_sure: true };
     let mut all = vec![sure(words.to_vec())];
     let Some((program, rest)) = words.split_first().filter(|(program, _)| program.known) else { return all };

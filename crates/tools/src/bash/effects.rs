@@ -81,6 +81,7 @@ pub(super) fn plan(params: BashParams, setting: &EffectContext<'_>) -> Planned<C
         reason: critical.map(|found| found.reason.to_owned()),
         effects,
         is_contained: setting.is_contained,
+        is_fully_contained: setting.is_contained && containment.rung() == Some(Rung::Full),
         ..Tier::Exec.into()
     };
     Planned::new(approval, CommandPlan { params, defined: script.defined.into_iter().collect(), writes })

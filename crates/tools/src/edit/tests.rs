@@ -29,6 +29,21 @@ fn read_header(scratch: &Scratch, path: &str) -> String {
     text.lines().next().unwrap().to_owned()
 }
 
+/// Nobody is asked about an edit that cannot work.
+#[test]
+fn an_error_is_foreseen_without_changing_anything() {
+    let scratch = Scratch::new(&[("a.txt", "one\ntwo\nthree\n")]);
+    let tool = tool(&scratch);
+    let foreseen = |input: &str| {
+        let plan = AnyTool::plan(&tool, Arc::new(json!({"input": input}))).unwrap();
+        plan.foreseen_error().map(|error| error.to_string())
+    };
+    assert_eq!(foreseen("[a.txt#2543]\n2:TWO"), None);
+    assert!(foreseen("[a.txt#2543]\n9:NINE").is_some());
+    assert!(foreseen("[gone.txt#2543]\n2:TWO").is_some());
+    assert_eq!(scratch.get("a.txt"), "one\ntwo\nthree\n");
+}
+
 #[test]
 fn one_file() {
     let scratch = Scratch::new(&[("a.txt", "one\ntwo\nthree\n")]);

@@ -1,6 +1,7 @@
 //! `write`: writes a whole file, an entry of an archive, a row of a database or the resolution of a merge conflict.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_types::Content;
@@ -55,15 +56,28 @@ pub fn touched(arguments: &serde_json::Map<String, serde_json::Value>) -> omp_ty
     omp_types::TouchedFiles::modified(arguments.get("path").and_then(serde_json::Value::as_str))
 }
 
+/// The arguments, and what the user saw.
+pub struct WritePlan {
+    params: Params,
+    /// The user was asked when there was no such file.
+    was_new: AtomicBool,
+}
+
+impl Write {
+    fn is_there(&self, typed: &str) -> bool {
+        self.files.resolve(typed).is_ok_and(|path| path.absolute.symlink_metadata().is_ok())
+    }
+}
+
 impl Tool for Write {
     type Params = Params;
-    type Plan = Params;
+    type Plan = WritePlan;
     type Details = Details;
     const NAME: &'static str = "write";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Edit;
 
-    fn plan(&self, params: Params) -> Planned<Params> {
+    fn plan(&self, params: Params) -> Planned<WritePlan> {
         let approval = match WriteTarget::of(&self.files, &params.path) {
             Ok(WriteTarget::Conflict(uri)) => {
                 let paths = conflict::paths(&self.files, &uri);
@@ -74,14 +88,21 @@ impl Tool for Write {
             ) => write_approval(&self.files, [typed]),
             Err(_) => Tier::Write.into(),
         };
-        Planned::new(approval, params)
+        Planned::new(approval, WritePlan { params, was_new: AtomicBool::new(false) })
     }
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+    async fn run(&self, plan: WritePlan, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let WritePlan { params, was_new } = plan;
+        if was_new.into_inner() && self.is_there(&params.path) {
+            let path = &params.path;
+            return Err(ToolError::Reply(format!(
+                "{path} was created while the user was asked about this call; nothing was written\nhint: read it first"
+            )));
+        }
         if let Some(written) = self.urls.write_to_host(&params.path, &params.content).await.transpose()? {
             let said = format!("Wrote {} bytes to {written}", params.content.len());
             let details = Details { resolved_path: Some(written), ..Details::default() };
@@ -92,7 +113,9 @@ impl Tool for Write {
     }
 
     /// Previews what an existing file loses; for a new file the content is the preview.
-    fn outlook(&self, params: &Params) -> Option<View> {
+    fn outlook(&self, plan: &WritePlan) -> Option<View> {
+        let WritePlan { params, was_new } = plan;
+        was_new.store(!self.is_there(&params.path), Ordering::Relaxed);
         match WriteTarget::of(&self.files, &params.path).ok()? {
             WriteTarget::File { typed } => file::outlook(&self.files, typed, &strip_prefixes(&params.content)),
             WriteTarget::Conflict(_) | WriteTarget::Archive { .. } | WriteTarget::Database { .. } => None,

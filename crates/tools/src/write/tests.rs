@@ -42,6 +42,25 @@ fn whoever_is_asked_sees_what_is_replaced() {
     assert_eq!(scratch.get("old"), "one\ntwo\nthree\n");
 }
 
+/// The user agreed to a new file, not to replace one.
+#[tokio::test]
+async fn a_file_that_appears_while_the_user_is_asked_is_not_replaced() {
+    use omp_agent::{AnyTool, ToolCx};
+    for (appears, expect) in [(true, "others\n"), (false, "mine\n")] {
+        let scratch = Scratch::new(&[]);
+        let tool = tool(&scratch);
+        let arguments = Arc::new(json!({"path": "new", "content": "mine\n"}));
+        let plan = AnyTool::plan(&tool, arguments).unwrap();
+        assert_eq!(plan.preview(), None);
+        if appears {
+            scratch.put("new", b"others\n");
+        }
+        let ran = plan.run(ToolCx::detached("call")).await.map(drop).map_err(|error| error.to_string());
+        assert_eq!(ran.is_err_and(|error| error.contains("was created while the user was asked")), appears);
+        assert_eq!(scratch.get("new"), expect);
+    }
+}
+
 #[test]
 fn copied_prefixes_are_removed_with_a_note() {
     let scratch = Scratch::new(&[]);

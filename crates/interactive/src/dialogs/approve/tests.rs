@@ -32,89 +32,176 @@ pub(in crate::dialogs) fn edit(lines: usize) -> PendingApproval {
 }
 
 fn push() -> PendingApproval {
+    let words = ["git", "push", "origin", "main"].map(str::to_owned).to_vec();
+    let effects = [Effect::Run { words, whole: true }];
     let details = CallDetails {
-        origin: None,
         lines: vec!["runs: cd /tmp".into(), "runs: git push origin main".into(), "writes: log -> /etc/log".into()],
         offers: vec![
             RuleOffer { rules: vec!["bash(git push origin main)".into()] },
             RuleOffer { rules: vec!["bash(git push *)".into()] },
         ],
+        edited: Some(EditedRules::new(&ApprovalRules::new(RulePlaces::default()), "bash", &effects)),
         ..CallDetails::default()
     };
-    PendingApproval { details: Arc::new(details), ..bash() }
+    PendingApproval {
+        arguments: Arc::new(json!({"command": "cd /tmp && git push origin main > log"})),
+        reason: Some("it sends commits to others, which cannot be undone".into()),
+        details: Arc::new(details),
+        ..bash()
+    }
+}
+
+fn dialog(approval: PendingApproval) -> ApproveDialog {
+    ApproveDialog::new(approval, Quiet::default())
 }
 
 #[test]
-fn what_a_call_does_is_shown_and_always_shows_its_rule() {
-    let mut dialog = ApproveDialog::new(push(), Quiet::default());
-    let shown = draw(&mut dialog, 60);
-    for row in [
-        "  runs: cd /tmp\n  runs: git push origin main\n  writes: log -> /etc/log\n",
-        "4. Always allow: bash(git push origin main)",
-        "5. Always deny: bash(git push origin main)",
-        "s other scope of always",
-    ] {
-        assert!(shown.contains(row), "{row}\n{shown}");
+fn the_command_comes_first_then_why_then_what_it_changes_and_the_rule_is_said_once() {
+    let mut pushing = dialog(push());
+    let shown = draw(&mut pushing, 70);
+    insta::assert_snapshot!(shown, @"
+    Allow bash?
+      cd /tmp && git push origin main > log
+      It sends commits to others, which cannot be undone
+      writes: log -> /etc/log
+      y  Yes, once
+      s  Yes, for this session
+      a  Yes, always in this project
+      u  Yes, always in every project
+         Rule: bash(git push origin main)
+    ❯ n  No
+      t  No, and say what to do instead
+    enter choose · esc refuse · w wider or narrower rule · e edit the rule
+    ");
+    assert_eq!(shown.matches("git push origin main").count(), 2, "the command and the rule");
+    press(&mut pushing, "w");
+    assert!(draw(&mut pushing, 70).contains("Rule: bash(git push *)"));
+    let wide = says(&mut pushing, "a enter");
+    assert!(wide.contains(r#"Always { level: Allow, rules: ["bash(git push *)"], scope: Project }"#), "{wide}");
+    let narrow = says(&mut dialog(push()), "w left u enter");
+    assert!(narrow.contains(r#"rules: ["bash(git push origin main)"], scope: User }"#), "{narrow}");
+    assert!(says(&mut dialog(push()), "s").contains("scope: Session }"));
+    for keys in ["a", "s", "u", "w", "e", "d", "1"] {
+        assert!(matches!(press(&mut dialog(bash()), keys), DialogStep::Ignored), "{keys}");
     }
-    press(&mut dialog, "s");
-    assert!(draw(&mut dialog, 60).contains("4. Always allow: bash(git push *)"));
-    assert!(says(&mut dialog, "a enter").contains(r#"Always { level: Allow, rules: ["bash(git push *)"] }"#));
-    let narrow = says(&mut ApproveDialog::new(push(), Quiet::default()), "s left 4 enter");
-    assert!(narrow.contains(r#"Always { level: Allow, rules: ["bash(git push origin main)"] }"#), "{narrow}");
-    assert!(says(&mut ApproveDialog::new(push(), Quiet::default()), "d enter").contains("level: Deny"));
-    assert!(matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), "a"), DialogStep::Ignored));
+}
+
+/// Access that containment opens is not a rule, and is opened everywhere or for now.
+#[test]
+fn access_is_told_by_what_it_opens() {
+    let details = CallDetails {
+        lines: vec!["runs: touch /srv/x".into(), "writes: /srv/x".into()],
+        offers: vec![RuleOffer { rules: vec!["write to /srv/x".into()] }],
+        ..CallDetails::default()
+    };
+    let approval = PendingApproval {
+        arguments: Arc::new(json!({"command": "touch /srv/x"})),
+        reason: Some("write to /srv/x (outside the workspace)".into()),
+        details: Arc::new(details),
+        ..bash()
+    };
+    insta::assert_snapshot!(draw(&mut dialog(approval.clone()), 60), @"
+    Allow bash?
+      touch /srv/x
+      It would write to /srv/x (outside the workspace)
+      y  Yes, once
+      s  Yes, for this session
+      u  Yes, always in every project
+         Access: write to /srv/x
+    ❯ n  No
+      t  No, and say what to do instead
+    enter choose · esc refuse
+    ");
+    assert!(matches!(press(&mut dialog(approval), "a"), DialogStep::Ignored));
 }
 
 #[test]
 fn the_rule_can_be_written_otherwise() {
-    let words = ["git", "push", "origin", "main"].map(str::to_owned).to_vec();
-    let effects = [Effect::Run { words, whole: true }];
-    let edited = EditedRules::new(&ApprovalRules::new(RulePlaces::default()), "bash", &effects);
-    let details = CallDetails { edited: Some(edited), ..CallDetails::clone(&push().details) };
-    let approval = || PendingApproval { details: Arc::new(details.clone()), ..bash() };
-    let mut dialog = ApproveDialog::new(approval(), Quiet::default());
-    assert!(draw(&mut dialog, 90).contains("e edit the rule"));
+    let mut pushing = dialog(push());
+    assert!(draw(&mut pushing, 90).contains("e edit the rule"));
     // `bash(git push origin main)` becomes `bash(git push origin *)`.
-    press(&mut dialog, "e left backspace backspace backspace backspace *");
-    assert!(draw(&mut dialog, 60).contains("Rule: bash(git push origin *)"), "{}", draw(&mut dialog, 60));
-    press(&mut dialog, "enter");
-    assert!(draw(&mut dialog, 60).contains("❯ 4. Always allow: bash(git push origin *)"), "{}", draw(&mut dialog, 60));
-    assert!(says(&mut dialog, "enter").contains(r#"Always { level: Allow, rules: ["bash(git push origin *)"] }"#));
+    press(&mut pushing, "e left backspace backspace backspace backspace *");
+    assert!(draw(&mut pushing, 60).contains("Rule: bash(git push origin *)"), "{}", draw(&mut pushing, 60));
+    press(&mut pushing, "enter");
+    assert!(draw(&mut pushing, 60).contains("❯ s  Yes, for this session"), "{}", draw(&mut pushing, 60));
+    assert!(draw(&mut pushing, 60).contains("Rule: bash(git push origin *)"), "{}", draw(&mut pushing, 60));
+    assert!(says(&mut pushing, "enter").contains(r#"rules: ["bash(git push origin *)"], scope: Session }"#));
 
-    let mut dialog = ApproveDialog::new(approval(), Quiet::default());
-    press(&mut dialog, "e left x enter");
-    assert!(draw(&mut dialog, 60).contains("this does not cover the call"), "{}", draw(&mut dialog, 60));
-    press(&mut dialog, "end backspace enter");
-    assert!(draw(&mut dialog, 90).contains("is no rule: the bracket is not closed"), "{}", draw(&mut dialog, 90));
-    press(&mut dialog, "escape");
-    assert!(draw(&mut dialog, 60).contains("4. Always allow: bash(git push origin main)"));
-    assert!(matches!(press(&mut ApproveDialog::new(push(), Quiet::default()), "e"), DialogStep::Ignored));
+    let mut pushing = dialog(push());
+    press(&mut pushing, "e left x enter");
+    assert!(draw(&mut pushing, 60).contains("this does not cover the call"), "{}", draw(&mut pushing, 60));
+    press(&mut pushing, "end backspace enter");
+    assert!(draw(&mut pushing, 90).contains("is no rule: the bracket is not closed"), "{}", draw(&mut pushing, 90));
+    press(&mut pushing, "escape");
+    assert!(draw(&mut pushing, 60).contains("Rule: bash(git push origin main)"));
+}
+
+/// Everything that is asked and every answer is visible at once.
+#[test]
+fn the_dialog_at_three_sizes() {
+    let ten = (1..=10).map(|at| format!("cargo test -p crate-{at} --all-features")).collect::<Vec<_>>().join(" &&\n");
+    let with = |command: &str, reason: Option<&str>, lines: &[&str]| {
+        let details = CallDetails {
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            ..CallDetails::clone(&push().details)
+        };
+        let (arguments, reason) = (Arc::new(json!({"command": command})), reason.map(str::to_owned));
+        PendingApproval { arguments, reason, details: Arc::new(details), ..bash() }
+    };
+    let warned = CallDetails { offers: Vec::new(), ..CallDetails::clone(&push().details) };
+    let calls = [
+        ("short", with("make install", None, &["runs: make install"])),
+        ("ten-lines", with(&ten, Some("it is new"), &["runs: cargo test", "writes: target"])),
+        ("diff", edit(12)),
+        (
+            "push",
+            PendingApproval {
+                arguments: Arc::new(json!({"command": "git push --force origin main"})),
+                reason: Some(
+                    "warning: it overwrites or deletes what the remote repository has, which cannot be undone".into(),
+                ),
+                details: Arc::new(warned),
+                ..bash()
+            },
+        ),
+    ];
+    for (name, call) in calls {
+        let shown: Vec<String> = [(80, 24), (120, 40), (200, 50)]
+            .map(|(width, height)| {
+                let shown = drawn_at(&mut dialog(call.clone()), width, height);
+                for answer in ["Allow ", "y  Yes, once", "n  No", "t  No, and say", "esc refuse"] {
+                    assert!(shown.contains(answer), "{answer} at {width}x{height}:\n{shown}");
+                }
+                format!("{width}x{height}\n{shown}")
+            })
+            .to_vec();
+        assert!(name != "ten-lines" || shown[0].contains("crate-10"), "{}", shown[0]);
+        insta::assert_snapshot!(format!("approve_{name}"), shown.join("\n"));
+    }
 }
 
 #[test]
 fn the_command_is_shown_with_the_reason() {
-    insta::assert_snapshot!(both(&mut ApproveDialog::new(bash(), Quiet::default())), @"
+    insta::assert_snapshot!(both(&mut dialog(bash())), @"
     Allow bash?
-      the command writes outside of the project
-      command:
       cargo test
       echo done
       timeout: 30
-      1. Yes                                                   y
-    ❯ 2. No                                                    n
-      3. No, and say what to do instead                        t
+      The command writes outside of the project
+      y  Yes, once
+    ❯ n  No
+      t  No, and say what to do instead
     enter choose · esc refuse
     ------------------------------
     Allow bash?
-      the command writes outside
-      of the project
-      command:
       cargo test
       echo done
       timeout: 30
-      1. Yes                     y
-    ❯ 2. No                      n
-      3. No, and say what to d…  t
+      The command writes outside
+      of the project
+      y  Yes, once
+    ❯ n  No
+      t  No, and say what to do i…
     enter choose · esc refuse
     ");
 }
@@ -132,9 +219,9 @@ fn a_long_diff_scrolls() {
        ⋯
        5   line 4 with a text that is rather long for a row
       … 0 above, 25 below (pageUp, pageDown)
-    ❯ 1. Yes                                                   y
-      2. No                                                    n
-      3. No, and say what to do instead                        t
+    ❯ y  Yes, once
+      n  No
+      t  No, and say what to do instead
     enter choose · esc refuse
     ------------------------------
     Allow edit?
@@ -147,9 +234,9 @@ fn a_long_diff_scrolls() {
             is rather long for a r
       … 0 above, 71 below (pageUp,
     pageDown)
-    ❯ 1. Yes                     y
-      2. No                      n
-      3. No, and say what to d…  t
+    ❯ y  Yes, once
+      n  No
+      t  No, and say what to do i…
     enter choose · esc refuse
     ");
     press(&mut dialog, "pageDown shift+down");
@@ -162,34 +249,31 @@ fn a_long_diff_scrolls() {
 fn what_is_hidden_in_a_command_is_shown() {
     let arguments = Arc::new(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}));
     let mut dialog = ApproveDialog::new(PendingApproval { arguments, reason: None, ..bash() }, Quiet::default());
-    assert!(draw(&mut dialog, 60).contains("command: rm <U+202E>x␛]0;t␇\n"));
+    assert!(draw(&mut dialog, 60).contains("  rm <U+202E>x␛]0;t␇\n"));
 }
 
 #[test]
 fn keys_answer() {
     for (keys, answer) in [
         ("y", "Yes"),
-        ("1", "Yes"),
         ("enter", "No"),
         ("up enter", "Yes"),
         ("n", "No"),
-        ("2", "No"),
         ("escape", "No"),
         ("ctrl+c", "No"),
         ("down down enter", "Yes"),
-        ("3 enter", "No"),
+        ("t enter", "No"),
         ("t u s e space m a k e enter", "Text(\"use make\")"),
+        ("tab n o enter", "Text(\"no\")"),
         ("down enter x escape y", "Yes"),
     ] {
-        let says = says(&mut ApproveDialog::new(bash(), Quiet::default()), keys);
+        let says = says(&mut dialog(bash()), keys);
         assert_eq!(says, format!("Close(Some(Answer {{ id: 7, answer: {answer} }}))"), "{keys}");
     }
     for keys in ["x", "ctrl+y", "alt+enter", "f"] {
-        assert!(
-            matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), keys), DialogStep::Ignored),
-            "{keys}"
-        );
+        assert!(matches!(press(&mut dialog(bash()), keys), DialogStep::Ignored), "{keys}");
     }
+    assert_eq!(says(&mut dialog(bash()), "ctrl+z"), "Do(Suspend)");
 }
 
 /// Enter approves a call without a warning; a warning needs an explicit answer.
@@ -202,7 +286,7 @@ fn a_warning_begins_with_no() {
 /// Text of a call cannot imitate rows of the dialog.
 #[test]
 fn text_of_a_call_makes_no_rows() {
-    let forged = "x\n❯ 1. Yes\u{2028}runs: git status";
+    let forged = "x\n❯ y  Yes\u{2028}runs: git status";
     let details = CallDetails {
         lines: vec![format!("writes: {forged}")],
         offers: vec![RuleOffer { rules: vec![format!("write({forged})")] }],
@@ -212,10 +296,12 @@ fn text_of_a_call_makes_no_rows() {
     let approval = PendingApproval { reason, details: Arc::new(details), ..bash() };
     for width in [40, 120] {
         let shown = draw(&mut ApproveDialog::new(approval.clone(), Quiet::default()), width);
-        let forgeries: Vec<&str> =
-            shown.lines().filter(|row| row.starts_with("❯ 1. Yes") || row.trim_start().starts_with("runs:")).collect();
+        let forgeries: Vec<&str> = shown
+            .lines()
+            .filter(|row| row.starts_with("❯ y  Yes\u{2028}") || row.trim_start().starts_with("runs:"))
+            .collect();
         assert_eq!(forgeries, [""; 0], "{shown}");
-        assert!(shown.contains("x␊❯ 1. Yes␣"), "{shown}");
+        assert!(shown.contains("x␊❯ y  Yes␣"), "{shown}");
     }
 }
 
@@ -223,7 +309,7 @@ fn text_of_a_call_makes_no_rows() {
 #[test]
 fn a_small_screen_shows_the_question_and_its_answers() {
     let details = CallDetails {
-        lines: (0..30).map(|at| format!("runs: program-{at} with arguments")).collect(),
+        lines: (0..30).map(|at| format!("writes: file-{at}")).collect(),
         offers: vec![RuleOffer { rules: (0..8).map(|at| format!("bash(program-{at} with arguments)")).collect() }],
         ..CallDetails::default()
     };
@@ -236,15 +322,18 @@ fn a_small_screen_shows_the_question_and_its_answers() {
         let rows = dialog.draw(&space);
         let text = |rows: &[Line]| rows.iter().map(Line::text).collect::<Vec<_>>().join("\n");
         assert!(rows.len() < height, "{} rows on {width}x{height}:\n{}", rows.len(), text(&rows));
-        for part in ["Allow bash?", "a reason", "1. Yes", "❯ 2. No", "4. Always", "esc refuse"] {
+        for part in ["Allow bash?", "y  Yes", "❯ n  No", "u  Yes, always", "esc refuse"] {
             assert!(text(&rows).contains(part), "{part}:\n{}", text(&rows));
         }
-        let mut seen = String::new();
+        let mut seen = text(&rows);
         for _ in 0..100 {
             dialog.scrolled(Key::parse("pageDown").unwrap());
             seen.push_str(&text(&dialog.draw(&space)).replace("\n  ", " "));
         }
-        assert!(seen.contains("program-29") && seen.contains("always: bash(program-0"), "{seen}");
+        assert!(
+            seen.contains("file-29") && seen.contains("Access: bash(program-0") && seen.contains("as reasons do"),
+            "{seen}"
+        );
     }
 }
 
@@ -281,7 +370,7 @@ fn read_at_leisure(approval: PendingApproval) -> ApproveDialog {
 /// `wait` contains the letter of "always", `yes` begins with that of yes.
 #[test]
 fn a_word_that_is_typed_is_no_answer_and_goes_to_the_editor() {
-    for word in ["wait", "yes", "no", "any", "day", "1a", "4y"] {
+    for word in ["wait", "yes", "no", "any", "day", "the", "edit", "so", "under"] {
         let mut dialog = read_at_leisure(push());
         let mut inserted = String::new();
         for letter in word.chars() {
@@ -313,14 +402,20 @@ fn one_letter_answers_and_always_needs_enter_as_well() {
     assert!(says(&mut read_at_leisure(push()), "y enter").contains("answer: Yes"), "enter need not wait");
     assert!(says(&mut read_at_leisure(push()), "y y y enter").contains("answer: Yes"), "somebody impatient");
     assert!(says(&mut read_at_leisure(push()), "y escape").contains("answer: No"), "refused in time");
-    for (keys, level) in [("a", "Allow"), ("4", "Allow"), ("d", "Deny"), ("5", "Deny")] {
+    for (letter, answer) in [('s', "scope: Session"), ('t', "Redraw"), ('e', "Redraw")] {
+        assert!(answered(&mut read_at_leisure(push()), letter).contains(answer), "{letter}");
+    }
+    for (keys, scope, where_to) in [
+        ("a", "Project", "enter keep this rule for this project"),
+        ("u", "User", "enter write this rule to config.yml"),
+    ] {
         let mut dialog = read_at_leisure(push());
         assert!(matches!(press(&mut dialog, keys), DialogStep::Redraw), "{keys}");
         dialog.letters.pass(1000);
         assert!(matches!(dialog.woken(), DialogStep::Ignored));
         let shown = draw(&mut dialog, 60);
-        assert!(shown.contains("enter write this rule to config.yml") && shown.contains("❯ "), "{shown}");
-        assert!(says(&mut dialog, "enter").contains(&format!("Always {{ level: {level}")), "{keys}");
+        assert!(shown.contains(where_to) && shown.contains("❯ "), "{shown}");
+        assert!(says(&mut dialog, "enter").contains(&format!("scope: {scope}")), "{keys}");
     }
 }
 
@@ -337,28 +432,28 @@ fn a_tiny_terminal_shows_the_command_or_offers_no_yes() {
     let mut dialog = ApproveDialog::new(push(), Quiet::default());
     insta::assert_snapshot!(drawn_at(&mut dialog, 30, 8), @"
     Allow bash?
-      runs: cd /tmp
-      the command writes outside
-      of the project
-      runs: git push origin main
+      cd /tmp && git push origin
+      main > log
+      It sends commits to others,
+      which cannot be undone
       writes: log -> /etc/log
-    … 0 above, 4 below (↑ ↓)
     y yes · n no · t instead
     ");
+    drawn_at(&mut dialog, 30, 6);
     dialog.input(&Input::Key(Key::plain(KeyCode::Down)));
-    assert!(drawn_at(&mut dialog, 30, 8).contains("… 1 above"));
+    assert!(drawn_at(&mut dialog, 30, 6).contains("… 1 above"));
     for (height, has_yes) in [(12, true), (5, true), (4, true), (3, false), (2, false), (1, false)] {
         let dialog = || {
             let mut dialog = ApproveDialog::new(push(), Quiet::default());
             let shown = drawn_at(&mut dialog, 30, height);
-            assert_eq!((shown.contains("runs: cd /tmp"), shown.contains("y yes")), (has_yes, has_yes), "{shown}");
+            assert_eq!((shown.contains("cd /tmp && git"), shown.contains("y yes")), (has_yes, has_yes), "{shown}");
             assert!(has_yes || shown.starts_with("The terminal is too small"), "{shown}");
             dialog
         };
         let input = |key: KeyCode| format!("{:?}", dialog().input(&Input::Key(Key::plain(key))));
         assert_eq!(input(KeyCode::Char('y')).contains("answer: Yes"), has_yes, "{height}");
         assert!(input(KeyCode::Char('n')).contains("answer: No"), "{height}");
-        for key in [KeyCode::Enter, KeyCode::Char('a'), KeyCode::Char('s'), KeyCode::Char('e')] {
+        for key in [KeyCode::Enter, KeyCode::Char('a'), KeyCode::Char('u'), KeyCode::Char('s'), KeyCode::Char('e')] {
             assert_eq!(input(key), "Ignored", "{key:?} at {height}");
         }
     }

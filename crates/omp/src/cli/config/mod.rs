@@ -25,7 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   omp config list --changed                  list settings that are set, and in which file
   omp config get tools.approvalMode          print one value
-  omp config set tools.approvalMode write    change your config.yml; comments are kept
+  omp config set tools.approvalMode ask-all  change your config.yml; comments are kept
   omp config set disabledProviders '[a, b]'  values are written in YAML
   omp config reset tools.approvalMode        go back to the default
   $EDITOR \"$(omp config path)\"               edit your config.yml

@@ -66,7 +66,10 @@ fn of(setting: &Setting) -> Value {
     }
     let kind = match setting.kind {
         SettingKind::Bool => json!({"type": "boolean"}),
-        SettingKind::OneOf(words) => json!({"enum": words}),
+        SettingKind::OneOf(words) => {
+            let former = setting.former.iter().map(|(word, _)| word);
+            json!({"enum": words.iter().chain(former).collect::<Vec<_>>()})
+        }
         SettingKind::Number { least, most } => {
             json!({"type": "number", "minimum": whole(least), "maximum": whole(most)})
         }

@@ -27,6 +27,22 @@ const EXAMPLE_COMMANDS: &[&str] = &["deploy", "modle", "name", "props", "respons
 const EXAMPLE_WORDS: &[&str] = &["doctr", "fix", "sesions"];
 /// Flags of other programs, and folders that look like flags, with the page.
 const FOREIGN_FLAGS: &[(&str, &str)] = &[
+    ("approval.md", "check"),
+    ("approval.md", "delete"),
+    ("approval.md", "dryrun"),
+    ("approval.md", "ext-diff"),
+    ("approval.md", "force"),
+    ("approval.md", "force-if-includes"),
+    ("approval.md", "force-with-lease"),
+    ("approval.md", "list-hosts"),
+    ("approval.md", "list-tags"),
+    ("approval.md", "list-tasks"),
+    ("approval.md", "method"),
+    ("approval.md", "mirror"),
+    ("approval.md", "prod"),
+    ("approval.md", "prune"),
+    ("approval.md", "push"),
+    ("approval.md", "syntax-check"),
     ("containment.md", "security-opt"),
     ("rules.md", "no-verify"),
     ("secrets.md", "token"),

@@ -75,6 +75,11 @@ impl Tool for ApplyPatchEdit {
         self.previews.view(&self.files, call, || Some(PatchInput { tool: self, input }))
     }
 
+    fn foreseen_error(&self, patch: &Patch) -> Option<ToolError> {
+        let ops = || parse_envelope(&patch.input).map_err(ToolError::reply);
+        self.files.is_on_disk().then(|| ops().and_then(|ops| plan(&self.files, &ops, self.rules)).err())?
+    }
+
     fn outlook(&self, patch: &Patch) -> Option<View> {
         outlook(&self.files, &PatchInput { tool: self, input: &patch.input })
     }

@@ -75,6 +75,12 @@ impl Tool for HashlineEdit {
         self.previews.view(&self.files, call, || Some(HashlineInput { tool: self, input }))
     }
 
+    fn foreseen_error(&self, sections: &Sections) -> Option<ToolError> {
+        let patch = || hashline::parse(&sections.input).map_err(ToolError::reply);
+        let files = &*self.files;
+        files.is_on_disk().then(|| patch().and_then(|patch| plan(files, files, patch, self.options)).err())?
+    }
+
     fn outlook(&self, sections: &Sections) -> Option<View> {
         outlook(&self.files, &HashlineInput { tool: self, input: &sections.input })
     }

@@ -92,6 +92,11 @@ impl Tool for PatchEdit {
         self.previews.view(&self.files, call, || Some(Entries { tool: self, path, entries: entries() }))
     }
 
+    fn foreseen_error(&self, params: &Params) -> Option<ToolError> {
+        let ops = || file_ops(params).map_err(ToolError::reply);
+        self.files.is_on_disk().then(|| ops().and_then(|ops| plan(&self.files, &ops, self.rules)).err())?
+    }
+
     fn outlook(&self, params: &Params) -> Option<View> {
         let entries = params.edits.iter();
         let entries = entries.map(|entry| ArrivedEntry { op: Some(entry.op), diff: entry.diff.as_deref() }).collect();

@@ -84,6 +84,11 @@ impl Tool for ReplaceEdit {
         self.previews.view(&self.files, call, || Some(Edits { tool: self, path, edits: arrived(), length: length() }))
     }
 
+    fn foreseen_error(&self, params: &Params) -> Option<ToolError> {
+        let edits: Vec<TextEdit> = params.edits.iter().cloned().map(TextEdit::from).collect();
+        self.files.is_on_disk().then(|| plan(&self.files, &params.path, &edits, self.rules).err())?
+    }
+
     fn outlook(&self, params: &Params) -> Option<View> {
         let length = params.edits.iter().map(|edit| edit.old_text.len() + edit.new_text.len()).sum();
         let edits = params.edits.iter().cloned().map(TextEdit::from).collect();
