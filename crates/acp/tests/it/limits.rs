@@ -8,7 +8,7 @@ use crate::stage::Stage;
 
 #[tokio::test]
 async fn a_line_that_is_too_long_is_answered_and_skipped() {
-    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [Turn::text("hi")]).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [Turn::text("hi")]).await;
     let line = "x".repeat((64 << 20) + 1);
     stage.raw(&line).await;
     let answer = stage.frame().await;
@@ -23,7 +23,7 @@ async fn a_line_that_is_too_long_is_answered_and_skipped() {
 #[tokio::test]
 async fn a_cancel_does_not_reach_a_later_prompt() {
     let slow = Turn::call("bash", json!({"command": "sleep 60"}));
-    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow, Turn::text("hi")]).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [slow, Turn::text("hi")]).await;
     stage.prompt(2, &session, "first").await;
     stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
     let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}});
@@ -39,7 +39,7 @@ async fn a_cancel_does_not_reach_a_later_prompt() {
 #[tokio::test]
 async fn a_request_that_is_taken_back_is_cancelled() {
     let slow = Turn::call("bash", json!({"command": "sleep 60"}));
-    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow]).await;
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Auto, [slow]).await;
     stage.prompt(2, &session, "wait").await;
     stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
     stage.send(json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}})).await;

@@ -59,7 +59,7 @@ async fn a_whole_conversation() {
         Turn::text("Done.").thinking("Well."),
         Turn::call("bash", json!({"command": "sleep 60"})),
     ];
-    let agent = Agent::start(BudgetLimits::default(), ApprovalMode::AlwaysAsk, turns);
+    let agent = Agent::start(BudgetLimits::default(), ApprovalMode::AskAll, turns);
     let cwd = agent.workspace.project();
     let (updates, asked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(0)));
     let (heard, questions) = (updates.clone(), asked.clone());
