@@ -5,7 +5,7 @@ use omp_tui::{Line, Rows, Token};
 use tokio::time::Instant;
 
 use super::Running;
-use super::screen::{Below, working_row};
+use super::screen::Below;
 use crate::chrome::{StatusBar, queue_rows, status_line, todo_rows};
 
 impl Running {
@@ -34,8 +34,8 @@ impl Running {
         let before = self.before();
         let now = Instant::now();
         let stop = self.around.keymap.shown("app.interrupt");
-        let working = self.work.working.as_ref();
-        let working = working.map(|working| self.screen.with_space(|space| working_row(working, now, &stop, space)));
+        let working = self.work.shown();
+        let working = working.map(|working| self.screen.with_space(|space| working.row(now, &stop, space)));
         let mut after = self.state();
         after.extend(self.typed());
         Below { before, working, after }

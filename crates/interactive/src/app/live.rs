@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::screen::Dirty;
 use super::{BATCH, Leave, News, PATIENCE, Running};
-use crate::chrome::{Retry, StatusBar, Welcome, Working};
+use crate::chrome::{StatusBar, Welcome, Working};
 use crate::dialogs::PlanDialog;
 use crate::prompt::Submission;
 use crate::transcript::{Past, Scribe, Tone};
@@ -266,17 +266,8 @@ impl Running {
         self.screen.mark(Dirty::Soon);
         match event {
             SessionEvent::Agent(event) => self.agent_event(&event),
-            SessionEvent::RetryStart { attempt, max_attempts, delay, .. } => {
-                let at = Instant::now() + delay;
-                if let Some(working) = &mut self.work.working {
-                    working.retry = Some(Retry { attempt, max_attempts, at });
-                }
-            }
-            SessionEvent::RetryEnd { .. } => {
-                if let Some(working) = &mut self.work.working {
-                    working.retry = None;
-                }
-            }
+            SessionEvent::RetryStart { .. } => self.retries(true),
+            SessionEvent::RetryEnd { .. } => self.retries(false),
             SessionEvent::Question(question) => self.asked(question),
             SessionEvent::Dismissed { id } => self.close_question(Some(id)),
             SessionEvent::Renamed { .. } => self.set_title(),
@@ -323,7 +314,7 @@ impl Running {
         match event {
             AgentEvent::AgentStart => {
                 let working = self.work.working.get_or_insert_with(|| Working::new(Instant::now()));
-                working.retry = None;
+                working.retrying = false;
             }
             AgentEvent::MessageEnd { message } => live.count(message),
             AgentEvent::ToolStart { arguments, .. } => live.planned |= names_plan(arguments),
@@ -334,6 +325,12 @@ impl Running {
             && let Some(working) = &mut self.work.working
         {
             working.doing = live.scribe.doing();
+        }
+    }
+
+    fn retries(&mut self, waits: bool) {
+        if let Some(working) = &mut self.work.working {
+            working.retrying = waits;
         }
     }
 

@@ -197,6 +197,18 @@ struct Work {
     copied: Option<String>,
 }
 
+impl Work {
+    /// The work that the animated row shows: the session's, else the user's own command.
+    fn shown(&self) -> Option<&Working> {
+        self.working.as_ref().or_else(|| self.shell.as_ref().map(|shell| &shell.working))
+    }
+
+    fn shown_mut(&mut self) -> Option<&mut Working> {
+        let Work { working, shell, .. } = self;
+        working.as_mut().or_else(|| shell.as_mut().map(|shell| &mut shell.working))
+    }
+}
+
 /// The current folder, for the welcome rows and the status row.
 struct Place {
     folder: PathBuf,
@@ -209,6 +221,8 @@ struct Place {
 /// When keys that have a double-press meaning were pressed, and state of the terminal.
 struct Presses {
     escape: Option<Instant>,
+    /// When ctrl+c last stopped something.
+    stop: Option<Instant>,
     /// Until when a second ctrl+c exits; a hint is shown until then.
     leaves_until: Option<Instant>,
     /// Whether the current key was pressed within that time.
@@ -220,7 +234,7 @@ struct Presses {
 
 impl Default for Presses {
     fn default() -> Self {
-        Self { escape: None, leaves_until: None, leaves: false, focused: true, light: false }
+        Self { escape: None, stop: None, leaves_until: None, leaves: false, focused: true, light: false }
     }
 }
 
@@ -318,7 +332,7 @@ impl Running {
 
     /// Returns when the next animation step is due; `None` while nothing runs.
     fn wake(&self) -> Option<Instant> {
-        let moving = self.work.working.as_ref().map(|_| self.screen.next_step());
+        let moving = self.work.shown().map(|_| self.screen.next_step());
         let dialog = self.dialog.as_ref().and_then(|open| open.dialog.wakes());
         [self.screen.due(), moving, self.presses.leaves_until, dialog].into_iter().flatten().min()
     }
@@ -335,7 +349,7 @@ impl Running {
             self.screen.mark(Dirty::Now);
         }
         if now >= self.screen.next_step()
-            && let Some(working) = &mut self.work.working
+            && let Some(working) = self.work.shown_mut()
         {
             working.step += 1;
             let stop = self.around.keymap.shown("app.interrupt");

@@ -28,8 +28,8 @@ impl Running {
         self.screen.mark(Dirty::Now);
         match action {
             Action::Interrupt => self.interrupt().await,
-            Action::Clear => self.clear(),
-            Action::Exit => self.go(Leave::Wanted),
+            Action::Clear => self.clear().await,
+            Action::Exit => self.exit(),
             Action::Suspend => self.suspend(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleExpanded => self.toggle_expanded(),
@@ -117,17 +117,20 @@ impl Running {
         self.work.hint = Some(text.to_owned());
     }
 
+    /// Whether a command of the user, the model or a compaction runs.
+    fn is_busy(&self) -> bool {
+        let summing_up = self.work.working.as_ref().is_some_and(|working| working.summing_up);
+        let running = self.live.as_ref().map(|live| live.session.snapshot());
+        let running = running.is_some_and(|now| now.running || now.compacting);
+        self.work.shell.is_some() || running || summing_up
+    }
+
     async fn interrupt(&mut self) {
         if let Some(shell) = &self.work.shell {
             return shell.cancel();
         }
-        let retrying = self.work.working.as_ref().is_some_and(|working| working.retry.is_some());
-        let summing_up = self.work.working.as_ref().is_some_and(|working| working.summing_up);
-        let running = self.live.as_ref().is_some_and(|live| {
-            let now = live.session.snapshot();
-            now.running || now.compacting || summing_up
-        });
-        if running {
+        let retrying = self.work.working.as_ref().is_some_and(|working| working.retrying);
+        if self.is_busy() {
             let command = if retrying { Command::AbortRetry } else { Command::Abort };
             return self.command(command).await;
         }
@@ -144,13 +147,26 @@ impl Running {
         }
     }
 
-    fn clear(&mut self) {
+    /// Stops what runs; otherwise empties the editor, and leaves if pressed again. What does not stop can be left, too.
+    async fn clear(&mut self) {
+        let stopping = pressed_twice(&mut self.presses.stop);
+        if self.is_busy() && !stopping && !self.presses.leaves {
+            return self.interrupt().await;
+        }
         if std::mem::take(&mut self.presses.leaves) {
             return self.go(Leave::Wanted);
         }
         self.prompt.clear();
         self.presses.leaves_until = Some(Instant::now() + LEAVES_WITHIN);
         self.hint("ctrl+c again to leave");
+    }
+
+    fn exit(&mut self) {
+        if self.is_busy() {
+            let stop = self.around.keymap.shown("app.interrupt");
+            return self.hint(&format!("something runs; {stop} stops it"));
+        }
+        self.go(Leave::Wanted);
     }
 
     pub(super) fn suspend(&mut self) {

@@ -77,15 +77,6 @@ pub struct Screen {
     redraws: Option<Redraws>,
 }
 
-/// Draws the animated row. While a retry waits, the transcript counts down, so the row does not.
-pub fn working_row(working: &Working, now: Instant, stop: &str, space: &Space<'_>) -> Line {
-    if working.retry.is_none() {
-        return working.row(now, stop, space);
-    }
-    let waiting = Working { retry: None, doing: Some("Waiting to retry".to_owned()), ..working.clone() };
-    waiting.row(now, stop, space)
-}
-
 /// Nothing is painted until the size is stable.
 #[derive(Clone, Copy)]
 struct Resizing {
@@ -184,7 +175,7 @@ impl Screen {
     pub fn step(&mut self, now: Instant, working: &Working, stop: &str) {
         self.stepped_at = now;
         self.stepped = true;
-        let row = self.with_space(|space| working_row(working, now, stop, space));
+        let row = self.with_space(|space| working.row(now, stop, space));
         self.below.working = Some(row);
     }
 

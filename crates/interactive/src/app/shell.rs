@@ -5,10 +5,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_session::{Command, RanBy, ShellRun};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::screen::Dirty;
 use super::{News, Running};
+use crate::chrome::Working;
 use crate::transcript::ShellBlock;
 
 /// Caps the output kept while a command runs.
@@ -21,6 +23,8 @@ pub struct ShellTask {
     block: Rc<RefCell<ShellBlock>>,
     tail: Arc<Mutex<String>>,
     cancel: CancellationToken,
+    /// What the animated row shows while it runs.
+    pub working: Working,
 }
 
 impl ShellTask {
@@ -49,7 +53,8 @@ impl Running {
         self.screen.log.push(block.clone());
         let (tail, cancel) = (Arc::new(Mutex::new(String::new())), CancellationToken::new());
         let command = command.to_owned();
-        let task = ShellTask { ran_by, command, private, block, tail: tail.clone(), cancel: cancel.clone() };
+        let working = Working { doing: Some(command.clone()), ..Working::new(Instant::now()) };
+        let task = ShellTask { ran_by, command, private, block, tail: tail.clone(), cancel: cancel.clone(), working };
         let (pulse, command) = (self.around.pulse.clone(), task.command.clone());
         self.work.shell = Some(task);
         self.beside(async move {

@@ -4,7 +4,7 @@ use omp_session::{CalledCommand, Command, Obeyed};
 use omp_types::ThinkingLevel;
 
 use super::screen::Dirty;
-use super::{Leave, News, Running};
+use super::{News, Running};
 use crate::action::Action;
 use crate::prompt::Submission;
 use crate::transcript::Tone;
@@ -28,10 +28,6 @@ impl Running {
     /// Runs a command that exists only in the terminal, or for which a dialog is better than text.
     pub(super) async fn own_command(&mut self, name: &str, arguments: &str) -> bool {
         let action = match (name, arguments) {
-            ("exit" | "quit", "") => {
-                self.go(Leave::Wanted);
-                return true;
-            }
             ("hotkeys", "") => Action::ShowHotkeys,
             ("settings", "") => Action::ShowSettings,
             ("theme", "") => Action::ShowThemes,

@@ -5,7 +5,7 @@ use omp_session::Command;
 use super::screen::Dirty;
 use super::slash::OWN;
 use super::{Leave, Running};
-use crate::prompt::{CommandInfo, Submission, Typed, typed};
+use crate::prompt::{CommandInfo, Submission, Typed, is_leaving, typed};
 use crate::transcript::Tone;
 
 /// When a message reaches a model that is working.
@@ -24,9 +24,8 @@ impl Running {
             return;
         }
         // Exiting needs no session.
-        if matches!(text, "/exit" | "/quit") {
-            self.own_command(&text[1..], "").await;
-            return;
+        if is_leaving(text) {
+            return self.go(Leave::Wanted);
         }
         if self.live.is_none() || self.work.opening {
             self.work.waiting.push_back(submission);

@@ -10,4 +10,4 @@ pub use queue::queue_rows;
 pub use status::{StatusBar, status_line};
 pub use todos::todo_rows;
 pub use welcome::{Welcome, short_path};
-pub use working::{Retry, Working};
+pub use working::Working;

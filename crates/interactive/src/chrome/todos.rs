@@ -1,6 +1,7 @@
 //! The task list in short form: the current phase and the next tasks.
 
 use omp_stdx::sanitize;
+use omp_stdx::truncate::rows_shown;
 use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use serde_json::Value;
@@ -31,7 +32,7 @@ pub fn todo_rows(phases: &Value, all: bool, space: &Space<'_>) -> Vec<Line> {
         space.width,
     )];
     let open: Vec<_> = every.iter().filter(|(_, status)| all || is_open(status)).collect();
-    let most = if all { open.len().min(30) } else { SHOWN };
+    let most = rows_shown(open.len(), if all { 30 } else { SHOWN });
     for (text, status) in open.iter().take(most) {
         let (sign, token) = match status.as_str() {
             "completed" => ("  ✓ ", Token::Dim),
@@ -69,7 +70,7 @@ mod tests {
             {"name": "First", "tasks": [task("a", "completed"), task("b", "abandoned")]},
             {"name": "Second", "tasks": [task("c", "in_progress"), task("d", "pending"), task("e", "pending"), task("f", "pending")]},
         ]);
-        check(&phases, false, &["Todo 1/5  Second", "  ▸ c", "  ☐ d", "  ☐ e", "  … 1 more"]);
+        check(&phases, false, &["Todo 1/5  Second", "  ▸ c", "  ☐ d", "  ☐ e", "  ☐ f"]);
         check(&phases, true, &["Todo 1/5  Second", "  ✓ a", "  ▸ c", "  ☐ d", "  ☐ e", "  ☐ f"]);
         check(&json!([{"name": "First", "tasks": [task("a", "completed")]}]), false, &[]);
         check(&json!([]), false, &[]);

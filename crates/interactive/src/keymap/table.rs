@@ -77,8 +77,8 @@ pub const RESERVED: [&str; 11] = [
 pub static ROWS: &[Row] = &[
     row(Area::App, "tui.input.submit", &["enter"], "send the message"),
     row(Area::App, "app.interrupt", &["escape"], "stop what runs, leave a mode; twice: earlier messages"),
-    row(Area::App, "app.clear", &["ctrl+c"], "empty the editor; twice: leave"),
-    row(Area::App, "app.exit", &["ctrl+d"], "leave, when the editor is empty"),
+    row(Area::App, "app.clear", &["ctrl+c"], "stop what runs, or empty the editor; twice: leave"),
+    row(Area::App, "app.exit", &["ctrl+d"], "leave, when idle and the editor is empty"),
     row(Area::App, "app.suspend", &["ctrl+z"], "suspend; fg in the shell comes back"),
     row(Area::App, "app.message.followUp", &["ctrl+enter", "ctrl+q"], "send it after the running work"),
     row(Area::App, "app.message.dequeue", &["alt+up", "shift+up"], "waiting messages back into the editor"),

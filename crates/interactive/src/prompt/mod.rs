@@ -27,7 +27,7 @@ use files::FileQuery;
 pub use commands::CommandInfo;
 pub use outside::{Candidate, Clip, Copied, FileIndex, Outside, PromptHistory};
 pub use submission::Submission;
-pub use typed::{Typed, run_by_sign, typed};
+pub use typed::{Typed, is_leaving, run_by_sign, typed};
 
 /// Caps the images in one message. Providers accept about as many.
 const MOST_PICTURES: usize = 20;

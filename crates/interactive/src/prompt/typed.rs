@@ -15,7 +15,7 @@ pub enum Typed<'a> {
     Command(CalledCommand),
     /// Looks like a command but cannot be run, with the reason. A similar command is never run instead.
     Refused(String),
-    /// `/exit` or `/quit`.
+    /// See [`is_leaving`].
     Leave,
     Message,
 }
@@ -29,7 +29,7 @@ pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Type
     if let Some((ran_by, command, excluded)) = run_by_sign(line) {
         return if command.is_empty() { Typed::Nothing } else { Typed::Run { ran_by, command, excluded } };
     }
-    if matches!(line, "/exit" | "/quit") {
+    if is_leaving(line) {
         return Typed::Leave;
     }
     match commands.read(line, more) {
@@ -37,6 +37,11 @@ pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Type
         Called::Refused(why) => Typed::Refused(why),
         Called::Message => Typed::Message,
     }
+}
+
+/// Whether a line ends the application: the commands for it, and what people type in a shell or in vi.
+pub fn is_leaving(line: &str) -> bool {
+    matches!(line.trim(), "/exit" | "/quit" | "exit" | "quit" | ":q")
 }
 
 /// Returns the command and its interpreter. `${` begins a text with a placeholder, not Python.
@@ -117,6 +122,10 @@ mod tests {
             ("/settings now", "/settings takes no arguments"),
             ("/quit", "leave"),
             ("/quit now", "/quit takes no arguments"),
+            ("exit", "leave"),
+            (" quit\n", "leave"),
+            (":q", "leave"),
+            ("exit code 1 means what?", "message"),
             ("/", "message"),
             ("hello /model", "message"),
         ] {

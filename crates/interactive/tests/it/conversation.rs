@@ -51,6 +51,40 @@ async fn the_second_ctrl_c_leaves_while_that_is_said() {
 }
 
 #[tokio::test]
+async fn ctrl_c_stops_what_runs_before_it_clears_and_leaves() {
+    let gate = Gate::new();
+    let mut options = Options::new([Turn::text("One.")]);
+    options.llm = ScriptedLlm::new([Turn::text("One.")]).gated(&gate);
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until("to interrupt").await;
+        stage.type_text("draft").await;
+        stage.press("ctrl+c").await;
+        stage.until("⏹ interrupted").await;
+        stage.until_gone("to interrupt").await;
+        stage.until("draft").await;
+        stage.press("ctrl+c").await;
+        stage.until_gone("draft").await;
+        stage.until("ctrl+c again").await;
+        stage.press("ctrl+c").await;
+        assert_eq!(stage.left().await, Leave::Wanted);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_people_type_to_leave_a_shell_leaves() {
+    for word in ["exit", ":q"] {
+        play(Options::new([Turn::text("hi")]), async |stage| {
+            stage.say(word).await;
+            assert_eq!(stage.left().await, Leave::Wanted);
+            assert!(stage.llm.requests().is_empty());
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_used_is_told_in_one_line() {
     let mut options = Options::new([Turn::text("hi")]);
     options.unused = Some("found and not used: 1 agent".to_owned());
@@ -261,8 +295,13 @@ async fn an_unknown_command_is_not_guessed() {
         stage.until("ran ls").await;
         stage.say("!wait").await;
         stage.until("ran wait").await;
+        // The animated row names the command, its time and the key that stops it.
+        stage.until("wait · 0s · escape to interrupt").await;
+        stage.press("ctrl+d").await;
+        stage.until("something runs; escape stops it").await;
         stage.press("escape").await;
         stage.until("⏹ interrupted").await;
+        stage.until_gone("to interrupt").await;
         assert!(stage.llm.requests().is_empty());
     })
     .await;

@@ -24,8 +24,8 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::output_sink::{OutputSink, OutputSummary, SinkLimits};
 
-const ABORTED: &str = "Command aborted before it ended; it had printed nothing";
-const ABORTED_MIDWAY: &str = "Command aborted before it ended; the output above is what it had printed until then";
+const PRINTED_NOTHING: &str = "the command had printed nothing";
+const PRINTED_SO_FAR: &str = "the output above is what the command printed until then";
 
 /// What all commands of a session share.
 pub(super) struct Runner {
@@ -348,7 +348,8 @@ impl Runner {
             }
             CommandEnd::Cancelled => {
                 details.aborted = true;
-                Some(if summary.text.is_empty() { ABORTED } else { ABORTED_MIDWAY }.to_owned())
+                let printed = if summary.text.is_empty() { PRINTED_NOTHING } else { PRINTED_SO_FAR };
+                Some(format!("Interrupted after {:.0} s; {printed}", details.wall_time_ms / 1000.0))
             }
             CommandEnd::Overran(what) => Some(self.overran(*what)),
         };
