@@ -13,6 +13,9 @@ impl Running {
     pub(super) async fn input(&mut self, input: Input) {
         if let Input::Focus(focused) = input {
             self.presses.focused = focused;
+            if focused {
+                self.look_at_branch();
+            }
             return;
         }
         if matches!(input, Input::Mouse(_)) && self.dialog.is_none() {

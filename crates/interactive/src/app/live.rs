@@ -181,7 +181,7 @@ impl Running {
             python,
             todos,
             scribe,
-            folder: folder.clone(),
+            folder,
             branch: None,
             phases: Value::Null,
             context,
@@ -194,12 +194,18 @@ impl Running {
         self.tell_all(&warnings);
         self.set_title();
         self.offer_commands();
-        let surroundings = self.around.surroundings.clone();
+        self.look_at_branch();
+        self.read_past(false);
+    }
+
+    /// Looks up the branch that is checked out, which commands and other programs may change.
+    pub(super) fn look_at_branch(&self) {
+        let Some(live) = &self.live else { return };
+        let (surroundings, folder) = (self.around.surroundings.clone(), live.folder.clone());
         self.beside(async move {
             let found = tokio::task::spawn_blocking(move || surroundings.branch(&folder)).await;
             News::Branch(found.ok().flatten())
         });
-        self.read_past(false);
     }
 
     fn welcome(&mut self) {
@@ -325,6 +331,9 @@ impl Running {
             && let Some(working) = &mut self.work.working
         {
             working.doing = live.scribe.doing();
+        }
+        if matches!(event, AgentEvent::ToolEnd(_)) {
+            self.look_at_branch();
         }
     }
 

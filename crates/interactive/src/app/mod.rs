@@ -403,7 +403,7 @@ impl Running {
             News::Pane(pane) => self.screen.found_pane(pane),
             News::ListChanged(changed) => self.list_changed(changed),
             News::Branch(branch) => {
-                if let Some(live) = &mut self.live {
+                if let Some(live) = self.live.as_mut().filter(|live| live.branch != branch) {
                     live.branch = branch;
                     self.screen.mark(Dirty::Soon);
                 }

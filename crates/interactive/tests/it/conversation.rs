@@ -73,6 +73,25 @@ async fn ctrl_c_stops_what_runs_before_it_clears_and_leaves() {
 }
 
 #[tokio::test]
+async fn the_status_row_names_the_branch_that_is_checked_out_now() {
+    let call = Turn::call("read", json!({"path": "a.txt"}));
+    play(Options::new([call, Turn::text("Read.")]), async |stage| {
+        let world = stage.world.clone();
+        let check_out = |branch: &str| *world.branch.lock().unwrap() = Some(branch.to_owned());
+        check_out("by-a-command");
+        stage.say("!ls").await;
+        stage.until("· by-a-command ·").await;
+        check_out("by-a-tool");
+        stage.say("read it").await;
+        stage.until("· by-a-tool ·").await;
+        check_out("elsewhere");
+        stage.send(omp_interactive::TtyEvent::Input(omp_tui::Input::Focus(true))).await;
+        stage.until("· elsewhere ·").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_people_type_to_leave_a_shell_leaves() {
     for word in ["exit", ":q"] {
         play(Options::new([Turn::text("hi")]), async |stage| {

@@ -38,6 +38,8 @@ pub struct World {
     pub no_browser: bool,
     /// Addresses opened in a browser.
     pub opened: Mutex<Vec<String>>,
+    /// The branch that is checked out; `main` if not set.
+    pub branch: Mutex<Option<String>>,
 }
 
 impl World {
@@ -104,7 +106,7 @@ impl PromptHistory for World {
 
 impl Surroundings for World {
     fn branch(&self, _: &Path) -> Option<String> {
-        Some("main".to_owned())
+        Some(self.branch.lock().unwrap().clone().unwrap_or_else(|| "main".to_owned()))
     }
 
     fn themes(&self) -> Vec<String> {
