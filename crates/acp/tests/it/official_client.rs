@@ -57,7 +57,7 @@ async fn a_whole_conversation() {
     let turns = [
         Turn::call("edit", edit),
         Turn::text("Done.").thinking("Well."),
-        Turn::call("bash", json!({"command": "sleep 60"})),
+        Turn::call("bash", json!({"command": "touch made; sleep 60"})),
     ];
     let agent = Agent::start(BudgetLimits::default(), ApprovalMode::AskAll, turns);
     let cwd = agent.workspace.project();

@@ -18,7 +18,6 @@ pub const RESERVED_FLAGS: &[(&str, &str)] = &[
     ("--from-codex", "`omp sessions import` takes over sessions of Codex"),
     ("--hide-thinking", "`omp config set hideThinkingBlock true` hides what the model thinks"),
     ("--hook", "hook modules are not run; shell hooks are, see docs/hooks.md"),
-    ("--models", "`--model NAME` takes one model; `/model` in a session takes another"),
     ("--no-extensions", "leave it out: extensions are not run"),
     ("--no-lsp", "leave it out: language servers are not started"),
     ("--no-prewalk", "leave it out: there is no prewalk"),
