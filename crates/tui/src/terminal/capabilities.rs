@@ -50,6 +50,8 @@ pub enum NotifyBy {
 pub struct Capabilities {
     pub id: TerminalId,
     pub multiplexer: Option<Multiplexer>,
+    /// Whether the size may be asked after each frame: in tmux on this machine. Over ssh the answer would take too long.
+    pub reports_size: bool,
     pub synchronized: bool,
     pub colors: ColorDepth,
     pub links: bool,
@@ -80,6 +82,7 @@ impl Capabilities {
         Self {
             id,
             multiplexer,
+            reports_size: multiplexer == Some(Multiplexer::Tmux) && env.has("TMUX"),
             synchronized: forced_sync.unwrap_or_else(|| synchronized(env, id, multiplexer)),
             colors: forced_colors.unwrap_or_else(|| colors(env, id)),
             links: forced_links.unwrap_or_else(|| links(env, id)),
@@ -98,7 +101,7 @@ impl Capabilities {
     pub fn profile(&self) -> Profile {
         Profile {
             multiplexer: self.multiplexer.is_some(),
-            reports_size: self.multiplexer == Some(Multiplexer::Tmux),
+            reports_size: self.reports_size,
             synchronized: self.synchronized,
             colors: self.colors,
             links: self.links,
