@@ -39,6 +39,10 @@ impl SlashCommand for DebugCommand {
         "debug"
     }
 
+    fn aliases(&self) -> &[&str] {
+        &["bug"]
+    }
+
     fn description(&self) -> &str {
         "Write a report for a bug ticket, without secrets"
     }

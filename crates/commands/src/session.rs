@@ -23,6 +23,10 @@ impl SlashCommand for SessionCommand {
         "session"
     }
 
+    fn aliases(&self) -> &[&str] {
+        &["status"]
+    }
+
     fn description(&self) -> &str {
         "Show what this session is, or delete it"
     }
@@ -122,6 +126,10 @@ pub struct NewCommand {
 impl SlashCommand for NewCommand {
     fn name(&self) -> &str {
         if self.drop_old { "drop" } else { "new" }
+    }
+
+    fn aliases(&self) -> &[&str] {
+        if self.drop_old { &[] } else { &["clear"] }
     }
 
     fn description(&self) -> &str {

@@ -23,6 +23,10 @@ impl SlashCommand for SettingsCommand {
         "settings"
     }
 
+    fn aliases(&self) -> &[&str] {
+        &["config"]
+    }
+
     fn description(&self) -> &str {
         "Show the settings and where they come from, or change one in your config.yml"
     }

@@ -100,6 +100,10 @@ impl SlashCommand for ChangesCommand {
         "changes"
     }
 
+    fn aliases(&self) -> &[&str] {
+        &["diff"]
+    }
+
     fn description(&self) -> &str {
         "Show what turns and calls changed in files"
     }

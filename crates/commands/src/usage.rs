@@ -15,6 +15,10 @@ impl SlashCommand for UsageCommand {
         "usage"
     }
 
+    fn aliases(&self) -> &[&str] {
+        &["cost"]
+    }
+
     fn description(&self) -> &str {
         "Show the tokens and the cost of this session, by model and turn, and what its caches lost"
     }

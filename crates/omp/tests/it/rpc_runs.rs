@@ -214,7 +214,11 @@ fn rows() -> Vec<Row> {
     }
     let asks = "tools: { approvalMode: always-ask }\n";
     let then = Then::On("extension_ui_request", "abort");
-    rows.push(Row { config: asks, then, ..row("a question that nobody answers", [bash("touch made"), Turn::text("done")]) });
+    rows.push(Row {
+        config: asks,
+        then,
+        ..row("a question that nobody answers", [bash("touch made"), Turn::text("done")])
+    });
     let budget: &[&str] = &["--max-tokens", "10"];
     rows.push(Row { args: budget, ..row("a budget", [bash("true"), Turn::text("done")]) });
     rows

@@ -36,7 +36,6 @@ pub const MISSING: &[(&str, &str)] = &[
     ("share", "`/export` writes a page that can be sent"),
     ("ssh", "there is no ssh tool yet"),
     ("stats", "`/usage` tells what this session took"),
-    ("status", "extensions are not run; `omp config sources` lists those found here"),
     ("switch", "`/model` takes another model"),
     ("tan", "`/btw` asks a side question; `/fork` goes on in a copy"),
     ("vision", "`/model` takes a model that reads images"),
