@@ -40,19 +40,28 @@ pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer
     }
     let Some(open) = open(policy, tool, approval) else { return Vec::new() };
     let places = policy.rules.places();
-    let mut offers: Vec<RuleOffer> = Vec::new();
-    for narrow in [true, false] {
-        let rules: Option<Vec<String>> = open.iter().map(|effect| rule_for(effect, narrow, places)).collect();
-        let Some(mut rules) = rules else { return Vec::new() };
+    let offer = |width: RuleWidth| {
+        let rules: Option<Vec<String>> = open.iter().map(|effect| rule_for(effect, width, places)).collect();
+        let mut rules = rules?;
         let mut seen = BTreeSet::new();
         rules.retain(|rule| seen.insert(rule.clone()));
-        let offer = RuleOffer { rules };
-        let readable = offer.rules.len() <= MOST_RULES && offer.rules.iter().all(|rule| rule.len() <= LONGEST_RULE);
-        if readable && !offers.contains(&offer) {
-            offers.push(offer);
-        }
-    }
-    offers
+        let readable = rules.len() <= MOST_RULES && rules.iter().all(|rule| rule.len() <= LONGEST_RULE);
+        readable.then_some(RuleOffer { rules })
+    };
+    // Many commands of one kind are too much to read, but the files they write may still be few.
+    let narrow = offer(RuleWidth::Exact).or_else(|| offer(RuleWidth::Programs));
+    let wide = offer(RuleWidth::ProgramsAndFolders).filter(|wide| narrow.as_ref() != Some(wide));
+    narrow.into_iter().chain(wide).collect()
+}
+
+/// How much more than the call itself a rule covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RuleWidth {
+    Exact,
+    /// Everything that begins with the same program and subcommand, on the same files.
+    Programs,
+    /// In the same folders, too.
+    ProgramsAndFolders,
 }
 
 /// The effects that rules would have to cover for the call to run; `None` if no rule can.
@@ -84,12 +93,13 @@ fn whole_tool(tool: &str) -> Vec<RuleOffer> {
     vec![RuleOffer { rules: vec![rule] }]
 }
 
-fn rule_for(effect: &Effect, narrow: bool, places: &RulePlaces) -> Option<String> {
+fn rule_for(effect: &Effect, width: RuleWidth, places: &RulePlaces) -> Option<String> {
+    let file = width != RuleWidth::ProgramsAndFolders;
     match effect {
-        Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, narrow)),
+        Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, width == RuleWidth::Exact)),
         Effect::Run { words, whole: false } => pattern_rule(words),
-        Effect::Read(path) => Some(format!("read({})", path_rule(path, narrow, places)?)),
-        Effect::Write(path) => Some(format!("write({})", path_rule(path, narrow, places)?)),
+        Effect::Read(path) => Some(format!("read({})", path_rule(path, file, places)?)),
+        Effect::Write(path) => Some(format!("write({})", path_rule(path, file, places)?)),
         Effect::Connect { host } => Some(format!("fetch(domain:{host})")),
         Effect::Run { .. } | Effect::Follow { .. } | Effect::Use(_) | Effect::Unknown(_) => None,
     }
@@ -203,4 +213,35 @@ fn path_rule(path: &Path, narrow: bool, places: &RulePlaces) -> Option<String> {
         (false, "") => "**".to_owned(),
         (false, _) => format!("{}/**", text.trim_end_matches('/')),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use omp_agent::Tier;
+
+    use super::*;
+    use crate::{ApprovalMode, ApprovalRules};
+
+    #[track_caller]
+    fn check(effects: Vec<Effect>, expect: &[&str]) {
+        let places = RulePlaces { workspace: "/w".into(), ..RulePlaces::default() };
+        let policy =
+            Policy { mode: ApprovalMode::AskAll, tools: BTreeMap::default(), rules: ApprovalRules::new(places) };
+        let approval = Approval { effects, ..Approval::from(Tier::Exec) };
+        let offered: Vec<String> = offers(&policy, "bash", &approval).iter().map(RuleOffer::text).collect();
+        assert_eq!(offered, expect);
+    }
+
+    fn echo(times: usize) -> Vec<Effect> {
+        let line = |at| Effect::Run { words: vec!["echo".into(), "step".into(), format!("{at}")], whole: true };
+        (1..=times).map(line).chain([Effect::Write("/w/steps.log".into())]).collect()
+    }
+
+    #[test]
+    fn many_commands_are_allowed_by_their_program_on_the_same_files() {
+        check(echo(1), &["bash(echo step 1), write(steps.log)", "bash(echo step *), write(**)"]);
+        check(echo(9), &["bash(echo step *), write(steps.log)", "bash(echo step *), write(**)"]);
+    }
 }
