@@ -150,7 +150,13 @@ impl Theme {
         if depth == ColorDepth::True {
             return self.clone();
         }
-        let color = |token| if Token::DIFF_BANDS.contains(&token) { Color::Default } else { self.color(token) };
+        let color = |token| match token {
+            _ if Token::DIFF_BANDS.contains(&token) => Color::Default,
+            _ if depth == ColorDepth::Ansi16 && self.color(token) != Color::Default => {
+                named(token).unwrap_or_else(|| self.color(token))
+            }
+            _ => self.color(token),
+        };
         Self::of_colors(self.name.clone(), color).with_symbols(self.symbols.clone())
     }
 
@@ -186,6 +192,16 @@ impl Theme {
     }
 }
 
+/// The terminal's own colour where the meaning matters: the nearest of sixteen to a soft red may be yellow.
+fn named(token: Token) -> Option<Color> {
+    match token {
+        Token::Error | Token::ToolDiffRemoved => Some(Color::Indexed(1)),
+        Token::Success | Token::ToolDiffAdded => Some(Color::Indexed(2)),
+        Token::Warning => Some(Color::Indexed(3)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,7 +222,8 @@ mod tests {
         for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256] {
             let plain = theme.at_depth(depth);
             assert!(Token::DIFF_BANDS.iter().all(|band| plain.color(*band) == Color::Default));
-            assert_eq!(plain.color(Token::ToolDiffAdded), theme.color(Token::ToolDiffAdded));
+            let green = if depth == ColorDepth::Ansi16 { Color::Indexed(2) } else { theme.color(Token::ToolDiffAdded) };
+            assert_eq!(plain.color(Token::ToolDiffAdded), green);
             assert_ne!(plain.id(), theme.id());
         }
     }
