@@ -1,5 +1,6 @@
 //! Renders a view as rows: the title with its facts, and the content below it, shortened unless expanded.
 
+use omp_stdx::display_width::ellipsize;
 use omp_stdx::sanitize;
 use omp_stdx::truncate::rows_shown;
 use omp_tui::diff::draw_diff_head;
@@ -16,29 +17,35 @@ const LONG: usize = 2_000;
 
 /// Draws the title in one row.
 pub fn title(view: &View, space: &Space<'_>) -> Line {
-    clip(whole_title(view, space), space.width)
+    clip(titled(view, space, Some(space.width)), space.width)
 }
 
 /// Draws the title in as many rows as it needs.
 pub fn title_rows(view: &View, space: &Space<'_>) -> Vec<Line> {
-    wrap(&whole_title(view, space), space.width)
+    wrap(&titled(view, space, None), space.width)
 }
 
-fn whole_title(view: &View, space: &Space<'_>) -> Line {
+/// Draws the title with its notes. In a row of limited width the title is shortened rather than the notes, which say how the
+/// call ended; but it keeps a third.
+fn titled(view: &View, space: &Space<'_>, width: Option<usize>) -> Line {
     let theme = space.theme;
     let (sign, token) = match view.status {
         Status::Running => ("● ", Token::Accent),
         Status::Done => ("✓ ", Token::Success),
         Status::Failed => ("✗ ", Token::Error),
     };
-    let text = plain(view.title.lines().next().unwrap_or_default());
-    let mut line = Line::styled(sign, theme.fg(token)).with(text, theme.fg(Token::ToolTitle).bold());
+    let mut notes = Line::new();
     for (at, note) in view.notes.iter().enumerate() {
         // The first note of a failed call says how it failed.
         let token = if at == 0 && view.status == Status::Failed { Token::Error } else { Token::Muted };
-        line.push(if at == 0 { "  " } else { " · " }, theme.fg(Token::Muted));
-        line.push(plain(note), theme.fg(token));
+        notes.push(if at == 0 { "  " } else { " · " }, theme.fg(Token::Muted));
+        notes.push(plain(note), theme.fg(token));
     }
+    let text = plain(view.title.lines().next().unwrap_or_default());
+    let room = width.map(|width| width.saturating_sub(notes.width() + 2).max(width / 3));
+    let text = room.map_or_else(|| text.clone(), |room| ellipsize(&text, room).into_owned());
+    let mut line = Line::styled(sign, theme.fg(token)).with(text, theme.fg(Token::ToolTitle).bold());
+    line.spans.extend(notes.spans);
     line
 }
 

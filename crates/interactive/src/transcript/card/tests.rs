@@ -80,3 +80,18 @@ fn only_the_note_of_a_failed_command_is_red() {
     let grounds: Vec<Color> = rows.iter().flat_map(|row| &row.spans).map(|span| span.style.bg).collect();
     assert!(bands.iter().all(|band| grounds.contains(&theme.color(*band))));
 }
+
+#[test]
+fn a_long_command_is_shortened_and_its_exit_code_is_not() {
+    let view = View {
+        title: "$ ls ".to_owned() + &"missing/path ".repeat(12),
+        notes: vec!["exit 2".to_owned(), "0.1s".to_owned()],
+        status: Status::Failed,
+        ..View::default()
+    };
+    let theme = Theme::colorless();
+    for width in [40, 80, 120] {
+        let row = title(&view, &Space { width, height: 10, theme: &theme, focused: false }).text();
+        assert!(row.ends_with("…  exit 2 · 0.1s"), "{row}");
+    }
+}
