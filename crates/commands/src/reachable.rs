@@ -1,4 +1,4 @@
-//! Combines commands of files with omp's own: omp's names win, and files that cannot be called are reported.
+//! Combines commands of files with omp's own: omp's names win, but not their other names, and files that cannot be called are reported.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,8 +15,7 @@ pub fn join(
     brought: Vec<Arc<dyn SlashCommand>>,
     reserved: &[&str],
 ) -> Vec<String> {
-    let own =
-        commands.iter().flat_map(|command| std::iter::once(command.name()).chain(command.aliases().iter().copied()));
+    let own = commands.iter().map(|command| command.name());
     let own: BTreeSet<String> = own.chain(reserved.iter().copied()).chain([HELP]).map(str::to_owned).collect();
     let mut taken = BTreeSet::new();
     let mut unreachable = Vec::new();
@@ -79,9 +78,9 @@ mod tests {
         let brought = brought.map(|name| Arc::new(Named(name, CommandSource::File)) as Arc<dyn SlashCommand>);
         let told = join(&mut commands, brought.into(), &["exit"]);
         let names: Vec<&str> = commands.iter().map(|command| command.name()).collect();
-        assert_eq!(names, ["model", "review", "skill:pdf"]);
+        assert_eq!(names, ["model", "review", "models", "skill:pdf"]);
         let own = "omp has a command of this name";
-        let whys = [own, own, own, own, "a name with blanks cannot be typed", "another command has this name"];
+        let whys = [own, own, own, "a name with blanks cannot be typed", "another command has this name"];
         assert_eq!(told.len(), whys.len(), "{told:?}");
         assert_eq!(told[0], "/model of a file is not there: omp has a command of this name · about it");
         assert!(told.iter().zip(whys).all(|(told, why)| told.contains(why)), "{told:?}");

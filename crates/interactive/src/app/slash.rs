@@ -29,7 +29,7 @@ impl Running {
     pub(super) async fn own_command(&mut self, name: &str, arguments: &str) -> bool {
         let action = match (name, arguments) {
             ("hotkeys", "") => Action::ShowHotkeys,
-            ("settings" | "config", "") => Action::ShowSettings,
+            ("settings", "") => Action::ShowSettings,
             ("theme", "") => Action::ShowThemes,
             ("theme", name) => Action::SetTheme { name: name.to_owned(), keep: true },
             ("thinking", "") => Action::ShowThinking,
@@ -38,7 +38,7 @@ impl Running {
                 Err(_) => return self.no_level(level),
             },
             ("login", provider) => Action::AskKey(Some(provider.to_owned()).filter(|name| !name.is_empty())),
-            ("model" | "models", "") => Action::SelectModel,
+            ("model", "") => Action::SelectModel,
             ("resume", "") => Action::ShowSessions,
             ("tree", "") => Action::ShowTree,
             ("branch", "") => Action::ShowBranchPoints,

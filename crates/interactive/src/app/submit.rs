@@ -39,7 +39,8 @@ impl Running {
         self.screen.mark(Dirty::Now);
         if let Some(line) = text.strip_prefix('/') {
             let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            if self.own_command(name, arguments.trim()).await {
+            let called = self.live.as_ref().and_then(|live| live.session.commands().name_of(&text));
+            if self.own_command(called.as_deref().unwrap_or(name), arguments.trim()).await {
                 return;
             }
         }

@@ -110,3 +110,16 @@ async fn the_end_of_a_background_job_is_told_to_the_model() {
     let heard = scene.last_request().json().unwrap().to_string();
     assert!(heard.contains("Background jobs have ended") && heard.contains("bash-1 completed"), "{heard}");
 }
+
+#[tokio::test]
+async fn names_that_people_know_from_elsewhere_work_as_well() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    let says = async |line: &str| scene.omp(&["-p", line]).run().await.exits(0).stdout;
+    for (name, other) in [("/usage", "/cost"), ("/settings theme.dark", "/config theme.dark"), ("/changes", "/diff")] {
+        assert_eq!(says(name).await, says(other).await, "{other}");
+    }
+    assert!(says("/status").await.contains("session"));
+    assert!(says("/bug").await.contains("report"));
+    says("/clear").await;
+    assert!(scene.server.model_requests().is_empty());
+}

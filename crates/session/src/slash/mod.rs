@@ -196,10 +196,19 @@ impl SlashCommands {
         self.called(text).or_else(|| self.mentioned(text))
     }
 
+    /// Returns the name of the command that a line calls, also if it calls it by another name.
+    pub fn name_of(&self, text: &str) -> Option<String> {
+        self.called(text).map(|(command, _)| command.name().to_owned())
+    }
+
     /// Treats `/name:rest` as `/name rest` if no command has the whole word as its name.
     fn called<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
         let typed = text.trim_start().strip_prefix('/')?;
-        let named = |name: &str| self.commands.iter().find(|command| answers_to(&***command, name));
+        // A command of a file may have a name that is only another name of one of omp's own.
+        let named = |name: &str| {
+            let own = self.commands.iter().find(|command| command.name() == name);
+            own.or_else(|| self.commands.iter().find(|command| answers_to(&***command, name)))
+        };
         let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
         if let Some(command) = named(name) {
             return Some((command, arguments.trim()));
