@@ -206,6 +206,8 @@ impl Seat {
     /// Exits with ctrl+d and checks that every terminal mode is restored.
     #[track_caller]
     pub fn leaves(mut self) {
+        // The key leaves only when nothing runs.
+        self.wait("rest", |glass| !glass.text().contains(RUNS));
         self.keys("\x04");
         assert_eq!(self.end(), 0, "{}", self.text());
         self.is_sane();
