@@ -50,8 +50,6 @@ pub enum NotifyBy {
 pub struct Capabilities {
     pub id: TerminalId,
     pub multiplexer: Option<Multiplexer>,
-    /// Whether the size may be asked after each frame: in tmux on this machine. Over ssh the answer would take too long.
-    pub reports_size: bool,
     pub synchronized: bool,
     pub colors: ColorDepth,
     pub links: bool,
@@ -82,7 +80,6 @@ impl Capabilities {
         Self {
             id,
             multiplexer,
-            reports_size: multiplexer == Some(Multiplexer::Tmux) && env.has("TMUX"),
             synchronized: forced_sync.unwrap_or_else(|| synchronized(env, id, multiplexer)),
             colors: forced_colors.unwrap_or_else(|| colors(env, id)),
             links: forced_links.unwrap_or_else(|| links(env, id)),
@@ -101,7 +98,7 @@ impl Capabilities {
     pub fn profile(&self) -> Profile {
         Profile {
             multiplexer: self.multiplexer.is_some(),
-            reports_size: self.reports_size,
+            reports_size: self.multiplexer == Some(Multiplexer::Tmux),
             synchronized: self.synchronized,
             colors: self.colors,
             links: self.links,

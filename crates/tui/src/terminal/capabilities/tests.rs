@@ -46,17 +46,6 @@ fn multiplexers() {
     check(rows, |found| format!("{:?}", found.multiplexer));
 }
 
-/// Over ssh only `TERM` is left of tmux, and every answer takes a round trip.
-#[test]
-fn sizes_are_asked_for_in_a_tmux_of_this_machine() {
-    let rows: &[Row<'_>] = &[
-        (&[("TMUX", "/tmp/x,1,0"), ("TERM", "tmux-256color")], "true"),
-        (&[("TERM", "tmux-256color")], "false"),
-        (&[("TERM", "xterm-256color")], "false"),
-    ];
-    check(rows, |found| found.profile().reports_size.to_string());
-}
-
 #[test]
 fn synchronized_output() {
     let kitty = ("KITTY_WINDOW_ID", "1");
