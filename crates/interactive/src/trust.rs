@@ -61,7 +61,6 @@ pub async fn run_trust(tty: &mut dyn Tty, theme: &Theme, question: &TrustQuestio
                 }
             }
             TtyEvent::Resize(size) => renderer.resize(size),
-            TtyEvent::SizeReport(_) => {}
             TtyEvent::Profile(profile) => renderer.set_profile(profile),
             TtyEvent::Background(_) => {}
             TtyEvent::Stop => {

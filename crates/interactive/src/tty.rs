@@ -17,9 +17,6 @@ pub trait Tty {
 
     fn size(&self) -> Size;
 
-    /// Asks for the size at which the bytes written so far are shown; [`TtyEvent::SizeReport`] answers.
-    fn ask_size(&mut self);
-
     fn profile(&self) -> Profile;
 
     /// Returns the image protocol and the cell size; [`TtyEvent::Profile`] reports changes.
@@ -50,7 +47,6 @@ pub trait Tty {
 pub enum TtyEvent {
     Input(Input),
     Resize(Size),
-    SizeReport(Size),
     /// The known capabilities of the terminal have changed.
     Profile(Profile),
     Background(Rgb),
@@ -84,10 +80,6 @@ impl Tty for Terminal {
 
     fn size(&self) -> Size {
         Terminal::size(self)
-    }
-
-    fn ask_size(&mut self) {
-        let _ = Terminal::ask_size(self);
     }
 
     fn profile(&self) -> Profile {
@@ -131,7 +123,6 @@ fn told(event: TermEvent, terminal: &Terminal) -> TtyEvent {
     match event {
         TermEvent::Input(input) => TtyEvent::Input(input),
         TermEvent::Resize(size) => TtyEvent::Resize(size),
-        TermEvent::SizeReport(size) => TtyEvent::SizeReport(size),
         TermEvent::Capability(Capability::Background(color)) => TtyEvent::Background(color),
         TermEvent::Capability(_) => TtyEvent::Profile(terminal.profile()),
         TermEvent::Closed => TtyEvent::Closed,

@@ -13,11 +13,6 @@ pub trait Rows {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Returns the number of rows at the end that are drawn anew in every frame, such as an editor.
-    fn chrome(&self) -> usize {
-        0
-    }
 }
 
 impl Rows for [Line] {
@@ -49,7 +44,6 @@ pub struct Frame<'a> {
 }
 
 /// Rows drawn over the window, in screen coordinates.
-#[derive(Clone)]
 pub struct Overlay<'a> {
     pub lines: &'a [Line],
     pub top: usize,

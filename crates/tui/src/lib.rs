@@ -30,7 +30,7 @@ pub use image::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Picture, Pix
 pub use input::{Decoded, Input, InputDecoder, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, TerminalReply};
 pub use line::{Line, Span};
 pub use markdown::Markdown;
-pub use screen::{ColorDepth, Painted, PaneContent, Profile, Renderer, Size};
+pub use screen::{ColorDepth, Painted, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use terminal::{
     Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,

@@ -141,7 +141,7 @@ env_vars! {
     FS_SCAN_CACHE_MAX_ENTRIES = "How many such lists are kept (default 16).";
     ZELLIJ_PANE_ID = "Tells one terminal from another for `--continue`, as the next seven do.";
     ZELLIJ_SESSION_NAME = "Goes with `ZELLIJ_PANE_ID`.";
-    TMUX_PANE = "Tells one terminal from another for `--continue`, and which pane tmux is asked about after a resize.";
+    TMUX_PANE = "Tells one terminal from another for `--continue`.";
     CMUX_SURFACE_ID = "Tells one terminal from another for `--continue`.";
     KITTY_WINDOW_ID = "Tells one terminal from another for `--continue`.";
     WEZTERM_PANE = "Tells one terminal from another for `--continue`.";

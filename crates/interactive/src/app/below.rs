@@ -10,17 +10,6 @@ use crate::chrome::{StatusBar, queue_rows, status_line, todo_rows};
 
 impl Running {
     pub(super) fn paint(&mut self) {
-        self.compose();
-        self.screen.paint(&mut *self.tty);
-    }
-
-    /// Prepares the frame after a resize in a multiplexer.
-    pub(super) fn check_pane(&mut self) {
-        self.compose();
-        self.screen.check_pane(&mut *self.tty);
-    }
-
-    fn compose(&mut self) {
         if let Some(live) = &mut self.live {
             live.scribe.look();
         }
@@ -28,6 +17,7 @@ impl Running {
             let below = self.below();
             self.screen.set_below(below);
         }
+        self.screen.paint(&mut *self.tty);
     }
 
     fn below(&mut self) -> Below {

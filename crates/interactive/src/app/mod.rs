@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{EndReason, Question, SessionHost, SessionListing, TimeLimit, Wish};
-use omp_tui::{PaneContent, Theme};
+use omp_tui::Theme;
 use omp_types::Content;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -39,7 +39,7 @@ use correct::Corrected;
 use going::Went;
 use live::{Live, Opened};
 pub use screen::Redraws;
-use screen::{Dirty, Screen, ScreenJob};
+use screen::{Dirty, Screen};
 use shell::ShellTask;
 pub use slash::OWN as OWN_COMMANDS;
 use slash::Ran;
@@ -255,7 +255,6 @@ enum News {
     ListChanged(Result<(), String>),
     Branch(Option<String>),
     Picture(Developed),
-    Pane(Option<PaneContent>),
 }
 
 enum Happened {
@@ -290,11 +289,8 @@ impl Running {
     async fn go_on(&mut self, mut heard: mpsc::Receiver<News>, limit: TimeLimit) {
         while self.leave.is_none() {
             self.develop();
-            match self.screen.next_job() {
-                Some(ScreenJob::ReadPane) => self.read_pane(),
-                Some(ScreenJob::CheckPane) => self.check_pane(),
-                Some(ScreenJob::Paint) => self.paint(),
-                None => {}
+            if self.screen.is_due() {
+                self.paint();
             }
             match self.wait(&mut heard, limit).await {
                 Happened::Tty(event) => self.tty_events(event).await,
@@ -369,7 +365,6 @@ impl Running {
         match event {
             TtyEvent::Input(input) => self.input(input).await,
             TtyEvent::Resize(size) => self.screen.resize(size),
-            TtyEvent::SizeReport(size) => self.screen.size_reported(size, &mut *self.tty),
             TtyEvent::Profile(profile) => self.screen.set_profile(profile, self.tty.images()),
             TtyEvent::Background(background) => {
                 self.presses.light = background.is_light();
@@ -400,7 +395,6 @@ impl Running {
                 self.screen.gallery.developed(developed);
                 self.screen.mark(Dirty::Now);
             }
-            News::Pane(pane) => self.screen.found_pane(pane),
             News::ListChanged(changed) => self.list_changed(changed),
             News::Branch(branch) => {
                 if let Some(live) = self.live.as_mut().filter(|live| live.branch != branch) {
@@ -416,13 +410,6 @@ impl Running {
         let news = self.around.news.clone();
         // After the application has ended, nobody receives the result.
         tokio::spawn(async move { news.send(work.await).await.is_ok() });
-    }
-
-    /// Asks the multiplexer where the conversation is after a resize.
-    fn read_pane(&mut self) {
-        self.screen.reads_pane();
-        let outside = Arc::clone(&self.around.outside);
-        self.beside(async move { News::Pane(outside.pane().await) });
     }
 
     /// Decodes the next image.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_tui::{CellSize, Frame, ImageWay, Line, Painted, PaneContent, Profile, Renderer, Size, Space, Theme};
+use omp_tui::{CellSize, Frame, ImageWay, Line, Painted, Profile, Renderer, Size, Space, Theme};
 use tokio::time::Instant;
 
 use crate::chrome::Working;
@@ -25,19 +25,6 @@ pub type Redraws = Box<dyn FnMut(&Painted)>;
 const SETTLES: Duration = Duration::from_millis(50);
 /// How often a frame is painted during a resize that does not end.
 const UNSETTLED: Duration = Duration::from_secs(1);
-/// How long a frame waits for the terminal to confirm the size of the one before.
-const CONFIRMS_WITHIN: Duration = Duration::from_millis(100);
-/// Unconfirmed frames in a row after which the terminal is no longer asked.
-const UNCONFIRMED: u32 = 3;
-/// How long a frame waits for the multiplexer to tell what it holds.
-const TELLS_WITHIN: Duration = Duration::from_secs(1);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScreenJob {
-    ReadPane,
-    CheckPane,
-    Paint,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dirty {
@@ -70,8 +57,6 @@ pub struct Screen {
     stepped_at: Instant,
     bytes: Vec<u8>,
     resizing: Option<Resizing>,
-    confirming: Confirming,
-    pane: PaneReading,
     /// The shell has the terminal until the process continues.
     away: bool,
     redraws: Option<Redraws>,
@@ -82,34 +67,6 @@ pub struct Screen {
 struct Resizing {
     since: Instant,
     last: Instant,
-    /// A frame was shown at the wrong size.
-    spoiled: bool,
-}
-
-/// Frames in a terminal that may have another size already: each is confirmed before the next one.
-#[derive(Default)]
-struct Confirming {
-    until: Option<Instant>,
-    unconfirmed: u32,
-}
-
-/// Asking the multiplexer what it holds after a resize.
-#[derive(PartialEq, Eq)]
-enum PaneReading {
-    Idle,
-    /// The size changed since, so the answer does not count.
-    Outdated,
-    Asked {
-        until: Instant,
-    },
-    /// Counts if the size is still the same after a while.
-    Read(PaneContent),
-    /// The frame is ready and waits for the terminal to report the same size.
-    Checking {
-        until: Instant,
-    },
-    /// It could not be asked.
-    Unavailable,
 }
 
 impl Screen {
@@ -130,8 +87,6 @@ impl Screen {
             stepped_at: now,
             bytes: Vec::new(),
             resizing: None,
-            confirming: Confirming::default(),
-            pane: PaneReading::Idle,
             away: false,
             redraws,
         }
@@ -143,23 +98,18 @@ impl Screen {
 
     /// Returns when the next frame is due, if anything has changed.
     pub fn due(&self) -> Option<Instant> {
-        let due = self.next_frame()?;
-        Some(self.confirming.until.map_or(due, |until| until.max(due)))
-    }
-
-    fn next_frame(&self) -> Option<Instant> {
         match self.dirty {
             _ if self.away => None,
-            _ if let PaneReading::Asked { until } | PaneReading::Checking { until } = self.pane => Some(until),
-            _ if let Some(Resizing { spoiled: true, last, .. }) = self.resizing => Some(last),
-            _ if let Some(Resizing { since, last, .. }) = self.resizing => {
-                Some((last + SETTLES).min(since + UNSETTLED))
-            }
+            _ if let Some(Resizing { since, last }) = self.resizing => Some((last + SETTLES).min(since + UNSETTLED)),
             Dirty::Clean if self.stepped => Some(self.stepped_at),
             Dirty::Clean => None,
             Dirty::Soon => Some(self.painted + FRAME),
             Dirty::Now => Some(self.painted),
         }
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.due().is_some_and(|due| due <= Instant::now())
     }
 
     /// Whether more than the animated row must be drawn.
@@ -207,81 +157,13 @@ impl Screen {
             return;
         }
         self.renderer.resize(size);
-        self.wait_for_size();
+        let now = Instant::now();
+        self.resizing.get_or_insert(Resizing { since: now, last: now }).last = now;
         if !self.renderer.profile().multiplexer {
             self.log.start_over();
             self.gallery.begin_again();
         }
         self.mark(Dirty::Now);
-    }
-
-    /// Paints nothing until the size is stable.
-    fn wait_for_size(&mut self) {
-        let now = Instant::now();
-        self.resizing.get_or_insert(Resizing { since: now, last: now, spoiled: false }).last = now;
-        if !matches!(self.pane, PaneReading::Idle | PaneReading::Unavailable) {
-            self.pane = PaneReading::Outdated;
-        }
-    }
-
-    /// The terminal reported the size at which it shows the last frame, which may be earlier than the system reports it.
-    pub fn size_reported(&mut self, reported: Size, tty: &mut dyn Tty) {
-        self.confirming = Confirming::default();
-        let Size { width, height } = self.renderer.size();
-        // tmux before 3.4 reports the width as the height.
-        if [(width, height), (height, width)].contains(&(reported.width, reported.height)) {
-            self.renderer.confirm();
-            if matches!(self.pane, PaneReading::Checking { .. }) {
-                self.write_frame(tty);
-            }
-        } else if self.pane != PaneReading::Unavailable {
-            self.wait_for_size();
-            // The last frame was shown at the wrong size: it is repaired at once.
-            if let Some(resizing) = &mut self.resizing {
-                resizing.spoiled = true;
-            }
-            self.mark(Dirty::Now);
-        }
-    }
-
-    /// Returns what is due now. After a resize in a multiplexer it is asked what it holds before the next frame.
-    pub fn next_job(&self) -> Option<ScreenJob> {
-        if self.due().is_none_or(|due| due > Instant::now()) {
-            return None;
-        }
-        let resized = self.resizing.is_some() && self.renderer.profile().reports_size;
-        Some(match self.pane {
-            PaneReading::Idle | PaneReading::Outdated if resized => ScreenJob::ReadPane,
-            PaneReading::Read(_) => ScreenJob::CheckPane,
-            _ => ScreenJob::Paint,
-        })
-    }
-
-    pub fn reads_pane(&mut self) {
-        self.pane = PaneReading::Asked { until: Instant::now() + TELLS_WITHIN };
-    }
-
-    pub fn found_pane(&mut self, pane: Option<PaneContent>) {
-        match (&self.pane, pane) {
-            (PaneReading::Asked { .. }, Some(pane)) => {
-                self.renderer.resize(pane.size);
-                self.wait_for_size();
-                self.pane = PaneReading::Read(pane);
-            }
-            (PaneReading::Asked { .. }, None) => self.pane = PaneReading::Unavailable,
-            _ => {}
-        }
-        self.mark(Dirty::Now);
-    }
-
-    /// Makes the frame and asks for the size again: if it is still the same, the frame is written at once.
-    pub fn check_pane(&mut self, tty: &mut dyn Tty) {
-        let checking = PaneReading::Checking { until: Instant::now() + TELLS_WITHIN };
-        if let PaneReading::Read(pane) = std::mem::replace(&mut self.pane, checking) {
-            self.renderer.found(pane);
-            self.make_frame();
-            tty.ask_size();
-        }
     }
 
     pub fn set_profile(&mut self, profile: Profile, (way, cell): (ImageWay, CellSize)) {
@@ -315,14 +197,6 @@ impl Screen {
     }
 
     pub fn paint(&mut self, tty: &mut dyn Tty) {
-        // A frame that nobody confirmed in time is written as it is.
-        if !matches!(self.pane, PaneReading::Checking { .. }) {
-            self.make_frame();
-        }
-        self.write_frame(tty);
-    }
-
-    fn make_frame(&mut self) {
         let Size { width, height } = self.renderer.size();
         let theme = self.theme.clone();
         let space = Space { width, height, theme: &theme, focused: true };
@@ -331,33 +205,17 @@ impl Screen {
         self.bytes.append(&mut self.gallery.take_bytes());
         let frame = Frame { rows: &self.log, settled: self.log.settled(), overlay: None };
         self.renderer.paint(&frame, &mut self.bytes);
-        self.dirty = if self.renderer.is_behind() { Dirty::Now } else { Dirty::Clean };
-        self.stepped = false;
-    }
-
-    fn write_frame(&mut self, tty: &mut dyn Tty) {
         if !self.bytes.is_empty() {
             tty.write(&self.bytes);
             tty.set_rows_below(self.renderer.rows_below());
-            self.ask_to_confirm(tty);
         }
         if let Some(redraws) = &mut self.redraws {
             redraws(&self.renderer.painted());
         }
         self.resizing = None;
-        if self.pane != PaneReading::Unavailable {
-            self.pane = PaneReading::Idle;
-        }
         self.painted = Instant::now();
-    }
-
-    fn ask_to_confirm(&mut self, tty: &mut dyn Tty) {
-        let Confirming { until, unconfirmed } = &mut self.confirming;
-        *unconfirmed += u32::from(until.take().is_some());
-        if self.renderer.profile().reports_size && *unconfirmed < UNCONFIRMED {
-            tty.ask_size();
-            *until = Some(Instant::now() + CONFIRMS_WITHIN);
-        }
+        self.dirty = Dirty::Clean;
+        self.stepped = false;
     }
 
     fn lay_out(&mut self, space: &Space<'_>) {

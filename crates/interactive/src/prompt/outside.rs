@@ -2,7 +2,6 @@
 
 use futures_util::future::BoxFuture;
 use omp_session::WebAddress;
-use omp_tui::PaneContent;
 use omp_types::ImageContent;
 
 /// Errors are messages for the user; nothing was changed.
@@ -19,9 +18,6 @@ pub trait Outside: Send + Sync {
     /// Copies text with a program of the system, else stores it elsewhere. `sent`: the terminal received it as well
     /// ([`crate::Tty::copy`]), with unknown success.
     fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>>;
-
-    /// Reads what the multiplexer around omp holds. Returns `None` if it cannot be asked.
-    fn pane(&self) -> BoxFuture<'_, Option<PaneContent>>;
 
     /// Opens an address in the user's browser.
     fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>>;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_tui::{PaneContent, Theme};
+use omp_tui::Theme;
 
 use super::*;
 
@@ -35,10 +35,6 @@ impl Outside for World {
 
     fn copy<'a>(&'a self, _: &'a str, _: bool) -> BoxFuture<'a, Result<Copied, String>> {
         async { Ok(Copied::Surely) }.boxed()
-    }
-
-    fn pane(&self) -> BoxFuture<'_, Option<PaneContent>> {
-        async { None }.boxed()
     }
 
     fn open_url<'a>(&'a self, url: &'a omp_session::WebAddress) -> BoxFuture<'a, Result<(), String>> {

@@ -22,7 +22,7 @@ pub async fn run_setup(tty: &mut dyn Tty, theme: &Theme, host: &dyn SetupHost) -
                 renderer.set_profile(profile);
                 Next::Show
             }
-            TtyEvent::Background(_) | TtyEvent::SizeReport(_) => Next::Show,
+            TtyEvent::Background(_) => Next::Show,
             TtyEvent::Stop => {
                 leave(tty, &mut renderer);
                 tty.suspend();

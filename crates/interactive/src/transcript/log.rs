@@ -154,10 +154,6 @@ impl Rows for Log {
         self.blocks_end() + self.chrome.len()
     }
 
-    fn chrome(&self) -> usize {
-        self.chrome.len()
-    }
-
     fn row(&self, at: usize) -> &Line {
         static LET_GO: Line = Line { spans: Vec::new(), fill: None, cursor: None, escape: None };
         let end = self.blocks_end();

@@ -460,8 +460,6 @@ impl Tty for TestTty {
         Size { width: WIDTH, height: HEIGHT }
     }
 
-    fn ask_size(&mut self) {}
-
     fn profile(&self) -> Profile {
         Profile::default()
     }

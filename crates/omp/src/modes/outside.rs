@@ -15,16 +15,12 @@ use omp_exec::{ChildEnv, Containment, Spawn, SpawnError, Stderr};
 use omp_interactive::{Clip, Copied, Outside};
 use omp_pictures::{MAX_FILE_BYTES, PictureError, PictureFormat, prepare};
 use omp_session::WebAddress;
-use omp_tui::PaneContent;
 use omp_types::{Env, ImageContent, vars};
 
 /// Timeout for programs that read or write the clipboard.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a program that opens a browser may take to fail; after that it counts as started.
 const STARTS_WITHIN: Duration = Duration::from_secs(2);
-/// Timeout for tmux to print a pane, and the cap of what it prints.
-const PANE_PATIENCE: Duration = Duration::from_secs(1);
-const MOST_PANE: usize = 4 << 20;
 /// Caps the size of text read from the clipboard.
 const MOST_TEXT: usize = 16 << 20;
 /// Caps the size of an edited text.
@@ -187,15 +183,6 @@ impl Machine {
         Some(if off { ONLY_HERE } else { PASSED_ON }.to_owned())
     }
 
-    /// Reads the pane of tmux that omp runs in.
-    async fn tmux_pane(&self) -> Option<PaneContent> {
-        let pane = self.env.get(vars::TMUX_PANE).filter(|_| self.env.get(vars::TMUX).is_some())?;
-        let asked =
-            self.spawn("tmux").args(PaneContent::tmux_arguments(pane)).capture(MOST_PANE, PANE_PATIENCE).await.ok()?;
-        let done = asked.exit.is_some_and(|exit| exit.code == 0) && !asked.truncated;
-        done.then(|| PaneContent::parse(&String::from_utf8_lossy(&asked.output))).flatten()
-    }
-
     /// Stores the last text in one file per run, readable by the user alone. Each text gets a new file that replaces the old
     /// one, so that no symbolic link can redirect the write.
     fn kept_in_file(&self, text: &str) -> std::io::Result<PathBuf> {
@@ -227,10 +214,6 @@ impl Outside for Machine {
 
     fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>> {
         self.copied(text, sent).boxed()
-    }
-
-    fn pane(&self) -> BoxFuture<'_, Option<PaneContent>> {
-        self.tmux_pane().boxed()
     }
 
     fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>> {

@@ -59,10 +59,6 @@ impl Tty for Logged {
         self.tty.size()
     }
 
-    fn ask_size(&mut self) {
-        self.tty.ask_size();
-    }
-
     fn profile(&self) -> Profile {
         self.tty.profile()
     }

@@ -23,8 +23,6 @@ pub enum TerminalReply {
     Notifications(String),
     /// DEC mode 2048: the size in cells.
     Size { width: usize, height: usize },
-    /// `CSI 18 t`: the size in cells.
-    SizeReport { width: usize, height: usize },
     /// One cell in pixels.
     CellPixels { width: u32, height: u32 },
 }
@@ -57,9 +55,6 @@ pub fn window(params: CsiParams<'_>) -> Option<TerminalReply> {
     let (first, second) = (params.get(1)?, params.get(2)?);
     match params.get(0)? {
         48 if first > 0 && second > 0 => Some(TerminalReply::Size { width: second as usize, height: first as usize }),
-        8 if first > 0 && second > 0 => {
-            Some(TerminalReply::SizeReport { width: second as usize, height: first as usize })
-        }
         6 if first > 0 && second > 0 => Some(TerminalReply::CellPixels { width: second, height: first }),
         _ => None,
     }

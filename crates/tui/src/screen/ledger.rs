@@ -4,7 +4,6 @@ use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
 use super::origin::{Stream, TextPosition};
-use super::pane::HeldRows;
 use crate::frame::Rows;
 use crate::line::Line;
 
@@ -29,8 +28,6 @@ pub struct RowLedger {
     committed: usize,
     /// The content of the last committed rows.
     remembered: Vec<Remembered>,
-    /// The position before the next committed row, if the scrollback holds the beginning of that row.
-    continues_at: Option<TextPosition>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,24 +85,8 @@ impl RowLedger {
         (0..covered).for_each(|at| self.remember(rows.row(at)));
     }
 
-    /// Counts exactly these rows as committed.
-    pub fn restart_at(&mut self, rows: &dyn Rows, held: HeldRows) {
-        *self = RowLedger::default();
-        (0..held.rows).for_each(|at| self.remember(rows.row(at)));
-        if held.letters > 0 {
-            let place = self.remembered.last().map_or(TextPosition::default(), |row| row.place);
-            self.continues_at = Some(place.after_letters(rows.row(held.rows), held.letters));
-        }
-    }
-
-    /// Whether the audit no longer considers a row.
-    pub fn is_settled_beyond(&self, row: usize) -> bool {
-        self.committed > row + AUDITED
-    }
-
     fn remember(&mut self, line: &Line) {
-        let last = || self.remembered.last().map_or(TextPosition::default(), |row| row.place);
-        let before = self.continues_at.take().unwrap_or_else(last);
+        let before = self.remembered.last().map_or(TextPosition::default(), |row| row.place);
         self.remembered.push(Remembered { fingerprint: fingerprint(line), place: before.after(line) });
         self.committed += 1;
     }

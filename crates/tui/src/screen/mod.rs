@@ -10,7 +10,6 @@ mod model;
 mod origin;
 mod paint;
 mod painted;
-mod pane;
 mod profile;
 mod recent;
 mod row;
@@ -24,13 +23,8 @@ use ledger::{RowLedger, RowPlan};
 use model::ScreenWindow;
 use paint::{Erase, LeavingRows, Paint};
 pub use painted::Painted;
-pub use pane::PaneContent;
-use pane::{HeldRows, KnownRows};
 pub use profile::{ColorDepth, Profile};
 use recent::Recent;
-
-/// Limits the screens of rows that enter the scrollback step by step; more are written at once.
-const MOST_STEPS: usize = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -47,8 +41,6 @@ enum Gesture {
     Replace,
     /// The rows of the window may have wrapped or moved; the rows above stay.
     Repaint,
-    /// The same, at a position that is known.
-    Redraw,
 }
 
 pub struct Renderer {
@@ -68,32 +60,6 @@ pub struct Renderer {
     last: Painted,
     /// Set by a resize notification: the number of rows committed before these recent frames.
     certain: Option<usize>,
-    /// What the multiplexer has reported since the last resize.
-    pane: Option<PaneContent>,
-    /// The row whose first letters are in the scrollback, after a resize in a multiplexer.
-    continued: Option<HeldRows>,
-    behind: bool,
-}
-
-/// The rows of a frame, one of them without the part that is in the scrollback.
-struct ContinuedRows<'a> {
-    rows: &'a dyn Rows,
-    row: usize,
-    rest: Line,
-}
-
-impl Rows for ContinuedRows<'_> {
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn row(&self, at: usize) -> &Line {
-        if at == self.row { &self.rest } else { self.rows.row(at) }
-    }
-
-    fn chrome(&self) -> usize {
-        self.rows.chrome()
-    }
 }
 
 impl Renderer {
@@ -111,9 +77,6 @@ impl Renderer {
             recent: Recent::default(),
             last: Painted::default(),
             certain: None,
-            pane: None,
-            continued: None,
-            behind: false,
         }
     }
 
@@ -146,20 +109,6 @@ impl Renderer {
         self.last
     }
 
-    /// The terminal has shown all frames so far at the size they were painted for.
-    pub fn confirm(&mut self) {
-        self.recent.clear();
-    }
-
-    /// Tells what the multiplexer holds, read after the last resize, while nothing was painted: the next frame continues
-    /// exactly where its history ends. Without it the renderer estimates, and may write rows twice.
-    pub fn found(&mut self, pane: PaneContent) {
-        self.resize(pane.size);
-        // The size may have changed and come back.
-        self.gesture.get_or_insert(Gesture::Repaint);
-        self.pane = Some(pane);
-    }
-
     /// Handles a new terminal size. Outside a multiplexer the next frame rewrites everything, so that the scrollback wraps
     /// like the window; a multiplexer keeps its history, and only the window is repainted.
     pub fn resize(&mut self, size: Size) {
@@ -183,7 +132,6 @@ impl Renderer {
         self.ledger = RowLedger::default();
         self.recent.clear();
         self.certain = None;
-        self.continued = None;
         if self.gesture != Some(Gesture::Begin) {
             self.gesture = Some(Gesture::Replace);
         }
@@ -197,67 +145,14 @@ impl Renderer {
 
     /// Appends the bytes that show the frame, or none if it is already shown.
     pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
-        let hidden = self.window.top > self.ledger.committed();
         self.follow_resize();
         let gesture = self.gesture.take();
         if gesture == Some(Gesture::Replace) {
             self.ledger = RowLedger::default();
-            self.continued = None;
         }
         if std::mem::take(&mut self.rewrapped) {
             self.ledger.realign(frame.rows);
-            self.continued = None;
         }
-        let mut gesture = gesture;
-        if let Some(pane) = self.pane.take().filter(|_| gesture == Some(Gesture::Repaint))
-            && self.follow_history(&pane, hidden, frame.rows)
-        {
-            gesture = Some(Gesture::Redraw);
-        }
-        match self.continued_rows(frame.rows) {
-            Some(rows) => {
-                let overlay = frame.overlay.clone();
-                self.paint_rows(gesture, &Frame { rows: &rows, settled: frame.settled, overlay }, out);
-            }
-            None => self.paint_rows(gesture, frame, out),
-        }
-    }
-
-    /// Whether the last frame was only a step: the rest follows once the terminal has confirmed it.
-    pub fn is_behind(&self) -> bool {
-        self.behind
-    }
-
-    /// Takes the position in the scrollback from the multiplexer's own report. Returns whether it was found.
-    fn follow_history(&mut self, pane: &PaneContent, hidden: bool, rows: &dyn Rows) -> bool {
-        let known = KnownRows { committed: self.ledger.committed(), hidden };
-        let held = pane::held_rows(&pane.history, rows, known);
-        if let Some(held) = held.or_else(|| pane::rows_above_screen(&pane.screen, rows, known)) {
-            self.ledger.restart_at(rows, held);
-            self.continued = (held.letters > 0).then_some(held);
-            self.window.on_screen(0, pane);
-        } else if let Some(first) = pane.first_row(rows).filter(|first| *first <= pane.cursor_row) {
-            self.ledger = RowLedger::default();
-            self.continued = None;
-            self.window.on_screen(first, pane);
-        } else {
-            return false;
-        }
-        true
-    }
-
-    fn continued_rows<'a>(&mut self, rows: &'a dyn Rows) -> Option<ContinuedRows<'a>> {
-        let held = self.continued?;
-        let row = held.rows;
-        let rest = (row < rows.len()).then(|| pane::rest_of(rows.row(row), held));
-        if rest.is_none() || self.ledger.is_settled_beyond(row) {
-            self.continued = None;
-        }
-        Some(ContinuedRows { rows, row, rest: rest? })
-    }
-
-    fn paint_rows(&mut self, gesture: Option<Gesture>, frame: &Frame<'_>, out: &mut Vec<u8>) {
-        self.behind = false;
         self.recent.painting(self.ledger.committed());
         self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
         let (before, committed) = (out.len(), self.ledger.committed());
@@ -268,8 +163,6 @@ impl Renderer {
             // The history of a multiplexer cannot be erased, so the new rows follow the old ones.
             Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out, "append"),
             Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out, "replace"),
-            Some(Gesture::Redraw) => self.redraw(frame, out),
-            None if self.profile.reports_size => self.update_in_steps(frame, out),
             None => self.update(frame, out),
         };
         self.last = Painted {
@@ -313,69 +206,6 @@ impl Renderer {
         self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
     }
 
-    /// Draws the window where the multiplexer's history ends.
-    fn redraw(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) -> &'static str {
-        let goal = self.plan(frame);
-        let at = self.ledger.committed();
-        self.take_step(frame, &goal, &RowPlan { top: at, commit: at..at }, None, out);
-        "redraw"
-    }
-
-    /// Updates a terminal that may have another size already. No step writes rows into the scrollback that were not on the
-    /// screen before, so that a step at the wrong size spoils only the screen.
-    fn update_in_steps(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) -> &'static str {
-        self.ledger.audit(frame.rows);
-        let goal = self.plan(frame);
-        if goal.commit.len() > MOST_STEPS * self.size.height {
-            self.rewrite_as(frame, &goal, Erase::Nothing, out);
-            return "rewrite";
-        }
-        let (step, leave) = self.next_step(frame.rows, &goal);
-        self.take_step(frame, &goal, &step, leave, out);
-        match leave {
-            None => "redraw",
-            Some(LeavingRows::Scrolled(_)) => "scroll",
-            Some(LeavingRows::Hidden(_)) => "change",
-        }
-    }
-
-    fn next_step(&self, all: &dyn Rows, goal: &RowPlan) -> (RowPlan, Option<LeavingRows>) {
-        let (from, shown) = (self.window.top, self.window.rows.len());
-        if goal.commit.is_empty() {
-            let leaving = goal.top.checked_sub(from).filter(|leaving| *leaving <= shown);
-            return (goal.clone(), leaving.map(LeavingRows::Hidden));
-        }
-        let start = goal.commit.start;
-        let count = goal.commit.len().min(shown);
-        let end = start + count;
-        if from == start && self.is_untouched(all, count) {
-            return (RowPlan { top: end, commit: start..end }, Some(LeavingRows::Scrolled(count)));
-        }
-        (RowPlan { top: start, commit: start..start }, None)
-    }
-
-    fn take_step(
-        &mut self,
-        frame: &Frame<'_>,
-        goal: &RowPlan,
-        step: &RowPlan,
-        leave: Option<LeavingRows>,
-        out: &mut Vec<u8>,
-    ) {
-        self.behind = step != goal;
-        let covered = self.covered(frame, step);
-        let mut rows = visible(frame, step, &covered);
-        rows.truncate(self.size.height);
-        self.ledger.commit(frame.rows, step);
-        self.window.top = step.top;
-        let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
-        match leave {
-            Some(leave) => paint.change_to(leave, &rows),
-            None => paint.redraw(&rows),
-        }
-        paint.finish();
-    }
-
     fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) -> &'static str {
         self.ledger.audit(frame.rows);
         let plan = self.plan(frame);
@@ -406,12 +236,8 @@ impl Renderer {
             return Some(LeavingRows::Hidden(leaving));
         }
         // The terminal scrolls off exactly the committed rows, as they are on the screen.
-        (plan.commit == (from..plan.top) && self.is_untouched(all, leaving)).then_some(LeavingRows::Scrolled(leaving))
-    }
-
-    /// Whether the first rows of the window are shown as they are now.
-    fn is_untouched(&self, all: &dyn Rows, count: usize) -> bool {
-        (0..count).all(|at| self.window.rows[at].looks_like(all.row(self.window.top + at)))
+        let untouched = || (0..leaving).all(|at| self.window.rows[at].looks_like(all.row(from + at)));
+        (plan.commit == (from..plan.top) && untouched()).then_some(LeavingRows::Scrolled(leaving))
     }
 
     fn rewrite(&mut self, frame: &Frame<'_>, erase: Erase, out: &mut Vec<u8>, how: &'static str) -> &'static str {

@@ -3,7 +3,7 @@
 use omp_stdx::display_width;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{PaneContent, Size};
+use super::Size;
 use crate::frame::Overlay;
 use crate::line::{Line, Span};
 use crate::style::Style;
@@ -25,13 +25,6 @@ pub struct ScreenWindow {
 }
 
 impl ScreenWindow {
-    /// The window begins at this row of the screen and reaches its end; its content is unknown.
-    pub fn on_screen(&mut self, first: usize, pane: &PaneContent) {
-        self.cursor_row = pane.cursor_row - first;
-        self.cursor_column = None;
-        self.rows = vec![Line::new(); pane.size.height.saturating_sub(first).max(1)];
-    }
-
     /// A terminal that shrinks keeps the cursor row and pushes the top rows into the scrollback. Returns how many of our
     /// rows were pushed; rows below the cursor may be lost and are painted again.
     pub fn resized(&mut self, from: Size, to: Size) -> usize {

@@ -25,11 +25,6 @@ impl TextPosition {
         letters(line).fold(self, TextPosition::with)
     }
 
-    /// Continues with the first letters of a row.
-    pub fn after_letters(self, line: &Line, count: usize) -> TextPosition {
-        letters(line).take(count).fold(self, TextPosition::with)
-    }
-
     fn with(self, letter: char) -> TextPosition {
         TextPosition {
             letters: self.letters + 1,

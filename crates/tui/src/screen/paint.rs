@@ -89,23 +89,6 @@ impl<'a> Paint<'a> {
         self.window.painted = true;
     }
 
-    /// Writes a whole window over unknown content, each row at its place: whatever size the terminal has by then, no row
-    /// leaves the screen except where the window grows.
-    pub fn redraw(&mut self, rows: &[&Line]) {
-        self.extend(self.window.rows.len(), rows.len());
-        let last = rows.len() - 1;
-        for (at, line) in rows.iter().enumerate() {
-            self.go_to(at);
-            // See `rewrite` for the erase before the last row.
-            self.raw(if at == last { "\x1b[J" } else { "" });
-            row::write_cleared(line, self.profile, self.width, self.out);
-        }
-        self.window.cursor_column = None;
-        self.window.rows = rows.iter().map(|row| (*row).clone()).collect();
-        self.window.wanted = wanted_cursor(rows);
-        self.window.painted = true;
-    }
-
     /// If a terminal has wrapped rows, each must be cleared from its first column, or the terminal joins them again.
     fn row(&mut self, erase: Erase, line: &Line) {
         if erase == Erase::Below {

@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Result};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Painted {
-    /// `begin`, `repaint`, `redraw`, `append`, `replace`, `rewrite`, `scroll` or `change`.
+    /// `begin`, `repaint`, `append`, `replace`, `rewrite`, `scroll` or `change`.
     pub how: &'static str,
     /// Rows of the frame.
     pub rows: usize,

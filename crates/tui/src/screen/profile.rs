@@ -13,8 +13,6 @@ pub enum ColorDepth {
 pub struct Profile {
     /// Inside tmux, screen or zellij: their history cannot be erased, so it is never rewritten.
     pub multiplexer: bool,
-    /// Answers `CSI 18 t` with its size, before or after the system reports a new one.
-    pub reports_size: bool,
     /// DEC mode 2026: a frame is shown atomically.
     pub synchronized: bool,
     pub colors: ColorDepth,
@@ -24,6 +22,6 @@ pub struct Profile {
 
 impl Default for Profile {
     fn default() -> Self {
-        Self { multiplexer: false, reports_size: false, synchronized: false, colors: ColorDepth::True, links: true }
+        Self { multiplexer: false, synchronized: false, colors: ColorDepth::True, links: true }
     }
 }

@@ -98,7 +98,6 @@ impl Capabilities {
     pub fn profile(&self) -> Profile {
         Profile {
             multiplexer: self.multiplexer.is_some(),
-            reports_size: self.multiplexer == Some(Multiplexer::Tmux),
             synchronized: self.synchronized,
             colors: self.colors,
             links: self.links,

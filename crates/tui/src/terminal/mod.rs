@@ -45,8 +45,6 @@ pub struct TerminalOptions {
 pub enum TermEvent {
     Input(Input),
     Resize(Size),
-    /// The reply to [`Terminal::ask_size`].
-    SizeReport(Size),
     /// The terminal reported a capability; [`Terminal::profile`] already includes it.
     Capability(Capability),
     /// No more input will arrive.
@@ -129,11 +127,6 @@ impl Terminal {
 
     pub fn size(&self) -> Size {
         self.shared.size()
-    }
-
-    /// Asks for the size at which the bytes written so far are shown.
-    pub fn ask_size(&self) -> io::Result<()> {
-        self.shared.ask_size()
     }
 
     /// Returns the current profile, which replies of the terminal may change.

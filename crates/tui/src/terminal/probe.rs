@@ -130,9 +130,7 @@ impl Prober {
                 (Probe::CellPixels, Capability::CellPixels { width, height })
             }
             TerminalReply::Appearance { dark } => return vec![Capability::Appearance { dark }],
-            TerminalReply::Mode { .. } | TerminalReply::Size { .. } | TerminalReply::SizeReport { .. } => {
-                return Vec::new();
-            }
+            TerminalReply::Mode { .. } | TerminalReply::Size { .. } => return Vec::new(),
         };
         for owner in &mut self.owners {
             owner.retain(|one| *one != probe);

@@ -61,8 +61,6 @@ struct TerminalFacts {
     capabilities: Capabilities,
     background: Option<Rgb>,
     size: Size,
-    /// The queries for the size that are not answered yet.
-    size_queries: usize,
     /// The sequence that sets the title.
     title: Option<String>,
     /// The shell already had the terminal when it was left, so its modes are still on.
@@ -79,7 +77,6 @@ impl SharedTerminal {
             capabilities: Capabilities::detect(env),
             background: None,
             size: tty.size().unwrap_or(fallback),
-            size_queries: 0,
             title: None,
             left_on: false,
         };
@@ -125,9 +122,6 @@ impl SharedTerminal {
             match decoded {
                 Decoded::Input(input) => self.send(TermEvent::Input(input)),
                 Decoded::Reply(TerminalReply::Size { width, height }) => self.resized(Size { width, height }),
-                Decoded::Reply(TerminalReply::SizeReport { width, height }) => {
-                    self.size_reported(Size { width, height });
-                }
                 Decoded::Reply(reply) => self.learn(reply),
             }
         }
@@ -158,7 +152,7 @@ impl SharedTerminal {
     pub fn wait_for_answers(&self) {
         let state = self.lock();
         if self.phase() == TerminalPhase::Active && state.asked.elapsed() < ANSWERS_TAKE {
-            let waits = |state: &mut TerminalFacts| state.prober.is_waiting() || state.size_queries > 0;
+            let waits = |state: &mut TerminalFacts| state.prober.is_waiting();
             drop(self.answered.wait_timeout_while(state, END_WAITS, waits));
         }
     }
@@ -258,22 +252,6 @@ impl SharedTerminal {
         out.extend_from_slice(sequence.as_bytes());
         state.title = Some(sequence);
         if self.phase() == TerminalPhase::Active { self.write_control(&out) } else { Ok(()) }
-    }
-
-    pub fn ask_size(&self) -> io::Result<()> {
-        let mut state = self.lock();
-        state.size_queries += 1;
-        state.asked = Instant::now();
-        drop(state);
-        self.write(b"\x1b[18t")
-    }
-
-    fn size_reported(&self, size: Size) {
-        let mut state = self.lock();
-        state.size_queries = state.size_queries.saturating_sub(1);
-        drop(state);
-        self.answered.notify_all();
-        self.send(TermEvent::SizeReport(size));
     }
 
     /// Queries the size from the system and sends an event if it changed.
