@@ -83,6 +83,7 @@ impl Connection {
     /// Closes the connection after everything queued is written, or after `limit`.
     pub async fn finish(self, limit: Duration) {
         self.peer.finish_writing();
+        // The connection closes in either case.
         let _ = timeout(limit, self.peer.shared.written.cancelled()).await;
     }
 }

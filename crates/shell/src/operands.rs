@@ -2,27 +2,23 @@
 
 use crate::ShellWord;
 
+/// Options of git before its verb that take the next word.
+pub(crate) const GIT_WITH_VALUE: &[&str] = &[
+    "-c",
+    "-C",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--exec-path",
+    "--config-env",
+    "--attr-source",
+    "--super-prefix",
+];
+
 /// Options that take the next word as their value, by program. Options that are not listed are taken for flags.
 const WITH_VALUE: &[(&[&str], &[&str])] = &[
-    (
-        &["git"],
-        &[
-            "-c",
-            "-C",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--exec-path",
-            "--config-env",
-            "--attr-source",
-            "--super-prefix",
-            "-o",
-            "--push-option",
-            "--repo",
-            "--receive-pack",
-            "--exec",
-        ],
-    ),
+    (&["git"], GIT_WITH_VALUE),
+    (&["git"], &["-o", "--push-option", "--repo", "--receive-pack", "--exec"]),
     (
         &["npm", "pnpm", "yarn", "bun"],
         &[

@@ -6,7 +6,7 @@ use omp_tui::{Line, Space, Token};
 use omp_types::{CustomMessage, text_of};
 use serde_json::Value;
 
-use super::Block;
+use super::folded::Foldable;
 
 /// Caps the rows of one rule's text.
 const MOST_ROWS: usize = 40;
@@ -15,13 +15,12 @@ pub struct Fired {
     line: String,
     /// Name and text of each rule.
     rules: Vec<(String, String)>,
-    expanded: bool,
 }
 
 impl Fired {
     pub fn new(fired: &RulesFired) -> Self {
         let rules = fired.rules.iter().map(|rule| (rule.name.clone(), rule.content.trim().to_owned()));
-        Self { line: fired.line(), rules: rules.collect(), expanded: false }
+        Self { line: fired.line(), rules: rules.collect() }
     }
 
     /// Restores the block from the message of a resumed session.
@@ -29,15 +28,15 @@ impl Fired {
         let names = told.details.as_ref().and_then(|details| details["rules"].as_array());
         let names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
         let line = format!("broken, and told to the model: {}", names.join(", "));
-        Self { line, rules: vec![("what it was told".to_owned(), text_of(&told.content))], expanded: false }
+        Self { line, rules: vec![("what it was told".to_owned(), text_of(&told.content))] }
     }
 }
 
-impl Block for Fired {
-    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+impl Foldable for Fired {
+    fn draw(&self, space: &Space<'_>, expanded: bool) -> Vec<Line> {
         let theme = space.theme;
         let mut rows = wrap_text(&format!("⚑ {}", self.line), space.width, theme.fg(Token::Warning));
-        if !self.expanded {
+        if !expanded {
             return rows;
         }
         for (name, text) in &self.rules {
@@ -50,17 +49,5 @@ impl Block for Fired {
             rows.extend(indented);
         }
         rows
-    }
-
-    fn version(&self) -> u64 {
-        u64::from(self.expanded)
-    }
-
-    fn is_final(&self) -> bool {
-        true
-    }
-
-    fn set_expanded(&mut self, expanded: bool) {
-        self.expanded = expanded;
     }
 }

@@ -4,6 +4,7 @@ mod call;
 mod card;
 mod compacted;
 mod fired;
+mod folded;
 mod gallery;
 mod log;
 mod note;
@@ -13,7 +14,6 @@ mod reads;
 mod retrying;
 mod scribe;
 mod shell;
-mod shown;
 
 use std::cell::RefCell;
 use std::rc::Rc;

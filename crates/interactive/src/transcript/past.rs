@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::call::CallBlock;
 use super::compacted::Compacted;
 use super::fired::Fired;
+use super::folded::Folded;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
@@ -112,12 +113,12 @@ impl Teller<'_> {
             Message::Custom(custom) => {
                 if let Some((summary, short)) = omp_compaction::compaction_summary(message) {
                     self.end_reads();
-                    self.log.push(Compacted::new(&summary, short.as_deref()));
+                    self.log.push(Folded::new(Compacted::new(&summary, short.as_deref())));
                 } else if custom.display {
                     self.note(Tone::Told, text_of(&custom.content));
                 } else if custom.custom_type == TTSR_INJECTION {
                     self.end_reads();
-                    self.log.push(Fired::past(custom));
+                    self.log.push(Folded::new(Fired::past(custom)));
                 }
             }
             Message::Other(other) => self.other(&other.role, &other.value),
@@ -199,7 +200,7 @@ impl Teller<'_> {
             }
             "compactionSummary" => {
                 self.end_reads();
-                self.log.push(Compacted::new(&field("summary"), None));
+                self.log.push(Folded::new(Compacted::new(&field("summary"), None)));
             }
             "branchSummary" => {
                 self.note(Tone::Divider, "another branch, summed up".to_owned());

@@ -13,13 +13,13 @@ use omp_view::{CallKind, View};
 use super::call::CallBlock;
 use super::compacted::Compacted;
 use super::fired::Fired;
+use super::folded::Folded;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
 use super::prose::{Prose, Thought};
 use super::reads::Reads;
 use super::retrying::Retrying;
-use super::shown::ShownCard;
 
 /// Which cost lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Scribe {
             SessionEvent::RulesFired(fired) => {
                 self.end_reads();
                 self.stopped_by_rule |= fired.interrupts;
-                log.push(Fired::new(fired));
+                log.push(Folded::new(Fired::new(fired)));
             }
             SessionEvent::Spent(spent) => self.spent(log, spent),
             SessionEvent::Idle { end, .. } => self.idle(log, end),
@@ -126,7 +126,7 @@ impl Scribe {
             SessionEvent::Notice { text, .. } => self.note(log, Tone::Warning, text.clone()),
             SessionEvent::CompactionEnd { result: Some(result), .. } => {
                 self.end_reads();
-                log.push(Compacted::new(&result.summary, result.short_summary.as_deref()));
+                log.push(Folded::new(Compacted::new(&result.summary, result.short_summary.as_deref())));
             }
             SessionEvent::CompactionEnd { error: Some(error), reason, .. } if *reason != CompactionReason::Manual => {
                 self.note(log, Tone::Warning, error.clone());
@@ -162,7 +162,7 @@ impl Scribe {
     /// Shows the card of a slash command.
     pub fn card(&mut self, log: &mut Log, view: View) {
         self.end_reads();
-        log.push(ShownCard::new(view));
+        log.push(Folded::new(view));
     }
 
     fn agent(&mut self, log: &mut Log, event: &AgentEvent) {

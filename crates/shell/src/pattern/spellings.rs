@@ -1,19 +1,7 @@
 //! Equivalent spellings of a command, for deny rules.
 
 use crate::ShellWord;
-
-/// Options of git before its verb that take the next word.
-const GIT_VALUES: [&str; 9] = [
-    "-c",
-    "-C",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--exec-path",
-    "--config-env",
-    "--attr-source",
-    "--super-prefix",
-];
+use crate::operands::GIT_WITH_VALUE;
 
 pub(crate) struct Spelling {
     pub words: Vec<ShellWord>,
@@ -31,7 +19,7 @@ pub(crate) fn spellings(words: &[ShellWord]) -> Vec<Spelling> {
     let with =
         |rest: &[ShellWord]| std::iter::once(ShellWord::known(name.as_str())).chain(rest.iter().cloned()).collect();
     all.push(sure(with(rest)));
-    let behind = after_options(rest, |option| name == "git" && GIT_VALUES.contains(&option));
+    let behind = after_options(rest, |option| name == "git" && GIT_WITH_VALUE.contains(&option));
     if behind > 0 {
         all.push(sure(with(&rest[behind..])));
     }
