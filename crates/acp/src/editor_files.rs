@@ -77,7 +77,7 @@ impl EditorFiles for ClientFiles {
         Some(match wait(&self.runtime, PATIENCE, closed, reply) {
             Some(Ok(_)) => Ok(()),
             Some(Err(error)) => Err(error.message),
-            None => Err("it does not answer\nhint: look at the editor, then read the file again".to_owned()),
+            None => Err("it does not answer\nhint: check the editor, then read the file again".to_owned()),
         })
     }
 }

@@ -57,7 +57,7 @@ impl EditorTerminals for Terminals {
         command: EditorCommand,
     ) -> EditorFuture<'a, Result<Arc<dyn EditorTerminal>, String>> {
         Box::pin(async move {
-            let session = self.session.get().ok_or("the session has not begun")?.clone();
+            let session = self.session.get().ok_or("the session has not started")?.clone();
             let env = command.env.into_iter().map(|(name, value)| EnvVariable { name, value });
             let request = CreateTerminalRequest {
                 session_id: session.clone(),

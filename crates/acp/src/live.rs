@@ -82,7 +82,7 @@ impl Live {
     pub fn ticket(self: &Arc<Self>) -> Result<Ticket, RpcError> {
         if self.turns.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
             self.turns.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Err(RpcError::new(RpcError::INVALID_REQUEST, "too many prompts wait for this session"));
+            return Err(RpcError::new(RpcError::INVALID_REQUEST, "too many prompts are queued for this session"));
         }
         Ok(Ticket { live: self.clone(), cancel: lock(&self.turns.cancel).clone() })
     }
@@ -156,11 +156,11 @@ impl Ticket {
             }
             // The host was not called yet, so nothing has changed.
             Obeyed::Switch(Wish::Move { .. }) => {
-                let why = "a session of an editor stays in its folder\nhint: close it and run `omp sessions move`";
+                let why = "an editor's session stays in its folder\nhint: close it and run `omp sessions move`";
                 return Err(RpcError::new(RpcError::INVALID_PARAMS, why));
             }
             Obeyed::Switch(_) => {
-                let why = "another session cannot take the place of this one\nhint: begin or open it in your editor";
+                let why = "sessions cannot be switched here\nhint: start or open the session in your editor";
                 return Err(RpcError::new(RpcError::INVALID_PARAMS, why));
             }
         };

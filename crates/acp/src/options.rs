@@ -17,9 +17,9 @@ pub const MODEL: &str = "model";
 pub const THINKING: &str = "thinking";
 
 const MODES: [(ApprovalMode, &str, &str); 4] = [
-    (ApprovalMode::AskAll, "Ask for all", "Everything but reading needs your approval"),
-    (ApprovalMode::AskWrites, "Ask for writes", "Changes outside of build folders need your approval"),
-    (ApprovalMode::Auto, "Auto", "Only what cannot be undone needs your approval"),
+    (ApprovalMode::AskAll, "Ask for all", "Everything except reading needs your approval"),
+    (ApprovalMode::AskWrites, "Ask for writes", "Changes outside build folders need your approval"),
+    (ApprovalMode::Auto, "Auto", "Only calls that cannot be undone need your approval"),
     (ApprovalMode::Write, "Write", "Files are read and written without asking; commands need your approval"),
 ];
 

@@ -158,7 +158,7 @@ impl AcpServer {
 
     fn authenticate(&self, request: &AuthenticateRequest, responder: Responder) {
         let answer = if request.method_id != KEYS {
-            Err(invalid(format!("there is no way to authenticate called `{}`\nhint: `{KEYS}`", request.method_id)))
+            Err(invalid(format!("unknown authentication method `{}`\nhint: use `{KEYS}`", request.method_id)))
         } else if self.host.models().is_empty() {
             Err(no_key())
         } else {
@@ -208,7 +208,7 @@ impl AcpServer {
         self.requests.spawn(async move {
             let start = match request.cursor.as_deref().map(str::parse::<usize>) {
                 Some(Err(_)) => {
-                    return responder.respond(Err(invalid("this cursor is not one of ours".to_owned()))).await;
+                    return responder.respond(Err(invalid("unknown cursor".to_owned()))).await;
                 }
                 Some(Ok(start)) => start,
                 None => 0,
@@ -296,7 +296,7 @@ impl AcpServer {
     /// Changes one setting of a session.
     async fn set(&self, id: &SessionId, option: &str, value: &str) -> Result<Arc<Live>, RpcError> {
         let live = self.live(id)?;
-        let no_value = || invalid(format!("`{value}` is no value of `{option}`"));
+        let no_value = || invalid(format!("`{value}` is not a valid value of `{option}`"));
         let command = match option {
             options::MODE => {
                 let mode = ApprovalMode::named(value).ok_or_else(no_value)?;
@@ -314,7 +314,7 @@ impl AcpServer {
                 lock(&live.chosen).thinking = level;
                 Command::SetThinking(level)
             }
-            other => return Err(invalid(format!("there is no option `{other}`"))),
+            other => return Err(invalid(format!("unknown option `{other}`"))),
         };
         live.session.send(command).await.map_err(|closed| failed(closed.to_string()))?;
         Ok(live)
@@ -352,12 +352,11 @@ pub fn internal(error: &dyn std::error::Error) -> RpcError {
 }
 
 pub fn unknown(id: &SessionId) -> RpcError {
-    let message = format!("there is no session `{id}`\nhint: session/list names those there are");
+    let message = format!("unknown session `{id}`\nhint: session/list lists the sessions");
     RpcError::new(RESOURCE_NOT_FOUND, message).with_data(json!({"sessionId": id}))
 }
 
 fn no_key() -> RpcError {
-    let message = "no key for any model provider was found\nhint: set one in omp's environment, such as \
-        ANTHROPIC_API_KEY, or name a provider in models.yml, then start omp again";
+    let message = "no API key found\nhint: set one in omp's environment, such as ANTHROPIC_API_KEY, or add a provider to models.yml, then restart omp";
     RpcError::new(AUTH_REQUIRED, message)
 }

@@ -28,7 +28,7 @@ impl SlashCommand for ChangelogCommand {
             match arguments {
                 "" => Ok(SlashReply::Text(newest(CHANGELOG, NEWEST))),
                 "full" => Ok(SlashReply::Text(CHANGELOG.trim_end().to_owned())),
-                other => Err(format!("there is no `{other}`\nhint: /changelog [full]")),
+                other => Err(format!("unknown argument `{other}`\nhint: usage: /changelog [full]")),
             }
         }
         .boxed()
@@ -47,7 +47,7 @@ fn newest(changelog: &str, most: usize) -> String {
     let mut text = shown.collect::<Vec<_>>().join("\n").trim_end().to_owned();
     let more = body.lines().filter(|line| is_entry(line)).count().saturating_sub(most);
     if more > 0 {
-        text.push_str(&format!("\n\n{more} more: /changelog full"));
+        text.push_str(&format!("\n\n{more} more; `/changelog full` shows all"));
     }
     text
 }
@@ -60,8 +60,8 @@ mod tests {
     fn the_newest_entries_are_shown_whole() {
         let log = "# Changelog\n\nWords.\n\n## 2\n\n- a\n  more of a\n- b\n\n## 1\n\n- c\n";
         for (most, expect) in [
-            (1, "## 2\n\n- a\n  more of a\n\n2 more: /changelog full"),
-            (2, "## 2\n\n- a\n  more of a\n- b\n\n## 1\n\n1 more: /changelog full"),
+            (1, "## 2\n\n- a\n  more of a\n\n2 more; `/changelog full` shows all"),
+            (2, "## 2\n\n- a\n  more of a\n- b\n\n## 1\n\n1 more; `/changelog full` shows all"),
             (9, "## 2\n\n- a\n  more of a\n- b\n\n## 1\n\n- c"),
         ] {
             assert_eq!(newest(log, most), expect, "{most}");

@@ -17,7 +17,7 @@ impl SlashCommand for BtwCommand {
     }
 
     fn description(&self) -> &str {
-        "Ask something on the side; the work goes on, and nothing of it is kept"
+        "Ask a side question without interrupting; it is not saved in the session"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -31,7 +31,7 @@ impl SlashCommand for BtwCommand {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if arguments.is_empty() {
-                return Err("which question?\nhint: /btw <question>".to_owned());
+                return Err("no question given\nhint: usage: /btw <question>".to_owned());
             }
             session.ask_aside(arguments).await.map(SlashReply::Text)
         }
@@ -47,7 +47,7 @@ impl SlashCommand for ForceCommand {
     }
 
     fn description(&self) -> &str {
-        "Have the next answer call a tool"
+        "Make the next answer call a given tool"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -58,19 +58,19 @@ impl SlashCommand for ForceCommand {
         async move {
             let (tool, prompt) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
             if tool.is_empty() {
-                return Err("which tool?\nhint: /force <tool> [prompt]".to_owned());
+                return Err("no tool given\nhint: usage: /force <tool> [prompt]".to_owned());
             }
             let tools = session.tools();
             let names: Vec<&str> = tools.specs().iter().map(|spec| spec.name.as_str()).collect();
             if !names.contains(&tool) {
-                return Err(format!("there is no tool `{tool}`\nhint: the tools are {}", names.join(", ")));
+                return Err(format!("unknown tool `{tool}`\nhint: the tools are {}", names.join(", ")));
             }
             if session.works().await {
                 return Err(crate::WORKING.to_owned());
             }
             session.force_tool(Some(tool));
             Ok(match prompt.trim() {
-                "" => SlashReply::Text(format!("the next answer has to call `{tool}`")),
+                "" => SlashReply::Text(format!("the next answer must call `{tool}`")),
                 prompt => SlashReply::Prompt(vec![Content::text(prompt)].into()),
             })
         }
@@ -88,7 +88,7 @@ impl SlashCommand for FastCommand {
     }
 
     fn description(&self) -> &str {
-        "Ask for the priority service tier, which answers sooner and costs more"
+        "Use the priority service tier: faster answers at a higher price"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -103,7 +103,7 @@ impl SlashCommand for FastCommand {
                 "on" => true,
                 "off" => false,
                 "status" => return Ok(SlashReply::Text(self.status(session))),
-                other => return Err(format!("there is no `{other}`\nhint: /fast [on|off|status]")),
+                other => return Err(format!("unknown argument `{other}`\nhint: usage: /fast [on|off|status]")),
             };
             if wanted != is_fast {
                 session.set_service_tier(wanted.then_some(ServiceTier::Priority));
@@ -123,7 +123,7 @@ impl FastCommand {
             None => "fast mode is off".to_owned(),
         };
         match session.service_tier().is_some() && !self.models.takes_service_tier(&model) {
-            true => format!("{told}; {} knows no service tiers, so it is not asked for one", model.selector()),
+            true => format!("{told}; {} has no service tiers, so this has no effect", model.selector()),
             false => told,
         }
     }

@@ -12,7 +12,7 @@ impl SlashCommand for CompactCommand {
     }
 
     fn description(&self) -> &str {
-        "Shorten the conversation to a summary; `edit` shows the summary and corrects it"
+        "Replace the conversation with a summary; `edit` shows or changes the summary"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -42,10 +42,10 @@ impl SlashCommand for CompactCommand {
     }
 }
 
-const NOT_COMPACTED: &str = "this conversation was not compacted, so it has no summary\nhint: /compact makes one";
+const NOT_COMPACTED: &str = "this conversation has not been compacted, so it has no summary\nhint: /compact writes one";
 
 fn shown(summary: String) -> SlashReply {
-    SlashReply::Text(format!("{summary}\n\n`/compact edit <text>` puts <text> in its place."))
+    SlashReply::Text(format!("{summary}\n\n`/compact edit <text>` replaces it."))
 }
 
 pub struct HandoffCommand;
@@ -56,7 +56,7 @@ impl SlashCommand for HandoffCommand {
     }
 
     fn description(&self) -> &str {
-        "Begin anew with a document about the work so far"
+        "Start over with a document that describes the work so far"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -71,7 +71,7 @@ impl SlashCommand for HandoffCommand {
         async move {
             let focus = Some(arguments.to_owned()).filter(|text| !text.is_empty());
             session.handoff(focus).await?;
-            Ok(SlashReply::Text("Handed off: the conversation begins anew with the document above.".to_owned()))
+            Ok(SlashReply::Text("Handed off: the conversation starts over with the document above.".to_owned()))
         }
         .boxed()
     }

@@ -12,7 +12,7 @@ impl SlashCommand for ContextCommand {
     }
 
     fn description(&self) -> &str {
-        "Show what each part of the prompt and the conversation costs in tokens"
+        "Show how many tokens each part of the context uses"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -25,7 +25,7 @@ impl SlashCommand for ContextCommand {
             let text = match arguments {
                 "" => report.table(),
                 "json" => serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?,
-                other => return Err(format!("there is no `{other}`\nhint: /context [json]")),
+                other => return Err(format!("unknown argument `{other}`\nhint: usage: /context [json]")),
             };
             Ok(SlashReply::Text(text))
         }

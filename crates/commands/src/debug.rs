@@ -44,18 +44,18 @@ impl SlashCommand for DebugCommand {
     }
 
     fn description(&self) -> &str {
-        "Write a report for a bug ticket, without secrets"
+        "Write a bug report with secrets removed"
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if !arguments.is_empty() {
-                return Err("/debug takes nothing behind it".to_owned());
+                return Err("/debug takes no arguments".to_owned());
             }
             let report = self.report(session);
             let written = self.write(&report).map_err(|error| {
                 let folder = self.agent.join("debug");
-                format!("the report cannot be written to {}: {error}", folder.display())
+                format!("cannot write the report to {}: {error}", folder.display())
             })?;
             Ok(SlashReply::Text(format!("{report}\nwritten to {}", written.display())))
         }

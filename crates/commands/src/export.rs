@@ -22,7 +22,7 @@ impl SlashCommand for ExportCommand {
     }
 
     fn description(&self) -> &str {
-        "Write the session as an HTML page, or copy it as plain text"
+        "Export the session as an HTML page, or copy it as plain text"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -38,7 +38,7 @@ impl SlashCommand for ExportCommand {
             let (pages, session) = (self.pages.clone(), session.clone());
             // A long session takes seconds, so this runs on a blocking thread.
             let work = tokio::task::spawn_blocking(move || pages.write_page(&session, to.as_deref()));
-            let written = work.await.map_err(|error| format!("the export stopped: {error}"))??;
+            let written = work.await.map_err(|error| format!("the export failed: {error}"))??;
             Ok(SlashReply::Text(format!("Exported to: {}", written.display())))
         }
         .boxed()

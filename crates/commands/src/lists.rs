@@ -55,7 +55,7 @@ impl SlashCommand for ToolsCommand {
     }
 
     fn description(&self) -> &str {
-        "List the tools the model is offered"
+        "List the model's tools"
     }
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
@@ -66,7 +66,7 @@ impl SlashCommand for ToolsCommand {
                 format!("{}: {}", spec.name, about.trim())
             });
             let lines: Vec<String> = lines.collect();
-            Ok(SlashReply::Text(if lines.is_empty() { "no tools are offered".to_owned() } else { lines.join("\n") }))
+            Ok(SlashReply::Text(if lines.is_empty() { "the model has no tools".to_owned() } else { lines.join("\n") }))
         }
         .boxed()
     }

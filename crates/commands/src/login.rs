@@ -22,7 +22,7 @@ impl SlashCommand for LoginCommand {
     }
 
     fn description(&self) -> &str {
-        "Give the key of a provider"
+        "Add a provider's API key"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -36,8 +36,7 @@ impl SlashCommand for LoginCommand {
                 name => variables(name)?.join(" or "),
             };
             Ok(SlashReply::Text(format!(
-                "a key is given where nobody else sees it: with `omp setup` in a terminal, with /login in omp's own \
-                 terminal, or as {variable} in the environment or in {}",
+                "keys cannot be entered here\nhint: run `omp setup` in a terminal, use /login in the terminal app, or set {variable} in the environment or in {}",
                 self.keys.shown_path()
             )))
         }
@@ -48,14 +47,11 @@ impl SlashCommand for LoginCommand {
 fn variables(provider: &str) -> Result<&'static [&'static str], String> {
     if !is_served(provider) {
         return Err(format!(
-            "a key of `{provider}` opens nothing yet: omp does not know its login or its API\nhint: \
-             omp --list-models lists what can be used"
+            "omp does not support `{provider}` yet\nhint: `omp --list-models` lists the providers it supports"
         ));
     }
     let known = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
-    known.ok_or_else(|| {
-        format!("there is no provider `{provider}` that takes a key\nhint: omp --list-models lists them")
-    })
+    known.ok_or_else(|| format!("unknown provider `{provider}`\nhint: `omp --list-models` lists the providers"))
 }
 
 pub struct LogoutCommand {
@@ -69,7 +65,7 @@ impl SlashCommand for LogoutCommand {
     }
 
     fn description(&self) -> &str {
-        "Take the key of a provider away again"
+        "Remove a provider's API key"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -82,18 +78,18 @@ impl SlashCommand for LogoutCommand {
             if arguments.is_empty() {
                 let kept = self.keys.providers();
                 return Ok(SlashReply::Text(match kept.is_empty() {
-                    true => format!("there is no key in {file}"),
-                    false => format!("{file} has keys for: {}\n/logout <provider> takes one away", kept.join(", ")),
+                    true => format!("{file} has no keys"),
+                    false => format!("{file} has keys for: {}\n`/logout <provider>` removes one", kept.join(", ")),
                 }));
             }
             variables(arguments)?;
             let dropped = self.keys.drop_key(arguments)?;
             if dropped.variables.is_empty() {
-                return Err(format!("there is no key for {arguments} in {file}"));
+                return Err(format!("{file} has no key for {arguments}"));
             }
-            let mut told = format!("{} is gone from {file}", dropped.variables.join(" and "));
+            let mut told = format!("removed {} from {file}", dropped.variables.join(" and "));
             match dropped.outside {
-                Some(variable) => told.push_str(&format!("; {variable} of your environment still holds a key")),
+                Some(variable) => told.push_str(&format!("; {variable} in your environment still holds a key")),
                 None => self.models.forget_key(arguments).await,
             }
             Ok(SlashReply::Text(told))

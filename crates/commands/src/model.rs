@@ -22,7 +22,7 @@ impl SlashCommand for ModelCommand {
     }
 
     fn description(&self) -> &str {
-        "Show the models that can be used, or choose one"
+        "List the available models, or switch to one"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -23,7 +23,7 @@ impl SlashCommand for PermissionsCommand {
     }
 
     fn description(&self) -> &str {
-        "List, add or remove rules on what calls may do, and see what was decided"
+        "List, add or remove approval rules, and show past decisions"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -35,13 +35,16 @@ impl SlashCommand for PermissionsCommand {
             let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
             let text = match (word, rest.trim()) {
                 ("", _) => listed(session),
-                ("remove", "") => return Err("which rule?\nhint: /permissions remove <number or rule>".to_owned()),
+                ("remove", "") => {
+                    return Err("no rule given\nhint: usage: /permissions remove <number or rule>".to_owned());
+                }
                 ("remove", which) => removed(session, which)?,
                 (word, rule) => {
                     let level = LEVELS.into_iter().find(|level| level.as_str() == word).filter(|_| !rule.is_empty());
-                    let level = level.ok_or("what should be done?\nhint: /permissions allow bash(git status *)")?;
+                    let level =
+                        level.ok_or("no rule given\nhint: for example: /permissions allow bash(git status *)")?;
                     session.add_rule(level, rule)?;
-                    format!("{} {rule}: it counts from the next call on and stands in your config.yml.", level.as_str())
+                    format!("{} {rule}: saved in your config.yml; applies from the next call.", level.as_str())
                 }
             };
             Ok(SlashReply::Text(text))
@@ -62,7 +65,7 @@ fn listed(session: &Session) -> String {
     }
     let decisions = session.decisions();
     if !decisions.is_empty() {
-        text.push_str("Decisions of this session, the newest last:\n");
+        text.push_str("Decisions in this session, newest last:\n");
     }
     let skipped = decisions.len().saturating_sub(NEWEST);
     for decided in decisions.iter().skip(skipped) {
@@ -101,7 +104,7 @@ fn removed(session: &Session, which: &str) -> Result<String, String> {
     let is_meant =
         |rule: &&ApprovalRule| rule.text == which || format!("{} {}", rule.level.as_str(), rule.text) == which;
     let rule = numbered.or_else(|| rules.iter().find(is_meant));
-    let rule = rule.ok_or_else(|| format!("there is no rule `{which}`\nhint: /permissions lists them"))?;
+    let rule = rule.ok_or_else(|| format!("no such rule: `{which}`\nhint: /permissions lists the rules"))?;
     session.remove_rule(rule.level, &rule.text)?;
     Ok(format!("Removed: {} {}", rule.level.as_str(), rule.text))
 }

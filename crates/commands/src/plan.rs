@@ -13,7 +13,7 @@ impl SlashCommand for PlanCommand {
     }
 
     fn description(&self) -> &str {
-        "Switch plan mode: look and plan, change nothing; `go` carries the plan out"
+        "Turn plan mode on or off: plan without changing files; `go` runs the plan"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -28,7 +28,7 @@ impl SlashCommand for PlanCommand {
                     set(session, !plans).await?;
                     Ok(SlashReply::Text(if plans { switched_off() } else { switched_on() }))
                 }
-                "go" if !plans => Err("there is no plan to carry out\nhint: /plan begins one".to_owned()),
+                "go" if !plans => Err("there is no plan to run\nhint: start one with /plan".to_owned()),
                 "go" => {
                     set(session, false).await?;
                     Ok(SlashReply::Prompt(vec![Content::text(PLAN_APPROVED.trim())].into()))
@@ -50,8 +50,7 @@ async fn set(session: &Session, on: bool) -> Result<(), String> {
 
 fn switched_on() -> String {
     format!(
-        "Plan mode is on: the model looks around and writes a plan to {PLAN_FILE}; nothing of the project changes. \
-         `/plan go` carries it out, `/plan` leaves the mode."
+        "Plan mode is on: the model reads the project and writes a plan to {PLAN_FILE}, without changing any files. `/plan go` runs the plan, `/plan` leaves plan mode."
     )
 }
 

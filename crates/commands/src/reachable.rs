@@ -22,9 +22,9 @@ pub fn join(
     for command in brought {
         let name = command.name();
         let why = match () {
-            () if own.contains(name) => "omp has a command of this name",
+            () if own.contains(name) => "omp has a command with this name",
             () if name.is_empty() || name.contains(|char: char| char.is_whitespace() || char.is_control()) => {
-                "a name with blanks cannot be typed"
+                "its name contains spaces"
             }
             () if taken.contains(name) => "another command has this name",
             () => {
@@ -34,7 +34,7 @@ pub fn join(
             }
         };
         let kind = if command.source() == CommandSource::Skill { "skill" } else { "file" };
-        unreachable.push(format!("/{name} of a {kind} is not there: {why} · {}", command.description()));
+        unreachable.push(format!("the {kind} command /{name} is not available: {why} · {}", command.description()));
     }
     unreachable
 }
@@ -79,10 +79,10 @@ mod tests {
         let told = join(&mut commands, brought.into(), &["exit"]);
         let names: Vec<&str> = commands.iter().map(|command| command.name()).collect();
         assert_eq!(names, ["model", "review", "models", "skill:pdf"]);
-        let own = "omp has a command of this name";
-        let whys = [own, own, own, "a name with blanks cannot be typed", "another command has this name"];
+        let own = "omp has a command with this name";
+        let whys = [own, own, own, "its name contains spaces", "another command has this name"];
         assert_eq!(told.len(), whys.len(), "{told:?}");
-        assert_eq!(told[0], "/model of a file is not there: omp has a command of this name · about it");
+        assert_eq!(told[0], "the file command /model is not available: omp has a command with this name · about it");
         assert!(told.iter().zip(whys).all(|(told, why)| told.contains(why)), "{told:?}");
     }
 }

@@ -19,7 +19,7 @@ impl SlashCommand for MoveCommand {
     }
 
     fn description(&self) -> &str {
-        "Move this session to another folder and go on there"
+        "Move this session to another folder and continue there"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -38,7 +38,7 @@ impl SlashCommand for MoveCommand {
             let file = session.snapshot().file.clone().ok_or(NOT_KEPT)?;
             let cwd = target(arguments, &self.cwd, &self.home)?;
             if cwd == self.cwd {
-                return Ok(SlashReply::Text(format!("the session is in {} already", cwd.display())));
+                return Ok(SlashReply::Text(format!("the session is already in {}", cwd.display())));
             }
             // A session without messages has no file, so there is nothing to move.
             Ok(SlashReply::Switch(match file.exists() {
@@ -54,7 +54,7 @@ impl SlashCommand for MoveCommand {
 fn target(typed: &str, cwd: &Path, home: &Path) -> Result<PathBuf, String> {
     let bare = typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(typed);
     if bare.is_empty() {
-        return Err("to which folder?\nhint: /move <folder>".to_owned());
+        return Err("no folder given\nhint: usage: /move <folder>".to_owned());
     }
     let folder = match bare.strip_prefix('~') {
         Some("") => home.to_owned(),
@@ -96,8 +96,8 @@ mod tests {
         check("~", Ok("home"));
         check("~/my work", Ok("home/my work"));
         check(".", Ok("here"));
-        check("", Err("to which folder?"));
-        check("\"\"", Err("to which folder?"));
+        check("", Err("no folder given"));
+        check("\"\"", Err("no folder given"));
         check("file", Err("it is not a folder"));
         check("../nowhere", Err("No such file"));
         check("~nobody", Err("~nobody"));

@@ -9,7 +9,7 @@ use omp_types::Content;
 
 /// The default number of repetitions.
 const USUAL: u32 = 100;
-const USAGE: &str = "hint: /loop [count|duration] [prompt], such as /loop 5 or /loop 1h30m run the tests";
+const USAGE: &str = "hint: usage: /loop [count|duration] [prompt], for example /loop 5 or /loop 1h30m run the tests";
 
 pub struct LoopCommand;
 
@@ -19,7 +19,7 @@ impl SlashCommand for LoopCommand {
     }
 
     fn description(&self) -> &str {
-        "Say a prompt again whenever it is done, or stop that; Esc ends it too"
+        "Repeat a prompt each time it finishes; /loop again or Esc stops it"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -30,7 +30,7 @@ impl SlashCommand for LoopCommand {
         async move {
             if arguments.is_empty() && session.repeats() {
                 session.repeat(None);
-                return Ok(SlashReply::Text("the loop is off; what runs now is the last of it".to_owned()));
+                return Ok(SlashReply::Text("the loop is off; the current turn is the last".to_owned()));
             }
             let (limit, prompt) = parse(arguments)?;
             if session.works().await {
@@ -38,9 +38,9 @@ impl SlashCommand for LoopCommand {
             }
             session.repeat(Some(limit));
             Ok(match prompt {
-                "" => SlashReply::Text(format!("the next prompt is said {}; /loop takes that back", told(limit))),
+                "" => SlashReply::Text(format!("the next prompt is repeated {}; /loop cancels that", told(limit))),
                 prompt => {
-                    session.tell(format!("this is said {}; esc stops it, as /loop does", told(limit)));
+                    session.tell(format!("this prompt is repeated {}; press esc or use /loop to stop", told(limit)));
                     SlashReply::Prompt(vec![Content::text(prompt)].into())
                 }
             })
@@ -52,7 +52,7 @@ impl SlashCommand for LoopCommand {
 fn told(limit: RepeatLimit) -> String {
     match limit {
         RepeatLimit::Times(times) => format!("up to {times} times"),
-        RepeatLimit::For(time) => format!("again and again for {} seconds", time.as_secs()),
+        RepeatLimit::For(time) => format!("for {} seconds", time.as_secs()),
     }
 }
 
@@ -70,7 +70,7 @@ fn parse(arguments: &str) -> Result<(RepeatLimit, &str), String> {
             return time(first, unit).and_then(checked).map(|limit| (limit, behind.trim()));
         }
         let times = first.parse::<u32>().ok().filter(|times| (1..=MOST_REPEATS).contains(times));
-        let times = times.ok_or_else(|| format!("the count goes from 1 to {MOST_REPEATS}, not {first}\n{USAGE}"))?;
+        let times = times.ok_or_else(|| format!("the count must be from 1 to {MOST_REPEATS}, not {first}\n{USAGE}"))?;
         return Ok((RepeatLimit::Times(times), rest));
     }
     Ok((checked(compound(first)?)?, rest))
@@ -78,7 +78,7 @@ fn parse(arguments: &str) -> Result<(RepeatLimit, &str), String> {
 
 /// `90s`, `10m`, `1h30m`.
 fn compound(word: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{word}` is no count and no duration\n{USAGE}");
+    let wrong = || format!("`{word}` is neither a count nor a duration\n{USAGE}");
     let (mut left, mut all) = (word, Duration::ZERO);
     while !left.is_empty() {
         let digits = left.find(|sign: char| !sign.is_ascii_digit()).ok_or_else(wrong)?;
@@ -93,12 +93,14 @@ fn compound(word: &str) -> Result<Duration, String> {
 
 fn time(number: &str, unit: u64) -> Result<Duration, String> {
     let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    seconds.map(Duration::from_secs).ok_or_else(|| format!("`{number}` is no number of that size\n{USAGE}"))
+    seconds.map(Duration::from_secs).ok_or_else(|| format!("`{number}` is too large\n{USAGE}"))
 }
 
 fn checked(time: Duration) -> Result<RepeatLimit, String> {
     match time.is_zero() || time > LONGEST_REPEAT {
-        true => Err(format!("a loop runs from one second to {} hours\n{USAGE}", LONGEST_REPEAT.as_secs() / 3600)),
+        true => {
+            Err(format!("the duration must be from one second to {} hours\n{USAGE}", LONGEST_REPEAT.as_secs() / 3600))
+        }
         false => Ok(RepeatLimit::For(time)),
     }
 }
@@ -145,6 +147,6 @@ mod tests {
         }
         let huge = format!("{}h", u64::MAX);
         check(&huge, None);
-        assert!(parse("5d").unwrap_err().contains("hint: /loop"));
+        assert!(parse("5d").unwrap_err().contains("hint: usage: /loop"));
     }
 }

@@ -9,8 +9,8 @@ use omp_store::{SessionsDir, TitleSource};
 
 /// Caps the sessions that `/resume` lists.
 const LISTED: usize = 20;
-pub const NOT_KEPT: &str = "this session is not kept in a file\nhint: start omp without --no-session";
-pub const WORKING: &str = "the session is working\nhint: wait for it, or abort it first";
+pub const NOT_KEPT: &str = "this session is not saved\nhint: start omp without --no-session";
+pub const WORKING: &str = "a turn is running\nhint: wait until it ends, or abort it first";
 
 /// Shows the session, or deletes it.
 pub struct SessionCommand {
@@ -28,7 +28,7 @@ impl SlashCommand for SessionCommand {
     }
 
     fn description(&self) -> &str {
-        "Show what this session is, or delete it"
+        "Show details of this session, or delete it"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -40,7 +40,7 @@ impl SlashCommand for SessionCommand {
             match arguments {
                 "" | "info" => Ok(SlashReply::Text(info(session, &self.cwd))),
                 "delete" => delete(session, &self.sessions, &self.cwd).await,
-                other => Err(format!("there is no `{other}`\nhint: /session [info|delete]")),
+                other => Err(format!("unknown argument `{other}`\nhint: usage: /session [info|delete]")),
             }
         }
         .boxed()
@@ -52,7 +52,7 @@ fn info(session: &Session, cwd: &Path) -> String {
     let messages = session.messages();
     let counted = stats(&now.session_id, messages.iter().map(|message| &**message), now.model.context_window);
     let counted = counted.with_spending(&now.spending);
-    let file = now.file.as_ref().map_or_else(|| "(not kept)".to_owned(), |file| file.display().to_string());
+    let file = now.file.as_ref().map_or_else(|| "(not saved)".to_owned(), |file| file.display().to_string());
     let tokens = counted.tokens;
     let mut lines = vec![
         format!("session:  {}", now.session_id),
@@ -78,7 +78,7 @@ fn info(session: &Session, cwd: &Path) -> String {
 /// Moves the session file and its artifacts to the trash; a new session replaces it.
 async fn delete(session: &Session, sessions: &SessionsDir, cwd: &Path) -> Result<SlashReply, String> {
     if session.works().await {
-        return Err("the session is working\nhint: abort it first".to_owned());
+        return Err("a turn is running\nhint: abort it first".to_owned());
     }
     let file = session.snapshot().file.clone().ok_or(NOT_KEPT)?;
     if file.exists() {
@@ -106,7 +106,7 @@ impl SlashCommand for RenameCommand {
         async move {
             let title = arguments.split_whitespace().collect::<Vec<_>>().join(" ");
             if title.is_empty() {
-                return Err("which title?\nhint: /rename <title>".to_owned());
+                return Err("no title given\nhint: usage: /rename <title>".to_owned());
             }
             session.rename(&title, TitleSource::User).map_err(|error| error.to_string())?;
             Ok(SlashReply::Text(format!("the title is now: {title}")))
@@ -133,7 +133,7 @@ impl SlashCommand for NewCommand {
     }
 
     fn description(&self) -> &str {
-        if self.drop_old { "Put this session into the trash and begin a new one" } else { "Begin a new session" }
+        if self.drop_old { "Move this session to the trash and start a new one" } else { "Start a new session" }
     }
 
     fn switches_session(&self) -> bool {
@@ -162,7 +162,7 @@ impl SlashCommand for ResumeCommand {
     }
 
     fn description(&self) -> &str {
-        "List the sessions of this folder, or go on with one"
+        "List this folder's sessions, or resume one"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -180,7 +180,7 @@ impl SlashCommand for ResumeCommand {
             }
             let file = self.sessions.resolve(&self.cwd, arguments).map_err(|error| error.to_string())?;
             if session.snapshot().file.as_ref() == Some(&file) {
-                return Ok(SlashReply::Text("this is the session".to_owned()));
+                return Ok(SlashReply::Text("this session is already open".to_owned()));
             }
             // The host's folder is not used, because the session may have been moved.
             Ok(SlashReply::Switch(Wish::Resume { file, cwd: Some(self.cwd.clone()) }))
@@ -196,7 +196,7 @@ impl ResumeCommand {
         let lines = found.iter().take(LISTED).map(|info| {
             let dot = if own.as_ref() == Some(&info.path) { "•" } else { " " };
             let id: String = info.id.chars().take(13).collect();
-            let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(nothing said)");
+            let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(no messages)");
             let about: String = about.lines().next().unwrap_or_default().chars().take(80).collect();
             format!("{dot} {id}  {about}")
         });
@@ -220,7 +220,7 @@ impl SlashCommand for ForkCommand {
     }
 
     fn description(&self) -> &str {
-        "Go on in a copy of this session"
+        "Continue in a copy of this session"
     }
 
     fn switches_session(&self) -> bool {
@@ -242,5 +242,9 @@ pub async fn said_in_file(session: &Session) -> Result<PathBuf, String> {
         return Err(WORKING.to_owned());
     }
     let file = session.snapshot().file.clone().ok_or(NOT_KEPT)?;
-    if file.exists() { Ok(file) } else { Err("nothing was said yet".to_owned()) }
+    if !file.exists() {
+        return Err("this session has no messages yet".to_owned());
+    }
+    session.write_pending()?;
+    Ok(file)
 }

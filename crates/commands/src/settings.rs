@@ -28,7 +28,7 @@ impl SlashCommand for SettingsCommand {
     }
 
     fn description(&self) -> &str {
-        "Show the settings and where they come from, or change one in your config.yml"
+        "Show the settings and their sources, or change one in your config.yml"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -42,7 +42,7 @@ impl SlashCommand for SettingsCommand {
             let text = match (word, rest.trim()) {
                 ("", _) => desk.listed(false),
                 ("changed", "") => desk.listed(true),
-                ("reset", "") => return Err("which setting?\nhint: /settings reset <key>".to_owned()),
+                ("reset", "") => return Err("no setting given\nhint: usage: /settings reset <key>".to_owned()),
                 ("reset", key) => desk.reset_told(key)?,
                 (key, "") => desk.described(key)?,
                 (key, value) => desk.set_told(key, value)?,
@@ -50,7 +50,7 @@ impl SlashCommand for SettingsCommand {
             let changes = !rest.trim().is_empty();
             let at_once = changes && self.obey(arguments, session).await?;
             let note = match (changes, at_once) {
-                (true, false) => "\nIt counts from the next session on.",
+                (true, false) => "\nTakes effect in the next session.",
                 _ => "",
             };
             Ok(SlashReply::Text(format!("{}{note}", text.trim_end())))

@@ -20,7 +20,7 @@ impl SlashCommand for StrippedCommand {
     }
 
     fn description(&self) -> &str {
-        "Show which invisible characters and terminal sequences were taken out of tool output"
+        "Show the invisible characters and escape sequences removed from tool output"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -33,12 +33,12 @@ impl SlashCommand for StrippedCommand {
 }
 
 fn wanted(arguments: &str) -> Result<usize, String> {
-    let hint = format!("hint: /stripped [calls] takes a number from 1 to {MOST_CALLS}");
+    let hint = format!("hint: usage: /stripped [calls], with a number from 1 to {MOST_CALLS}");
     match arguments.trim() {
         "" => Ok(MOST_CALLS),
         number => match number.parse() {
             Ok(calls @ 1..=MOST_CALLS) => Ok(calls),
-            _ => Err(format!("`{number}` is no number of calls\n{hint}")),
+            _ => Err(format!("`{number}` is not a number of calls\n{hint}")),
         },
     }
 }
@@ -57,7 +57,7 @@ fn told(messages: &[Arc<Message>], most: usize) -> String {
         text.push_str(&line("invisible", stripped.invisible, &kinds));
     }
     match text.is_empty() {
-        true => "nothing was taken out of the output of calls in this conversation".to_owned(),
+        true => "nothing was removed from tool output in this session".to_owned(),
         false => text,
     }
 }
@@ -139,7 +139,7 @@ mod tests {
         let expect = "bash (c1)\n  11 control characters: \\e[31m ×2, \\x07\n  3 invisible characters: U+200B zero width \
                       space ×2, U+E0041 tag `A`\n";
         assert_eq!(told(&messages, 50), expect);
-        assert_eq!(told(&messages[1..], 50), "nothing was taken out of the output of calls in this conversation");
+        assert_eq!(told(&messages[1..], 50), "nothing was removed from tool output in this session");
         let both = [messages[0].clone(), messages[0].clone()];
         assert_eq!(told(&both, 1), expect);
         assert_eq!(named("U+1D173"), "U+1D173");
@@ -149,7 +149,7 @@ mod tests {
     fn what_is_no_number_is_told() {
         for bad in ["0", "51", "x", "-1"] {
             let problem = wanted(bad).unwrap_err();
-            assert!(problem.contains("hint: /stripped [calls]"), "{problem}");
+            assert!(problem.contains("hint: usage: /stripped [calls]"), "{problem}");
         }
         assert_eq!(wanted(" 3 "), Ok(3));
     }

@@ -13,14 +13,14 @@ impl SlashCommand for RetryCommand {
     }
 
     fn description(&self) -> &str {
-        "Ask again after a failure or an abort"
+        "Retry after a failure or an abort"
     }
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             match session.can_retry() {
                 true => Ok(SlashReply::Retry),
-                false => Err("there is nothing to ask again: the last question was answered".to_owned()),
+                false => Err("nothing to retry: the last message was answered".to_owned()),
             }
         }
         .boxed()
@@ -51,9 +51,9 @@ impl SlashCommand for CopyCommand {
                 "" | "last" => last,
                 "code" => last.as_deref().and_then(last_code_block),
                 "all" => conversation(messages.iter().map(|message| &**message)),
-                other => return Err(format!("there is no `{other}`\nhint: /copy [last|code|all]")),
+                other => return Err(format!("unknown argument `{other}`\nhint: usage: /copy [last|code|all]")),
             };
-            found.map(SlashReply::Text).ok_or_else(|| "there is nothing to copy yet".to_owned())
+            found.map(SlashReply::Text).ok_or_else(|| "nothing to copy yet".to_owned())
         }
         .boxed()
     }
@@ -89,7 +89,7 @@ impl SlashCommand for QueueCommand {
     }
 
     fn description(&self) -> &str {
-        "Show the messages that wait for the running work"
+        "List the queued messages"
     }
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
@@ -103,7 +103,7 @@ impl SlashCommand for QueueCommand {
                 texts.map(|text| format!("{kind}: {}", text.lines().next().unwrap_or_default())).collect::<Vec<_>>()
             };
             let all = [lines("steering", &steering), lines("follow-up", &follow_ups)].concat();
-            Ok(SlashReply::Text(if all.is_empty() { "nothing waits".to_owned() } else { all.join("\n") }))
+            Ok(SlashReply::Text(if all.is_empty() { "no queued messages".to_owned() } else { all.join("\n") }))
         }
         .boxed()
     }

@@ -12,8 +12,7 @@ use serde_json::json;
 
 use crate::{TaskList, TaskListNote};
 
-const HINT: &str = "hint: /todo [export [file] | import <file> | append [<phase>] <task> | start <task> | done|drop|rm \
-    [<task or phase>]]";
+const HINT: &str = "hint: usage: /todo [export [file] | import <file> | append [<phase>] <task> | start <task> | done|drop|rm [<task or phase>]]";
 const DEFAULT_FILE: &str = "TODO.md";
 
 pub struct TodoCommand {
@@ -59,7 +58,7 @@ fn shown(tasks: &dyn TaskList) -> String {
 
 fn file_named(cwd: &Path, name: &str, default: Option<&str>) -> Result<PathBuf, String> {
     match (name, default) {
-        ("", None) => Err(format!("which file?\n{HINT}")),
+        ("", None) => Err(format!("no file given\n{HINT}")),
         ("", Some(default)) => Ok(cwd.join(default)),
         (name, _) => Ok(cwd.join(name)),
     }
@@ -81,7 +80,7 @@ fn import(tasks: &dyn TaskList, file: &Path) -> Result<String, String> {
     let failed = |why: &dyn std::fmt::Display| format!("cannot import {}: {why}", file.display());
     let found = std::fs::metadata(file).map_err(|error| failed(&error))?;
     if !found.is_file() || found.len() > MAX_IMPORT {
-        return Err(failed(&"it is no text file of at most 1 MiB"));
+        return Err(failed(&"it is not a text file of at most 1 MiB"));
     }
     let text = omp_stdx::plain_file::read_text(file, MAX_IMPORT).map_err(|error| failed(&error))?;
     tasks.import(&text).map_err(|problems| failed(&problems.join("; ")))?;

@@ -18,7 +18,7 @@ impl SlashCommand for TreeCommand {
     }
 
     fn description(&self) -> &str {
-        "Show the session as a tree, or go on from another entry of it"
+        "Show the session tree, or continue from another entry"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -36,8 +36,8 @@ impl SlashCommand for TreeCommand {
             let leaf = if node.is_said_anew() { node.parent.clone() } else { Some(node.id.clone()) };
             session.go_to_with(leaf, note).await.map_err(|error| error.to_string())?;
             Ok(SlashReply::Text(match node.is_said_anew() {
-                true => format!("the session goes on before {}: {}", node.id, node.text),
-                false => format!("the session goes on behind {}: {}", node.id, node.text),
+                true => format!("the session continues before {}: {}", node.id, node.text),
+                false => format!("the session continues after {}: {}", node.id, node.text),
             }))
         }
         .boxed()
@@ -57,7 +57,7 @@ fn with_note(arguments: &str) -> (&str, BranchNote) {
 
 fn shown(nodes: &[TreeNode]) -> String {
     if nodes.is_empty() {
-        return "nothing was said yet".to_owned();
+        return "this session has no messages yet".to_owned();
     }
     let hidden = nodes.len().saturating_sub(SHOWN);
     let note = if hidden > 0 { format!("… {hidden} earlier entries\n") } else { String::new() };
@@ -72,8 +72,8 @@ fn find<'a>(nodes: &'a [TreeNode], wanted: &str) -> Result<&'a TreeNode, String>
     found.dedup_by_key(|node| node.id.clone());
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(format!("there is no entry `{wanted}` in this session\nhint: /tree shows them")),
-        many => Err(format!("`{wanted}` stands for {} entries\nhint: give more of the id", many.len())),
+        [] => Err(format!("this session has no entry `{wanted}`\nhint: /tree lists the entries")),
+        many => Err(format!("`{wanted}` matches {} entries\nhint: give more of the id", many.len())),
     }
 }
 
@@ -85,7 +85,7 @@ impl SlashCommand for LabelCommand {
     }
 
     fn description(&self) -> &str {
-        "Name an entry of the tree, or take its name away"
+        "Name an entry of the session tree, or remove its name"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -96,7 +96,7 @@ impl SlashCommand for LabelCommand {
         async move {
             let (entry, name) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
             if entry.is_empty() {
-                return Err("which entry?\nhint: /label <entry> [name]; /tree shows the entries".to_owned());
+                return Err("no entry given\nhint: usage: /label <entry> [name]; /tree lists the entries".to_owned());
             }
             let nodes = session.tree().map_err(|error| error.to_string())?;
             let node = find(&nodes, entry)?;
@@ -104,7 +104,7 @@ impl SlashCommand for LabelCommand {
             session.label(&node.id, name).map_err(|error| error.to_string())?;
             Ok(SlashReply::Text(match name {
                 Some(name) => format!("{} is now called {name}", node.id),
-                None => format!("{} has no name any more", node.id),
+                None => format!("{} no longer has a name", node.id),
             }))
         }
         .boxed()
@@ -119,7 +119,7 @@ impl SlashCommand for BranchCommand {
     }
 
     fn description(&self) -> &str {
-        "Go on in a new session from an earlier message"
+        "Continue in a new session from an earlier message"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -136,7 +136,7 @@ impl SlashCommand for BranchCommand {
             let nodes = session.tree().map_err(|error| error.to_string())?;
             if arguments.is_empty() {
                 let said: Vec<TreeNode> = nodes.into_iter().filter(|node| node.active && node.who == "user").collect();
-                return Ok(SlashReply::Text(format!("{}\nhint: /branch <entry>", shown(&said))));
+                return Ok(SlashReply::Text(format!("{}\nhint: usage: /branch <entry>", shown(&said))));
             }
             let node = find(&nodes, arguments)?;
             let leaf = if node.is_said_anew() { node.parent.clone() } else { Some(node.id.clone()) };

@@ -12,7 +12,7 @@ use crate::{SessionFolder, TrustReport};
 
 const NOT_NOW: &str = "Not now";
 const TRUST: &str = "Trust this folder";
-const FROM_THEN: &str = "It counts from the next session on.";
+const FROM_THEN: &str = "Takes effect in the next session.";
 
 pub struct TrustCommand {
     pub folder: Arc<dyn SessionFolder>,
@@ -29,7 +29,7 @@ impl SlashCommand for TrustCommand {
     }
 
     fn description(&self) -> &str {
-        "Show what this folder would run, and trust it or no longer"
+        "Show what this folder would run, and trust it or stop trusting it"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -50,7 +50,7 @@ impl SlashCommand for TrustCommand {
             let told = match arguments.trim() {
                 "" => self.asked(report, session).await?,
                 "remove" => self.removed(&report)?,
-                other => return Err(format!("`{other}` means nothing here\nhint: /trust [remove]")),
+                other => return Err(format!("unknown argument `{other}`\nhint: usage: /trust [remove]")),
             };
             Ok(SlashReply::Text(told))
         }
@@ -66,16 +66,16 @@ impl TrustCommand {
             return Ok(explained);
         }
         if !self.attended {
-            return Ok(format!("{explained}\nhint: `omp trust add` trusts it; nobody can be asked here\n"));
+            return Ok(format!("{explained}\nhint: there is no dialog here; run `omp trust add` to trust it\n"));
         }
         self.folder.check_may_trust()?;
         let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
-        let question = format!("{explained}\nMay it run?");
+        let question = format!("{explained}\nTrust it?");
         let choice =
             Choice { question, options: vec![option(NOT_NOW), option(TRUST)], is_closed: true, ..Choice::default() };
         match session.choose(choice).await.unwrap_or_default().as_slice() {
             [answer] if answer == TRUST => self.added(&decision),
-            _ => Ok(format!("{} stays as it was.", decision.root().display())),
+            _ => Ok(format!("{} is unchanged.", decision.root().display())),
         }
     }
 
@@ -90,7 +90,7 @@ impl TrustCommand {
         let root = report.decision.root();
         let was_trusted = Trust::load(&self.agent).remove(root).map_err(|error| error.to_string())?;
         if !was_trusted {
-            let hint = "hint: `omp trust list` shows the folders that are";
+            let hint = "hint: `omp trust list` lists the trusted folders";
             return Err(format!("{} is not trusted\n{hint}", root.display()));
         }
         Ok(format!("{} is no longer trusted. {FROM_THEN}", root.display()))

@@ -15,8 +15,7 @@ use omp_workspace::{FileDiff, TextFile};
 
 use crate::WORKING;
 
-const OFF: &str =
-    "nothing is kept to undo in this session\nhint: undo.enabled switches it on; a home folder is never kept";
+const OFF: &str = "undo is not available in this session\nhint: set undo.enabled; undo never covers a home folder";
 /// Caps the paths listed.
 const SHOWN: usize = 40;
 /// Caps the bytes shown of a diff.
@@ -32,7 +31,7 @@ impl SlashCommand for UndoCommand {
     }
 
     fn description(&self) -> &str {
-        "Take back what the last turn changed in files, of several turns, or of one path"
+        "Undo the file changes of the last turn, of several turns, or to one path"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -45,11 +44,11 @@ impl SlashCommand for UndoCommand {
             let wanted = wanted(arguments, files.workspace())?;
             let path = wanted.path.clone();
             let report = aside(files, move |undo| undo.undo(&wanted)).await?;
-            tell_model(session, "taken back", &report).await?;
+            tell_model(session, "undone", &report).await?;
             let again =
                 UndoRequest { ids: report.ids.clone(), path, force: true, spares_lost: true, ..UndoRequest::default() };
-            ask_to_overwrite(session, files, "taken back", &report, move |undo| undo.undo(&again)).await?;
-            Ok(SlashReply::Text(reported("taken back", &report)))
+            ask_to_overwrite(session, files, "undone", &report, move |undo| undo.undo(&again)).await?;
+            Ok(SlashReply::Text(reported("undone", &report)))
         }
         .boxed()
     }
@@ -65,7 +64,7 @@ impl SlashCommand for RedoCommand {
     }
 
     fn description(&self) -> &str {
-        "Do again in files what was taken back last"
+        "Redo the file changes that were undone last"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -77,15 +76,15 @@ impl SlashCommand for RedoCommand {
             let force = match arguments.trim() {
                 "" => false,
                 "force" => true,
-                other => return Err(format!("`{other}` means nothing here\nhint: /redo [force]")),
+                other => return Err(format!("unknown argument `{other}`\nhint: usage: /redo [force]")),
             };
             let files = idle(&self.files, session).await?;
             let report = aside(files, move |undo| undo.redo(force)).await?;
-            tell_model(session, "done again", &report).await?;
+            tell_model(session, "redone", &report).await?;
             let again = report.ids.first().cloned();
             let redo = move |undo: &Undo| undo.redo_of(again.as_deref(), true);
-            ask_to_overwrite(session, files, "done again", &report, redo).await?;
-            Ok(SlashReply::Text(reported("done again", &report)))
+            ask_to_overwrite(session, files, "redone", &report, redo).await?;
+            Ok(SlashReply::Text(reported("redone", &report)))
         }
         .boxed()
     }
@@ -105,7 +104,7 @@ impl SlashCommand for ChangesCommand {
     }
 
     fn description(&self) -> &str {
-        "Show what turns and calls changed in files"
+        "Show the file changes of each turn and call"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -193,13 +192,13 @@ fn wanted(arguments: &str, workspace: &Path) -> Result<UndoRequest, String> {
         return Ok(wanted);
     }
     match rest.parse::<usize>() {
-        Ok(0) => return Err("0 turns are none\nhint: /undo 1".to_owned()),
+        Ok(0) => return Err("the number of turns must be at least 1\nhint: /undo 1".to_owned()),
         Ok(turns) => wanted.turns = turns,
         Err(_) if rest.bytes().all(|byte| byte.is_ascii_digit()) => wanted.turns = usize::MAX,
         Err(_) => {
             let path = Path::new(rest);
             let inside = path.strip_prefix(workspace).unwrap_or(path);
-            let outside = || format!("`{rest}` is not in the workspace\nhint: only what is in it is kept");
+            let outside = || format!("`{rest}` is not in the workspace\nhint: undo covers only the workspace");
             wanted.path = Some(RelPath::of(inside).ok_or_else(outside)?);
         }
     }
@@ -225,15 +224,15 @@ pub fn reported(done: &str, report: &UndoReport) -> String {
         many => format!(" of {many} turns"),
     };
     let mut text = match report.restored.len() {
-        0 => format!("nothing was {done}"),
+        0 => format!("nothing {done}"),
         1 => format!("1 path{turns} {done}"),
         many => format!("{many} paths{turns} {done}"),
     };
     text.push('\n');
     text += &summed_up(report);
     if report.left.iter().any(|(_, why)| *why == LeftReason::Changed) {
-        text += "\nhint: `force` behind the command overwrites what was changed since";
-        text += if report.gives_back { "; /redo gives it back" } else { "" };
+        text += "\nhint: add `force` to overwrite later changes";
+        text += if report.gives_back { "; /redo restores them" } else { "" };
     }
     text.trim_end().to_owned()
 }
@@ -250,9 +249,9 @@ pub fn summed_up(report: &UndoReport) -> String {
     }
     let shown = rows_shown(report.left.len(), SHOWN);
     let left = report.left.iter().take(shown);
-    lines.extend(left.map(|(path, why)| format!("  left as it is: {path} ({})", first_line(&why.to_string()))));
+    lines.extend(left.map(|(path, why)| format!("  skipped: {path} ({})", first_line(&why.to_string()))));
     if report.left.len() > shown {
-        lines.push(format!("  … {} more left as they are", report.left.len() - shown));
+        lines.push(format!("  … {} more skipped", report.left.len() - shown));
     }
     lines.join("\n")
 }
@@ -276,7 +275,7 @@ fn changes(undo: &Undo, words: &[String]) -> Result<SlashReply, String> {
         all => (false, all),
     };
     let Some(newest) = turns.last() else {
-        let text = format!("no turn of this session has changed files\n{}", not_covered(undo));
+        let text = format!("no turn of this session changed files\n{}", not_covered(undo));
         return Ok(SlashReply::Text(text.trim_end().to_owned()));
     };
     let word = words.first().map(String::as_str).unwrap_or_default();
@@ -286,7 +285,7 @@ fn changes(undo: &Undo, words: &[String]) -> Result<SlashReply, String> {
     let picked = match word.parse::<usize>() {
         _ if word.is_empty() => newest.changes(),
         Ok(back) if back >= 1 && back <= turns.len() => turns[turns.len() - back].changes(),
-        Ok(_) => return Err(format!("there are {} turns that changed files\nhint: 1 is the newest", turns.len())),
+        Ok(_) => return Err(format!("only {} turns changed files\nhint: 1 is the newest", turns.len())),
         Err(_) => of_call(&turns, word)?,
     };
     Ok(if with_diff { with_diffs(undo, &picked) } else { SlashReply::Text(detailed(undo, &picked)) })
@@ -300,13 +299,13 @@ fn of_call(turns: &[Turn], word: &str) -> Result<Vec<TreeChange>, String> {
             return Ok(turn.changes_of(&call.id));
         }
     }
-    Err(format!("no call `{word}` has changed files\nhint: /changes lists them"))
+    Err(format!("no call `{word}` changed files\nhint: /changes lists the changes"))
 }
 
 fn listed(undo: &Undo, turns: &[Turn]) -> String {
     let mut out = String::new();
     for (at, turn) in turns.iter().enumerate().rev() {
-        let undone = if turn.undone { " (taken back)" } else { "" };
+        let undone = if turn.undone { " (undone)" } else { "" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{}: {}{undone}", turns.len() - at, turn.label);
         for step in &turn.steps {
@@ -314,7 +313,7 @@ fn listed(undo: &Undo, turns: &[Turn]) -> String {
             let by = match step.by {
                 omp_undo::By::Calls => calls.join(", "),
                 omp_undo::By::Background => "in the background".to_owned(),
-                omp_undo::By::Others => "by somebody else, between calls".to_owned(),
+                omp_undo::By::Others => "by others, between calls".to_owned(),
             };
             let _ = writeln!(out, "  {by}");
             let shown = rows_shown(step.changes.len(), SHOWN);

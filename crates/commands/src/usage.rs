@@ -20,7 +20,7 @@ impl SlashCommand for UsageCommand {
     }
 
     fn description(&self) -> &str {
-        "Show the tokens and the cost of this session, by model and turn, and what its caches lost"
+        "Show tokens and cost by model and turn, and prompt cache misses"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -30,7 +30,7 @@ impl SlashCommand for UsageCommand {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if !matches!(arguments, "" | "show") {
-                return Err(format!("there is no `{arguments}`\nhint: /usage [show]"));
+                return Err(format!("unknown argument `{arguments}`\nhint: usage: /usage [show]"));
             }
             Ok(SlashReply::Text(report(&session.snapshot().spending)))
         }
@@ -50,15 +50,15 @@ fn report(account: &Account) -> String {
     section("turns", newest.map(turn_row).collect());
     let beside = account.beside.iter();
     section(
-        "beside the conversation",
+        "other requests",
         beside.map(|(kind, it)| format!("{kind}: {}, {}", times(it.requests), cost_line(&it.usage))).collect(),
     );
     let lost = Some(account.taken_back).filter(|lost| lost.requests > 0);
     section(
-        "answers that rules took back",
+        "answers discarded by rules",
         lost.map(|lost| format!("{}, {}", times(lost.requests), cost_line(&lost.usage))).into_iter().collect(),
     );
-    section("prompt caches lost", account.breaks.iter().map(break_row).collect());
+    section("prompt cache misses", account.breaks.iter().map(break_row).collect());
     section("budget", budgets(account));
     text
 }
@@ -70,12 +70,16 @@ fn turn_row(turn: &TurnSpent) -> String {
 
 fn break_row((cause, broken): (&BreakCause, &Broken)) -> String {
     let kind = match cause {
-        cause if cause.is_deliberate() => "on purpose",
+        cause if cause.is_deliberate() => "expected",
         cause if cause.is_unexpected() => "unexpected",
-        _ => "by time",
+        _ => "expired",
     };
-    let mut row =
-        format!("{}, {kind}: {}, about {} tokens read again", cause.words(), times(broken.times), broken.tokens);
+    let mut row = format!(
+        "{}, {kind}: {}, about {} tokens sent again uncached",
+        cause.words(),
+        times(broken.times),
+        broken.tokens
+    );
     if broken.cost > 0.0 {
         row.push_str(&format!(", ${:.4}", broken.cost));
     }
@@ -128,7 +132,7 @@ fn table(mut rows: Vec<(String, usize, Usage)>) -> String {
 
 pub struct BudgetCommand;
 
-const BUDGET_HINT: &str = "hint: /budget cost 2.50, /budget tokens 2000000, /budget off";
+const BUDGET_HINT: &str = "hint: for example: /budget cost 2.50, /budget tokens 2000000, /budget off";
 
 impl SlashCommand for BudgetCommand {
     fn name(&self) -> &str {
@@ -136,7 +140,7 @@ impl SlashCommand for BudgetCommand {
     }
 
     fn description(&self) -> &str {
-        "Show or set what this session may take before it stops"
+        "Show or set the token and cost limits of this session"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -152,7 +156,7 @@ impl SlashCommand for BudgetCommand {
             let account = session.snapshot().spending.clone();
             let lines = budgets(&account);
             Ok(SlashReply::Text(match lines.is_empty() {
-                true => format!("there is no budget; {} so far", cost_line(&account.session)),
+                true => format!("no budget set; {} so far", cost_line(&account.session)),
                 false => lines.join("\n"),
             }))
         }
@@ -163,7 +167,7 @@ impl SlashCommand for BudgetCommand {
 /// Returns the new limits for the typed arguments.
 fn limits(arguments: &str, before: BudgetLimits) -> Result<BudgetLimits, String> {
     let mut words = arguments.split_whitespace();
-    let unknown = || format!("`{arguments}` is no budget\n{BUDGET_HINT}");
+    let unknown = || format!("`{arguments}` is not a valid budget\n{BUDGET_HINT}");
     match (words.next(), words.next(), words.next()) {
         (Some("off"), None, None) => Ok(BudgetLimits::default()),
         (Some("cost"), Some(cost), None) => {
@@ -190,14 +194,14 @@ pub fn parse_tokens(text: &str) -> Result<u64, String> {
 }
 
 fn no_tokens(text: &str) -> String {
-    format!("`{text}` is no number of tokens; give one such as 200000, 200k or 1.5M")
+    format!("`{text}` is not a number of tokens; use one such as 200000, 200k or 1.5M")
 }
 
 /// Parses an amount in dollars: `2`, `0.50`, `$3`.
 pub fn parse_cost(text: &str) -> Result<f64, String> {
     let cost: Option<f64> = text.strip_prefix('$').unwrap_or(text).parse().ok();
     cost.filter(|cost| cost.is_finite() && *cost > 0.0 && *cost <= 1e9)
-        .ok_or_else(|| format!("`{text}` is no amount of dollars; give one such as 0.50 or 3"))
+        .ok_or_else(|| format!("`{text}` is not an amount of dollars; use one such as 0.50 or 3"))
 }
 
 #[cfg(test)]
@@ -247,15 +251,15 @@ mod tests {
             "turns",
             "1: 3 answers, 60.0k in (75% cached), 2 out, $0.7500",
             "",
-            "beside the conversation",
+            "other requests",
             "title: once, 9 in (0% cached), 2 out",
             "",
-            "answers that rules took back",
+            "answers discarded by rules",
             "2 times, 7 in (0% cached), 2 out",
             "",
-            "prompt caches lost",
-            "another model answers, on purpose: 2 times, about 900 tokens read again",
-            "the provider no longer had it, unexpected: once, about 5000 tokens read again, $0.0135",
+            "prompt cache misses",
+            "the model changed, expected: 2 times, about 900 tokens sent again uncached",
+            "the provider no longer had it, unexpected: once, about 5000 tokens sent again uncached, $0.0135",
             "",
             "budget",
             "this session: 62 of 1000 tokens, $0.7500 of $2.0000",

@@ -72,7 +72,7 @@ impl Compactor {
         };
         match shake(transcript, &policy) {
             Some(shaken) => self.blank(session, transcript, shaken.transcript, shaken.notes),
-            None => Err(CompactionFailure::Skipped("there is nothing to shake off".to_owned())),
+            None => Err(CompactionFailure::Skipped("nothing to shorten".to_owned())),
         }
     }
 

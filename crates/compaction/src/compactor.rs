@@ -186,7 +186,7 @@ impl Compactor {
         let directed = wanted.instructions.is_some_and(|text| !text.trim().is_empty());
         match self.options.settings.strategy {
             CompactionStrategy::Snapcompact => {
-                let text = "the strategy `snapcompact` is not there yet; a summary is written instead";
+                let text = "the strategy `snapcompact` is not supported yet; writing a summary instead";
                 tell(session, text).await;
                 CompactionStrategy::ContextFull
             }
@@ -375,7 +375,7 @@ impl Compactor {
         let told = Told::read(session, transcript).map_err(CompactionFailure::Failed)?;
         let Some(previous) = told.previous.clone() else {
             return Err(CompactionFailure::Skipped(
-                "this conversation was not compacted\nhint: /compact does that".to_owned(),
+                "this conversation has not been compacted\nhint: /compact compacts it".to_owned(),
             ));
         };
         let Previous { short_summary, first_kept, tokens_before, details, preserve_data, .. } = previous;
@@ -566,6 +566,6 @@ fn check_shorter(entry: &Compaction, work: &Work<'_>) -> Result<(), CompactionFa
         return Ok(());
     }
     Err(CompactionFailure::Skipped(format!(
-        "Not compacted: the summary has about {summary} tokens, what it would replace only {gone}"
+        "Not compacted: the summary has about {summary} tokens, but would replace only {gone}"
     )))
 }

@@ -28,7 +28,7 @@ pub(crate) fn would_cost_more_than_it_saves(estimate: &Estimate) -> Option<Strin
     let Estimate { before, after, .. } = *estimate;
     let saved = before.saturating_sub(after);
     if (saved as f64) < before as f64 * LEAST_PART {
-        return Some(format!("of {before} tokens only {saved} would be saved"));
+        return Some(format!("only {saved} of {before} tokens would be saved"));
     }
     let (cost, saving) = (estimate.cost(), estimate.saving_per_request() * EXPECTED_REQUESTS);
     // If nothing has a price, fewer tokens are always better.
@@ -78,8 +78,8 @@ mod tests {
     fn it_pays_where_much_is_saved_and_not_where_little_is() {
         let (sonnet, free) = ((3.0, 15.0, 0.3, 3.75), (0.0, 0.0, 0.0, 0.0));
         let uncached = (3.0, 15.0, 0.0, 0.0);
-        check(100_000, 95_000, free, "of 100000 tokens only 5000 would be saved");
-        check(100_000, 120_000, free, "of 100000 tokens only 0 would be saved");
+        check(100_000, 95_000, free, "only 5000 of 100000 tokens would be saved");
+        check(100_000, 120_000, free, "only 0 of 100000 tokens would be saved");
         check(0, 0, free, "");
         check(100_000, 30_000, free, "");
         check(100_000, 30_000, uncached, "");

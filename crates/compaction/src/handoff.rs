@@ -52,7 +52,7 @@ impl Compactor {
         let name = format!("handoff-{}.md", jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S-%3fZ"));
         let saved = ArtifactDir::of_session(&file).write_named(&name, &format!("{document}\n"));
         let told = match saved {
-            Ok(path) => format!("the handoff document is saved as {}", path.display()),
+            Ok(path) => format!("saved the handoff document as {}", path.display()),
             Err(error) => format!("the handoff document could not be saved: {error}"),
         };
         tell(session, &told).await;

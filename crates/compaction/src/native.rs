@@ -47,7 +47,7 @@ impl Compactor {
             }
             Err(error) => {
                 let why = error.message;
-                tell(session, &format!("the provider has not shortened the conversation itself ({why})")).await;
+                tell(session, &format!("the provider did not compact the conversation ({why})")).await;
                 Ok(None)
             }
         }

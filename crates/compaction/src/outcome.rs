@@ -86,27 +86,27 @@ impl Compacted {
         let Survived { tokens_after, summarized_messages, kept_messages, .. } = self.survived;
         let mut lines = vec![
             format!("Compacted: about {} tokens before, {tokens_after} after.", self.tokens_before),
-            format!("{summarized_messages} messages are summarized, {kept_messages} are kept as they are."),
+            format!("{summarized_messages} messages summarized, {kept_messages} kept."),
         ];
         lines.extend(self.short_summary.as_ref().map(|short| format!("About: {short}")));
         lines.extend(self.survivors());
-        lines.push("`/compact edit` shows the summary and corrects it.".to_owned());
+        lines.push("`/compact edit` shows or changes the summary.".to_owned());
         lines.join("\n")
     }
 
     /// Message for the user after the summary was replaced by hand.
     pub fn told_corrected(&self) -> String {
-        let mut lines = vec!["The summary is corrected; the model is told it from now on.".to_owned()];
+        let mut lines = vec!["Summary updated; the model sees the new one from now on.".to_owned()];
         lines.extend(self.survivors());
         lines.join("\n")
     }
 
     fn survivors(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        lines.extend(list("Kept word by word", "of your messages", &self.survived.ledger));
+        lines.extend(list("Kept word for word", "of your messages", &self.survived.ledger));
         lines.extend(list("Changed", "files", &self.survived.modified_files));
         lines.extend(list("Read", "files", &self.survived.read_files));
-        lines.extend(self.survived.evicted.as_ref().map(|url| format!("What was taken out: {url}")));
+        lines.extend(self.survived.evicted.as_ref().map(|url| format!("Removed messages: {url}")));
         lines
     }
 }

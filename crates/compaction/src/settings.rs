@@ -13,124 +13,149 @@ const OVERRIDE: SettingKind = SettingKind::Number { least: -1.0, most: 1e9 };
 /// The settings of this crate.
 pub const COMPACTION_SETTINGS: &[Setting] = &[
     Setting::new(
-        "context",
+        "Context",
         "compaction.enabled",
         SettingKind::Bool,
         "true",
-        "Shorten the conversation before it fills the model's window",
-    ),
+        "Shorten the conversation before it fills the model's context window.",
+    )
+    .titled("Compact long conversations"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.strategy",
         SettingKind::OneOf(STRATEGIES),
         "\"context-full\"",
-        "How: a summary, a handoff document, mechanical shortening, or not at all",
-    ),
+        "Write a summary, write a handoff document, shorten mechanically, or do nothing.",
+    )
+    .titled("Compaction strategy"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.thresholdPercent",
         OVERRIDE,
         "-1",
-        "Percent of the window that may fill up; -1 leaves room for an answer",
-    ),
+        "Percentage of the context window that may fill up; -1 reserves room for an answer instead.",
+    )
+    .titled("Compact at this percentage"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.thresholdTokens",
         OVERRIDE,
         "-1",
-        "Tokens that may fill up; goes before the percentage",
-    ),
-    Setting::new("context", "compaction.reserveTokens", TOKENS, "16384", "Room that is left for an answer"),
+        "Tokens that may fill up; overrides the percentage, -1 turns it off.",
+    )
+    .titled("Compact at this many tokens"),
+    Setting::new("Context", "compaction.reserveTokens", TOKENS, "16384", "Tokens kept free for the model's answer.")
+        .titled("Reserve for the answer"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.keepRecentTokens",
         TOKENS,
         "20000",
-        "Tokens of the newest messages that stay as they are",
-    ),
+        "Tokens of the newest messages that compaction leaves unchanged.",
+    )
+    .titled("Keep recent messages"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.midTurnEnabled",
         SettingKind::Bool,
         "true",
-        "Also between the requests of one prompt",
-    ),
+        "Also compact between the requests of one prompt.",
+    )
+    .titled("Compact during a turn"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.autoContinue",
         SettingKind::Bool,
         "true",
-        "Have the model go on with unfinished work afterwards",
-    ),
-    Setting::new("context", "compaction.dropUseless", SettingKind::Bool, "true", "Blank results that said nothing"),
+        "Have the model continue unfinished work after compaction.",
+    )
+    .titled("Continue after compaction"),
     Setting::new(
-        "context",
+        "Context",
+        "compaction.dropUseless",
+        SettingKind::Bool,
+        "true",
+        "Remove tool results that carry no information.",
+    )
+    .titled("Drop empty results"),
+    Setting::new(
+        "Context",
         "compaction.supersedeReads",
         SettingKind::Bool,
         "true",
-        "Blank reads of files that were read again",
-    ),
+        "Remove reads of files that were read again later.",
+    )
+    .titled("Drop outdated reads"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.remoteEnabled",
         SettingKind::Bool,
         "true",
-        "Let the provider shorten the conversation itself, and the endpoint below make summaries",
+        "Let the provider compact the conversation, or use compaction.remoteEndpoint if it is set.",
     )
+    .titled("Compact at the provider")
     .off_stays(),
     Setting::new(
         "",
         "compaction.remoteEndpoint",
         SettingKind::Text,
         "",
-        "Where summaries are made instead of by a model",
+        "URL of a service that writes the summaries instead of the model.",
     )
+    .titled("Summary endpoint")
     .by_user(),
     Setting::new(
-        "context",
+        "Context",
         "compaction.handoffSaveToDisk",
         SettingKind::Bool,
         "false",
-        "Also write the document of an automatic handoff into a file beside the session",
-    ),
-    Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything")
+        "Also save the document of an automatic handoff next to the session file.",
+    )
+    .titled("Save handoff documents"),
+    Setting::new("Context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also compact while you are away.")
+        .titled("Compact when idle")
         .by_user(),
     Setting::new(
-        "context",
+        "Context",
         "compaction.idleThresholdTokens",
         TOKENS,
         "200000",
-        "Tokens from which an idle session is shortened",
-    ),
+        "Tokens from which an idle session is compacted.",
+    )
+    .titled("Idle compaction threshold"),
     Setting::new(
-        "context",
+        "Context",
         "compaction.idleTimeoutSeconds",
         SettingKind::Number { least: 1.0, most: 86_400.0 },
         "300",
-        "Seconds of silence before that",
-    ),
+        "Seconds of inactivity before an idle session is compacted.",
+    )
+    .titled("Idle compaction delay"),
     Setting::new(
-        "context",
+        "Context",
         "contextPromotion.enabled",
         SettingKind::Bool,
         "true",
-        "Switch to the larger model that the models file names before shortening",
+        "Before compacting, switch to the larger model that models.yml names.",
     )
+    .titled("Switch to a larger model first")
     .off_stays(),
     Setting::new(
-        "context",
+        "Context",
         "branchSummary.enabled",
         SettingKind::Bool,
         "false",
-        "Sum up the branch that is left when the session goes on from another entry",
-    ),
+        "Summarize the branch you leave when the session continues from another entry.",
+    )
+    .titled("Summarize abandoned branches"),
     Setting::new(
-        "context",
+        "Context",
         "branchSummary.reserveTokens",
         TOKENS,
         "16384",
-        "Room that is left when a branch is summarized",
-    ),
+        "Tokens kept free when a branch is summarized.",
+    )
+    .titled("Reserve for branch summaries"),
 ];
 
 /// The compaction strategy.

@@ -79,7 +79,7 @@ impl Summarizer<'_> {
         if let Some(text) = self.ask_remote(material).await? {
             return Ok(text);
         }
-        let mut last = CompactionFailure::Failed("there is no model to make a summary with".to_owned());
+        let mut last = CompactionFailure::Failed("no model to write a summary with".to_owned());
         let models = self.models.clone();
         for (number, model) in models.iter().enumerate() {
             let is_last = number + 1 == models.len();
@@ -103,9 +103,11 @@ impl Summarizer<'_> {
         };
         match asked {
             Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
-            Ok(_) => self.notes.push("the remote endpoint made an empty summary; a model makes it instead".to_owned()),
+            Ok(_) => {
+                self.notes.push("the remote endpoint returned an empty summary; a model writes it instead".to_owned())
+            }
             Err(why) => {
-                self.notes.push(format!("the remote endpoint made no summary ({why}); a model makes it instead"))
+                self.notes.push(format!("the remote endpoint returned no summary ({why}); a model writes it instead"))
             }
         }
         // After one failure the endpoint is not used again in this compaction.
@@ -177,7 +179,7 @@ impl Summarizer<'_> {
         Ok(match &answer.error {
             Some(error) => Err(error.clone()),
             None if text.trim().is_empty() => {
-                let silent = "the summarizing model said nothing".to_owned();
+                let silent = "the model returned an empty summary".to_owned();
                 Err(ModelError::new(omp_types::ErrorKind::Protocol, silent))
             }
             None => Ok(text.trim().to_owned()),

@@ -76,11 +76,11 @@ fn save_text(
         }
         before_write();
         if read(&target).map_err(failed)? == old {
-            let hint = "see whether the folder is there and may be written to";
+            let hint = "check that the folder exists and is writable";
             return write(&target, &new).map_err(|error| failed((error.to_string(), hint)));
         }
     }
-    Err(failed(("it is changed by another program all the time".to_owned(), "try again")))
+    Err(failed(("another program keeps changing it".to_owned(), "try again")))
 }
 
 /// Checks a change without making it.
@@ -103,7 +103,7 @@ pub(crate) fn page(settings: &Value) -> Result<String, String> {
     write_group(settings, 0, &mut text);
     match parse(&text) {
         Ok(read) if read == *settings || settings.is_null() => Ok(text),
-        _ => Err("it holds something that cannot be written as settings".to_owned()),
+        _ => Err("it contains something that is not a setting".to_owned()),
     }
 }
 
@@ -149,7 +149,7 @@ fn changed(text: &str, key: &str, value: &Value) -> Result<String, Problem> {
     let flat = old.get(key).is_some();
     let path: Vec<&str> = if flat { vec![key] } else { key.split('.').collect() };
     if path.iter().any(|part| part.is_empty()) {
-        return Err((format!("`{key}` is no name of a setting"), "use a name such as `retry.maxRetries`"));
+        return Err((format!("`{key}` is not a valid setting name"), "use a name such as `retry.maxRetries`"));
     }
     let new = match value {
         Value::Null => block::remove(text, &path),
@@ -160,21 +160,21 @@ fn changed(text: &str, key: &str, value: &Value) -> Result<String, Problem> {
     let wanted = expected(old, &path, value);
     match parse(&new) {
         Ok(read) if read == wanted => Ok(new),
-        _ => Err(("the file is written in a way that omp cannot change safely".to_owned(), by_hand)),
+        _ => Err(("omp cannot change a file of this format safely".to_owned(), by_hand)),
     }
 }
 
 fn explain(refusal: Refusal) -> Problem {
     match refusal {
         Refusal::Flow => (
-            "its settings stand between braces".to_owned(),
+            "its settings are written in braces".to_owned(),
             "write them as `name: value` lines, or change it in an editor",
         ),
         Refusal::Special(name) => {
             (format!("`{name}` has an anchor, an alias or a tag, which a change could break"), "change it in an editor")
         }
         Refusal::NoSettings(name) => {
-            (format!("`{name}` holds a value, not settings below it"), "take that value out of the file first")
+            (format!("`{name}` has a value, so it cannot contain settings"), "remove that value from the file first")
         }
     }
 }
@@ -186,7 +186,7 @@ fn parse(text: &str) -> Result<Value, String> {
     match serde_saphyr::from_str(text).map_err(|error| error.to_string())? {
         Value::Null => Ok(Value::Object(Map::new())),
         value @ Value::Object(_) => Ok(value),
-        _ => Err("the file must hold settings as `name: value` lines".to_owned()),
+        _ => Err("the file must contain `name: value` lines".to_owned()),
     }
 }
 

@@ -52,21 +52,21 @@ impl fmt::Display for Complaint {
             None => write!(f, "{}: ", self.layer.name())?,
         }
         match &self.what {
-            Wrong::Misspelt { meant } => write!(f, "there is no setting `{key}`\nhint: did you mean `{meant}`?"),
+            Wrong::Misspelt { meant } => write!(f, "unknown setting `{key}`\nhint: did you mean `{meant}`?"),
             Wrong::Unknown { near: Some(near) } => {
-                write!(f, "there is no setting `{key}`, so it is not used\nhint: did you mean `{near}`?")
+                write!(f, "unknown setting `{key}` is ignored\nhint: did you mean `{near}`?")
             }
             Wrong::Unknown { near: None } => {
-                write!(f, "there is no setting `{key}`, so it is not used\nhint: `omp config list` shows the settings")
+                write!(f, "unknown setting `{key}` is ignored\nhint: `omp config list` lists the settings")
             }
             Wrong::Value { expected } => {
                 write!(
                     f,
-                    "`{key}` is ignored: it must be {expected}\nhint: correct it, or take it out to get the default"
+                    "`{key}` is ignored: it must be {expected}\nhint: correct it, or remove it to use the default"
                 )
             }
             Wrong::Item { item, expected, .. } => {
-                write!(f, "`{key}` is ignored: `{item}` in it must be {expected}\nhint: correct it, or take it out")
+                write!(f, "`{key}` is ignored: `{item}` in it must be {expected}\nhint: correct it, or remove it")
             }
             Wrong::NotByProject => {
                 write!(f, "`{key}` is ignored: a project cannot set it\nhint: set it in your own config.yml")
@@ -74,8 +74,8 @@ impl fmt::Display for Complaint {
             Wrong::SwitchedOff => {
                 write!(
                     f,
-                    "`{key}` is ignored: it is switched off in your own settings, and a project cannot switch it on\n\
-                     hint: switch it on in your own config.yml if you want it"
+                    "`{key}` is ignored: you turned it off, and a project cannot turn it on\n\
+                     hint: turn it on in your own config.yml"
                 )
             }
         }
@@ -88,19 +88,19 @@ impl Complaint {
         let key = &self.key;
         let (what, hint) = match &self.what {
             Wrong::Value { expected } => {
-                (format!("`{key}` must be {expected}"), "correct it, or take it out to get the default")
+                (format!("`{key}` must be {expected}"), "correct it, or remove it to use the default")
             }
             Wrong::Item { item, expected, .. } => {
-                (format!("`{item}` in `{key}` must be {expected}"), "correct it, or take it out")
+                (format!("`{item}` in `{key}` must be {expected}"), "correct it, or remove it")
             }
             _ => return self.to_string(),
         };
         let place = self.file.as_deref().map_or(self.layer.name().to_owned(), |file| at(file, self.place));
         let why = match key.starts_with("containment") {
-            true => "commands could touch more than you want",
-            false => "something could run that you wanted to be asked about",
+            true => "commands could access more than you intended",
+            false => "calls could run that should need your approval",
         };
-        format!("{place}: {what}; omp does not start without it, as {why}\nhint: {hint}")
+        format!("{place}: {what}; omp does not start, because {why}\nhint: {hint}")
     }
 
     /// Returns the path to search for in the file.
@@ -136,7 +136,7 @@ pub fn told(complaints: &[Complaint]) -> Vec<String> {
     if told.len() > MOST_TOLD {
         let more = told.len() - MOST_TOLD;
         told.truncate(MOST_TOLD);
-        told.push(format!("{more} more mistakes in settings are not listed\nhint: correct these first"));
+        told.push(format!("{more} more problems in settings are not listed\nhint: correct these first"));
     }
     told
 }
@@ -292,7 +292,7 @@ mod tests {
         check(Layer::Global, json!({"network": false}), json!({"network": "off"}), &[]);
         check(Layer::Global, json!({"network": true}), json!({"network": "on"}), &[]);
         let wrong =
-            "`level` is ignored: it must be one of low, high\nhint: correct it, or take it out to get the default";
+            "`level` is ignored: it must be one of low, high\nhint: correct it, or remove it to use the default";
         check(Layer::Global, json!({"level": false}), json!({}), &[wrong]);
     }
 
@@ -312,9 +312,9 @@ mod tests {
     fn slips_are_told_and_left_where_they_are() {
         let value = json!({"retry": {"maxRetrys": 3}, "retri": {"maxRetries": 1}, "shellpath": "x"});
         let told = [
-            "there is no setting `retry.maxRetrys`\nhint: did you mean `retry.maxRetries`?",
-            "there is no setting `retri.maxRetries`\nhint: did you mean `retry.maxRetries`?",
-            "there is no setting `shellpath`\nhint: did you mean `shellPath`?",
+            "unknown setting `retry.maxRetrys`\nhint: did you mean `retry.maxRetries`?",
+            "unknown setting `retri.maxRetries`\nhint: did you mean `retry.maxRetries`?",
+            "unknown setting `shellpath`\nhint: did you mean `shellPath`?",
         ];
         check(Layer::Overlay, value.clone(), value, &told);
     }
@@ -323,9 +323,9 @@ mod tests {
     fn names_at_the_top_that_nobody_knows_are_told() {
         let value = json!({"aproval": "x", "company": {"endpoint": "x"}, "frobnicate": [1], "advisor": {"new": 1}});
         let told = [
-            "there is no setting `aproval`, so it is not used\nhint: did you mean `tools.approval`?",
-            "there is no setting `company`, so it is not used\nhint: `omp config list` shows the settings",
-            "there is no setting `frobnicate`, so it is not used\nhint: `omp config list` shows the settings",
+            "unknown setting `aproval` is ignored\nhint: did you mean `tools.approval`?",
+            "unknown setting `company` is ignored\nhint: `omp config list` lists the settings",
+            "unknown setting `frobnicate` is ignored\nhint: `omp config list` lists the settings",
         ];
         check(Layer::Global, value.clone(), value, &told);
     }
@@ -337,10 +337,10 @@ mod tests {
             json!({"retry": {"maxRetries": "three"}, "shellPath": 1, "modelRoles": {"default": 1, "x": "y"}, "bash": true}),
             json!({"retry": {}, "modelRoles": {"x": "y"}}),
             &[
-                "`retry.maxRetries` is ignored: it must be a number from 0 to 9\nhint: correct it, or take it out to get the default",
-                "`shellPath` is ignored: it must be a text\nhint: correct it, or take it out to get the default",
-                "`modelRoles.default` is ignored: it must be a text\nhint: correct it, or take it out to get the default",
-                "`bash` is ignored: it must be a group of settings, such as `bash.enabled`\nhint: correct it, or take it out to get the default",
+                "`retry.maxRetries` is ignored: it must be a number from 0 to 9\nhint: correct it, or remove it to use the default",
+                "`shellPath` is ignored: it must be text\nhint: correct it, or remove it to use the default",
+                "`modelRoles.default` is ignored: it must be text\nhint: correct it, or remove it to use the default",
+                "`bash` is ignored: it must be a group of settings, such as `bash.enabled`\nhint: correct it, or remove it to use the default",
             ],
         );
         check(
@@ -348,7 +348,7 @@ mod tests {
             json!({"tools": {"approval": {"bash": "dney", "read": "allow"}}}),
             json!({"tools": {"approval": {"read": "allow"}}}),
             &[
-                "`tools.approval.bash` is ignored: it must be one of deny, allow\nhint: correct it, or take it out to get the default",
+                "`tools.approval.bash` is ignored: it must be one of deny, allow\nhint: correct it, or remove it to use the default",
             ],
         );
     }
@@ -362,8 +362,8 @@ mod tests {
             &[
                 "`shellPath` is ignored: a project cannot set it\nhint: set it in your own config.yml",
                 "`modelRoles` is ignored: a project cannot set it\nhint: set it in your own config.yml",
-                "`bash.enabled` is ignored: it is switched off in your own settings, and a project cannot switch it on\n\
-                 hint: switch it on in your own config.yml if you want it",
+                "`bash.enabled` is ignored: you turned it off, and a project cannot turn it on\n\
+                 hint: turn it on in your own config.yml",
             ],
         );
         check(Layer::Overlay, json!({"bash": {"enabled": true}}), json!({"bash": {"enabled": true}}), &[]);
@@ -387,7 +387,7 @@ mod tests {
             "/p/.omp/config.yml: a project cannot set these, so they are ignored: `shellPath`, `undo.enabled`\n\
              hint: set them in your own config.yml",
             "/p/.omp/config.yml:2:1: `theme` is ignored: it must be a text\n\
-             hint: correct it, or take it out to get the default",
+             hint: correct it, or remove it to use the default",
         ];
         assert_eq!(told(&complaints), expect);
         assert_eq!(told(&complaints[..1]), [complaints[0].to_string()]);
@@ -405,7 +405,7 @@ mod tests {
         let told = told(&complaints);
         assert_eq!(told.len(), MOST_TOLD + 1);
         let more = complaints.len() - MOST_TOLD;
-        assert!(more > 80 && told[MOST_TOLD].starts_with(&format!("{more} more mistakes")), "{told:?}");
+        assert!(more > 80 && told[MOST_TOLD].starts_with(&format!("{more} more problems")), "{told:?}");
     }
 
     #[test]
@@ -428,8 +428,8 @@ mod tests {
             assert_eq!(
                 complaint.refusal(),
                 format!(
-                    "user: `{shown}` in `containment.hidden` must be a path that begins with / or ~/; omp does not start \
-                     without it, as commands could touch more than you want\nhint: correct it, or take it out"
+                    "user: `{shown}` in `containment.hidden` must be a path that starts with / or ~/; omp does not start, \
+                     because commands could access more than you intended\nhint: correct it, or remove it"
                 )
             );
         }

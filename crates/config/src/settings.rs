@@ -41,7 +41,7 @@ impl Layer {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read settings from {}: {problem}\nhint: correct the file or move it away; omp does not change it", at(path, *place))]
+#[error("cannot read settings from {}: {problem}\nhint: fix the file or move it away", at(path, *place))]
 pub struct ConfigError {
     pub path: PathBuf,
     /// The position in the file, if known.
@@ -240,7 +240,7 @@ fn leaves(value: &Value, above: &str, keys: &mut Vec<String>) {
 fn read_project_settings(folder: &Path, path: &Path) -> Result<Option<ReadSettings>, ConfigError> {
     let outside = |target: PathBuf| folder.canonicalize().is_ok_and(|folder| !target.starts_with(folder));
     if path.canonicalize().is_ok_and(outside) {
-        return Err(ConfigError::new(path, "it is a link that leads out of the project"));
+        return Err(ConfigError::new(path, "it is a symbolic link that leads outside the project"));
     }
     read_settings(path)
 }
@@ -265,7 +265,7 @@ pub(crate) fn read_settings(path: &Path) -> Result<Option<ReadSettings>, ConfigE
     match value {
         Value::Object(_) => Ok(Some(ReadSettings { value, text })),
         Value::Null => Ok(None),
-        _ => Err(ConfigError::new(path, "the file must hold settings as `name: value` lines")),
+        _ => Err(ConfigError::new(path, "the file must contain `name: value` lines")),
     }
 }
 
@@ -365,7 +365,7 @@ mod tests {
         for (text, expect) in [
             ("# mine\nretry:\n  maxRetries: three\n", ":3:3: `retry.maxRetries` is ignored: "),
             ("retry.maxRetries: three\n", ":1:1: `retry.maxRetries` is ignored: "),
-            ("# mine\nretry: {maxRetrys: 3}\n", ":2:9: there is no setting `retry.maxRetrys`"),
+            ("# mine\nretry: {maxRetrys: 3}\n", ":2:9: unknown setting `retry.maxRetrys`"),
         ] {
             std::fs::write(&path, text).unwrap();
             let mut settings = Settings::new(known.clone());
@@ -381,7 +381,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.yml");
         let refusal = |path: &Path| Settings::default().load_global(path).unwrap_err().to_string();
-        assert!(refusal(dir.path()).contains("not a plain file"));
+        assert!(refusal(dir.path()).contains("not a regular file"));
         std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(refusal(&path).contains("more than 4 MB"));
     }
@@ -440,7 +440,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.path().join("x.yml"), dir.path().join(".omp/config.yml")).unwrap();
         let mut settings = Settings::default();
         let problems = settings.load_project(dir.path());
-        assert!(problems[0].to_string().contains("leads out of the project"));
+        assert!(problems[0].to_string().contains("leads outside the project"));
         assert_eq!(settings.get::<u32>("a"), None);
     }
 

@@ -44,15 +44,15 @@ pub fn take_over(
         merge(&mut settings, stored);
     }
     let text = save::page(&settings).map_err(failed)?;
-    write_new(config, &text).map_err(|error| ConfigError::new(config, format!("it cannot be made: {error}")))?;
+    write_new(config, &text).map_err(|error| ConfigError::new(config, format!("it cannot be created: {error}")))?;
     let config = config.display();
     if from_database {
-        told.push(format!("{config} was made of the settings in agent.db, which was not changed"));
+        told.push(format!("imported settings from agent.db into {config}; agent.db was not changed"));
     }
     if has_file {
         let kept = free_name(&old);
-        std::fs::rename(&old, &kept).map_err(|error| failed(format!("it cannot be put away: {error}")))?;
-        told.push(format!("{config} was made of settings.json, which is now {}", kept.display()));
+        std::fs::rename(&old, &kept).map_err(|error| failed(format!("it cannot be renamed: {error}")))?;
+        told.push(format!("imported settings.json into {config}; the old file is now {}", kept.display()));
     }
     Ok(told)
 }

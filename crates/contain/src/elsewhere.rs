@@ -22,11 +22,11 @@ impl Cage {
         _shared: Arc<AccessMap>,
         _open: &[PathBuf],
     ) -> Result<Self, String> {
-        Err("this system has no containment".to_owned())
+        Err("this system has no sandbox".to_owned())
     }
 
     pub(crate) fn let_out(&mut self, _egress: &Arc<Egress>, _map: &AccessMap) -> Result<AbortOnDropHandle<()>, String> {
-        Err("this system has no containment".to_owned())
+        Err("this system has no sandbox".to_owned())
     }
 
     pub fn variables(&self) -> &[(&'static str, String)] {
@@ -50,8 +50,8 @@ pub fn explain(_error: &io::Error) -> Option<String> {
 pub(crate) fn probe() -> ProbedSupport {
     let missing = Missing {
         what: "anything",
-        costs: "nothing is kept from commands",
-        why: format!("omp has no containment for {}", std::env::consts::OS),
+        costs: "commands are not restricted",
+        why: format!("omp has no sandbox for {}", std::env::consts::OS),
         fix: "run omp in a container or a virtual machine".to_owned(),
     };
     ProbedSupport { missing: vec![missing], ..ProbedSupport::default() }

@@ -81,15 +81,15 @@ pub struct Containment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContainmentRefused {
     #[error(
-        "the command was not run: containment `{mode}` cannot be kept here: {why}\nhint: {fix}; `containment.mode: off` in config.yml runs commands without it"
+        "the command was not run: the sandbox `{mode}` is not available here: {why}\nhint: {fix}; `containment.mode: off` in config.yml runs commands without a sandbox"
     )]
     NoRung { mode: &'static str, why: String, fix: String },
     #[error(
-        "the command was not run: `containment.network: allowlist` needs a network of its own for each command, which cannot be made here: {why}\nhint: {fix}; `containment.network: off` runs commands without any network"
+        "the command was not run: `containment.network: allowlist` needs a network namespace for each command, which is not available here: {why}\nhint: {fix}; `containment.network: off` runs commands without network"
     )]
     NoOwnNetwork { why: String, fix: String },
     #[error(
-        "the command was not run: containment could not be laid out: {0}\nhint: `omp doctor` tells what this system can do"
+        "the command was not run: the sandbox could not be set up: {0}\nhint: `omp doctor` shows what this system supports"
     )]
     Layout(String),
 }

@@ -75,7 +75,7 @@ pub(crate) fn probe() -> ProbedSupport {
     let Err(why) = attempt() else { return ProbedSupport { seatbelt: true, ..ProbedSupport::default() } };
     let missing = Missing {
         what: "Seatbelt",
-        costs: "nothing is kept from commands",
+        costs: "commands are not restricted",
         why,
         fix: "run omp outside of other sandboxes, or in a virtual machine".to_owned(),
     };

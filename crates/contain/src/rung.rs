@@ -43,7 +43,7 @@ pub struct Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "commands are contained without {}: {}; {}\nhint: {}", self.what, self.why, self.costs, self.fix)
+        write!(f, "the sandbox works without {}: {}; {}\nhint: {}", self.what, self.why, self.costs, self.fix)
     }
 }
 
@@ -117,8 +117,8 @@ mod tests {
         let missing = |why: &str, fix: &str| Missing { what: "x", costs: "y", why: why.into(), fix: fix.into() };
         let missing = vec![missing("no a", "get a"), missing("no b", "get b")];
         let refusal = ProbedSupport { missing, ..ProbedSupport::default() }.refusal("read-only").to_string();
-        let expect = "the command was not run: containment `read-only` cannot be kept here: no a; no b\n\
-                      hint: get a, or get b; `containment.mode: off` in config.yml runs commands without it";
+        let expect = "the command was not run: the sandbox `read-only` is not available here: no a; no b\n\
+                      hint: get a, or get b; `containment.mode: off` in config.yml runs commands without a sandbox";
         assert_eq!(refusal, expect);
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, Str
         (NetworkMode::Allowlist, proxy) => {
             text.push_str(NO_NETWORK);
             rule(&mut text, "allow network-outbound", "subpath", sockets)?;
-            let port = proxy.ok_or("there is no proxy")?;
+            let port = proxy.ok_or("no proxy")?;
             text.push_str(&format!("(allow network-outbound (remote ip \"localhost:{port}\"))\n"));
         }
     }
@@ -224,7 +224,7 @@ mod tests {
         assert!(network.ends_with("(allow network-outbound (remote ip \"localhost:4711\"))\n"), "{network}");
         assert_eq!(text.matches("(allow network").count(), 1);
         let refused = profile(&map(ContainMode::WorkspaceWrite, NetworkMode::Allowlist), None);
-        assert_eq!(refused, Err("there is no proxy".to_owned()));
+        assert_eq!(refused, Err("no proxy".to_owned()));
     }
 
     #[test]

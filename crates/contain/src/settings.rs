@@ -12,79 +12,89 @@ pub const SETTINGS: &[Setting] = &[
         "containment.mode",
         SettingKind::OneOf(MODES),
         "\"workspace-write\"",
-        "where the model's commands may write: wherever you may, nowhere, or in the workspace, temp folder and caches",
+        "Where commands may write: anywhere (off), nowhere (read-only), or in the workspace, temp folder and caches.",
     )
+    .titled("Sandbox")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.network",
         SettingKind::OneOf(NETWORKS),
         "\"on\"",
-        "what of the network the model's commands reach",
+        "Which hosts commands can reach: all, none, or those in containment.hosts.",
     )
+    .titled("Network access")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.hosts",
         SettingKind::ListOf(ListItem::Text),
         "[]",
-        "hosts that commands reach with `containment.network: allowlist`",
+        "Hosts that commands can reach if containment.network is `allowlist`.",
     )
+    .titled("Allowed hosts")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.writable",
         SettingKind::ListOf(ListItem::Path),
         "[]",
-        "more folders that commands may write to",
+        "Additional folders that commands may write to.",
     )
+    .titled("Writable folders")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.workspace",
         SettingKind::OneOf(WORKSPACES),
         "\"repository\"",
-        "what belongs to the workspace where omp is started in a folder of a repository: all of it, or the folder alone",
+        "In a subfolder of a repository, use the whole repository or only that folder as the workspace.",
     )
+    .titled("Workspace")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.hidden",
         SettingKind::ListOf(ListItem::Path),
         "[]",
-        "more paths that commands cannot read",
+        "Additional paths that commands cannot read.",
     )
+    .titled("Hidden paths")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.shown",
         SettingKind::ListOf(ListItem::Path),
         "[]",
-        "paths that commands and file tools may read although they are hidden, or only a link in the workspace leads there",
+        "Paths that commands and file tools may read although they are hidden or outside the workspace behind a link.",
     )
+    .titled("Readable paths")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.editorTerminals",
         SettingKind::Bool,
         "false",
-        "run the model's commands in the editor's terminals, where nothing contains them",
+        "Run the model's commands in the editor's terminals, without a sandbox.",
     )
+    .titled("Use the editor's terminals")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.signing",
         SettingKind::Bool,
         "true",
-        "sign commits and tags of the model's commands with your key, which they do not see, where your git settings ask for it",
+        "Sign the model's commits and tags with your key if git is set up to; commands never see the key.",
     )
+    .titled("Sign commits")
     .by_user(),
     Setting::new(
         "Approval",
         "containment.sockets",
         SettingKind::ListOf(ListItem::WordOrPath(SERVICES)),
         "[]",
-        "services that commands may use (ssh-agent, gpg-agent, docker, …) and sockets by their paths, although they lead out",
+        "Services (ssh-agent, gpg-agent, docker, …) and socket paths that commands may use outside the sandbox.",
     )
+    .titled("Reachable services")
     .by_user(),
 ];

@@ -166,7 +166,7 @@ impl Egress {
         match EgressHost::with_port(named) {
             Some((asked, _)) if asked == host || self.rules().allow(&asked, port) => Ok(()),
             Some((asked, _)) => Err(EgressRefusal::AnotherName { host, named: asked.to_string() }),
-            None => Err(EgressRefusal::Malformed("it names no host")),
+            None => Err(EgressRefusal::Malformed("it has no host")),
         }
     }
 

@@ -7,22 +7,20 @@ use super::host::EgressHost;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum EgressRefusal {
     #[error(
-        "{host}:{port} was not reached: it is none of the hosts that commands may reach\nhint: the user can add `{host}` to `containment.hosts` in config.yml"
+        "{host}:{port} is blocked: it is not an allowed host\nhint: the user can add `{host}` to `containment.hosts` in config.yml"
     )]
     NotListed { host: EgressHost, port: u16 },
     #[error(
-        "{host}:{port} was not reached: it leads to {address}, {kind}\nhint: where that is meant, the user can add `{address}` to `containment.hosts` in config.yml as well"
+        "{host}:{port} is blocked: it resolves to {address}, {kind}\nhint: if that is intended, the user can also add `{address}` to `containment.hosts` in config.yml"
     )]
     Special { host: EgressHost, port: u16, address: IpAddr, kind: &'static str },
     #[error(
-        "{host} was not reached: the connection asks for {named} there\nhint: ask for the host that is meant; the user can add `{named}` to `containment.hosts` in config.yml"
+        "{host} is blocked: the connection asks for {named}\nhint: connect to the intended host; the user can add `{named}` to `containment.hosts` in config.yml"
     )]
     AnotherName { host: EgressHost, named: String },
-    #[error(
-        "{host} was not reached: its name has no address ({why})\nhint: check the name; names are looked up by omp"
-    )]
+    #[error("{host} cannot be resolved ({why})\nhint: check the name; omp resolves names")]
     NoAddress { host: EgressHost, why: String },
-    #[error("{host}:{port} was not reached: {why}\nhint: check that it answers there")]
+    #[error("cannot connect to {host}:{port}: {why}\nhint: check that it is running")]
     NoAnswer { host: EgressHost, port: u16, why: String },
     #[error(
         "the request was refused: {0}\nhint: this is the proxy of `containment.network: allowlist`; it speaks HTTP CONNECT, HTTP with whole addresses and SOCKS"

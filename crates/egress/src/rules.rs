@@ -65,7 +65,7 @@ impl HostRules {
 pub fn problem_of_rule(text: &str) -> Option<String> {
     let why = HostRule::parse(text).err()?;
     Some(format!(
-        "`{}` in containment.hosts allows nothing: {why}\nhint: write `example.com`, `*.example.com`, `10.1.0.0/16` or `localhost`, with `:443` behind it for one port only",
+        "`{}` in containment.hosts is ignored: {why}\nhint: use `example.com`, `*.example.com`, `10.1.0.0/16` or `localhost`, followed by `:443` for one port only",
         text.escape_debug()
     ))
 }
@@ -74,10 +74,10 @@ impl HostRule {
     fn parse(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         if text.contains("://") {
-            return Err("only the host is named, without `https://`");
+            return Err("write the host only, without `https://`");
         }
-        let (host, port) = split_port(text).ok_or("it is no host")?;
-        let port = port.map(digits).transpose().map_err(|()| "its port is no number from 1 to 65535")?;
+        let (host, port) = split_port(text).ok_or("it is not a host")?;
+        let port = port.map(digits).transpose().map_err(|()| "its port is not a number from 1 to 65535")?;
         Ok(Self { subject: HostSubject::parse(host)?, port })
     }
 }
@@ -85,21 +85,21 @@ impl HostRule {
 impl HostSubject {
     fn parse(text: &str) -> Result<Self, &'static str> {
         if text == "*" {
-            return Err("`*` would be every host, which is `containment.network: on`");
+            return Err("`*` matches every host; use `containment.network: on` instead");
         }
         if let Some(parent) = text.strip_prefix("*.") {
             return match EgressHost::parse(parent) {
                 Some(EgressHost::Name(name)) => Ok(Self::Below(name)),
-                _ => Err("behind `*.` stands a name"),
+                _ => Err("a name must follow `*.`"),
             };
         }
         if text.contains('*') {
-            return Err("`*` stands for whole names in front only, as in `*.example.com`");
+            return Err("`*` is only allowed at the start, as in `*.example.com`");
         }
         if let Some((address, length)) = text.trim_matches(['[', ']']).split_once('/') {
-            return network(address, length).ok_or("it is no network, as `10.1.0.0/16` is");
+            return network(address, length).ok_or("it is not a network such as `10.1.0.0/16`");
         }
-        EgressHost::parse(text).map(Self::Host).ok_or("it is no host")
+        EgressHost::parse(text).map(Self::Host).ok_or("it is not a host")
     }
 }
 

@@ -68,13 +68,13 @@ pub(super) fn answer_four(granted: bool) -> Vec<u8> {
 
 fn named(name: &[u8]) -> Result<EgressHost, EgressRefusal> {
     let name = std::str::from_utf8(name).ok().and_then(EgressHost::parse);
-    name.ok_or(EgressRefusal::Malformed("it names no host"))
+    name.ok_or(EgressRefusal::Malformed("it has no host"))
 }
 
 fn port(bytes: [u8; 2], command: u8) -> Result<u16, EgressRefusal> {
     match u16::from_be_bytes(bytes) {
         _ if command != CONNECT => Err(EgressRefusal::Malformed("SOCKS is for connections only")),
-        0 => Err(EgressRefusal::Malformed("it names no port")),
+        0 => Err(EgressRefusal::Malformed("it has no port")),
         port => Ok(port),
     }
 }

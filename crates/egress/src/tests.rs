@@ -121,7 +121,7 @@ async fn a_host_that_is_named_is_reached_in_every_way() {
 #[tokio::test]
 async fn other_hosts_are_refused_with_the_reason_and_what_helps() {
     let scene = Scene::new(&["api.example:PORT"], &[&["127.0.0.1"]]).await;
-    let expect = "was not reached: it is none of the hosts that commands may reach\nhint: the user can add `evil.example` to `containment.hosts` in config.yml\n";
+    let expect = "is blocked: it is not an allowed host\nhint: the user can add `evil.example` to `containment.hosts` in config.yml\n";
     for request in [
         "GET http://evil.example/ HTTP/1.1\r\n\r\n",
         "CONNECT evil.example:443 HTTP/1.1\r\n\r\n",
@@ -162,7 +162,7 @@ async fn a_name_does_not_lead_inside() {
         let scene = Scene::new(&["api.example"], &[&[inside]]).await;
         let said = scene.ask("CONNECT api.example:PORT HTTP/1.1\r\n\r\n").await;
         assert!(
-            said.starts_with("HTTP/1.1 403 ") && said.contains("it leads to") && said.contains("hint:"),
+            said.starts_with("HTTP/1.1 403 ") && said.contains("it resolves to") && said.contains("hint:"),
             "{inside}: {said}"
         );
     }
@@ -198,7 +198,7 @@ async fn a_connection_cannot_ask_for_another_host_than_it_was_opened_for() {
     }
     let said = scene.send(&[connect.as_bytes(), b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"]).await;
     let said = String::from_utf8_lossy(&said);
-    assert!(said.contains("403 Forbidden") && said.contains("asks for evil.example there"), "{said}");
+    assert!(said.contains("403 Forbidden") && said.contains("the connection asks for evil.example"), "{said}");
     let said = scene.ask("GET http://api.example:PORT/ HTTP/1.1\r\nHost: evil.example\r\n\r\n").await;
     assert!(said.starts_with("HTTP/1.1 403 ") && !said.contains("heard"), "{said}");
     // A second request on the same connection is not forwarded to the host.
@@ -261,7 +261,7 @@ async fn bodies_go_on_whole_and_what_is_no_request_does_not() {
     assert_eq!(scene.send(&[&[5]]).await[..2], [5, 1]);
     // No server listens there.
     let said = scene.ask("GET http://localhost:1/ HTTP/1.1\r\n\r\n").await;
-    assert!(said.starts_with("HTTP/1.1 502 ") && said.contains("localhost:1 was not reached"), "{said}");
+    assert!(said.starts_with("HTTP/1.1 502 ") && said.contains("cannot connect to localhost:1: "), "{said}");
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn hosts_are_asked_for_at_the_proxy_that_the_machine_has() {
 
 #[tokio::test]
 async fn a_proxy_of_the_machine_that_refuses_is_named() {
-    for (status, expect) in [("407 Who", "wants other credentials (407)"), ("403 No", "answered 403")] {
+    for (status, expect) in [("407 Who", "rejected the credentials (407)"), ("403 No", "answered 403")] {
         let (upstream, _told, _server) = upstream(status).await;
         let scene = Scene::behind(upstream, &["api.example"]).await;
         let said = scene.ask("CONNECT api.example:443 HTTP/1.1\r\n\r\n").await;

@@ -49,7 +49,7 @@ impl Upstream {
             let proxy = Proxy::parse(value);
             if proxy.is_none() && !value.is_empty() {
                 problems.push(format!(
-                    "commands do not go through the proxy of {}: only `http://host:port` is understood for them\nhint: name such a proxy, or set `containment.network` to `on`",
+                    "commands do not use the proxy of {}: only `http://host:port` is supported\nhint: set such a proxy, or set `containment.network` to `on`",
                     var.name
                 ));
             }
@@ -129,7 +129,7 @@ impl Proxy {
         let (status, rest) = said.and_then(|said| said).map_err(|why| format!("the proxy {self:?}: {why}"))?;
         match status {
             200..300 => Ok((server, rest)),
-            407 => Err(format!("the proxy {self:?} wants other credentials (407)")),
+            407 => Err(format!("the proxy {self:?} rejected the credentials (407)")),
             status => Err(format!("the proxy {self:?} answered {status}")),
         }
     }

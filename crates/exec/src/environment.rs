@@ -51,6 +51,10 @@ const UNATTENDED: &[(&str, &str)] = &[
     ("NO_COLOR", "1"),
 ];
 
+/// Set instead of [`UNATTENDED`] for a command in a terminal that the user works with. omp's terminal understands what xterm
+/// does, but not its line-drawing character set, so programs draw lines with Unicode.
+const IN_TERMINAL: &[(&str, &str)] = &[("TERM", "xterm-256color"), ("NCURSES_NO_UTF8_ACS", "1")];
+
 /// The number of git settings passed in variables.
 const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";
 
@@ -85,9 +89,31 @@ impl ChildEnv {
         Self { values: passed.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
 
+    /// What to change in this environment for a command that the user works with in a terminal: the variables that keep
+    /// programs from prompting get the user's own values back. `None` removes a variable.
+    pub(crate) fn changes_for_terminal(&self, env: &Env) -> BTreeMap<String, Option<String>> {
+        let of_user = Self::attended(env);
+        let own = |name: &str| (name.to_owned(), of_user.get(name).map(str::to_owned));
+        let kept_quiet = UNATTENDED.iter().chain([&("CI", "true")]);
+        let ours = kept_quiet.filter(|(name, value)| self.get(name) == Some(value));
+        let mut changes: BTreeMap<_, _> = ours.map(|(name, _)| own(name)).collect();
+        changes.extend(IN_TERMINAL.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned()))));
+        changes
+    }
+
     /// Sets a variable, replacing an existing one.
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.values.insert(name.into(), value.into());
+        self
+    }
+
+    pub(crate) fn changed(mut self, changes: &BTreeMap<String, Option<String>>) -> Self {
+        for (name, value) in changes {
+            match value {
+                Some(value) => self.values.insert(name.clone(), value.clone()),
+                None => self.values.remove(name),
+            };
+        }
         self
     }
 
@@ -172,6 +198,25 @@ mod tests {
             );
         }
         assert_eq!(env.lookup("MY_OWN_KEY"), Some("secret-1234"), "omp itself has it");
+    }
+
+    #[test]
+    fn programs_in_a_terminal_may_ask_again() {
+        let env: Env = [("EDITOR", "nano"), ("TERM", "xterm-kitty"), ("PATH", "/bin")].into_iter().collect();
+        let quiet = ChildEnv::unattended(&env).set("GIT_EDITOR", "ed");
+        let env = quiet.clone().changed(&quiet.changes_for_terminal(&env));
+        for (name, expect) in [
+            ("EDITOR", Some("nano")),
+            ("GIT_EDITOR", Some("ed")),
+            ("GIT_SEQUENCE_EDITOR", None),
+            ("PAGER", None),
+            ("CI", None),
+            ("NO_COLOR", None),
+            ("TERM", Some("xterm-256color")),
+            ("PATH", Some("/bin")),
+        ] {
+            assert_eq!(env.get(name), expect, "{name}");
+        }
     }
 
     #[test]

@@ -134,7 +134,7 @@ mod tests {
             shell().hand_over(Duration::from_secs(30)).await.map(drop),
         ];
         for refused in refused {
-            assert!(refused.unwrap_err().to_string().contains("could not be contained"));
+            assert!(refused.unwrap_err().to_string().contains("its sandbox could not be set up"));
         }
         assert!(!folder.path().join("ran").exists());
     }

@@ -23,8 +23,21 @@ impl Pty {
     }
 
     /// Writes `bytes` as keyboard input: `\r` is the enter key, `\x03` interrupts. Waits while the program does not read.
-    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.terminal.write(bytes).await
+    pub async fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = self.write_some(bytes).await?;
+            bytes = &bytes[written..];
+        }
+        Ok(())
+    }
+
+    /// Writes as much of `bytes` as the terminal takes, and returns how much that was. If the future is dropped, nothing was
+    /// written.
+    pub async fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.terminal.write_some(bytes).await? {
+            0 => Err(io::ErrorKind::WriteZero.into()),
+            written => Ok(written),
+        }
     }
 
     /// Resizes the terminal and notifies the program (`SIGWINCH`).

@@ -50,6 +50,25 @@ struct ShellState {
     notices: Vec<String>,
 }
 
+/// Who reads what a command prints while it runs, and can answer it.
+#[derive(Clone, Copy)]
+enum Audience {
+    /// `keep` says whether the command's changes to the shell's state last.
+    Nobody {
+        keep: bool,
+    },
+    User,
+}
+
+impl Audience {
+    fn keeps_changes(self) -> bool {
+        match self {
+            Self::Nobody { keep } => keep,
+            Self::User => true,
+        }
+    }
+}
+
 /// The right to change the session's state, held by one command at a time.
 pub struct ShellTurn {
     session: Arc<ShellSession>,
@@ -102,22 +121,54 @@ impl ShellSession {
         keep: bool,
         containment: &Containment,
     ) -> (Spawn, Option<ShellTurn>) {
+        self.begin_for(Audience::Nobody { keep }, command, cwd, extra, containment).await
+    }
+
+    /// Like [`Self::begin`], for a command that the user works with in a terminal: it may prompt, and start pagers and editors.
+    pub async fn begin_in_terminal(
+        self: &Arc<Self>,
+        command: &str,
+        cwd: &Path,
+        extra: &BTreeMap<String, String>,
+        containment: &Containment,
+    ) -> (Spawn, Option<ShellTurn>) {
+        self.begin_for(Audience::User, command, cwd, extra, containment).await
+    }
+
+    async fn begin_for(
+        self: &Arc<Self>,
+        audience: Audience,
+        command: &str,
+        cwd: &Path,
+        extra: &BTreeMap<String, String>,
+        containment: &Containment,
+    ) -> (Spawn, Option<ShellTurn>) {
+        let changes = |variables: &ChildEnv| {
+            let mut changes = match audience {
+                Audience::Nobody { .. } => BTreeMap::new(),
+                Audience::User => variables.changes_for_terminal(&self.env),
+            };
+            changes.extend(extra.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+            changes
+        };
         let Some(folder) = self.folder.as_ref().filter(|_| self.shell.is_posix()) else {
-            let env = with_extra(self.lock().variables.clone(), extra);
-            return (self.shell.spawn(command, env, containment).cwd(cwd), None);
+            let variables = self.lock().variables.clone();
+            let changes = changes(&variables);
+            return (self.shell.spawn(command, variables.changed(&changes), containment).cwd(cwd), None);
         };
         self.started.get_or_init(|| self.adopt_snapshot(folder.path())).await;
         let (variables, plain, definitions) = {
             let state = self.lock();
             (state.variables.clone(), state.plain.clone(), may_define(command) || calls_any(command, &state.defining))
         };
-        let borrowed = extra.keys().map(|name| (name.clone(), variables.get(name).map(str::to_owned))).collect();
-        let turn = (keep && !self.busy.swap(true, Ordering::AcqRel)).then(|| ShellTurn {
+        let changes = changes(&variables);
+        let borrowed = changes.keys().map(|name| (name.clone(), variables.get(name).map(str::to_owned))).collect();
+        let turn = (audience.keeps_changes() && !self.busy.swap(true, Ordering::AcqRel)).then(|| ShellTurn {
             session: self.clone(),
             borrowed,
             started_in: cwd.to_owned(),
         });
-        let (variables, large) = oversized::split(with_extra(variables, extra));
+        let (variables, large) = oversized::split(variables.changed(&changes));
         let dialect = self.shell.dialect();
         let mut setup = String::new();
         if turn.is_some() {
@@ -285,10 +336,6 @@ impl Drop for ShellTurn {
     fn drop(&mut self) {
         self.session.busy.store(false, Ordering::Release);
     }
-}
-
-fn with_extra(env: ChildEnv, extra: &BTreeMap<String, String>) -> ChildEnv {
-    extra.iter().fold(env, |env, (name, value)| env.set(name, value))
 }
 
 /// Whether the command may change functions or aliases. Only then are they dumped, since there can be thousands.

@@ -33,18 +33,16 @@ pub(crate) struct ShellSnapshot {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SnapshotProblem {
     #[error(
-        "Your shell's start files took longer than {0} seconds and were left out: commands do not have their PATH, functions \
-         and aliases. The setting `bash.startFilesTimeout` raises the limit."
+        "Your shell's startup files took longer than {0} seconds and were skipped, so commands lack their PATH, functions and aliases. The setting `bash.startFilesTimeout` raises the limit."
     )]
     TooSlow(u64),
     #[error(
-        "Your shell's start files ended {0} before they were done, and were left out: commands do not have their PATH, \
-         functions and aliases."
+        "Your shell's startup files ended {0} early and were skipped, so commands lack their PATH, functions and aliases."
     )]
     Ended(String),
-    #[error("Your shell's start files define more than 8 MiB and were left out.")]
+    #[error("Your shell's startup files define more than 8 MiB and were skipped.")]
     TooMuch,
-    #[error("Your shell's start files were left out: {0}")]
+    #[error("Your shell's startup files were skipped: {0}")]
     NotStarted(String),
 }
 

@@ -107,7 +107,7 @@ pub enum SpawnError {
     )]
     NoMoreProcesses { program: String, source: io::Error },
     #[error(
-        "cannot start `{program}`: {cwd} is not a folder that can be entered\nhint: it may have been moved or removed; start omp again where it is now"
+        "cannot start `{program}`: {cwd} is not a folder that can be entered\nhint: it may have been moved or removed; restart omp where it is now"
     )]
     BadFolder { program: String, cwd: String },
     #[error("cannot start `{program}`: {source}")]
@@ -115,7 +115,7 @@ pub enum SpawnError {
     #[error("{0}")]
     Refused(#[from] ContainmentRefused),
     #[error(
-        "`{program}` was not started: it could not be contained: {step}\nhint: `omp doctor` tells what this system can do"
+        "`{program}` was not started: its sandbox could not be set up: {step}\nhint: `omp doctor` shows what this system supports"
     )]
     NotContained { program: String, step: String },
 }

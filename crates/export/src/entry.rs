@@ -61,7 +61,7 @@ impl EntryScribe<'_> {
                 Some(Mention::new("fact", "compaction"))
             }
             "branch_summary" => {
-                summary(html, &place, "Summary of the branch that was left", field("summary"));
+                summary(html, &place, "Summary of the abandoned branch", field("summary"));
                 Some(Mention::new("fact", "branch summary"))
             }
             "session_init" => {
@@ -160,7 +160,7 @@ fn fact_or_json(html: &mut Html, place: &EntryPlace<'_>, kind: &str, entry: &Val
         "service_tier_change" => Some(format!("service tier {}", field("serviceTier").unwrap_or("default"))),
         "mode_change" => field("mode").map(|mode| format!("mode {mode}")),
         "title_change" => field("title").map(|title| format!("title {title}")),
-        "reset_boundary" => Some("the context starts anew here".to_owned()),
+        "reset_boundary" => Some("the context restarts here".to_owned()),
         "ttsr_injection" | "mcp_tool_selection" => names_in(entry),
         _ => None,
     };

@@ -64,9 +64,9 @@ pub enum ExportError {
     NotFound(PathBuf),
     #[error(transparent)]
     Open(OpenError),
-    #[error("{} is there already and is no export of omp\nhint: name another file, or move this one away", .0.display())]
+    #[error("{} already exists and is not an omp export\nhint: choose another file, or move this one away", .0.display())]
     Foreign(PathBuf),
-    #[error("cannot write {}: {source}\nhint: check that its folder exists, can be written and has room", .path.display())]
+    #[error("cannot write {}: {source}\nhint: check that its folder exists and is writable, and that there is free space", .path.display())]
     Unwritable { path: PathBuf, source: io::Error },
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn switch(
     wish: Wish,
     presenter: &mut dyn Presenter,
 ) -> std::io::Result<Result<(), String>> {
-    let Some(host) = host else { return Ok(Err("there is no other session to go to here".to_owned())) };
+    let Some(host) = host else { return Ok(Err("sessions cannot be switched here".to_owned())) };
     let switch = SessionSwitch::new(wish, None);
     let before = if switch.lets_go_first() { slot.take() } else { None };
     if let Err(problem) = ended(before).await {
@@ -54,5 +54,5 @@ pub(crate) async fn switch(
 /// Waits until the session and everything that it owns has ended.
 pub(crate) async fn ended(old: Option<Driven>) -> Result<(), String> {
     let Some(old) = old else { return Ok(()) };
-    old.end().await.map_err(|error| format!("the old session did not end well: {error}"))
+    old.end().await.map_err(|error| format!("the old session did not close cleanly: {error}"))
 }

@@ -17,11 +17,11 @@ const MAX_IMAGE_BYTES: u64 = 32 * 1024 * 1024;
 pub enum InputError {
     #[error("cannot attach {}: {problem}\nhint: {hint}", path.display())]
     Attachment { path: PathBuf, problem: String, hint: &'static str },
-    #[error("cannot attach {address}: it is an address and not a file\nhint: {hint}")]
+    #[error("cannot attach {address}: it is a URL, not a file\nhint: {hint}")]
     Address { address: String, hint: String },
     #[error("cannot read standard input: {problem}\nhint: {hint}")]
     Stdin { problem: String, hint: &'static str },
-    #[error("there is nothing to do: no message was given\nhint: omp -p \"your question\", or pipe text into omp -p")]
+    #[error("no message given\nhint: run omp -p \"your question\", or pipe text into omp -p")]
     Nothing,
 }
 
@@ -74,8 +74,8 @@ fn one_message_or_many(said: &[&String], is_command: &dyn Fn(&str) -> bool) -> V
 fn refuse_address(name: &str) -> Result<(), InputError> {
     let Some(scheme) = scheme_of(name) else { return Ok(()) };
     let hint = match OWN_SCHEMES.contains(&scheme) {
-        true => "name it in the message, and omp reads it".to_owned(),
-        false => format!("attach files by their path; the addresses that omp reads are {}", known_schemes()),
+        true => "name it in the message, so that omp reads it".to_owned(),
+        false => format!("attach files by path; omp can read these URLs: {}", known_schemes()),
     };
     Err(InputError::Address { address: name.to_owned(), hint })
 }
@@ -111,25 +111,22 @@ pub fn read_piped(input: impl Read) -> Result<String, InputError> {
     input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(stdin_failed)?;
     if bytes.len() as u64 > MAX_TEXT_BYTES {
         let problem = format!("it has more than {} MiB", MAX_TEXT_BYTES >> 20);
-        return Err(InputError::Stdin { problem, hint: "put it into a file and tell omp to read it" });
+        return Err(InputError::Stdin { problem, hint: "save it in a file and tell omp to read it" });
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn attach(path: &Path, name: &str, text: &mut String, images: &mut Vec<ImageContent>) -> Result<(), InputError> {
     let failed = |problem: String, hint| InputError::Attachment { path: path.to_owned(), problem, hint };
-    let (file, metadata) = omp_workspace::open_regular(path)
-        .map_err(|error| failed(error.to_string(), "attach plain files; use a message to talk about anything else"))?;
+    let (file, metadata) =
+        omp_workspace::open_regular(path).map_err(|error| failed(error.to_string(), "attach regular files only"))?;
     let size = metadata.len();
     let mut bytes = Vec::new();
     let limit = MAX_TEXT_BYTES.max(MAX_IMAGE_BYTES) + 1;
     file.take(limit).read_to_end(&mut bytes).map_err(|error| failed(error.to_string(), "check the file"))?;
     if let Some(mime_type) = omp_workspace::image_type(&bytes) {
         if size > MAX_IMAGE_BYTES {
-            return Err(failed(
-                format!("the image has {size} bytes"),
-                "images may have 32 MiB at most: make it smaller",
-            ));
+            return Err(failed(format!("the image has {size} bytes"), "images can have at most 32 MiB"));
         }
         text.push_str(&format!("<file name=\"{name}\"></file>\n"));
         let data = base64::engine::general_purpose::STANDARD.encode(&bytes);

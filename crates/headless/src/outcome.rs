@@ -47,9 +47,9 @@ fn finished(last: Option<&Message>) -> Outcome {
 fn with_hint(error: &ModelError, recorded: bool) -> String {
     let hint = match error.kind {
         _ if error.message.contains("hint: ") => return error.message.clone(),
-        ErrorKind::Refused => "put it in other words, or try another --model",
+        ErrorKind::Refused => "rephrase the message, or try another --model",
         kind if !kind.retryable() => return error.message.clone(),
-        _ if recorded => "nothing is lost; go on later with `omp -c -p \"go on\"`, or try another --model",
+        _ if recorded => "the session is saved; continue later with `omp -c -p \"continue\"`, or try another --model",
         _ => "try again later, or with another --model",
     };
     format!("{}\nhint: {hint}", error.message)

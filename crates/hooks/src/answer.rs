@@ -32,9 +32,7 @@ pub(crate) struct HookAnswer {
 /// `name` is the name of the hook shown to the user.
 pub(crate) fn read(event: HookEvent, name: &str, ran: &HookRun, seconds: f64) -> HookAnswer {
     let Some(code) = ran.code else {
-        return notice(format!(
-            "{name} was stopped: it took longer than {seconds} s\nhint: `timeout` in its settings gives it more seconds"
-        ));
+        return notice(format!("{name} timed out after {seconds} s\nhint: set a longer `timeout` for it"));
     };
     // JSON counts whatever the exit code is; only a block by the exit code cannot be undone by JSON.
     let said = spoken(event, name, ran);
@@ -59,10 +57,10 @@ fn failed(name: &str, code: i32, ran: &HookRun) -> HookAnswer {
     let complaint = cut(&ran.stderr, LONGEST_COMPLAINT);
     let why = if complaint.is_empty() { String::new() } else { format!(": {complaint}") };
     let hint = match code {
-        126 => "\nhint: make the script executable, or name the program that runs it",
-        127 => "\nhint: see whether the program is there; `/hooks` shows the whole command and its file",
+        126 => "\nhint: make the script executable, or run it with its interpreter",
+        127 => "\nhint: check that the program exists; `/hooks` shows the command and its file",
         _ if complaint.contains("Read-only file system") || complaint.contains("Permission denied") => {
-            "\nhint: hooks are contained like commands; `containment.writable` names more folders they may write to"
+            "\nhint: hooks run in the sandbox like commands; add folders to `containment.writable`"
         }
         _ => "",
     };
@@ -98,15 +96,15 @@ fn spoken(event: HookEvent, name: &str, ran: &HookRun) -> Option<HookAnswer> {
     }
     Some(match serde_json::from_str(&ran.stdout) {
         Ok(said) => understood(event, name, &said).unwrap_or_else(|why| unclear(event, name, &why)),
-        Err(error) => unclear(event, name, &format!("what it printed is no JSON: {error}")),
+        Err(error) => unclear(event, name, &format!("its output is not JSON: {error}")),
     })
 }
 
 /// The output cannot be understood.
 fn unclear(event: HookEvent, name: &str, why: &str) -> HookAnswer {
-    let text = format!("{name} was not understood: {why}");
+    let text = format!("{name} gave an invalid answer: {why}");
     let ask = HookPermission::Ask { reason: text.clone() };
-    let told = notice(format!("{text}\nhint: print one JSON object and nothing else, as docs/hooks.md tells"));
+    let told = notice(format!("{text}\nhint: print one JSON object and nothing else, see docs/hooks.md"));
     HookAnswer { permission: (event == HookEvent::PreToolUse).then_some(ask), ..told }
 }
 
@@ -128,7 +126,7 @@ fn understood(event: HookEvent, name: &str, said: &Value) -> Result<HookAnswer, 
     let nothing = Value::Null;
     let own = said.get("hookSpecificOutput").unwrap_or(&nothing);
     if !own.is_object() && !own.is_null() {
-        return Err("its `hookSpecificOutput` is no object".to_owned());
+        return Err("its `hookSpecificOutput` is not an object".to_owned());
     }
     if text(own, "hookEventName")?.is_some_and(|named| named != event.name()) {
         return Err("its answer is for another event".to_owned());
@@ -158,7 +156,7 @@ fn decide(answer: &mut HookAnswer, event: HookEvent, name: &str, word: &str, rea
             answer.permission.get_or_insert(HookPermission::Allow);
         }
         "approve" | "allow" | "block" | "deny" | "ask" => {}
-        other => return Err(format!("there is no decision `{other}`")),
+        other => return Err(format!("unknown decision `{other}`")),
     }
     Ok(())
 }
@@ -167,7 +165,7 @@ fn text(value: &Value, key: &str) -> Result<Option<String>, String> {
     match value.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("its `{key}` is no text")),
+        Some(_) => Err(format!("its `{key}` is not a string")),
     }
 }
 

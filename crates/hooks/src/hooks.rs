@@ -99,14 +99,14 @@ impl Hooks {
     /// Lists every hook with its source and whether it runs.
     pub fn listing(&self) -> String {
         if self.hooks.is_empty() {
-            return "no hooks are set up\nhint: docs/hooks.md tells how".to_owned();
+            return "no hooks are set up\nhint: see docs/hooks.md".to_owned();
         }
         let mut lines = Vec::new();
         if self.disabled {
             lines.push("no hook runs: `disableAllHooks` is on".to_owned());
         }
         if self.machine.containment.access().is_some() {
-            lines.push("hooks are contained like the session's commands".to_owned());
+            lines.push("hooks run in the sandbox like the session's commands".to_owned());
         }
         for hook in &self.hooks {
             let whose = match (hook.source.level, self.trusts(hook)) {
@@ -152,7 +152,7 @@ impl Hooks {
         }
         if too_many > 0 && told.event == HookEvent::PreToolUse {
             let reason =
-                format!("hooks were told of the first {} files only; {too_many} more are touched", shapes::MOST_FILES);
+                format!("hooks received only the first {} files; {too_many} more are affected", shapes::MOST_FILES);
             answers.push(HookAnswer { permission: Some(HookPermission::Ask { reason }), ..HookAnswer::default() });
         }
         settled(answers)
@@ -192,7 +192,7 @@ impl Hooks {
         let is_started = self.background.start(async move { answered(&machine, &hook, &place, &input).await });
         let text = || {
             let (name, most) = (name_of(chosen.hook), background::MOST);
-            format!("{name} was not run: {most} hooks run in the background already\nhint: give it a shorter `timeout`")
+            format!("{name} was not run: {most} hooks already run in the background\nhint: give it a shorter `timeout`")
         };
         (!is_started).then(|| HookAnswer { notices: vec![text()], ..HookAnswer::default() })
     }
@@ -206,7 +206,7 @@ impl Hooks {
                 Ok(changed) => answer.updated = Some(changed).filter(|changed| *changed != ours),
                 Err(why) => {
                     let name = name_of(chosen.hook);
-                    answer.blocked = Some(format!("{name} changed the call in a way that cannot be carried out: {why}"))
+                    answer.blocked = Some(format!("{name} made the call invalid: {why}"))
                 }
             }
         }

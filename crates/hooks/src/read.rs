@@ -58,21 +58,21 @@ pub fn read(declared: &[Declared]) -> ReadHooks {
 }
 
 fn left_out(path: &Path, event: &str, problem: &str) -> String {
-    format!("{}: a hook of `{event}` is left out: {problem}", path.display())
+    format!("{}: a hook of `{event}` is ignored: {problem}", path.display())
 }
 
 fn entry(item: &Declared, event: &str, found: &mut ReadHooks) -> Result<(), String> {
     let path = &item.source.path;
-    let event = HookEvent::named(event)
-        .ok_or_else(|| format!("omp knows no such event\nhint: there are {}", HookEvent::names()))?;
+    let event =
+        HookEvent::named(event).ok_or_else(|| format!("unknown event\nhint: the events are {}", HookEvent::names()))?;
     let matcher = match item.value.get("matcher") {
         None | Some(Value::Null) => "",
         Some(Value::String(matcher)) => matcher,
-        Some(_) => return Err("its `matcher` must be a text".to_owned()),
+        Some(_) => return Err("its `matcher` must be a string".to_owned()),
     };
     let matches = if event.is_matched() { HookMatcher::parse(matcher)? } else { HookMatcher::All };
     let Some(Value::Array(commands)) = item.value.get("hooks") else {
-        return Err("it must hold a list `hooks`".to_owned());
+        return Err("it must contain a list `hooks`".to_owned());
     };
     if commands.len() > MOST_COMMANDS {
         return Err(format!("it has more than {MOST_COMMANDS} commands"));
@@ -104,7 +104,7 @@ fn entry(item: &Declared, event: &str, found: &mut ReadHooks) -> Result<(), Stri
 
 fn unread_condition(path: &Path, event: HookEvent, why: &str) -> String {
     let (path, event) = (path.display(), event.name());
-    format!("{path}: the `if` of a hook of `{event}` cannot be read, so it runs whatever the call does: {why}")
+    format!("{path}: the `if` of a hook of `{event}` is invalid, so the hook runs for every call: {why}")
 }
 
 /// Reads the command, the time limit and the condition.
@@ -116,7 +116,7 @@ fn one(command: &Value, hook: Hook) -> Result<Hook, String> {
     let line = match hook_line(command) {
         Some(line) => line,
         None if command.get("command").is_some_and(Value::is_string) => {
-            return Err("its `args` must be a list of texts".to_owned());
+            return Err("its `args` must be a list of strings".to_owned());
         }
         None => String::new(),
     };
@@ -139,7 +139,7 @@ fn one(command: &Value, hook: Hook) -> Result<Hook, String> {
             return Err("its `if` is for events of tools only".to_owned());
         }
         Some(Value::String(rule)) => Some(rule.clone()),
-        Some(_) => return Err("its `if` must be a text such as `Bash(git *)`".to_owned()),
+        Some(_) => return Err("its `if` must be a string such as `Bash(git *)`".to_owned()),
     };
     Ok(Hook { command: line, timeout, condition, ..hook })
 }

@@ -341,8 +341,7 @@ fn header_map(pairs: &[(String, String)]) -> Result<HeaderMap, HttpError> {
     for (name, value) in pairs {
         let invalid = || {
             let message = format!(
-                "the header `{}` cannot be sent: it holds characters that no header may hold\nhint: look for a line \
-                 break or a quote in the key or in `headers`",
+                "the header `{}` cannot be sent: it contains invalid characters\nhint: look for a line break or a quote in the key or in `headers`",
                 name.escape_debug()
             );
             HttpError::new(HttpErrorKind::InvalidRequest, message)
@@ -358,7 +357,7 @@ fn header_map(pairs: &[(String, String)]) -> Result<HeaderMap, HttpError> {
 fn read_json<T: DeserializeOwned>(url: &str, bytes: &[u8]) -> Result<T, HttpError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let target = url::parse(url).map(|url| url::shown(&url)).unwrap_or_default();
-        HttpError::new(HttpErrorKind::Body, format!("the answer of {target} is not the JSON it should be: {error}"))
+        HttpError::new(HttpErrorKind::Body, format!("the answer of {target} is not the expected JSON: {error}"))
     })
 }
 

@@ -66,15 +66,13 @@ impl HttpError {
                 format!("waiting for the first token: {target} sent nothing within {seconds} s{RAISE_FIRST_EVENT}")
             }
             (TimeoutPhase::FirstEvent, _) => format!(
-                "waiting for the first token: {target} sent only signs of life ({received} bytes) within {seconds} \
-                 s{RAISE_FIRST_EVENT}"
+                "waiting for the first token: {target} sent only keep-alives ({received} bytes) within {seconds} s{RAISE_FIRST_EVENT}"
             ),
             (TimeoutPhase::Idle, 0) => {
-                format!("between tokens: {target} fell silent for {seconds} s in the middle of its answer{RAISE_IDLE}")
+                format!("between tokens: {target} sent nothing for {seconds} s in the middle of its answer{RAISE_IDLE}")
             }
             (TimeoutPhase::Idle, _) => format!(
-                "between tokens: {target} fell silent for {seconds} s in the middle of its answer, but for signs of life \
-                 ({received} bytes){RAISE_IDLE}"
+                "between tokens: {target} sent only keep-alives ({received} bytes) for {seconds} s in the middle of its answer{RAISE_IDLE}"
             ),
             (TimeoutPhase::Total, _) => format!("{target} did not answer within {seconds} s"),
         };
@@ -86,7 +84,7 @@ impl HttpError {
         if error.is_builder() {
             return Self::new(
                 HttpErrorKind::InvalidRequest,
-                format!("{target} cannot be asked: {}", root_cause(error)),
+                format!("cannot send a request to {target}: {}", root_cause(error)),
             );
         }
         if let Some(reason) = tls_failure(error) {
@@ -157,7 +155,7 @@ fn tls_failure(error: &reqwest::Error) -> Option<String> {
             "\nhint: if a company proxy signs the certificates, set NODE_EXTRA_CA_CERTS to its CA file"
         }
         rustls::Error::InvalidCertificate(rustls::CertificateError::Expired) => "\nhint: check this machine's clock",
-        rustls::Error::InvalidCertificate(_) => "\nhint: set NODE_EXTRA_CA_CERTS if the server has a CA of its own",
+        rustls::Error::InvalidCertificate(_) => "\nhint: set NODE_EXTRA_CA_CERTS if the server uses a private CA",
         rustls::Error::AlertReceived(_) => {
             "\nhint: if it asks for a client certificate, set CLAUDE_CODE_CLIENT_CERT and CLAUDE_CODE_CLIENT_KEY"
         }

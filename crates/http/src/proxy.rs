@@ -82,10 +82,8 @@ impl Proxies {
 impl ProxySetting {
     fn invalid(&self) -> HttpError {
         // The value may contain a password, so it is not repeated.
-        let message = format!(
-            "{} does not hold a usable proxy URL\nhint: it must look like http://host:port or socks5://host:port",
-            self.variable
-        );
+        let message =
+            format!("{} is not a valid proxy URL\nhint: use http://host:port or socks5://host:port", self.variable);
         HttpError::new(HttpErrorKind::InvalidRequest, message)
     }
 }

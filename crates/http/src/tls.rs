@@ -72,7 +72,7 @@ fn identity(env: &Env) -> Result<Option<ClientCertificate>, HttpError> {
         (false, true) => alone(key, cert),
         (true, true) => {
             let pem = pem_text(env, key)?.unwrap_or_default();
-            let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| unusable(key, "it holds no private key"))?;
+            let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| unusable(key, "it contains no private key"))?;
             Ok(Some((certificates(env, cert)?, key)))
         }
     }
@@ -83,7 +83,7 @@ fn certificates(env: &Env, var: EnvVar) -> Result<Vec<CertificateDer<'static>>, 
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        _ => Err(unusable(var, "it holds no PEM certificate")),
+        _ => Err(unusable(var, "it contains no PEM certificate")),
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn parse(text: &str) -> Result<Url, HttpError> {
     let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        "http" | "https" => Err(invalid("it names no host")),
+        "http" | "https" => Err(invalid("it has no host")),
         other => Err(invalid(&format!("`{other}` is not http or https"))),
     }
 }

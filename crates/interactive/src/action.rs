@@ -111,6 +111,14 @@ pub enum Action {
     CorrectSummary(String),
     /// Opens the text of the compaction summary in the user's own editor.
     EditSummaryOutside(String),
+    /// Opens the text of the open dialog in the user's own editor.
+    EditDialogOutside(String),
+    /// Shows the plan and asks what to do with it.
+    ReviewPlan,
+    /// Approves the plan, as it is or as the user has edited it, and has it carried out.
+    RunPlan(Option<String>),
+    /// `/vim`
+    ToggleVim,
     Label {
         entry: EntryId,
         label: Option<String>,

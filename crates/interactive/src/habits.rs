@@ -9,24 +9,44 @@ use omp_types::SettingKind::{Bool, OneOf};
 const ON_OFF: omp_types::SettingKind = OneOf(&["on", "off"]);
 
 pub const HABIT_SETTINGS: &[Setting] = &[
-    Setting::new("Look", "completion.notify", ON_OFF, "\"on\"", "call when long work is done and you look elsewhere"),
-    Setting::new("Look", "ask.notify", ON_OFF, "\"on\"", "call when there is a question"),
-    Setting::new("Look", "error.notify", ON_OFF, "\"off\"", "call when work has stopped for a fault, however short"),
+    Setting::new(
+        "Look",
+        "completion.notify",
+        ON_OFF,
+        "\"on\"",
+        "Notify you when a run ends and the terminal is not focused.",
+    )
+    .titled("Notify when done"),
+    Setting::new(
+        "Look",
+        "ask.notify",
+        ON_OFF,
+        "\"on\"",
+        "Notify you when omp asks a question and the terminal is not focused.",
+    )
+    .titled("Notify on questions"),
+    Setting::new("Look", "error.notify", ON_OFF, "\"off\"", "Notify you when a run fails, however short it was.")
+        .titled("Notify on errors"),
     Setting::new(
         "Look",
         "doubleEscapeAction",
         OneOf(&["branch", "tree", "none"]),
         "\"branch\"",
-        "what esc twice opens: earlier messages, the tree, nothing",
-    ),
+        "What pressing Esc twice opens: earlier messages, the session tree, or nothing.",
+    )
+    .titled("Double Esc"),
     Setting::new(
         "Look",
         "treeFilterMode",
         OneOf(&crate::dialogs::TreeDialog::FILTER_NAMES),
         "\"default\"",
-        "what the tree shows first",
-    ),
-    Setting::new("Look", "startup.quiet", Bool, "false", "no greeting when a session begins"),
+        "Which entries the session tree shows first.",
+    )
+    .titled("Tree filter"),
+    Setting::new("Look", "startup.quiet", Bool, "false", "Show no welcome text when a session starts.")
+        .titled("Hide the welcome text"),
+    Setting::new("Look", "editor.vimMode", Bool, "false", "Edit the prompt with vim's modes; /vim switches it.")
+        .titled("Vim mode"),
 ];
 
 /// What a second Esc does if nothing runs and nothing is typed.
@@ -55,6 +75,8 @@ pub struct Habits {
     /// The name of a filter of the tree.
     pub tree_filter: String,
     pub greets: bool,
+    /// Modal editing of the prompt.
+    pub vim: bool,
 }
 
 impl Habits {
@@ -75,6 +97,7 @@ impl Habits {
             },
             tree_filter: word("treeFilterMode"),
             greets: get("startup.quiet") != Some(true.into()),
+            vim: get("editor.vimMode") == Some(true.into()),
         }
     }
 }
@@ -102,7 +125,7 @@ mod tests {
                 "error.notify" => json!("on"),
                 "doubleEscapeAction" => json!("tree"),
                 "treeFilterMode" => json!("all"),
-                "startup.quiet" => json!(true),
+                "startup.quiet" | "editor.vimMode" => json!(true),
                 _ => return None,
             })
         });
@@ -112,6 +135,7 @@ mod tests {
             double_escape: DoubleEscape::Tree,
             tree_filter: "all".to_owned(),
             greets: false,
+            vim: true,
         };
         assert_eq!(read, expect);
     }

@@ -8,31 +8,46 @@ const fn count(most: f64) -> omp_types::SettingKind {
 }
 
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("Look", "theme.dark", Text, "", "theme on a dark background; dark"),
-    Setting::new("Look", "theme.light", Text, "", "theme on a light background; light"),
-    Setting::new("Look", "hideThinkingBlock", Bool, "false", "what the model thinks is not shown"),
+    Setting::new("Look", "theme.dark", Text, "", "Theme for dark backgrounds; the default is dark.")
+        .titled("Dark theme"),
+    Setting::new("Look", "theme.light", Text, "", "Theme for light backgrounds; the default is light.")
+        .titled("Light theme"),
+    Setting::new("Look", "hideThinkingBlock", Bool, "false", "Do not show the model's thinking.")
+        .titled("Hide thinking"),
     Setting::new(
         "Look",
         "tui.hyperlinks",
         OneOf(&["off", "auto", "always"]),
         "\"auto\"",
-        "links that can be clicked, where the terminal can",
-    ),
-    Setting::new("Look", "tui.renderMermaid", Bool, "true", "Mermaid code blocks are drawn as diagrams"),
-    Setting::new("Files", "terminal.showImages", Bool, "true", "images are drawn where the terminal can"),
+        "Make links clickable: never, if the terminal supports it, or always.",
+    )
+    .titled("Clickable links"),
+    Setting::new("Look", "tui.renderMermaid", Bool, "true", "Draw Mermaid code blocks as diagrams.")
+        .titled("Draw Mermaid diagrams"),
+    Setting::new("Files", "terminal.showImages", Bool, "true", "Draw images if the terminal supports it.")
+        .titled("Show images"),
     Setting::new(
         "Files",
         "tui.maxInlineImageColumns",
         count(10_000.0),
         "100",
-        "columns of an image at most; 0: by the screen",
-    ),
+        "Maximum width of an image in columns; 0 uses the screen width.",
+    )
+    .titled("Image width"),
     Setting::new(
         "Files",
         "tui.maxInlineImageRows",
         count(10_000.0),
         "20",
-        "rows of an image at most; 0: by the screen",
-    ),
-    Setting::new("Files", "tui.maxInlineImages", count(64.0), "8", "images drawn at a time; 0: 64"),
+        "Maximum height of an image in rows; 0 uses the screen height.",
+    )
+    .titled("Image height"),
+    Setting::new(
+        "Files",
+        "tui.maxInlineImages",
+        count(64.0),
+        "8",
+        "Maximum number of images drawn at the same time; 0 means 64.",
+    )
+    .titled("Images on screen"),
 ];

@@ -116,7 +116,7 @@ impl<'a> TrustDialog<'a> {
 
     fn choices(&self) -> Vec<(Choice, &'static str, &'static str)> {
         let mut choices = vec![
-            (Choice::NotNow, "Not now", "omp starts without it"),
+            (Choice::NotNow, "Not now", "start without it"),
             (Choice::Trust, "Trust this folder", "omp asks again when something changes"),
         ];
         if self.page.1 > self.page.0 {
@@ -151,7 +151,7 @@ impl<'a> TrustDialog<'a> {
             let row = Line::styled(sign, style).with(label, style);
             drawn.push(row.with(format!("  {detail}"), theme.fg(Token::Muted)));
         }
-        drawn.push(Line::styled("enter chooses · esc: not now", theme.fg(Token::Dim)));
+        drawn.push(Line::styled("enter select · esc not now", theme.fg(Token::Dim)));
         drawn.into_iter().map(|row| rows::clip(row, width)).collect()
     }
 

@@ -98,7 +98,7 @@ impl fmt::Display for KeySource<'_> {
                 write!(f, "{name} in the environment, named by models.yml (providers.{provider}.apiKey)")
             }
             KeySource::Variable(name) => write!(f, "{name} in the environment"),
-            KeySource::Nothing => f.write_str("no key at all"),
+            KeySource::Nothing => f.write_str("no key"),
         }
     }
 }
@@ -376,7 +376,7 @@ mod tests {
         auth.give_key("openai", "sesame");
         assert_eq!(auth.source("openai").unwrap(), "the key given with /login");
         auth.configure("local", ProviderAuth { keyless: true, ..ProviderAuth::default() });
-        assert_eq!(auth.source("local").unwrap(), "no key at all");
+        assert_eq!(auth.source("local").unwrap(), "no key");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub async fn discover(client: &Client, registry: &Registry) -> Discovered {
         match outcome {
             Ok(models) => discovered.models.extend(models.into_iter().take(MAX_MODELS)),
             Err(why) if server.configured => discovered.problems.push(format!(
-                "provider `{}` did not tell its models: {why}\nhint: is the server at {} running?",
+                "cannot list the models of provider `{}`: {why}\nhint: is the server at {} running?",
                 server.provider, server.root
             )),
             Err(_) => {}
@@ -141,7 +141,7 @@ impl LocalServer {
             while let Some(chunk) = chunks.next().await {
                 bytes.extend_from_slice(&chunk.map_err(|error| error.to_string())?);
                 if bytes.len() > MAX_ANSWER {
-                    return Err(format!("{url} answered too much"));
+                    return Err(format!("the answer of {url} is too large"));
                 }
             }
             serde_json::from_slice(&bytes).map_err(|error| error.to_string())

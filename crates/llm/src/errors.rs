@@ -84,12 +84,12 @@ fn explain(model: &Model, status: Option<u16>, words: &Words) -> ModelError {
     let kind = classify(status, words);
     let (provider, id) = (&model.provider, &model.id);
     let what = match kind {
-        ErrorKind::Auth => format!("{provider} does not let this key use {id}"),
+        ErrorKind::Auth => format!("{provider} does not allow this key to use {id}"),
         ErrorKind::RateLimit => format!("{provider} limits the rate of requests to {id}"),
         ErrorKind::ContextOverflow => format!("the conversation is too long for {provider}/{id}"),
         ErrorKind::BadRequest => format!("{provider} refused the request to {id}"),
         ErrorKind::Refused => format!("{provider} refused to answer with {id} for policy reasons"),
-        _ => format!("{provider} cannot serve {id} at the moment"),
+        _ => format!("{provider} cannot serve {id} right now"),
     };
     let number = status.map(|status| format!(" ({status})")).unwrap_or_default();
     let quoted = if words.message.is_empty() { String::new() } else { format!(": {}", quote(&words.message)) };
@@ -122,12 +122,12 @@ fn hint(model: &Model, kind: ErrorKind, status: Option<u16>, words: &Words) -> O
             Some("start a new session, or choose a model with a larger context window".to_owned())
         }
         (ErrorKind::BadRequest, Some(404 | 405)) => Some(format!(
-            "is `{}` the right model and `{}` the right base URL? `--list-models` shows what is known",
+            "check the model `{}` and the base URL `{}`; `--list-models` lists the known models",
             model.id,
             without_secrets(&model.base_url)
         )),
         (ErrorKind::BadRequest, Some(300..=399)) => {
-            Some("the server sends requests elsewhere; set `baseUrl` to that place".to_owned())
+            Some("the server redirects requests; set `baseUrl` to the new address".to_owned())
         }
         _ => None,
     }

@@ -22,7 +22,7 @@ pub(crate) use fields::{AuthMode, DiscoveryKind, ProviderFields, set_header};
 /// Larger files are refused.
 const MAX_BYTES: u64 = 4 << 20;
 /// Hint for mistakes without a specific remedy.
-const CORRECT: &str = "the provider is left out until that is corrected; docs/models.md shows how it is written";
+const CORRECT: &str = "the provider is ignored until this is fixed; see docs/models.md";
 
 /// The parsed content of the file, as far as it is valid.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,7 @@ impl ModelsFile {
                 Ok(Some(text)) => return Self::parse(candidate, &text),
                 Err(why) => {
                     let mut file = Self { path: Some(candidate.to_owned()), ..Self::default() };
-                    let hint = "hint: built-in models still work; correct the file or move it away";
+                    let hint = "hint: built-in models still work; fix the file or move it away";
                     file.error(format!("{} cannot be read: {why}\n{hint}", candidate.display()));
                     return file;
                 }
@@ -91,7 +91,7 @@ impl ModelsFile {
             Err((place, why)) => {
                 let place = place.map(|place| format!(":{place}")).unwrap_or_default();
                 file.error(format!(
-                    "{}{place}: {why}\nhint: built-in models still work; correct the file to get its providers back",
+                    "{}{place}: {why}\nhint: built-in models still work; fix the file to use its providers",
                     path.display()
                 ));
             }

@@ -103,7 +103,7 @@ fn drop_beta(call: &mut WireCall, beta: &str) {
 
 pub(crate) fn unsupported(model: &Model) -> ModelError {
     let message = format!(
-        "{} speaks `{}`, which omp does not\nhint: choose another model; `--list-models` shows what there is",
+        "{} uses the API `{}`, which omp does not support\nhint: choose another model; `--list-models` lists them",
         model.selector(),
         model.api.as_str()
     );

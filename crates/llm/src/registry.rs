@@ -238,7 +238,7 @@ impl Registry {
             {
                 let message = format!(
                     "models.yml: providers.{name}: the variable {key} is not set, so `{key}` itself is used as the key\n\
-                     hint: export {key}, or write the key in its place"
+                     hint: export {key}, or write the key instead"
                 );
                 self.file.problems.push(ModelsFileProblem { is_error: false, message });
             }
@@ -257,9 +257,7 @@ impl Registry {
                 continue;
             }
             told.push(format!(
-                "models.yml: providers.{name}: the key in {variable} is sent to {to}, not to {usual}\n\
-                 hint: write the key of that server as `apiKey:`; `apiKey: {variable}` says that it is meant, \
-                 `auth: none` sends none"
+                "models.yml: providers.{name}: the key in {variable} is sent to {to}, not to {usual}\nhint: write that server's key as `apiKey:`; `apiKey: {variable}` confirms this one, `auth: none` sends no key"
             ));
         }
         let told = told.into_iter().map(|message| ModelsFileProblem { is_error: false, message });

@@ -164,7 +164,7 @@ impl Registry {
         if depth >= LONGEST_ROLE_CHAIN {
             return Err(ResolveError::new(
                 ResolveErrorKind::BadRole,
-                format!("the role `{name}` leads back to itself\nhint: look at `modelRoles` in config.yml"),
+                format!("the role `{name}` refers to itself\nhint: check `modelRoles` in config.yml"),
             ));
         }
         let mut found = match value.trim().strip_prefix(ROLE_PREFIX) {

@@ -36,15 +36,13 @@ impl EditedRules {
         for line in lines {
             for (level, rules) in [(RuleLevel::Allow, &mut allowing), (RuleLevel::Deny, &mut denying)] {
                 let added = rules.add(level, RuleSource::User, line);
-                added.map_err(|problem| format!("`{line}` is no rule: {problem}"))?;
+                added.map_err(|problem| format!("`{line}` is not a valid rule: {problem}"))?;
             }
         }
         let covers = allowing.covered(&self.tool, &self.effects).is_some() && self.is_needed(&allowing);
         match covers && denying.speaks(RuleLevel::Deny, &self.tool, &self.effects).is_some() {
             true => Ok(()),
-            false => {
-                Err("this does not cover the call\nhint: the rules together have to cover every line above".to_owned())
-            }
+            false => Err("this does not cover the call\nhint: the rules must cover every line above".to_owned()),
         }
     }
 
@@ -74,8 +72,8 @@ mod tests {
             (&["bash(git pull *)", "write(log)"], Err("this does not cover the call")),
             (&["bash(cd *)"], Err("this does not cover the call")),
             (&[], Err("this does not cover the call")),
-            (&["bash(git", "write(log)"], Err("`bash(git` is no rule: the bracket is not closed")),
-            (&["git push"], Err("`git push` is no rule: it begins with no name of a tool")),
+            (&["bash(git", "write(log)"], Err("`bash(git` is not a valid rule: the parenthesis is not closed")),
+            (&["git push"], Err("`git push` is not a valid rule: it does not start with a tool name")),
         ] {
             let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
             let first = |problem: String| problem.lines().next().unwrap_or_default().to_owned();

@@ -135,8 +135,7 @@ impl Policy {
         match ruling {
             Ruling::Ask(rule) => return Verdict::ask(approval.reason.clone(), rule.to_string()),
             Ruling::Unclear(rule) => {
-                let unclear =
-                    format!("whether the rule `{} {}` is about it cannot be told", rule.level.as_str(), rule.text);
+                let unclear = format!("it is unclear whether the rule `{} {}` applies", rule.level.as_str(), rule.text);
                 return Verdict::ask(Some(approval.reason.clone().unwrap_or(unclear)), rule.to_string());
             }
             _ => {}

@@ -161,7 +161,7 @@ fn below(placed: &Placed) -> String {
 
 fn placed(text: &str, places: &RulePlaces) -> Result<Placed, String> {
     let (mut base, rest) = if let Some(rest) = text.strip_prefix("~/").or_else(|| (text == "~").then_some("")) {
-        (places.home.clone().ok_or("there is no home folder")?, rest)
+        (places.home.clone().ok_or("the home folder is unknown")?, rest)
     } else if text.starts_with('/') {
         (PathBuf::from("/"), text.trim_start_matches('/'))
     } else {
@@ -177,7 +177,7 @@ fn placed(text: &str, places: &RulePlaces) -> Result<Placed, String> {
         }
     }
     if glob.contains(&"..") {
-        return Err("`..` behind a `*` cannot be followed".to_owned());
+        return Err("`..` after `*` is not supported".to_owned());
     }
     Ok(Placed { base, glob: glob.join("/") })
 }

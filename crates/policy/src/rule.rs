@@ -182,10 +182,10 @@ pub(crate) fn told(words: &[String], whole: bool) -> Vec<ShellWord> {
 
 fn subject(text: &str, places: &RulePlaces) -> Result<Subject, String> {
     let Some((name, rest)) = text.split_once('(') else { return Ok(whole_tool(check_name(text)?)) };
-    let inside = rest.strip_suffix(')').ok_or("the bracket is not closed")?.trim();
+    let inside = rest.strip_suffix(')').ok_or("the parenthesis is not closed")?.trim();
     let name = check_name(name.trim())?;
     if inside.is_empty() {
-        return Err(format!("there is nothing between the brackets\nhint: `{name}` is the rule for all it does"));
+        return Err(format!("the parentheses are empty\nhint: write `{name}` to match all calls of the tool"));
     }
     match name.to_ascii_lowercase().as_str() {
         "bash" | "shell" => CommandPattern::parse(inside).map(Subject::Run),
@@ -196,8 +196,7 @@ fn subject(text: &str, places: &RulePlaces) -> Result<Subject, String> {
         "webfetch" | "fetch" | "connect" => host(inside),
         "mcp" => Ok(server(inside)),
         _ => Err(format!(
-            "nothing is known of what `{name}` does\nhint: bash(…), read(…), write(…), edit(…), fetch(domain:…), \
-             mcp(server/tool), or `{name}` for all it does"
+            "`{name}` takes no pattern\nhint: use bash(…), read(…), write(…), edit(…), fetch(domain:…), mcp(server/tool), or `{name}` for all calls of the tool"
         )),
     }
 }
@@ -206,7 +205,7 @@ fn check_name(name: &str) -> Result<&str, String> {
     let fine = |char: char| char.is_ascii_alphanumeric() || "_-.:*".contains(char);
     match !name.is_empty() && name.chars().all(fine) {
         true => Ok(name),
-        false => Err("it begins with no name of a tool\nhint: write it as `bash(git push *)`".to_owned()),
+        false => Err("it does not start with a tool name\nhint: write it as `bash(git push *)`".to_owned()),
     }
 }
 
@@ -245,7 +244,7 @@ fn host(inside: &str) -> Result<Subject, String> {
     let bare = host.strip_prefix("*.").unwrap_or(&host);
     match !bare.is_empty() && bare.chars().all(|char| char.is_alphanumeric() || "-._:[]".contains(char)) {
         true => Ok(Subject::Host(host)),
-        false => Err("it names no host\nhint: write it as `fetch(domain:example.com)`".to_owned()),
+        false => Err("it has no host\nhint: write it as `fetch(domain:example.com)`".to_owned()),
     }
 }
 

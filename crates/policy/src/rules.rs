@@ -71,11 +71,11 @@ impl ApprovalRules {
             };
             let lines = users.iter().map(|line| (RuleSource::User, line));
             for (source, line) in lines.chain(projects.iter().flatten().map(|line| (RuleSource::Project, line))) {
-                let no_text = || "it is no text\nhint: put it in quotes".to_owned();
+                let no_text = || "it is not a string\nhint: put it in quotes".to_owned();
                 let added = line.as_str().ok_or_else(no_text).and_then(|line| rules.add(level, source, line));
                 if let Err(problem) = added {
                     let loosens = level > RuleLevel::Allow && source == RuleSource::User;
-                    let told = format!("{line} in `{}` is no rule: {problem}", level.key());
+                    let told = format!("{line} in `{}` is not a valid rule: {problem}", level.key());
                     problems.push(RuleProblem { told, loosens });
                 }
             }
@@ -89,7 +89,7 @@ impl ApprovalRules {
             return Ok(());
         }
         if self.list.len() >= MOST {
-            return Err(format!("there are {MOST} rules already"));
+            return Err(format!("there are already {MOST} rules"));
         }
         self.list.push(rule);
         Ok(())

@@ -10,11 +10,22 @@ pub const POLICY_SETTINGS: &[Setting] = &[
         "tools.approvalMode",
         OneOf(&["auto", "ask-writes", "ask-all"]),
         "\"auto\"",
-        "which calls need your approval",
+        "Which calls need your approval.",
     )
+    .titled("Approval mode")
     .formerly(&[("yolo", "auto"), ("write", "write"), ("always-ask", "ask-all")]),
-    Setting::new("", "tools.approval", MapOf(&["allow", "prompt", "deny"]), "", "rule for one tool, in every mode"),
-    Setting::new("", "tools.allow", List, "", "calls that run without a question, as `bash(git push *)`").by_user(),
-    Setting::new("", "tools.ask", List, "", "calls that are asked about in every mode"),
-    Setting::new("", "tools.deny", List, "", "calls that never run"),
+    Setting::new(
+        "",
+        "tools.approval",
+        MapOf(&["allow", "prompt", "deny"]),
+        "",
+        "Allow, ask for or deny all calls of a tool, in every mode.",
+    )
+    .titled("Approval by tool"),
+    Setting::new("", "tools.allow", List, "", "Calls that run without approval, such as `bash(git push *)`.")
+        .titled("Allowed calls")
+        .by_user(),
+    Setting::new("", "tools.ask", List, "", "Calls that need your approval in every mode.")
+        .titled("Calls that need approval"),
+    Setting::new("", "tools.deny", List, "", "Calls that never run.").titled("Denied calls"),
 ];

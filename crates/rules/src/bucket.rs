@@ -79,13 +79,12 @@ impl Watched {
         let Some(entry) = entry(rule, warnings) else { return false };
         let size = self.size + entry.conditions.iter().map(|condition| condition.size).sum::<usize>();
         if self.entries.len() >= MAX_WATCHED {
-            warnings.push(format!("it is left out, {MAX_WATCHED} are watched already"));
+            warnings.push(format!("it is ignored, because {MAX_WATCHED} rules are already active"));
             return false;
         }
         if size > MAX_SIZE {
             warnings.push(
-                "it is left out: the conditions of all rules together have grown too large\nhint: count less, such as \
-                 `x{1,20}` instead of `x{1,2000}`"
+                "it is ignored: the conditions of all rules together are too large\nhint: use smaller repetitions, such as `x{1,20}` instead of `x{1,2000}`"
                     .to_owned(),
             );
             return false;
@@ -114,7 +113,7 @@ fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<WatchedRule> {
     for pattern in rule.condition.iter().take(MAX_CONDITIONS) {
         match Condition::new(pattern) {
             Ok(condition) => conditions.push(condition),
-            Err(why) => warnings.push(format!("condition `{pattern}` is left out: {why}")),
+            Err(why) => warnings.push(format!("condition `{pattern}` is ignored: {why}")),
         }
     }
     let patterns = rule.ast_condition.iter().take(MAX_CONDITIONS).map(|pattern| pattern.trim().to_owned());
@@ -124,15 +123,13 @@ fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<WatchedRule> {
     }
     let scope = Scope::new(&rule.scope, warnings);
     if !scope.is_reachable() {
-        warnings.push("its scope leaves out every stream, so it is not watched".to_owned());
+        warnings.push("its scope excludes every stream, so it never fires".to_owned());
         return None;
     }
     let interrupt = rule.interrupt_mode.as_deref().and_then(|name| {
         let mode = InterruptMode::from_name(name);
         if mode.is_none() {
-            warnings.push(format!(
-                "interruptMode `{name}` is not known\nhint: it is never, prose-only, tool-only or always"
-            ));
+            warnings.push(format!("unknown interruptMode `{name}`\nhint: use never, prose-only, tool-only or always"));
         }
         mode
     });
@@ -147,7 +144,7 @@ fn gate(patterns: &[String], warnings: &mut Vec<String>) -> Option<FileGate> {
         any = true;
         match glob(pattern) {
             Ok(glob) => globs.push(glob),
-            Err(why) => warnings.push(format!("{why}; it is left out")),
+            Err(why) => warnings.push(format!("{why}; it is ignored")),
         }
     }
     any.then(|| FileGate::new(globs))

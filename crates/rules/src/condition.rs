@@ -34,8 +34,7 @@ impl Condition {
         let hir = { hir }.parse(&as_ascii(&text, &tree)).map_err(|error| explained(&error))?;
         let apart = Compiler::new().configure(nfa_config().nfa_size_limit(Some(MAX_SIZE))).build_from_hir(&hir);
         let apart = apart.map_err(|_| {
-            "it grows too large when it is taken apart\nhint: count less, such as `x{1,20}` instead of `x{1,2000}`"
-                .to_owned()
+            "it is too large\nhint: use smaller repetitions, such as `x{1,20}` instead of `x{1,2000}`".to_owned()
         })?;
         Ok(Self { hir, size: apart.memory_usage() })
     }
@@ -77,13 +76,11 @@ fn explained(error: &regex_syntax::Error) -> String {
     let hint = match error {
         regex_syntax::Error::Parse(error) => match error.kind() {
             ErrorKind::UnsupportedLookAround => {
-                return "look-around is not supported, because it can make matching slow\nhint: match what stands \
-                        around it instead, or use astCondition"
+                return "look-around is not supported, because it can make matching slow\nhint: match the surrounding text instead, or use astCondition"
                     .to_owned();
             }
             ErrorKind::UnsupportedBackreference => {
-                return "back-references are not supported, because they can make matching slow\nhint: a metavariable \
-                        that is repeated in astCondition does the same"
+                return "back-references are not supported, because they can make matching slow\nhint: repeat a metavariable in astCondition instead"
                     .to_owned();
             }
             _ => error.kind().to_string(),

@@ -46,7 +46,7 @@ impl Scope {
                     Ok(ToolScope { name: None, glob: None }) => scope.any_tool = true,
                     Ok(tool) => scope.tools.push(tool),
                     Err(why) => warnings.push(format!(
-                        "scope `{word}` is left out: {why}\nhint: write text, thinking, tool, tool:edit or tool:edit(*.rs)"
+                        "scope `{word}` is ignored: {why}\nhint: use text, thinking, tool, tool:edit or tool:edit(*.rs)"
                     )),
                 },
             }
@@ -81,7 +81,7 @@ fn tool_scope(word: &str) -> Result<ToolScope, String> {
     };
     let name = match name.split_once(':') {
         Some((prefix, name)) if prefix.eq_ignore_ascii_case("tool") => Some(name),
-        Some(_) => return Err("only `tool:` may stand before a colon".to_owned()),
+        Some(_) => return Err("only `tool:` can come before a colon".to_owned()),
         None => Some(name).filter(|name| !name.eq_ignore_ascii_case("tool")),
     };
     let is_name = |name: &str| {

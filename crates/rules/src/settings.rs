@@ -6,48 +6,56 @@ use omp_types::{Setting, SettingKind};
 const TAB: &str = "Context";
 
 pub const SETTINGS: &[Setting] = &[
-    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "stop the model when its output breaks a rule")
+    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "Stop the model when its output breaks a rule.")
+        .titled("Stream rules")
         .by_user(),
     Setting::new(
         TAB,
         "ttsr.contextMode",
         SettingKind::OneOf(&["discard", "keep"]),
         "\"discard\"",
-        "what becomes of an answer that a rule has stopped",
+        "Discard or keep an answer that a rule stopped.",
     )
+    .titled("Stopped answers")
     .by_user(),
     Setting::new(
         TAB,
         "ttsr.interruptMode",
         SettingKind::OneOf(&["never", "prose-only", "tool-only", "always"]),
         "\"always\"",
-        "when a broken rule stops the answer; otherwise the model is told afterwards",
+        "Where a broken rule stops the answer; elsewhere the model is reminded afterwards.",
     )
+    .titled("When rules interrupt")
     .by_user(),
     Setting::new(
         TAB,
         "ttsr.repeatMode",
         SettingKind::OneOf(&["once", "after-gap"]),
         "\"once\"",
-        "whether a rule may fire again in a session",
+        "Whether a rule can fire again in the same session.",
     )
+    .titled("Repeat rules")
     .by_user(),
     Setting::new(
         TAB,
         "ttsr.repeatGap",
         SettingKind::Number { least: 1.0, most: 1000.0 },
         "10",
-        "turns before a rule may fire again, with after-gap",
+        "Turns before a rule can fire again if ttsr.repeatMode is `after-gap`.",
     )
+    .titled("Turns between repeats")
     .by_user(),
-    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "use the rules that come with omp").by_user(),
+    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "Use the rules that come with omp.")
+        .titled("Built-in rules")
+        .by_user(),
     Setting::new(
         "",
         "ttsr.disabledRules",
         SettingKind::List,
         "[]",
-        "names of rules that are not used; a project's names only count for its own",
-    ),
+        "Rules not to use; a project can disable only its own rules.",
+    )
+    .titled("Disabled rules"),
 ];
 
 /// What happens to the interrupted answer.

@@ -43,7 +43,7 @@ enum WrittenMode {
 /// reports never quote the file, because it contains secrets.
 pub fn load(path: &Path) -> (Vec<FoundSecret>, Vec<String>) {
     let told =
-        |why: &str| format!("{}: {why}\nhint: secrets in it are not hidden before that is mended", path.display());
+        |why: &str| format!("{}: {why}\nhint: its secrets are not hidden until you fix the file", path.display());
     let text = match read(path) {
         Ok(Some(text)) => text,
         Ok(None) => return Default::default(),
@@ -54,7 +54,7 @@ pub fn load(path: &Path) -> (Vec<FoundSecret>, Vec<String>) {
     }
     let listed: Vec<serde_json::Value> = match serde_saphyr::from_str(&text) {
         Ok(listed) => listed,
-        Err(_) => return (Vec::new(), vec![told("it is no YAML list of entries with `type` and `content`")]),
+        Err(_) => return (Vec::new(), vec![told("it is not a YAML list of entries with `type` and `content`")]),
     };
     let (mut found, mut warnings) = (Vec::new(), Vec::new());
     if listed.len() > MOST_ENTRIES {
@@ -68,8 +68,7 @@ pub fn load(path: &Path) -> (Vec<FoundSecret>, Vec<String>) {
             }
             Ok(written) => found.push(entry(written, format!("secrets.yml entry {number}"))),
             Err(_) => warnings.push(told(&format!(
-                "entry {number} is not understood: it has `type` (plain, regex), `content` (a text; numbers in quotes), and \
-                 may have `mode` (obfuscate, replace), `replacement` and `flags`"
+                "entry {number} is invalid: it needs `type` (plain, regex) and `content` (a string; put numbers in quotes), and can have `mode` (obfuscate, replace), `replacement` and `flags`"
             ))),
         }
     }

@@ -29,8 +29,7 @@ impl VeilKey {
             Err(error) => {
                 let path = folder.join(FILE).display().to_string();
                 let why = format!(
-                    "{path} cannot be used: {error}\nhint: secrets are hidden, but when this session is taken up \
-                     again, those hidden now are not restored in calls"
+                    "{path} cannot be used: {error}\nhint: secrets are hidden, but calls cannot restore them after this session is resumed"
                 );
                 (Self::random(), Some(why))
             }
@@ -126,7 +125,7 @@ fn read(path: &Path) -> Result<Option<VeilKey>, String> {
     let text = text.trim().to_owned();
     match text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         true => Ok(Some(VeilKey { text })),
-        false => Err("it does not hold a key".to_owned()),
+        false => Err("it does not contain a key".to_owned()),
     }
 }
 
@@ -183,7 +182,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE), "nonsense").unwrap();
         let (_, told) = VeilKey::of_agent(dir.path());
-        assert!(told.unwrap().contains("does not hold a key"));
+        assert!(told.unwrap().contains("does not contain a key"));
         assert_eq!(std::fs::read_to_string(dir.path().join(FILE)).unwrap(), "nonsense");
     }
 

@@ -185,14 +185,12 @@ impl Patterns {
                 's' => builder.dot_matches_new_line(true),
                 // Patterns always match globally and support Unicode.
                 'g' | 'u' => &mut builder,
-                other => return Err(format!("there is no flag `{other}`; the flags are g, i, m, s and u")),
+                other => return Err(format!("unknown flag `{other}`; the flags are g, i, m, s and u")),
             };
         }
         let regex = builder.build().map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
-            _ => {
-                "the pattern is not a regular expression that omp reads (no look-around, no references back)".to_owned()
-            }
+            _ => "the pattern is not a supported regular expression (no look-around, no back-references)".to_owned(),
         })?;
         let wanted =
             HiddenText { text: String::new(), lead: 0, name: name.to_owned(), held: false, mode: entry.mode.clone() };

@@ -9,15 +9,17 @@ pub const SETTINGS: &[Setting] = &[
         "secrets.environment",
         SettingKind::Bool,
         "true",
-        "hides credentials of the environment from the model, the session file and exports; commands still get them",
+        "Hide credentials of the environment from the model, session files and exports; commands still get them.",
     )
+    .titled("Hide environment credentials")
     .by_user(),
     Setting::new(
         "Approval",
         "secrets.enabled",
         SettingKind::Bool,
         "false",
-        "hides what secrets.yml lists from the model",
+        "Hide the values that secrets.yml lists from the model.",
     )
+    .titled("Hide secrets")
     .by_user(),
 ];

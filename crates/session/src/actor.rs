@@ -19,7 +19,7 @@ use crate::features::{AskedAloud, StartSource, Woken, ask_to_overwrite};
 use crate::history;
 use crate::inbox::{Inbox, meanwhile};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
-use crate::plan::PLAN_FILE;
+use crate::plan::{self, PLAN_FILE};
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
 use crate::retry::RetryPolicy;
@@ -109,6 +109,9 @@ impl Actor {
         control.resume(&resumed);
         let transcript = upkeep.reblanked(control.as_sent(history::prepare(std::mem::take(&mut resumed.messages))));
         restore(&options.tools, &transcript);
+        if let Some(message) = plan::untold(control.plans(), transcript.messages().iter()) {
+            control.wait_for_next_turn(message);
+        }
         control.set_messages(transcript.messages());
         control.change(|snapshot| snapshot.message_count = transcript.len());
         let actor = Self {

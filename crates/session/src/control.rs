@@ -214,7 +214,7 @@ impl Control {
         let left_out = lock(&self.offered.tools).set(source, tools);
         if !left_out.is_empty() {
             let names = left_out.join("`, `");
-            self.tell(format!("tools of {source} are left out, as their names are taken: `{names}`"));
+            self.tell(format!("tools of {source} are ignored, because other tools have these names: `{names}`"));
         }
     }
 

@@ -69,7 +69,7 @@ pub use host::{
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use outlet::{Observed, Observer};
-pub use plan::{PLAN_APPROVED, PLAN_FILE};
+pub use plan::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
 pub use prepared::{CallLimit, Prepared, Prompt};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
@@ -245,17 +245,17 @@ pub enum Command {
 /// Why the session did not move.
 #[derive(Debug, thiserror::Error)]
 pub enum GoToError {
-    #[error("the session is working\nhint: wait for it, or abort it first")]
+    #[error("a turn is running\nhint: wait until it ends, or abort it first")]
     Busy,
-    #[error("this session is not recorded, so it has no tree to move in")]
+    #[error("this session is not saved, so it has no tree")]
     Unrecorded,
-    #[error("there is no entry `{0}` in this session")]
+    #[error("this session has no entry `{0}`")]
     NoEntry(EntryId),
     #[error(transparent)]
     Open(#[from] omp_store::OpenError),
     #[error("{0}")]
     NotSummarized(String),
-    #[error("an extension has cancelled the move")]
+    #[error("an extension cancelled the move")]
     Vetoed,
     /// Clients match this exact text.
     #[error("Branch summary cancelled")]

@@ -79,7 +79,7 @@ impl Port for SessionPort<'_> {
         }
         let refusal = self.control.standing().prepared.refusal(call.call());
         if let Some(reason) = refusal {
-            approvals::refused(self.control, call.call(), "the command that is carried out");
+            approvals::refused(self.control, call.call(), "the running command");
             return Err(reason);
         }
         approvals::access_made(self.control).await;

@@ -10,29 +10,48 @@ const fn count(most: f64) -> omp_types::SettingKind {
 }
 
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("Messages", "steeringMode", QUEUES, "\"one-at-a-time\"", "how messages that interrupt are taken"),
-    Setting::new("Messages", "followUpMode", QUEUES, "\"one-at-a-time\"", "how messages that wait are taken"),
+    Setting::new(
+        "Messages",
+        "steeringMode",
+        QUEUES,
+        "\"one-at-a-time\"",
+        "Send messages that interrupt a turn one at a time or all at once.",
+    )
+    .titled("Steering messages"),
+    Setting::new(
+        "Messages",
+        "followUpMode",
+        QUEUES,
+        "\"one-at-a-time\"",
+        "Send queued messages one at a time or all at once.",
+    )
+    .titled("Follow-up messages"),
     Setting::new(
         "Messages",
         "interruptMode",
         OneOf(&["immediate", "wait"]),
         "\"immediate\"",
-        "whether steering waits for tools",
-    ),
-    Setting::new("Messages", "retry.enabled", Bool, "true", "try again when an answer failed"),
-    Setting::new("Messages", "retry.maxRetries", count(100.0), "10", "how often"),
+        "Deliver steering messages at once, or wait for running tools.",
+    )
+    .titled("Interrupting tools"),
+    Setting::new("Messages", "retry.enabled", Bool, "true", "Retry when a request to the model fails.")
+        .titled("Retry failed requests"),
+    Setting::new("Messages", "retry.maxRetries", count(100.0), "10", "How often to retry a failed request.")
+        .titled("Maximum retries"),
     Setting::new(
         "Messages",
         "retry.baseDelayMs",
         count(600_000.0),
         "500",
-        "milliseconds before the first retry, doubled for each further one up to 8 seconds",
-    ),
+        "Milliseconds before the first retry; doubles with each retry, up to 8 seconds.",
+    )
+    .titled("First retry delay"),
     Setting::new(
         "Messages",
         "retry.maxDelayMs",
         count(3_600_000.0),
         "300000",
-        "milliseconds that a provider may ask to wait; longer waits fail at once, 0 is no limit",
-    ),
+        "Longest wait in milliseconds that a provider may ask for before omp gives up; 0 means no limit.",
+    )
+    .titled("Longest retry delay"),
 ];

@@ -80,7 +80,7 @@ struct OtherKind;
 
 impl std::fmt::Display for OtherKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("it is not a plain file")
+        f.write_str("it is not a regular file")
     }
 }
 

@@ -9,7 +9,7 @@ use crate::lock::Holder;
 /// A session could not be opened or written to.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("cannot open session {}: there is no such file\nhint: `omp --resume` without a value lists the sessions of this folder", .0.display())]
+    #[error("cannot open session {}: no such file\nhint: `omp --resume` without a value lists this folder's sessions", .0.display())]
     NotFound(PathBuf),
     #[error("cannot open session {}: it is not a regular file\nhint: give the path of a .jsonl session file", .0.display())]
     NotAFile(PathBuf),
@@ -30,7 +30,7 @@ pub enum OpenError {
 /// An entry was not saved. The session stays usable: the next append tries again.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    #[error("cannot save to session {}: the disk is full\nhint: free some space; the session goes on where it is", .0.display())]
+    #[error("cannot save to session {}: the disk is full\nhint: free some space; the session continues", .0.display())]
     DiskFull(PathBuf),
     #[error("cannot create session {}: {source}\nhint: check that the folder is writable, choose another with --session-dir, or use --no-session", path.display())]
     NotCreated { path: PathBuf, source: io::Error },
@@ -42,7 +42,7 @@ pub enum WriteError {
     InUse { path: PathBuf, pid: Option<u32>, holder: Holder },
     #[error("cannot save an image to {}: {source}\nhint: check free space and that the folder is writable", path.display())]
     Blob { path: PathBuf, source: io::Error },
-    #[error("cannot save an entry: {0}\nhint: this is a mistake in omp, please report it")]
+    #[error("cannot save an entry: {0}\nhint: this is a bug in omp; please report it")]
     Encoding(#[from] serde_json::Error),
 }
 
@@ -51,7 +51,7 @@ pub enum WriteError {
 pub enum CopyError {
     #[error("the session has no entry {0}\nhint: `/tree` shows the entries it has")]
     NoEntry(EntryId),
-    #[error("cannot write session {}: {source}\nhint: check free space and that the folder is writable; the session it comes from is as it was", path.display())]
+    #[error("cannot write session {}: {source}\nhint: check free space and that the folder is writable; the original session was not changed", path.display())]
     NotWritten { path: PathBuf, source: io::Error },
 }
 
@@ -62,7 +62,7 @@ pub enum MoveError {
     Open(#[from] OpenError),
     #[error("session {} is in use by {holder}\nhint: close it there and try again", path.display())]
     InUse { path: PathBuf, holder: Holder },
-    #[error("{} is there already\nhint: nothing was moved; rename or remove it first", .0.display())]
+    #[error("{} already exists\nhint: nothing was moved; rename or remove it first", .0.display())]
     Taken(PathBuf),
     #[error("cannot move {} to {}: {source}\nhint: nothing was changed; check that both folders are writable", from.display(), to.display())]
     NotMoved { from: PathBuf, to: PathBuf, source: io::Error },
@@ -71,11 +71,9 @@ pub enum MoveError {
 /// `--resume <id|path>` did not identify a single session.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    #[error(
-        "no session's id starts with `{0}`\nhint: `omp --resume` without a value lists the sessions of this folder"
-    )]
+    #[error("no session id starts with `{0}`\nhint: `omp --resume` without a value lists this folder's sessions")]
     NoMatch(String),
-    #[error("several sessions' ids start with `{prefix}`: {}\nhint: give more of the id", matches.join(", "))]
+    #[error("several session ids start with `{prefix}`: {}\nhint: give more of the id", matches.join(", "))]
     Ambiguous { prefix: String, matches: Vec<String> },
     #[error("cannot read the sessions folder {}: {source}\nhint: check that it belongs to you", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
@@ -102,7 +100,7 @@ mod tests {
         let error = WriteError::written("/s.jsonl".as_ref(), io::ErrorKind::StorageFull.into());
         assert_eq!(
             error.to_string(),
-            "cannot save to session /s.jsonl: the disk is full\nhint: free some space; the session goes on where it is"
+            "cannot save to session /s.jsonl: the disk is full\nhint: free some space; the session continues"
         );
     }
 }

@@ -96,7 +96,7 @@ impl SessionsDir {
         for root in [self.root(), self.archived().root(), self.trashed().root()] {
             if let Err(error) = for_each_file(root, DEEPEST, &mut |path, _| references_in(path, &mut shown)) {
                 let root = root.display();
-                return report.skipped.push(format!("no image was cleaned up, because {root} cannot be read: {error}"));
+                return report.skipped.push(format!("no images were removed, because {root} cannot be read: {error}"));
             }
         }
         let trash = self.trashed().root().with_file_name("blobs");

@@ -143,46 +143,43 @@ impl fmt::Display for Damage {
             Damage::NoHeader => {
                 write!(f, "the session header is missing or damaged; the id was taken from the file name")
             }
-            Damage::BadHeader(why) => write!(f, "the session header is damaged ({why}); it is left as it is"),
-            Damage::BadTitle => write!(f, "the title line cannot be read; it is left as it is"),
-            Damage::SecondHeader => write!(f, "a second session header; it is ignored"),
-            Damage::NotAnEntry => write!(f, "not a session entry; it stays in the file and is left out of the session"),
+            Damage::BadHeader(why) => write!(f, "the session header is damaged ({why}); it was not changed"),
+            Damage::BadTitle => write!(f, "the title line cannot be read; it was not changed"),
+            Damage::SecondHeader => write!(f, "duplicate session header ignored"),
+            Damage::NotAnEntry => write!(f, "not a session entry; it stays in the file but is ignored"),
             Damage::TooLong { bytes } => write!(f, "{bytes} bytes long, too long to load; it stays in the file"),
             Damage::RanTogether { lines } => {
-                write!(f, "{lines} lines ran together because a line break is damaged; each was read for itself")
+                write!(f, "{lines} lines ran together because of a damaged line break; each was read separately")
             }
             Damage::BrokenLine => {
                 write!(f, "a damaged byte broke the line in two; it is read as one, with ? in its place")
             }
-            Damage::NoParent => write!(f, "an entry without a parent; it is placed after the entry before it"),
-            Damage::NoId => write!(f, "an entry without an id; it is placed after the entry before it"),
+            Damage::NoParent => write!(f, "entry without a parent; it was attached to the previous entry"),
+            Damage::NoId => write!(f, "entry without an id; it was attached to the previous entry"),
             Damage::UnknownKind(kind) => {
-                write!(
-                    f,
-                    "an entry of the unknown kind {kind}; it stays in the file and is left out of the conversation"
-                )
+                write!(f, "entry of unknown kind {kind}; it stays in the file but is ignored")
             }
-            Damage::DuplicateId(id) => write!(f, "the id {id} was used before; both entries are kept"),
+            Damage::DuplicateId(id) => write!(f, "duplicate id {id}; both entries are kept"),
             Damage::MissingParent { id, parent } => {
-                write!(f, "the parent {parent} of entry {id} is missing; the entry was placed after the one before it")
+                write!(f, "the parent {parent} of entry {id} is missing; it was attached to the previous entry")
             }
             Damage::LaterParent { id, parent } => {
                 write!(
                     f,
-                    "the parent {parent} of entry {id} does not come before it; the entry was placed after the one before it"
+                    "the parent {parent} of entry {id} does not come before it; it was attached to the previous entry"
                 )
             }
-            Damage::TornTail { bytes } => write!(f, "the last line ({bytes} bytes) was cut off while it was written"),
+            Damage::TornTail { bytes } => write!(f, "the last line ({bytes} bytes) is incomplete"),
             Damage::TornTailMoved { bytes, to } => {
                 write!(f, "the cut-off last line ({bytes} bytes) was moved to {}", to.display())
             }
             Damage::Unparsable { why, recovered: 0 } => {
-                write!(f, "damaged ({why}); it stays in the file and is left out of the conversation")
+                write!(f, "damaged ({why}); it stays in the file but is ignored")
             }
             Damage::Unparsable { why, recovered } => {
                 write!(f, "damaged ({why}); {recovered} whole entries in it were recovered")
             }
-            Damage::NotUtf8 => write!(f, "holds bytes that are not UTF-8; they are shown as \u{fffd}"),
+            Damage::NotUtf8 => write!(f, "contains invalid UTF-8, shown as \u{fffd}"),
             Damage::UnknownShape { what, why } => write!(f, "{what} of an unknown shape ({why}); it is kept as it is"),
             Damage::LostFirstKept(id) => {
                 write!(
@@ -193,7 +190,7 @@ impl fmt::Display for Damage {
             Damage::MissingBlob(reference) => write!(f, "the image {reference} is missing from the blob store"),
             Damage::DamagedBlob(reference) => write!(f, "the image {reference} is damaged in the blob store"),
             Damage::Unreadable(why) => write!(f, "cannot be read: {why}"),
-            Damage::NotImported(why) => write!(f, "not imported as it is: {why}"),
+            Damage::NotImported(why) => write!(f, "not imported unchanged: {why}"),
         }
     }
 }

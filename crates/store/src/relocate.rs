@@ -183,7 +183,7 @@ impl Steps {
 
     fn step(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         if to.exists() {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is in the way", to.display())));
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} already exists", to.display())));
         }
         rename(from, to)?;
         self.done.push((from.to_owned(), to.to_owned()));

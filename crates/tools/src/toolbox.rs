@@ -47,8 +47,8 @@ pub struct Toolbox {
     pub model: Arc<Model>,
     /// Whether a user can answer questions.
     pub attended: bool,
-    /// Whether the user is at a terminal in which commands can run interactively.
-    pub terminal: bool,
+    /// Whether commands get no terminal although the front end has a screen for them.
+    pub no_pty: bool,
     /// The features of the editor that omp runs in.
     pub editor: Editor,
     /// The todo list, which user commands change as well.
@@ -77,7 +77,7 @@ impl Toolbox {
             options: ToolOptions::read(&|_| None),
             model,
             attended: false,
-            terminal: false,
+            no_pty: false,
             editor: Editor::default(),
             todo: TodoList::default(),
             jobs: Arc::new(Jobs::new(1)),
@@ -92,9 +92,8 @@ impl Toolbox {
 
     /// Returns the tools and the shell that they share with the user's own commands; the shell exists even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, SessionShell) {
-        let Self {
-            cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor, ..
-        } = self;
+        let Self { cwd, home, env, artifacts, options, resources, attended, no_pty, model, todo, jobs, editor, .. } =
+            self;
         let (containment, access) = (self.containment, self.access);
         if let Some(local) = local::folder_of(&*artifacts) {
             access.change_early(move |map| map.writable.push(omp_workspace::real_location(&local)));
@@ -142,11 +141,13 @@ impl Toolbox {
             attended,
             editor: editor.terminals,
             uncontained_in_editor: editor.uncontained,
+            screens: editor.screens,
+            no_pty,
             containment,
         });
         let shell = bash.user_shell();
         if options.bash.enabled {
-            tools.push(bash.into_tool(terminal));
+            tools.push(bash.into_tool());
             if has_jobs {
                 tools.push(Arc::new(Job { jobs, poll_wait: options.bash.poll_wait }));
             }

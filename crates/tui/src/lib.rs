@@ -8,6 +8,7 @@ mod component;
 mod diagram;
 pub mod diff;
 mod editor;
+mod emulator;
 mod frame;
 pub mod highlight;
 mod image;
@@ -24,13 +25,14 @@ mod widgets;
 
 pub use component::{Component, Reaction, Space};
 pub use diagram::Diagrams;
-pub use editor::{Attachment, Completion, Editor};
+pub use editor::{Attachment, Completion, Editor, VimMode, VimReply};
+pub use emulator::Emulator;
 pub use frame::{Cursor, Frame, Overlay, Rows};
 pub use image::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};
 pub use input::{Decoded, Input, InputDecoder, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, TerminalReply};
 pub use line::{Line, Span};
 pub use markdown::Markdown;
-pub use screen::{ColorDepth, Painted, Profile, Renderer, Size};
+pub use screen::{ColorDepth, MOST_PANE_TEXT, Painted, PaneFacts, PaneText, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use terminal::{
     Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,

@@ -1,9 +1,11 @@
-//! What an editor offers to the agent: its open texts and its terminals.
+//! What an editor, or another front end, offers to the agent: its open texts, its terminals, its screen.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+
+use crate::CommandScreens;
 
 /// If nothing is offered, the agent uses the disk and its own processes.
 #[derive(Clone, Default)]
@@ -11,6 +13,8 @@ pub struct Editor {
     pub files: Option<Arc<dyn EditorFiles>>,
     pub terminals: Option<Arc<dyn EditorTerminals>>,
     pub addresses: Option<Arc<dyn EditorAddresses>>,
+    /// Where the user can work with a command in a terminal.
+    pub screens: Option<Arc<dyn CommandScreens>>,
     /// Whether its terminals are used although commands there are not contained.
     pub uncontained: bool,
 }

@@ -111,7 +111,7 @@ env_vars! {
     CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
     PI_BASH_NO_LOGIN = "Any value: the snapshot of the user's shell is taken without its profile (`-l`).";
     CLAUDE_BASH_NO_LOGIN = "Older name of `PI_BASH_NO_LOGIN`.";
-    PI_NO_PTY = "`1`: the `bash` tool gives no command a terminal.";
+    PI_NO_PTY = "`1`: no command gets a terminal that you can type into, as with `--no-pty`.";
     PI_SHELL_PREFIX = "Put before every shell command.";
     CLAUDE_CODE_SHELL_PREFIX = "Older name of `PI_SHELL_PREFIX`.";
     NULL_PROMPT = "`true`: no system prompt is sent.";
@@ -141,7 +141,7 @@ env_vars! {
     FS_SCAN_CACHE_MAX_ENTRIES = "How many such lists are kept (default 16).";
     ZELLIJ_PANE_ID = "Tells one terminal from another for `--continue`, as the next seven do.";
     ZELLIJ_SESSION_NAME = "Goes with `ZELLIJ_PANE_ID`.";
-    TMUX_PANE = "Tells one terminal from another for `--continue`.";
+    TMUX_PANE = "Tells one terminal from another for `--continue`, and which pane tmux is asked about.";
     CMUX_SURFACE_ID = "Tells one terminal from another for `--continue`.";
     KITTY_WINDOW_ID = "Tells one terminal from another for `--continue`.";
     WEZTERM_PANE = "Tells one terminal from another for `--continue`.";
@@ -161,8 +161,9 @@ env_vars! {
     TERM_PROGRAM_VERSION = "Goes with `TERM_PROGRAM`; tmux shows links from 3.4 on.";
     TERMINAL_EMULATOR = "The terminal of an editor by JetBrains; told by `/debug`.";
     TERM_FEATURES = "What the terminal can do; `Sy` in it is synchronized output.";
-    TMUX = "Set inside of tmux: its history is never written anew.";
+    TMUX = "Set inside of tmux: after a resize the history of the pane is written again.";
     STY = "Set inside of GNU screen.";
+    SSH_CONNECTION = "Set over ssh, where the news of a new terminal size takes longer.";
     ZELLIJ = "Set inside of Zellij.";
     CMUX_WORKSPACE_ID = "Set inside of cmux, as `CMUX_SURFACE_ID`.";
     ALACRITTY_WINDOW_ID = "Set by Alacritty.";

@@ -13,6 +13,7 @@ mod model;
 mod number;
 mod partial_json;
 mod past;
+mod screens;
 mod secrets;
 mod setting;
 mod shortened;
@@ -44,6 +45,7 @@ pub use message::{
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
 pub use past::{OpenPast, Past, PastVersion};
+pub use screens::{CommandScreen, CommandScreens, ScreenEvent, ScreenFuture, ScreenSize};
 pub use secrets::{Redact, Secrets, is_secret_variable};
 pub use setting::{ListItem, Reach, Setting, SettingKind};
 pub use shortened::{SHORTENED_BY_PROVIDER, Shortened, Shortening, shortened_items};

@@ -54,6 +54,9 @@ pub struct Setting {
     pub kind: SettingKind,
     /// The default as JSON; empty if there is none.
     pub default: &'static str,
+    /// A short name for people, such as `Maximum retries`.
+    pub title: &'static str,
+    /// One sentence.
     pub about: &'static str,
     /// The group on the settings screen; empty if it is not shown there.
     pub tab: &'static str,
@@ -70,7 +73,13 @@ impl Setting {
         default: &'static str,
         about: &'static str,
     ) -> Self {
-        Self { key, kind, default, about, tab, reach: Reach::Anyone, former: &[] }
+        Self { key, kind, default, title: "", about, tab, reach: Reach::Anyone, former: &[] }
+    }
+
+    /// The name that people see.
+    pub const fn titled(mut self, title: &'static str) -> Self {
+        self.title = title;
+        self
     }
 
     /// A project's files cannot set it.
@@ -145,11 +154,11 @@ impl SettingKind {
             SettingKind::Bool => "true or false".to_owned(),
             SettingKind::OneOf(words) => format!("one of {}", words.join(", ")),
             SettingKind::Number { least, most } => format!("a number from {least} to {most}"),
-            SettingKind::Text => "a text".to_owned(),
+            SettingKind::Text => "text".to_owned(),
             SettingKind::List | SettingKind::ListOf(ListItem::Text) => "a list such as [a, b]".to_owned(),
             SettingKind::ListOf(item) => format!("a list, each value {}", item.expected()),
-            SettingKind::Map => "names with values, such as {name: value}".to_owned(),
-            SettingKind::MapOf(words) => format!("names with one of {} each", words.join(", ")),
+            SettingKind::Map => "a map such as {name: value}".to_owned(),
+            SettingKind::MapOf(words) => format!("a map with values from {}", words.join(", ")),
         }
     }
 
@@ -189,9 +198,9 @@ impl ListItem {
 
     fn expected(&self) -> String {
         match self {
-            ListItem::Text => "a text".to_owned(),
-            ListItem::Path => "a path that begins with / or ~/".to_owned(),
-            ListItem::WordOrPath(words) => format!("one of {}, or a path that begins with / or ~/", words.join(", ")),
+            ListItem::Text => "text".to_owned(),
+            ListItem::Path => "a path that starts with / or ~/".to_owned(),
+            ListItem::WordOrPath(words) => format!("one of {}, or a path that starts with / or ~/", words.join(", ")),
         }
     }
 }
@@ -219,7 +228,7 @@ mod tests {
         check(SettingKind::OneOf(&["a", "b"]), &[json!("a")], &[json!("c"), json!(true)], "one of a, b");
         let number = SettingKind::Number { least: 0.0, most: 1.5 };
         check(number, &[json!(0), json!(1.5)], &[json!(-1), json!(2), json!("1")], "a number from 0 to 1.5");
-        check(SettingKind::Text, &[json!("")], &[json!(1)], "a text");
+        check(SettingKind::Text, &[json!("")], &[json!(1)], "text");
         check(SettingKind::List, &[json!([])], &[json!("a")], "a list such as [a, b]");
         let texts = SettingKind::ListOf(ListItem::Text);
         check(texts, &[json!([]), json!(["a", ""])], &[json!("a"), json!(["a", 3])], "a list such as [a, b]");
@@ -227,15 +236,15 @@ mod tests {
             SettingKind::ListOf(ListItem::Path),
             &[json!([]), json!(["/x", "~/y", "~/"])],
             &[json!("/x"), json!(["x"]), json!(["/x", "./x"]), json!(["~u/x"]), json!([""]), json!(["~"]), json!([3])],
-            "a list, each value a path that begins with / or ~/",
+            "a list, each value a path that starts with / or ~/",
         );
         check(
             SettingKind::ListOf(ListItem::WordOrPath(&["a", "b"])),
             &[json!(["a", "/x"])],
             &[json!(["c"]), json!(["a", null])],
-            "a list, each value one of a, b, or a path that begins with / or ~/",
+            "a list, each value one of a, b, or a path that starts with / or ~/",
         );
         let map = SettingKind::MapOf(&["x"]);
-        check(map, &[json!({}), json!({"a": "x"})], &[json!({"a": 1}), json!([])], "names with one of x each");
+        check(map, &[json!({}), json!({"a": "x"})], &[json!({"a": 1}), json!([])], "a map with values from x");
     }
 }

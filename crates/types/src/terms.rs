@@ -42,7 +42,7 @@ impl FromStr for ServiceTier {
     fn from_str(word: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|tier| tier.as_str() == word).ok_or_else(|| {
             let known = Self::ALL.map(Self::as_str).join(", ");
-            format!("there is no service tier `{word}`\nhint: there are none, {known}")
+            format!("unknown service tier `{word}`\nhint: use none, {known}")
         })
     }
 }

@@ -39,24 +39,24 @@ pub use undo::{LeftOut, PATIENCE, Undo, UndoOptions, UndoReport, UndoRequest};
 /// Why nothing can be undone.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    #[error("what was changed cannot be kept: {0}\nhint: see that there is room in the agent's folder")]
+    #[error("cannot record the changes: {0}\nhint: check free space in the agent folder")]
     Store(std::io::Error),
-    #[error("the workspace cannot be looked at: {0}\nhint: see that the folder is there and may be read")]
+    #[error("cannot scan the workspace: {0}\nhint: check that the folder exists and is readable")]
     Workspace(std::io::Error),
-    #[error("the look at the workspace was stopped")]
+    #[error("the workspace scan was stopped")]
     Stopped,
-    #[error("its content is not kept any more\nhint: undo.quotaMb says how much is kept")]
+    #[error("its content is no longer stored\nhint: undo.quotaMb sets how much is stored")]
     Evicted,
     #[error("its content is damaged in the store")]
     Damaged,
-    #[error("there is nothing to take back\nhint: /changes lists what this session has changed")]
+    #[error("nothing to undo\nhint: /changes lists the changes of this session")]
     NothingToUndo,
-    #[error("nothing was taken back that could be done again\nhint: /redo follows an /undo of the same session")]
+    #[error("nothing to redo\nhint: /redo works only after an /undo in the same session")]
     NothingToRedo,
     #[error(
-        "no turn of this session has changed `{0}`\nhint: /changes lists what was changed; /undo takes a number of turns or a path"
+        "no turn of this session changed `{0}`\nhint: /changes lists the changes; /undo takes a number of turns or a path"
     )]
     NeverChanged(RelPath),
-    #[error("{turns} can be taken back, not {}\nhint: /changes lists them", .1, turns = omp_stdx::format::plural(*.0, "turn", "turns"))]
+    #[error("{turns} can be undone, not {}\nhint: /changes lists them", .1, turns = omp_stdx::format::plural(*.0, "turn", "turns"))]
     NotSoMany(usize, usize),
 }

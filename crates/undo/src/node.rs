@@ -132,14 +132,14 @@ impl Uncovered {
             Self::TooLarge => "larger than undo.maxFileMb",
             Self::Special => "a socket, pipe or device",
             Self::Unreadable => "cannot be read",
-            Self::OverBudget => "more than what is kept of one workspace",
+            Self::OverBudget => "over the storage limit of one workspace",
             Self::Mount => "another file system",
-            Self::Store => "where omp keeps what can be undone",
+            Self::Store => "omp's own undo data",
             Self::NotYet => "not copied yet",
-            Self::NoTime => "there was no time to copy it before the command ran",
-            Self::TooSlow => "there was no time to look into it",
-            Self::Rest => "not all of its entries could be looked at",
-            Self::GitGone => "git had it, and has it no more",
+            Self::NoTime => "not copied in time before the command ran",
+            Self::TooSlow => "not scanned in time",
+            Self::Rest => "not all of its entries could be scanned",
+            Self::GitGone => "git no longer has it",
         }
     }
 }

@@ -34,7 +34,7 @@ impl std::fmt::Display for LeftReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             LeftReason::Changed => f.write_str("changed since"),
-            LeftReason::NotKept(why) => write!(f, "not kept: {why}"),
+            LeftReason::NotKept(why) => write!(f, "not stored: {why}"),
             LeftReason::Stays(why) => write!(f, "kept: {why}"),
             LeftReason::Failed(why) => f.write_str(why),
         }
@@ -116,7 +116,7 @@ impl<'a> Restore<'a> {
         let is_folder = matches!(folder.look(&name), Ok(Some(found)) if found.kind == FolderEntryKind::Folder);
         let removed = if is_folder { folder.remove_folder(&name) } else { folder.remove_file(&name) };
         removed.map_err(|error| match error.kind() {
-            io::ErrorKind::DirectoryNotEmpty => LeftReason::Stays("there is more in the folder".to_owned()),
+            io::ErrorKind::DirectoryNotEmpty => LeftReason::Stays("the folder is not empty".to_owned()),
             _ => failed(&error),
         })?;
         made.map_or(Ok(()), |made| made.put(&name))
@@ -201,7 +201,7 @@ impl<'a> Restore<'a> {
                 match error.kind() {
                     io::ErrorKind::NotFound => folder.new_folder(name).map_err(|error| failed(&error))?,
                     io::ErrorKind::PermissionDenied => self.unlock(&folder, name, &at)?,
-                    _ => return Err(LeftReason::Failed("its folder is no folder any more".to_owned())),
+                    _ => return Err(LeftReason::Failed("its folder is no longer a folder".to_owned())),
                 }
                 opened = folder.child(name);
             }

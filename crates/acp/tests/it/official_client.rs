@@ -110,7 +110,7 @@ async fn a_whole_conversation() {
             prompt.cancel()?;
             assert_eq!(prompt.block_task().await?.stop_reason, StopReason::Cancelled);
             let nobody = client.send_request(PromptRequest::new("nobody", says("hi"))).block_task().await;
-            assert!(nobody.unwrap_err().message.contains("there is no session `nobody`"));
+            assert!(nobody.unwrap_err().message.contains("unknown session `nobody`"));
             client.send_request(CloseSessionRequest::new(id)).block_task().await?;
             Ok(())
         })

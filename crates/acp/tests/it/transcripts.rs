@@ -277,6 +277,6 @@ async fn a_budget_that_is_used_up_is_told() {
     let answer = stage.until_answer(2).await;
     assert_eq!(answer["result"]["stopReason"], "max_turn_requests");
     let told = stage.transcript();
-    assert!(told.contains("stopped by the token budget of this session") && !told.contains("never said"), "{told}");
+    assert!(told.contains("token budget of this session reached") && !told.contains("never said"), "{told}");
     stage.end().await;
 }

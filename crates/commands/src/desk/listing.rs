@@ -28,9 +28,7 @@ impl SettingsDesk {
             .collect();
         let mut text = table(&rows);
         let others = self.others();
-        for (what, keys) in
-            [("Kept for other versions, not read by this omp", others.unused), ("Unknown", others.unknown)]
-        {
+        for (what, keys) in [("Used by other versions only", others.unused), ("Unknown", others.unknown)] {
             if !keys.is_empty() {
                 text.push_str(&format!("\n{what}: {}\n", keys.join(", ")));
             }

@@ -36,7 +36,7 @@ impl SettingsDesk {
         match self.known().find(key) {
             Some(Named::Setting(_) | Named::Entry(_)) => Ok(key.to_owned()),
             Some(Named::Unused) => Err(format!(
-                "this omp does not use the setting `{key}`\nhint: `omp config list` shows those that it uses"
+                "this version of omp does not use the setting `{key}`\nhint: `omp config list` lists the settings it uses"
             )),
             None => Err(self.unknown(key)),
         }
@@ -44,11 +44,11 @@ impl SettingsDesk {
 
     fn unknown(&self, key: &str) -> String {
         let hint = match (self.known().group(key), self.known().nearest(key)) {
-            (Some(inner), _) => format!("it is a group: `omp config get {}`", inner.key),
+            (Some(inner), _) => format!("it is a group; use `omp config get {}`", inner.key),
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) => "`omp config list` shows every setting".to_owned(),
         };
-        format!("there is no setting `{key}`\nhint: {hint}")
+        format!("unknown setting `{key}`\nhint: {hint}")
     }
 
     /// Returns the effective value and its source.
@@ -100,14 +100,16 @@ impl SettingsDesk {
             }
             (_, Ok(value)) => value,
             (_, Err(problem)) => {
-                return Err(format!("`{text}` is no value: {problem}\nhint: values are YAML; quote those with blanks"));
+                return Err(format!(
+                    "`{text}` is not a valid value: {problem}\nhint: values are YAML; quote those that contain spaces"
+                ));
             }
         };
         match kind.filter(|kind| former.is_none() && !kind.accepts(&value)) {
-            Some(kind) => Err(format!("`{text}` is no value for `{key}`\nhint: it must be {}", kind.expected())),
-            None if value.is_null() => {
-                Err(format!("`{key}` needs a value\nhint: `omp config reset {key}` takes it out"))
+            Some(kind) => {
+                Err(format!("`{text}` is not a valid value for `{key}`\nhint: it must be {}", kind.expected()))
             }
+            None if value.is_null() => Err(format!("`{key}` needs a value\nhint: `omp config reset {key}` removes it")),
             None => Ok(value),
         }
     }

@@ -8,7 +8,7 @@ impl SettingsDesk {
     /// Lists every setting with its value and source, or only those that are set.
     pub fn listed(&self, changed: bool) -> String {
         match self.list(changed) {
-            empty if empty.is_empty() => "everything is as it comes".to_owned(),
+            empty if empty.is_empty() => "all settings have their default values".to_owned(),
             text => text,
         }
     }
@@ -19,7 +19,7 @@ impl SettingsDesk {
         let (value, from) = self.value(&key);
         let mut text = format!("{key} = {} ({})", shown(&value), self.told_from(&from));
         if let Some(Named::Setting(setting)) = self.known().find(&key) {
-            text.push_str(&format!("\n{}\nIt is {}.", setting.about, setting.kind.expected()));
+            text.push_str(&format!("\n{}: {}\nExpected: {}.", setting.title, setting.about, setting.kind.expected()));
         }
         Ok(text)
     }

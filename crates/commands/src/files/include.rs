@@ -37,14 +37,14 @@ pub fn include(files: &[String], cwd: &Path, root: &Path, reach: &FileReach) -> 
         match read(&cwd.join(written), (&root, reach), room) {
             Ok(Some(IncludedFile::Text(text))) => included.add(written, text),
             Ok(Some(IncludedFile::Picture(_))) if included.images.len() == MAX_PICTURES => {
-                included.refuse(written, &format!("a prompt may have {MAX_PICTURES} pictures"));
+                included.refuse(written, &format!("a prompt can have at most {MAX_PICTURES} images"));
             }
             Ok(Some(IncludedFile::Picture(picture))) => {
                 included.text.push_str(&format!("\n\n<file name=\"{written}\"></file>"));
                 included.images.push(picture);
             }
             Ok(None) if !looks_like_a_path(written) => {}
-            Ok(None) => included.refuse(written, "there is no such file"),
+            Ok(None) => included.refuse(written, "no such file"),
             Err(problem) => included.refuse(written, &problem),
         }
     }
@@ -71,7 +71,7 @@ impl Included {
         }
         if let Some(whole) = content.cut_from {
             let shown = format::bytes(content.text.len() as u64);
-            let cut = format!("only the first {shown} of {} are here", format::bytes(whole));
+            let cut = format!("only the first {shown} of {} are included", format::bytes(whole));
             self.text.push_str(&format!("[{cut}]\n"));
             self.notes.push(format!("@{written}: {cut}"));
         }
@@ -91,7 +91,7 @@ fn looks_like_a_path(written: &str) -> bool {
 
 /// Returns `None` if the file does not exist.
 fn read(path: &Path, (root, reach): (&Path, &FileReach), room: usize) -> Result<Option<IncludedFile>, String> {
-    let outside = || "it is outside of the project".to_owned();
+    let outside = || "it is outside the project".to_owned();
     // Checks the path of the open file, because a link could lead outside.
     let mut file = match reach.open_where(path, |real| real.starts_with(root)) {
         Ok(file) => file.ok_or_else(outside)?,
@@ -107,7 +107,7 @@ fn read(path: &Path, (root, reach): (&Path, &FileReach), room: usize) -> Result<
         return picture(bytes, file, mime_type).map(Some);
     }
     if room == 0 {
-        return Err(format!("the files of one prompt may have {} in all", format::bytes(MAX_ALL as u64)));
+        return Err(format!("the files of one prompt can have at most {} in total", format::bytes(MAX_ALL as u64)));
     }
     file.take((room as u64 + 1).saturating_sub(bytes.len() as u64))
         .read_to_end(&mut bytes)
@@ -125,7 +125,7 @@ fn read(path: &Path, (root, reach): (&Path, &FileReach), room: usize) -> Result<
 fn picture(mut bytes: Vec<u8>, rest: impl std::io::Read, mime_type: &str) -> Result<IncludedFile, String> {
     rest.take(MAX_PICTURE as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() > MAX_PICTURE {
-        return Err(format!("a picture may have {} at most", format::bytes(MAX_PICTURE as u64)));
+        return Err(format!("an image can have at most {}", format::bytes(MAX_PICTURE as u64)));
     }
     let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
     Ok(IncludedFile::Picture(ImageContent { data, mime_type: mime_type.to_owned() }))

@@ -151,8 +151,7 @@ impl CommandPlace {
                 Piece::Run(line) if file.source.level == Level::Project && !runs.contains(&line) => {
                     made.text.push_str(&format!("[not run: `{line}`]"));
                     made.notes.push(format!(
-                        "`{line}` was not run: {} belongs to the project, which is not trusted with it\nhint: `omp trust \
-                         add` allows it, and a command of your own in ~/.omp/agent/commands may run it",
+                        "`{line}` was not run: {} belongs to a project that is not trusted\nhint: trust it with `omp trust add`, or copy the command to ~/.omp/agent/commands",
                         file.source.path.display()
                     ));
                 }
@@ -181,7 +180,7 @@ fn sent(made: ExpandedTemplate, typed: String, source: &ItemSource, terms: Comma
     let ExpandedTemplate { text, images, .. } = made;
     if text.trim().is_empty() {
         let name = typed.split_whitespace().next().unwrap_or_default();
-        return Err(format!("{name} says nothing: {} is empty", source.path.display()));
+        return Err(format!("{name} has no text: {} is empty", source.path.display()));
     }
     let images = images.into_iter().map(Content::Image);
     let content: Vec<Content> = std::iter::once(Content::text(text)).chain(images).collect();

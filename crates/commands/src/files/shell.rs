@@ -49,7 +49,7 @@ fn told(line: &str, captured: &Captured) -> ShellText {
     let mut text = strip_control(&output).trim_end().to_owned();
     let mut marks = Vec::new();
     if captured.truncated {
-        marks.push(format!("all but the first {} KiB of the output is left out", MAX_OUTPUT >> 10));
+        marks.push(format!("only the first {} KiB of the output are shown", MAX_OUTPUT >> 10));
     }
     match captured.exit {
         None => marks.push(format!("stopped after {} s", PATIENCE.as_secs())),

@@ -31,7 +31,7 @@ impl CommandTerms {
         let found = place.models.resolve(wanted).await;
         let found = found.map_err(|problem| {
             format!(
-                "/{name} wants the model `{wanted}`, which cannot be used: {problem}\nhint: change `model` in its file"
+                "/{name} asks for the model `{wanted}`, which is not available: {problem}\nhint: change `model` in its file"
             )
         })?;
         let now = session.snapshot();
@@ -40,7 +40,7 @@ impl CommandTerms {
             return Ok(Self { model: None, limit });
         }
         if session.works().await {
-            return Err(format!("/{name} wants another model, {}: {WORKING}", found.model.selector()));
+            return Err(format!("/{name} asks for another model, {}: {WORKING}", found.model.selector()));
         }
         session.tell(format!("/{name}: {} answers this prompt", found.model.selector()));
         Ok(Self { model: Some((found.model, thinking)), limit })

@@ -83,8 +83,8 @@ async fn files_stand_behind_the_prompt() {
     check(&run("See @src/a.rs.", "").await, "See @src/a.rs.\n\n<file name=\"src/a.rs\">\nfn a() {}\n</file>", &[]);
     check(&run("@$1", "LICENSE").await, "@LICENSE\n\n<file name=\"LICENSE\">\nnone\n</file>", &[]);
     check(&run("@param x, ask @alice", "").await, "@param x, ask @alice", &[]);
-    let missing = "@gone.md\n\n[@gone.md is not included: there is no such file]";
-    check(&run("@gone.md", "").await, missing, &["@gone.md is not included: there is no such file"]);
+    let missing = "@gone.md\n\n[@gone.md is not included: no such file]";
+    check(&run("@gone.md", "").await, missing, &["@gone.md is not included: no such file"]);
     check(&run("@src", "").await, "@src\n\n[@src is not included: it is a folder]", &["it is a folder"]);
     check(&run("@data.bin", "").await, "@data.bin\n\n[@data.bin is not included: it is not text]", &["not text"]);
 }
@@ -102,14 +102,14 @@ async fn pictures_stand_behind_the_text_and_are_bounded() {
     let large = [PNG, &vec![0; 5 << 20]].concat();
     std::fs::write(folder.path().join("large.png"), large).unwrap();
     let see = made(folder.path(), Level::Project, "@large.png", "").await;
-    assert!(see.images.is_empty() && see.notes[0].contains("a picture may have 5"), "{:?}", see.notes);
+    assert!(see.images.is_empty() && see.notes[0].contains("an image can have at most 5"), "{:?}", see.notes);
     for number in 0..11 {
         std::fs::write(folder.path().join(format!("{number}.png")), PNG).unwrap();
     }
     let all: String = (0..11).map(|number| format!("@{number}.png ")).collect();
     let see = made(folder.path(), Level::Project, &all, "").await;
     assert_eq!((see.images.len(), see.notes.len()), (10, 1));
-    assert!(see.notes[0].contains("@10.png is not included: a prompt may have 10 pictures"), "{:?}", see.notes);
+    assert!(see.notes[0].contains("@10.png is not included: a prompt can have at most 10 images"), "{:?}", see.notes);
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn nothing_outside_of_the_project_is_included() {
         for level in [Level::User, Level::Project] {
             let (text, notes) = carried_out(folder.path(), level, "@$1", &name).await;
             assert!(!text.contains("hunter2") && !text.contains("root:"), "{text}");
-            assert!(notes[0].contains("it is outside of the project"), "{notes:?}");
+            assert!(notes[0].contains("it is outside the project"), "{notes:?}");
         }
     }
 }
@@ -157,10 +157,7 @@ async fn a_projects_file_runs_nothing() {
     let folder = project();
     let (text, notes) = carried_out(folder.path(), Level::Project, "Now: !`touch ran` done", "").await;
     assert_eq!(text, "Now: [not run: `touch ran`] done");
-    assert!(
-        notes[0].contains("belongs to the project, which is not trusted") && notes[0].contains("hint:"),
-        "{notes:?}"
-    );
+    assert!(notes[0].contains("belongs to a project that is not trusted") && notes[0].contains("hint:"), "{notes:?}");
     assert!(!folder.path().join("ran").exists());
 }
 
@@ -178,11 +175,11 @@ async fn command_lines_of_the_users_own_files_run() {
     check(&run("!`echo oops; exit 3`", "").await, "oops\n[exit code 3]", &["exit code 3"]);
     let (text, notes) = run("!`yes | head -c 200000`", "").await;
     assert!(
-        text.len() < 40 << 10 && text.ends_with("[all but the first 32 KiB of the output is left out]"),
+        text.len() < 40 << 10 && text.ends_with("[only the first 32 KiB of the output are shown]"),
         "{}",
         text.len()
     );
-    assert!(notes[0].contains("left out"), "{notes:?}");
+    assert!(notes[0].contains("only the first"), "{notes:?}");
 }
 
 #[test]

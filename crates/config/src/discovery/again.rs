@@ -25,7 +25,7 @@ pub fn read_again(source: &Source, cwd: &Path) -> Result<Again, String> {
     let mut files = Files::new(&repository_root(cwd));
     let Some(content) = files.read(&source.path, source.level, Limit::Whole(MAX_BYTES)) else {
         let told = files.into_warnings().into_iter().next();
-        return Err(told.unwrap_or_else(|| format!("{} is gone", source.path.display())));
+        return Err(told.unwrap_or_else(|| format!("{} no longer exists", source.path.display())));
     };
     let document = content.document();
     Ok(Again { fields: document.fields.clone(), body: document.body.clone() })
@@ -64,7 +64,7 @@ mod tests {
             let path = folder.path().join(name);
             read_again(&source(&path, Level::Project), folder.path()).unwrap_err()
         };
-        assert!(refusal("gone.md").ends_with("gone.md is gone"));
+        assert!(refusal("gone.md").ends_with("gone.md no longer exists"));
         fs::write(folder.path().join("big.md"), "x".repeat(MAX_BYTES + 1)).unwrap();
         assert!(refusal("big.md").contains("more than 256 kB"));
         #[cfg(unix)]

@@ -18,23 +18,30 @@ pub const SETTINGS: &[Setting] = &[
         "disabledExtensions",
         SettingKind::List,
         "[]",
-        "Items that are not loaded, such as `skill:name`, `rule:name`, `slash-command:name`, `mcp:name`",
-    ),
-    switch("skills.enabled", "Skills are offered to the model"),
-    switch("skills.enablePiUser", "Skills of ~/.omp/agent/skills"),
-    switch("skills.enablePiProject", "Skills of the project's .omp/skills"),
-    switch("skills.enableClaudeUser", "Skills of ~/.claude/skills"),
-    switch("skills.enableClaudeProject", "Skills of the project's .claude/skills"),
-    switch("skills.enableCodexUser", "Skills of ~/.codex/skills"),
-    switch("skills.enableAgentsUser", "Skills of ~/.agents/skills and ~/.agent/skills"),
-    switch("skills.enableAgentsProject", "Skills of the project's .agents/skills and .agent/skills"),
-    list("skills.customDirectories", "More folders with skills").by_user(),
-    list("skills.ignoredSkills", "Names of skills that are not loaded; `*` stands for anything"),
-    list("skills.includeSkills", "When not empty, only skills of these names are loaded; `*` stands for anything"),
-    switch("commands.enableClaudeUser", "Commands of ~/.claude/commands"),
-    switch("commands.enableClaudeProject", "Commands of the project's .claude/commands"),
-    switch("commands.enableOpencodeUser", "Commands of ~/.config/opencode/commands"),
-    switch("commands.enableOpencodeProject", "Commands of the project's .opencode/commands"),
+        "Items not to load, such as `skill:name`, `rule:name`, `slash-command:name` or `mcp:name`.",
+    )
+    .titled("Disabled items"),
+    switch("skills.enabled", "Offer skills to the model.").titled("Skills"),
+    switch("skills.enablePiUser", "Load skills from ~/.omp/agent/skills.").titled("Your omp skills"),
+    switch("skills.enablePiProject", "Load skills from the project's .omp/skills.").titled("Project's omp skills"),
+    switch("skills.enableClaudeUser", "Load skills from ~/.claude/skills.").titled("Your Claude skills"),
+    switch("skills.enableClaudeProject", "Load skills from the project's .claude/skills.")
+        .titled("Project's Claude skills"),
+    switch("skills.enableCodexUser", "Load skills from ~/.codex/skills.").titled("Your Codex skills"),
+    switch("skills.enableAgentsUser", "Load skills from ~/.agents/skills and ~/.agent/skills.")
+        .titled("Your .agents skills"),
+    switch("skills.enableAgentsProject", "Load skills from the project's .agents/skills and .agent/skills.")
+        .titled("Project's .agents skills"),
+    list("skills.customDirectories", "Additional folders to load skills from.").titled("More skill folders").by_user(),
+    list("skills.ignoredSkills", "Skills not to load; `*` matches anything.").titled("Ignored skills"),
+    list("skills.includeSkills", "If set, load only these skills; `*` matches anything.").titled("Only these skills"),
+    switch("commands.enableClaudeUser", "Load slash commands from ~/.claude/commands.").titled("Your Claude commands"),
+    switch("commands.enableClaudeProject", "Load slash commands from the project's .claude/commands.")
+        .titled("Project's Claude commands"),
+    switch("commands.enableOpencodeUser", "Load slash commands from ~/.config/opencode/commands.")
+        .titled("Your OpenCode commands"),
+    switch("commands.enableOpencodeProject", "Load slash commands from the project's .opencode/commands.")
+        .titled("Project's OpenCode commands"),
 ];
 
 const fn switch(key: &'static str, about: &'static str) -> Setting {

@@ -196,7 +196,7 @@ impl Disk {
     pub fn read(&self, path: &Path, limit: Limit, version: Version) -> Result<Arc<Content>, String> {
         match self.ask(Question::Read(path.into(), limit, version)) {
             Some(Answer::Read(content)) => content,
-            _ => Err("it was not read yet".to_owned()),
+            _ => Err("it has not been read yet".to_owned()),
         }
     }
 

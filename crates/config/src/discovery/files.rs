@@ -107,7 +107,7 @@ impl Files {
         match self.try_read(path, level, limit) {
             Ok(content) => {
                 if content.as_ref().is_some_and(|content| content.garbled) {
-                    self.warn(format!("{} is not all UTF-8: some letters are lost", path.display()));
+                    self.warn(format!("{} is not valid UTF-8: some characters are lost", path.display()));
                 }
                 content
             }
@@ -122,7 +122,7 @@ impl Files {
     pub fn warn(&mut self, sentence: String) {
         match self.warnings.len() {
             MAX_WARNINGS => {
-                self.warnings.push("more was left out: `omp config sources` shows what was found".to_owned())
+                self.warnings.push("more problems are not listed; `omp config sources` lists what was found".to_owned())
             }
             count if count > MAX_WARNINGS => {}
             // A file may be read under two names.
@@ -153,12 +153,12 @@ impl Files {
             Ok(listed) => listed,
             Err(Failed { is_absent: true, .. }) => return Vec::new(),
             Err(Failed { text, .. }) => {
-                self.warn(format!("{} was not looked into: {text}", folder.display()));
+                self.warn(format!("{} was not read: {text}", folder.display()));
                 return Vec::new();
             }
         };
         if level == Level::Project && !self.folder_is_inside(folder) {
-            self.warn(format!("{} was not looked into: it links to a folder outside the project", folder.display()));
+            self.warn(format!("{} was not read: it links to a folder outside the project", folder.display()));
             return Vec::new();
         }
         let mut entries = Vec::new();
@@ -177,7 +177,7 @@ impl Files {
             }
         }
         if listed.is_cut {
-            self.warn(format!("{} has more than {MAX_ENTRIES} entries: the rest is left out", folder.display()));
+            self.warn(format!("{} has more than {MAX_ENTRIES} entries; the rest is ignored", folder.display()));
         }
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         entries
@@ -207,7 +207,7 @@ impl Files {
             Found::Folder => Some((EntryKind::Folder, is_link)),
             Found::File(_) => Some((EntryKind::File, is_link)),
             Found::Other => {
-                self.warn(format!("{} was not read: it is not a plain file", path.display()));
+                self.warn(format!("{} was not read: it is not a regular file", path.display()));
                 None
             }
         }
@@ -230,7 +230,7 @@ impl Files {
                 return Err("it links to a file outside the project".to_owned());
             }
         }
-        let Found::File(version) = found else { return Err("it is not a plain file".to_owned()) };
+        let Found::File(version) = found else { return Err("it is not a regular file".to_owned()) };
         self.disk.read(path, limit, version).map(Some)
     }
 

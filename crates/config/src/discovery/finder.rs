@@ -142,7 +142,7 @@ impl<'a> Finder<'a> {
         }
         if content.cut > 0 {
             self.files.warn(format!(
-                "{} is long: its last {} bytes are not in the prompt",
+                "{} is too long: its last {} bytes are not in the prompt",
                 path.display(),
                 content.cut
             ));
@@ -242,7 +242,7 @@ impl<'a> Finder<'a> {
         let source = self.source(path.clone(), folder.level);
         let Some(skill) = items::skill(&folder.path, content.document(), source) else { return };
         if skill.description.is_empty() && needs_description {
-            self.files.warn(format!("{} is left out: a skill needs a `description`", path.display()));
+            self.files.warn(format!("{} is ignored: a skill needs a `description`", path.display()));
         } else if self.choices.wants_skill(&skill.name) && self.admit(Kind::Skill, skill.name.clone(), &skill.source) {
             self.catalogue.skills.push(skill);
         }
@@ -302,7 +302,7 @@ impl<'a> Finder<'a> {
                     self.catalogue.agents.push(agent);
                 }
                 Some(_) => {}
-                None => self.warn(format!("{} is left out: an agent needs `name` and `description`", path.display())),
+                None => self.warn(format!("{} is ignored: an agent needs `name` and `description`", path.display())),
             }
         }
     }
@@ -341,7 +341,7 @@ impl<'a> Finder<'a> {
                 seen += 1;
                 if seen > MAX_FOLDERS {
                     let path = folder.path.display();
-                    self.files.warn(format!("{path}: the rest is left out, there are more than {MAX_FOLDERS} folders"));
+                    self.files.warn(format!("{path}: there are more than {MAX_FOLDERS} folders; the rest is ignored"));
                     return found;
                 }
                 if entry.is_link && !is_new(&mut linked, self.disk().real(&folder.path.join(&entry.name))) {
@@ -386,7 +386,7 @@ impl<'a> Finder<'a> {
     fn tell_lost_lines(&mut self, path: &Path, content: &Content) {
         if content.document().lost_lines > 0 {
             let path = path.display();
-            self.files.warn(format!("{path}: part of its front matter is no YAML and was not understood"));
+            self.files.warn(format!("{path}: part of its front matter is not valid YAML and is ignored"));
         }
     }
 
@@ -429,7 +429,7 @@ impl<'a> Finder<'a> {
         if *count > MAX_ITEMS {
             if *count == MAX_ITEMS + 1 {
                 self.files.warn(format!(
-                    "there are more than {MAX_ITEMS} items of the kind {}: the rest is left out",
+                    "there are more than {MAX_ITEMS} items of the kind {}; the rest is ignored",
                     kind.name()
                 ));
             }

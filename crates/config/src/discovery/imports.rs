@@ -118,7 +118,7 @@ impl Walk<'_, '_> {
                 Ok(text) => Import::Text(self.expand(&text, path.parent().unwrap_or(base), depth + 1)),
                 Err(why) => self.refuse(name, why),
             },
-            Ok(None) if is_plainly_a_path(name) => Import::Refused("there is no such file".to_owned()),
+            Ok(None) if is_plainly_a_path(name) => Import::Refused("no such file".to_owned()),
             Ok(None) => Import::NoPath,
             Err(why) => self.refuse(name, why),
         }
@@ -133,22 +133,22 @@ impl Walk<'_, '_> {
     fn find(&self, name: &str, base: &Path, depth: usize) -> Result<Option<PathBuf>, String> {
         let project = self.importer.level == Level::Project;
         let path = match name.strip_prefix("~/") {
-            Some(_) if project => return Err("it lies outside the project".to_owned()),
+            Some(_) if project => return Err("it is outside the project".to_owned()),
             Some(below) => self.importer.home.join(below),
             None => base.join(name),
         };
         let Some(real) = self.importer.files.disk.real(&path) else { return Ok(None) };
         if project && !self.importer.files.stays_inside(&real) {
-            return Err("it lies outside the project".to_owned());
+            return Err("it is outside the project".to_owned());
         }
         if !project && !self.roots.iter().any(|root| real.starts_with(root)) {
-            return Err("it lies outside the home folder".to_owned());
+            return Err("it is outside the home folder".to_owned());
         }
         if project && may_hold_secrets(&real) {
-            return Err("such files may hold secrets".to_owned());
+            return Err("such files may contain secrets".to_owned());
         }
         if self.seen.contains(&real) {
-            return Err("it is there already".to_owned());
+            return Err("it is already included".to_owned());
         }
         if depth >= MAX_DEPTH {
             return Err(format!("imports are followed {MAX_DEPTH} files deep"));
@@ -160,11 +160,11 @@ impl Walk<'_, '_> {
     fn read(&mut self, path: &Path) -> Result<String, String> {
         let room = self.importer.room;
         if room == 0 {
-            return Err(format!("the imports of one file have at most {} kB", self.most >> 10));
+            return Err(format!("the imports of one file are limited to {} kB", self.most >> 10));
         }
         let limit = Limit::Cut(self.most);
         let content = self.importer.files.try_read(path, self.importer.level, limit)?;
-        let content = content.ok_or_else(|| "there is no such file".to_owned())?;
+        let content = content.ok_or_else(|| "no such file".to_owned())?;
         self.seen.extend(self.importer.files.disk.real(path));
         self.done.imported.push(path.to_owned());
         let text = content.text.strip_prefix('\u{feff}').unwrap_or(&content.text);
@@ -173,7 +173,7 @@ impl Walk<'_, '_> {
         if content.cut == 0 && kept.len() == text.len() {
             return Ok(text.to_owned());
         }
-        let problem = format!("{}: the imported {} is long and was cut", self.file.display(), path.display());
+        let problem = format!("{}: the imported {} is too long and was cut", self.file.display(), path.display());
         self.done.problems.push(problem);
         let whole_lines = kept.rfind('\n').unwrap_or(kept.len());
         Ok(format!("{}\n[read {} for the rest]", &kept[..whole_lines], path.display()))

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(
             found[0].text,
             "Web\n<!-- ../docs/a.md begins -->\nimported\n<!-- ../docs/a.md ends -->\n\
-             @../../secret.md <!-- not imported: it lies outside the project -->\n"
+             @../../secret.md <!-- not imported: it is outside the project -->\n"
         );
     }
 

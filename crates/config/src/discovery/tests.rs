@@ -362,7 +362,7 @@ fn servers_are_told_in_one_language() {
             serde_json::json!({"command": "n", "args": ["o", "x"], "env": {"K": "v"}, "type": "stdio"}),
         ]
     );
-    assert!(found.warnings[0].contains("`bad` is left out"), "{:?}", found.warnings);
+    assert!(found.warnings[0].contains("`bad` is ignored"), "{:?}", found.warnings);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) fn changed(text: &str, key: &str, change: ListChange<'_>) -> Result<S
     let mut items = match path.iter().try_fold(&old, |value, part| value.get(part)) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items.clone(),
-        Some(_) => return Err((format!("`{key}` is no list"), "make it a list in an editor")),
+        Some(_) => return Err((format!("`{key}` is not a list"), "make it a list in an editor")),
     };
     let by_line = match change {
         ListChange::Add(item) if items.iter().any(|known| known == item) => return Ok(text.to_owned()),
@@ -43,9 +43,7 @@ pub(super) fn changed(text: &str, key: &str, change: ListChange<'_>) -> Result<S
     let new = block::set(text, &path, &Value::Array(items)).map_err(explain)?;
     match says_it(&new) {
         true => Ok(new),
-        false => {
-            Err(("the file is written in a way that omp cannot change safely".to_owned(), "change it in an editor"))
-        }
+        false => Err(("omp cannot change a file of this format safely".to_owned(), "change it in an editor")),
     }
 }
 

@@ -79,17 +79,17 @@ fn a_setting_is_taken_out() {
 #[test]
 fn what_cannot_be_changed_safely_is_refused() {
     for (old, key, why) in [
-        ("{a: 1}\n", "b", "between braces"),
+        ("{a: 1}\n", "b", "in braces"),
         ("a: &x {b: 1}\nc: *x\n", "a.b", "anchor"),
         ("a: &x 1\nc: *x\n", "a", "anchor"),
         ("c: &x {b: 1}\na: *x\n", "a.b", "anchor"),
-        ("a: 5\n", "a.b", "holds a value"),
-        ("a:\n  - 1\n", "a.b", "holds a value"),
+        ("a: 5\n", "a.b", "has a value"),
+        ("a:\n  - 1\n", "a.b", "has a value"),
         ("a: [1, 2\n", "b", ""),
         ("- a\n", "b", "`name: value` lines"),
-        ("a: 1\n", "b..c", "no name of a setting"),
-        ("a: 1\n", "", "no name of a setting"),
-        ("? a\n: 1\nb: 1\n", "a", "cannot change safely"),
+        ("a: 1\n", "b..c", "not a valid setting name"),
+        ("a: 1\n", "", "not a valid setting name"),
+        ("? a\n: 1\nb: 1\n", "a", "cannot change a file of this format safely"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.yml");

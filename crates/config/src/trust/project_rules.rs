@@ -52,8 +52,8 @@ impl ProjectRules {
     }
 
     pub fn add(&self, project: &Path, rule: &str) -> Result<(), String> {
-        let path = project.to_str().ok_or("the name of the project's folder is no text")?;
-        let identity = identity(project).ok_or("the project's folder is gone")?;
+        let path = project.to_str().ok_or("the name of the project's folder is not UTF-8")?;
+        let identity = identity(project).ok_or("the project's folder no longer exists")?;
         self.change(|page| {
             let fresh = ProjectRecord { identity, allow: Vec::new() };
             let record = page.projects.entry(path.to_owned()).or_insert(fresh);
@@ -64,7 +64,7 @@ impl ProjectRules {
                 return Ok(false);
             }
             if record.allow.len() >= MOST_RULES {
-                return Err(format!("there are {MOST_RULES} rules for this project already"));
+                return Err(format!("this project already has {MOST_RULES} rules"));
             }
             record.allow.push(rule.to_owned());
             Ok(true)
@@ -94,7 +94,7 @@ impl ProjectRules {
         page.version = VERSION;
         let changed = change(&mut page)?;
         if page.projects.len() > MOST_FOLDERS {
-            return Err(self.told(&format!("it has rules for {MOST_FOLDERS} projects already")));
+            return Err(self.told(&format!("it already has rules for {MOST_FOLDERS} projects")));
         }
         if changed {
             page.projects.retain(|_, record| !record.allow.is_empty());
@@ -106,12 +106,12 @@ impl ProjectRules {
     fn read(&self) -> Result<RulesPage, String> {
         let Some(text) = crate::settings::read_plain_file(&self.file)? else { return Ok(RulesPage::default()) };
         if others_may_write(&self.file) {
-            return Err("others than you may write it".to_owned());
+            return Err("other users can write to it".to_owned());
         }
         let page: RulesPage = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         match page.version {
             VERSION => Ok(page),
-            other => Err(format!("it has the version {other}, and this omp knows {VERSION}")),
+            other => Err(format!("it has version {other}, but this omp reads version {VERSION}")),
         }
     }
 

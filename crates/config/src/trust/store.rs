@@ -111,8 +111,8 @@ impl Trust {
             why: why.to_owned(),
             hint,
         };
-        let path = root.to_str().ok_or_else(|| failed("its name is not text", "give the folder another name"))?;
-        let identity = identity(root).ok_or_else(|| failed("it is not a folder", "name one that exists"))?;
+        let path = root.to_str().ok_or_else(|| failed("its name is not UTF-8", "rename the folder"))?;
+        let identity = identity(root).ok_or_else(|| failed("it is not a folder", "give a folder that exists"))?;
         let mut new = pins(items);
         self.change(move |folders| {
             // Items trusted from another working folder in the same folder stay.
@@ -136,8 +136,8 @@ impl Trust {
 
     /// Reads the file again, changes it, and writes it if anything changed.
     fn change(&mut self, change: impl FnOnce(&mut BTreeMap<String, Record>) -> bool) -> Result<bool, TrustError> {
-        let hint = "see whether the folder is there and may be written to";
-        let what = format!("{} cannot be changed", self.file.display());
+        let hint = "check that the folder exists and is writable";
+        let what = format!("cannot change {}", self.file.display());
         let failed = |why: String| TrustError { what: what.clone(), why, hint };
         let io_failed = |error: io::Error| failed(error.to_string());
         let folder = self.file.parent().unwrap_or(Path::new("."));
@@ -167,15 +167,15 @@ impl Trust {
 fn read(file: &Path) -> Result<BTreeMap<String, Record>, String> {
     let Some(text) = crate::settings::read_plain_file(file)? else { return Ok(BTreeMap::new()) };
     if others_may_write(file) {
-        return Err("others than you may write it".to_owned());
+        return Err("other users can write to it".to_owned());
     }
     let page: Page = serde_json::from_str(&text).map_err(|error| match error.is_data() {
-        true => format!("it is not what omp writes there (line {}, column {})", error.line(), error.column()),
+        true => format!("it is damaged (line {}, column {})", error.line(), error.column()),
         false => error.to_string(),
     })?;
     match page.version {
         VERSION => Ok(page.folders),
-        other => Err(format!("it has the version {other}, and this omp knows {VERSION}")),
+        other => Err(format!("it has version {other}, but this omp reads version {VERSION}")),
     }
 }
 

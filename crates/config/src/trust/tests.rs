@@ -308,7 +308,7 @@ fn the_file_is_the_users_alone() {
     if nix::unistd::geteuid().is_root() {
         std::os::unix::fs::chown(&file, Some(65534), None).unwrap();
         assert_eq!(world.asks("repo"), None, "its owner could have written it");
-        assert!(Trust::load(&world.agent()).warning().unwrap().contains("others than you may write it"));
+        assert!(Trust::load(&world.agent()).warning().unwrap().contains("other users can write to it"));
     }
 }
 

@@ -14,8 +14,7 @@ use super::filter::{self, Strict};
 use super::plan::Plan;
 use crate::rung::{Missing, ProbedSupport, Rung};
 
-const WITHOUT_VIEW: &str = "guarded files such as .git/hooks are put back only after a command has changed them, sockets \
-     such as docker's can be reached, and modes and times of files outside can be changed";
+const WITHOUT_VIEW: &str = "protected files such as .git/hooks are restored only after a command changed them, sockets such as docker's are reachable, and modes and times of files outside can be changed";
 const WITHOUT_LANDLOCK: &str = "commands can reach abstract sockets such as that of the X server";
 
 pub(crate) fn probe() -> ProbedSupport {
@@ -167,7 +166,7 @@ fn told(error: &io::Error) -> String {
 fn no_seccomp(error: &io::Error) -> Missing {
     Missing {
         what: "seccomp",
-        costs: "nothing is kept",
+        costs: "commands are not restricted",
         why: told(error),
         fix: "use a kernel with CONFIG_SECCOMP_FILTER, outside of sandboxes that forbid it".to_owned(),
     }
@@ -338,6 +337,6 @@ mod tests {
         let missing = no_namespaces(&io::Error::from_raw_os_error(nix::libc::EPERM), &|_| None);
         assert_eq!((missing.what, missing.costs), ("namespaces", WITHOUT_VIEW));
         let told = missing.to_string();
-        assert!(told.contains(&missing.why) && told.contains("put back") && told.contains("\nhint: "), "{told}");
+        assert!(told.contains(&missing.why) && told.contains("restored") && told.contains("\nhint: "), "{told}");
     }
 }

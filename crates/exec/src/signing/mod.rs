@@ -186,8 +186,7 @@ impl Signing for Signer {
 
 fn unsigned(error: &io::Error) -> String {
     format!(
-        "omp cannot sign commits and tags of commands in this session: {error}\nhint: start omp again, with a shorter TMPDIR if \
-         its name is long; `--no-gpg-sign` commits without a signature"
+        "omp cannot sign commits and tags in this session: {error}\nhint: restart omp, with a shorter TMPDIR if its path is long; `--no-gpg-sign` commits without a signature"
     )
 }
 

@@ -40,8 +40,7 @@ pub(super) enum SigningKey {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SigningRefusal {
     #[error(
-        "{NOT_SIGNED}: only what git asks for in its own words is signed, and this was: {0}\nhint: sign with `git commit -S` or \
-         `git tag -s`"
+        "{NOT_SIGNED}: only requests from git itself are signed, and this was: {0}\nhint: sign with `git commit -S` or `git tag -s`"
     )]
     Arguments(String),
     #[error(
@@ -54,9 +53,7 @@ pub(super) enum SigningRefusal {
     )]
     TooLarge,
     #[error(
-        "{NOT_SIGNED}: it has only the keys that the user's own git settings name, and {0} is none of them\nhint: the user can name \
-         it with `git config --global user.signingkey`, which counts from the next start of omp on; `--no-gpg-sign` commits without a \
-         signature"
+        "{NOT_SIGNED}: it uses only the keys in the user's git settings, and {0} is not one of them\nhint: the user can set it with `git config --global user.signingkey` and restart omp; `--no-gpg-sign` commits without a signature"
     )]
     ForeignKey(String),
 }

@@ -132,8 +132,11 @@ async fn whatever_else_is_asked_for_runs_nothing() {
             SigningQuestion { payload: vec![b'x'; request::LARGEST_PAYLOAD + 1], ..asked.clone() },
             "may have 1048576 bytes",
         ),
-        (SigningQuestion { args: words("--status-fd=2 -bsau ABC --decrypt x"), ..asked.clone() }, "in its own words"),
-        (SigningQuestion { args: words("-bsau ABC"), ..asked.clone() }, "in its own words"),
+        (
+            SigningQuestion { args: words("--status-fd=2 -bsau ABC --decrypt x"), ..asked.clone() },
+            "only requests from git itself",
+        ),
+        (SigningQuestion { args: words("-bsau ABC"), ..asked.clone() }, "only requests from git itself"),
     ] {
         let SigningAnswer::Refused(why) = say(&desk, asked).await else { panic!("{part}") };
         assert!(why.contains(part) && why.contains("\nhint: "), "{why}");
@@ -214,7 +217,7 @@ async fn a_program_that_waits_for_somebody_is_ended_and_after_some_failures_ther
     }
     let before = scene.mark();
     let SigningAnswer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
-    assert!(why.contains("has failed too often") && why.contains("\nhint: "), "{why}");
+    assert!(why.contains("signing failed too often") && why.contains("\nhint: "), "{why}");
     assert_eq!((scene.mark(), signer.take_signed().len()), (before, 0));
 }
 

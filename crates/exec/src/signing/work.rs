@@ -24,8 +24,7 @@ const LARGEST_OUTPUT: usize = 64 * 1024;
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 const NO_TERMINAL: &str = "/no-terminal";
-const UNLOCK: &str = "a key with a passphrase has to be unlocked first: ask the user to sign something in a terminal, so that the \
-                      agent knows it, and try again; `--no-gpg-sign` commits without a signature";
+const UNLOCK: &str = "a key with a passphrase must be unlocked first: ask the user to sign something in a terminal, then try again; `--no-gpg-sign` commits without a signature";
 
 /// The only variables passed to the program. Variables that a repository could use to redirect it, such as
 /// `LD_LIBRARY_PATH`, are excluded.
@@ -60,10 +59,10 @@ impl Office {
     /// `order` was already checked.
     pub(super) async fn sign(&self, format: SignatureFormat, order: &SigningOrder, payload: &[u8]) -> SigningAnswer {
         let Ok(_place) = self.programs.acquire().await else {
-            return refused("omp is about to end", "start omp again");
+            return refused("omp is shutting down", "restart omp");
         };
         if lock(&self.ledger).is_paused() {
-            let why = format!("nothing is signed for {} seconds, as signing has failed too often", PAUSE.as_secs());
+            let why = format!("signing failed too often; it is paused for {} seconds", PAUSE.as_secs());
             return refused(&why, UNLOCK);
         }
         let answer = match self.program(format) {
@@ -90,12 +89,12 @@ impl Office {
         let found = PathBuf::from(lookup::resolved(named.as_os_str(), Some(&self.safe_path())));
         let shown = found.display();
         if !found.is_file() {
-            let why = format!("`{}`, which signs for you, was not found", named.display());
+            let why = format!("the signing program `{}` was not found", named.display());
             return Err(refused(&why, "install it, or set its path with `git config --global`"));
         }
         if !is_out_of_reach(&found, &self.access, self.rung) {
             let why = format!("{shown} would sign, and commands can write there");
-            return Err(refused(&why, "set a program of the system with `git config --global`, and start omp again"));
+            return Err(refused(&why, "set a program of the system with `git config --global`, and restart omp"));
         }
         let keyring = self.keyring();
         if format != SignatureFormat::Ssh && !is_out_of_reach(Path::new(&keyring), &self.access, self.rung) {

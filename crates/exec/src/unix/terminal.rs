@@ -68,8 +68,8 @@ fn open_device(master: &dyn MasterPty) -> io::Result<File> {
 }
 
 impl Terminal {
-    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.keys.write_all(bytes).await
+    pub(crate) async fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.keys.write(bytes).await
     }
 
     pub(crate) fn resize(&self, size: TerminalSize) -> io::Result<()> {

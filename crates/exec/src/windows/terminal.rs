@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::os::windows::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use portable_pty::{CommandBuilder, MasterPty, native_pty_system};
 use tokio::process::Command;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::OutputPipe;
 use crate::pty::TerminalSize;
@@ -43,7 +42,7 @@ impl Process {
 /// omp's side of the console. The program ends when it is dropped.
 pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
-    keys: Arc<Mutex<Box<dyn Write + Send>>>,
+    keys: mpsc::Sender<Vec<u8>>,
 }
 
 /// Starts `command` in a new console. Windows has no resource limits of this kind.
@@ -56,7 +55,7 @@ pub(crate) fn start_in_terminal(
         return Err(io::ErrorKind::Unsupported.into());
     }
     let pair = native_pty_system().openpty(size.into()).map_err(io::Error::other)?;
-    let keys = Arc::new(Mutex::new(pair.master.take_writer().map_err(io::Error::other)?));
+    let keys = type_with(pair.master.take_writer().map_err(io::Error::other)?)?;
     let output = OutputPipe::new(pair.master.try_clone_reader().map_err(io::Error::other)?)?;
     let mut child = pair.slave.spawn_command(builder(command.as_std())).map_err(io::Error::other)?;
     let (told, end) = watch::channel(None);
@@ -86,11 +85,26 @@ fn builder(command: &std::process::Command) -> CommandBuilder {
     builder
 }
 
+/// Writes keys in a thread, because a console can only be written to by blocking.
+fn type_with(mut writer: Box<dyn Write + Send>) -> io::Result<mpsc::Sender<Vec<u8>>> {
+    /// Pieces of input that wait for a program that does not read.
+    const WAITING: usize = 16;
+    let (keys, mut typed) = mpsc::channel::<Vec<u8>>(WAITING);
+    let write = move || {
+        while let Some(bytes) = typed.blocking_recv() {
+            if writer.write_all(&bytes).and_then(|()| writer.flush()).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("omp-keys".into()).spawn(write)?;
+    Ok(keys)
+}
+
 impl Terminal {
-    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let (keys, bytes) = (self.keys.clone(), bytes.to_vec());
-        let write = move || keys.lock().unwrap_or_else(PoisonError::into_inner).write_all(&bytes);
-        tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+    pub(crate) async fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.keys.send(bytes.to_vec()).await.map_err(io::Error::other)?;
+        Ok(bytes.len())
     }
 
     pub(crate) fn resize(&self, size: TerminalSize) -> io::Result<()> {

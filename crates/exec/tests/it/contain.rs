@@ -348,7 +348,7 @@ async fn without_a_network_nothing_is_reached_but_what_the_command_serves_itself
 #[tokio::test]
 async fn what_cannot_be_kept_is_refused() {
     let refused = Scene::writing().spawn("echo ran", Rung::None).start().unwrap_err().to_string();
-    assert!(refused.contains("cannot be kept") && refused.contains("hint:"), "{refused}");
+    assert!(refused.contains("is not available here") && refused.contains("hint:"), "{refused}");
     let open = Containment::new(Access::new(AccessMap::open("/")));
     assert!(open.prepare(&[], "").unwrap().is_none() && open.rung().is_none());
 }

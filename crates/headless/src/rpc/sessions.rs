@@ -45,7 +45,7 @@ fn same(one: &Path, other: &Path) -> bool {
 pub async fn branch(server: &Arc<Server>, request: &Request) -> Outcome {
     let BranchRequest { entry_id } = request.fields()?;
     let here = server.current()?;
-    let file = here.session.snapshot().file.clone().ok_or("this session is not recorded, so it has no branches")?;
+    let file = here.session.snapshot().file.clone().ok_or("this session is not saved, so it has no branches")?;
     let points = here.session.branch_points()?;
     drop(here);
     let point = points.into_iter().find(|point| point.entry.as_str() == entry_id);

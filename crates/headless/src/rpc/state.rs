@@ -89,7 +89,7 @@ pub fn get_session_stats(current: &Current) -> Outcome {
 
 pub fn set_todos(current: &Current, request: &Request) -> Outcome {
     let SetTodosRequest { phases } = request.fields()?;
-    let todos = current.todos.as_ref().ok_or("the todo tool is off, so there is no list to set")?;
+    let todos = current.todos.as_ref().ok_or("the todo tool is off, so there is no list")?;
     todos.set_phases(phases)?;
     data(&TodosReply { todo_phases: todos.phases() })
 }

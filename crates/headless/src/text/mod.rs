@@ -200,7 +200,9 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
         self.out.flush()?;
         match problem {
             Some(problem) => writeln!(self.err, "omp: {problem}"),
-            None if answer.is_empty() && self.asked => writeln!(self.err, "omp: the model ended without a last word"),
+            None if answer.is_empty() && self.asked => {
+                writeln!(self.err, "omp: the model ended without a final answer")
+            }
             None => Ok(()),
         }
     }

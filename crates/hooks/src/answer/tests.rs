@@ -55,14 +55,14 @@ fn exit_codes() {
     }
     for (code, stderr, hint) in [
         (126, "Permission denied", "make the script executable"),
-        (127, "not found", "see whether the program is there"),
-        (1, "x: Read-only file system", "`containment.writable` names more folders"),
+        (127, "not found", "check that the program exists"),
+        (1, "x: Read-only file system", "add folders to `containment.writable`"),
     ] {
         let told = line(&read(PreToolUse, "H", &ran(code, "", stderr), 60.0));
         assert!(told.starts_with(&format!("notice(H failed with exit code {code}: ")) && told.contains(hint), "{told}");
     }
     let told = line(&read(PreToolUse, "H", &HookRun::default(), 60.0));
-    assert!(told.starts_with("notice(H was stopped: it took longer than 60 s\nhint: "), "{told}");
+    assert!(told.starts_with("notice(H timed out after 60 s\nhint: "), "{told}");
 }
 
 #[test]
@@ -126,22 +126,22 @@ fn answers_in_json() {
 #[test]
 fn a_guard_that_is_not_understood_makes_the_user_be_asked() {
     for (stdout, why) in [
-        ("{\"decision\": ", "what it printed is no JSON: EOF while parsing a value at line 1 column 13"),
-        ("{\"decision\": \"denny\"}", "there is no decision `denny`"),
-        ("{\"hookSpecificOutput\": {\"permissionDecision\": true}}", "its `permissionDecision` is no text"),
-        ("{\"decision\": 7}", "its `decision` is no text"),
-        ("{\"hookSpecificOutput\": 7}", "its `hookSpecificOutput` is no object"),
+        ("{\"decision\": ", "its output is not JSON: EOF while parsing a value at line 1 column 13"),
+        ("{\"decision\": \"denny\"}", "unknown decision `denny`"),
+        ("{\"hookSpecificOutput\": {\"permissionDecision\": true}}", "its `permissionDecision` is not a string"),
+        ("{\"decision\": 7}", "its `decision` is not a string"),
+        ("{\"hookSpecificOutput\": 7}", "its `hookSpecificOutput` is not an object"),
         ("{\"continue\": \"false\"}", "its `continue` is neither true nor false"),
         ("{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\"}}", "its answer is for another event"),
     ] {
-        let told = format!("H was not understood: {why}");
-        let hint = "\nhint: print one JSON object and nothing else, as docs/hooks.md tells";
+        let told = format!("H gave an invalid answer: {why}");
+        let hint = "\nhint: print one JSON object and nothing else, see docs/hooks.md";
         check(HookEvent::PreToolUse, &ran(0, stdout, ""), &format!("notice({told}{hint}) ask({told})"));
         let other = if stdout.contains("Stop") { HookEvent::PostToolUse } else { HookEvent::Stop };
         check(other, &ran(0, stdout, ""), &format!("notice({told}{hint})"));
     }
     let huge = HookRun { truncated: true, ..ran(0, "{", "") };
-    let told = "H was not understood: it printed more than 1024 KiB";
+    let told = "H gave an invalid answer: it printed more than 1024 KiB";
     let answer = read(HookEvent::PreToolUse, "H", &huge, 60.0);
     assert_eq!(answer.permission, Some(HookPermission::Ask { reason: told.to_owned() }));
 }

@@ -37,7 +37,7 @@ fn entries() {
     check(of("Stop", json!({"command": "a", "timeout": 1e12})), Ok(&[("a", 3600)]));
     check(json!({"event": "Stop", "hooks": []}), Ok(&[]));
     check(json!({"type": "pre", "tool": "bash", "path": "x.ts"}), Ok(&[]));
-    check(of("Sotp", json!({"command": "a"})), Err("knows no such event"));
+    check(of("Sotp", json!({"command": "a"})), Err("unknown event"));
     check(of("Stop", json!({"type": "prompt", "prompt": "x"})), Err("not `prompt`"));
     check(of("Stop", json!({"command": " "})), Err("no `command`"));
     check(of("Stop", json!({"command": 3})), Err("no `command`"));
@@ -45,11 +45,11 @@ fn entries() {
     check(of("Stop", json!({"command": "a", "args": "b"})), Err("`args` must be a list"));
     check(of("Stop", json!({"command": "a", "args": [1]})), Err("`args` must be a list"));
     check(of("Stop", json!({"command": "a", "if": "Bash"})), Err("for events of tools only"));
-    check(of("PreToolUse", json!({"command": "a", "if": 3})), Err("must be a text such as"));
+    check(of("PreToolUse", json!({"command": "a", "if": 3})), Err("must be a string such as"));
     check(of("Stop", json!({"command": "a", "timeout": 0})), Err("above 0"));
     check(of("Stop", json!({"command": "a", "timeout": "9"})), Err("above 0"));
     check(json!({"event": "Stop"}), Err("a list `hooks`"));
-    check(json!({"event": "PreToolUse", "matcher": 3, "hooks": []}), Err("must be a text"));
+    check(json!({"event": "PreToolUse", "matcher": 3, "hooks": []}), Err("must be a string"));
     check(json!({"event": "PreToolUse", "matcher": "a(", "hooks": []}), Err("cannot be read"));
     check(json!({"event": "Stop", "hooks": vec![json!({"command": "a"}); 101]}), Err("more than 100"));
 }
@@ -59,7 +59,7 @@ fn a_condition_that_cannot_be_read_is_told_and_excludes_nothing() {
     let hook = json!({"event": "PreToolUse", "hooks": [{"command": "a", "if": "Bash("}]});
     let found = read(&[declared(Level::User, hook)]);
     assert_eq!(found.hooks.len(), 1);
-    assert!(found.warnings[0].contains("cannot be read, so it runs whatever the call does"), "{:?}", found.warnings);
+    assert!(found.warnings[0].contains("is invalid, so the hook runs for every call"), "{:?}", found.warnings);
 }
 
 #[test]

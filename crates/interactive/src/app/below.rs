@@ -13,7 +13,12 @@ impl Running {
         if let Some(live) = &mut self.live {
             live.scribe.look();
         }
-        if self.screen.wants_chrome() {
+        let Self { screens, screen, .. } = self;
+        let over = screen.with_space(|space| screens.draw(space, Instant::now()));
+        let covered = over.is_some();
+        self.screen.set_overlay(over);
+        // Rows under a command's screen are not drawn: a question that nobody can see is not seen.
+        if self.screen.wants_chrome() && !covered {
             let below = self.below();
             self.screen.set_below(below);
         }

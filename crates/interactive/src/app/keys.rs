@@ -18,9 +18,13 @@ impl Running {
             }
             return;
         }
+        if self.screen_input(&input).await {
+            return;
+        }
         if matches!(input, Input::Mouse(_)) && self.dialog.is_none() {
             return;
         }
+        self.presses.stops_again = std::mem::take(&mut self.presses.stopped);
         // Any other key in between resets the count, so the next ctrl+c is the first one again.
         self.presses.leaves = self.presses.leaves_until.take().is_some_and(|until| Instant::now() < until);
         if self.work.hint.take().is_some() {

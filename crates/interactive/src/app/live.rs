@@ -17,7 +17,6 @@ use tokio::time::Instant;
 use super::screen::Dirty;
 use super::{BATCH, Leave, News, PATIENCE, Running};
 use crate::chrome::{StatusBar, Welcome, Working};
-use crate::dialogs::PlanDialog;
 use crate::prompt::Submission;
 use crate::transcript::{Past, Scribe, Tone};
 
@@ -118,8 +117,9 @@ impl Running {
     fn begin_opening(&mut self, switch: SessionSwitch, switched: bool) {
         self.work.opening = true;
         let host = self.around.host.clone();
+        let editor = Editor { screens: Some(self.screens.offered()), ..Editor::default() };
         self.beside(async move {
-            let result = switch.open(&*host, Editor::default()).await;
+            let result = switch.open(&*host, editor).await;
             News::Opened(Box::new(Opened { result, switched }))
         });
     }
@@ -216,6 +216,7 @@ impl Running {
             folder: live.folder.clone(),
             home: self.place.home.clone(),
             unused: self.place.unused.take(),
+            update: self.place.update.take(),
         });
     }
 
@@ -251,11 +252,23 @@ impl Running {
         }
     }
 
+    /// Notifies a user who is not looking at the terminal.
+    pub fn call(&mut self, what: &str) {
+        let text = format!("{what}: {}", self.session_name());
+        self.tty.notify(&text);
+    }
+
     pub fn set_title(&mut self) {
+        let title = format!("omp: {}", self.session_name());
+        self.tty.set_title(&title);
+    }
+
+    /// Returns the title of the session, else the name of its folder.
+    fn session_name(&self) -> String {
         let title = self.live.as_ref().and_then(|live| live.session.snapshot().title.clone());
         let folder = self.live.as_ref().map(|live| live.folder.clone()).unwrap_or_else(|| self.place.folder.clone());
         let named = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        self.tty.set_title(&format!("omp: {}", title.unwrap_or(named)));
+        title.unwrap_or(named)
     }
 
     pub async fn session_events(&mut self, first: SessionEvent) {
@@ -350,17 +363,17 @@ impl Running {
         }
         let planned =
             self.live.as_mut().is_some_and(|live| std::mem::take(&mut live.planned) && live.session.snapshot().plans);
-        if planned && *end == RunEnd::Finished && self.dialog.is_none() && self.prompt.is_empty() {
-            self.show_dialog(Box::new(PlanDialog::default()));
+        if planned && *end == RunEnd::Finished {
+            self.planned();
         }
         self.give_back(undelivered.iter().map(Submission::of).collect());
         if took.is_some_and(|took| self.is_worth_a_call(end, took)) && !self.presses.focused {
             let how = match end {
-                RunEnd::Finished => "done",
-                RunEnd::Aborted => "interrupted",
-                _ => "stopped",
+                RunEnd::Finished => "Finished",
+                RunEnd::Aborted => "Interrupted",
+                _ => "Stopped",
             };
-            self.tty.notify(&format!("omp: {how}"));
+            self.call(how);
         }
         self.screen.mark(Dirty::Now);
     }
@@ -375,7 +388,7 @@ impl Running {
     pub fn session_gone(&mut self) {
         self.live = None;
         self.work.working = None;
-        self.note(Tone::Error, "the session has ended\nhint: /exit and `omp --continue` go on with it");
+        self.note(Tone::Error, "the session has ended\nhint: leave with /exit, then resume it with `omp --continue`");
     }
 }
 

@@ -1,12 +1,14 @@
 //! The application: one future that waits for keys, the session and timers, and paints when something has changed.
 
 mod below;
+mod command_screen;
 mod correct;
 mod going;
 mod keys;
 mod live;
 mod obey;
 mod offer;
+mod plan;
 mod questions;
 mod screen;
 mod shell;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{EndReason, Question, SessionHost, SessionListing, TimeLimit, Wish};
-use omp_tui::Theme;
+use omp_tui::{Size, Theme};
 use omp_types::Content;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -35,6 +37,7 @@ use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
 use crate::surroundings::Surroundings;
 use crate::transcript::{CostLines, Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
+use command_screen::Screens;
 use correct::Corrected;
 use going::Went;
 use live::{Live, Opened};
@@ -79,6 +82,8 @@ pub struct Start {
     pub warnings: Vec<String>,
     /// One line about found items that are not used.
     pub unused: Option<String>,
+    /// One line about a newer version.
+    pub update: Option<String>,
     /// The time limit of the run, which applies even to running work.
     pub limit: TimeLimit,
 }
@@ -112,7 +117,10 @@ pub async fn run(app: App) -> Left {
     let (news, heard) = mpsc::channel(64);
     let App { tty, host, surroundings, prompt, look, start } = app;
     let outside = prompt.outside.clone();
+    let vim = look.habits.vim;
     let screen = Screen::new(&*tty, look.theme, Gallery::new(look.pictures), look.redraws);
+    let pulse = Arc::new(Notify::new());
+    let screens = Screens::new(tty.size(), pulse.clone());
     let mut running = Running {
         around: Around {
             host,
@@ -122,21 +130,29 @@ pub async fn run(app: App) -> Left {
             habits: look.habits,
             costs: Rc::new(Cell::new(look.costs)),
             news,
-            pulse: Arc::new(Notify::new()),
+            pulse,
         },
         tty,
         screen,
-        prompt: Prompt::new(prompt),
+        screens,
+        prompt: Prompt::new(prompt).with_vim(vim),
         dialog: None,
         questions: VecDeque::new(),
         live: None,
         work: Work::default(),
         thoughts: Rc::new(Cell::new(look.thoughts)),
-        place: Place { folder: start.folder, home: start.home, version: start.version, unused: start.unused },
+        place: Place {
+            folder: start.folder,
+            home: start.home,
+            version: start.version,
+            unused: start.unused,
+            update: start.update,
+        },
         presses: Presses::default(),
         leave: None,
     };
     running.begin(start.wish, start.prompts, start.choose_session, start.warnings);
+    running.read_pane().await;
     running.go_on(heard, start.limit).await;
     running.end().await
 }
@@ -146,6 +162,8 @@ pub(crate) struct Running {
     around: Around,
     tty: Box<dyn Tty>,
     screen: Screen,
+    /// The screens of commands in a terminal.
+    screens: Screens,
     prompt: Prompt,
     dialog: Option<OpenDialog>,
     questions: VecDeque<Question>,
@@ -215,14 +233,18 @@ struct Place {
     home: PathBuf,
     /// Shown once.
     unused: Option<String>,
+    /// Shown once.
+    update: Option<String>,
     version: String,
 }
 
 /// When keys that have a double-press meaning were pressed, and state of the terminal.
 struct Presses {
     escape: Option<Instant>,
-    /// When ctrl+c last stopped something.
-    stop: Option<Instant>,
+    /// Whether the current key stopped something as ctrl+c.
+    stopped: bool,
+    /// Whether the key before the current one did.
+    stops_again: bool,
     /// Until when a second ctrl+c exits; a hint is shown until then.
     leaves_until: Option<Instant>,
     /// Whether the current key was pressed within that time.
@@ -234,7 +256,15 @@ struct Presses {
 
 impl Default for Presses {
     fn default() -> Self {
-        Self { escape: None, stop: None, leaves_until: None, leaves: false, focused: true, light: false }
+        Self {
+            escape: None,
+            stopped: false,
+            stops_again: false,
+            leaves_until: None,
+            leaves: false,
+            focused: true,
+            light: false,
+        }
     }
 }
 
@@ -298,7 +328,10 @@ impl Running {
                 Happened::Session(None) => self.session_gone(),
                 Happened::News(news) => self.news(news).await,
                 Happened::Prompt(step) => self.prompt_step(step).await,
-                Happened::Pulse => self.show_shell(),
+                Happened::Pulse => {
+                    self.look_at_screen();
+                    self.show_shell();
+                }
                 Happened::Tick => self.tick().await,
                 Happened::TimeUp => self.go(Leave::TimeUp),
             }
@@ -330,10 +363,14 @@ impl Running {
     fn wake(&self) -> Option<Instant> {
         let moving = self.work.shown().map(|_| self.screen.next_step());
         let dialog = self.dialog.as_ref().and_then(|open| open.dialog.wakes());
-        [self.screen.due(), moving, self.presses.leaves_until, dialog].into_iter().flatten().min()
+        [self.screen.due(), moving, self.presses.leaves_until, dialog, self.screens.appears()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     async fn tick(&mut self) {
+        self.look_at_screen();
         let now = Instant::now();
         let due = self.dialog.as_mut().filter(|open| open.dialog.wakes().is_some_and(|due| now >= due));
         if let Some(open) = due {
@@ -364,7 +401,7 @@ impl Running {
     async fn tty_event(&mut self, event: TtyEvent) {
         match event {
             TtyEvent::Input(input) => self.input(input).await,
-            TtyEvent::Resize(size) => self.screen.resize(size),
+            TtyEvent::Resize(size) => self.resize(size),
             TtyEvent::Profile(profile) => self.screen.set_profile(profile, self.tty.images()),
             TtyEvent::Background(background) => {
                 self.presses.light = background.is_light();
@@ -375,11 +412,17 @@ impl Running {
             TtyEvent::Stop => self.suspend(),
             TtyEvent::Continued => {
                 self.screen.begin_again();
-                self.screen.resize(self.tty.size());
+                self.resize(self.tty.size());
+                self.read_pane().await;
             }
             TtyEvent::Terminated(why) => self.go(why),
             TtyEvent::Closed => self.go(Leave::HungUp),
         }
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.screen.resize(size);
+        self.screens.resize(size);
     }
 
     async fn news(&mut self, news: News) {
@@ -412,6 +455,12 @@ impl Running {
         tokio::spawn(async move { news.send(work.await).await.is_ok() });
     }
 
+    /// Asks tmux for the text above the next frame.
+    async fn read_pane(&mut self) {
+        let above = self.around.outside.pane_text().await;
+        self.screen.set_above(above);
+    }
+
     /// Decodes the next image.
     fn develop(&self) {
         let Some(job) = self.screen.gallery.next() else { return };
@@ -436,6 +485,7 @@ impl Running {
         if let Some(shell) = self.work.shell.take() {
             shell.cancel();
         }
+        self.screen.set_overlay(None);
         self.screen.leave(&mut *self.tty);
         if let Some(live) = self.live.take() {
             if self.leave.as_ref().is_some_and(|left| left.why == Leave::Wanted) {

@@ -43,7 +43,7 @@ impl Running {
             Action::Insert(text) => self.prompt.insert(&text),
             Action::SetText(text) => self.prompt.set_text(&text),
             Action::Tell(text) => self.note(Tone::Told, &text),
-            Action::PasteImage => self.hint("this key does nothing yet"),
+            Action::PasteImage => self.hint("this key has no action yet"),
             // Session actions.
             Action::CycleApproval => self.cycle_approval().await,
             Action::CycleThinking => self.cycle_thinking().await,
@@ -60,10 +60,13 @@ impl Running {
             Action::LeaveBranch { to, note } => self.leave_branch(to, note).await,
             Action::CorrectSummary(text) => self.correct_summary(text),
             Action::EditSummaryOutside(text) => self.edit_summary_outside(text).await,
+            Action::EditDialogOutside(text) => self.edit_dialog_outside(&text).await,
+            Action::RunPlan(edited) => self.run_plan(edited).await,
             Action::Label { entry, label } => self.label(&entry, label.as_deref()),
             Action::RenameSession { file, title } => self.rename(file, title),
             Action::DeleteSession(file) => self.change_list(move |host| host.delete(&file)),
             // Appearance and stored settings.
+            Action::ToggleVim => self.toggle_vim(),
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
             Action::KeepKey { provider, key } => self.keep_key(&provider, &key),
             Action::SetSetting { key, value } => self.set_setting(&key, value).await,
@@ -82,6 +85,7 @@ impl Running {
             Action::ShowSettings => self.offer_settings(),
             Action::AskKey(provider) => self.ask_key(provider.as_deref()),
             Action::SearchHistory => self.offer_history(),
+            Action::ReviewPlan => self.offer_plan(),
         }
     }
 
@@ -102,14 +106,18 @@ impl Running {
         }
     }
 
-    async fn say_line(&mut self, text: String) {
+    pub(super) async fn say_line(&mut self, text: String) {
         Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
     }
 
     async fn fork(&mut self) {
-        match self.live.as_ref().and_then(|live| live.session.snapshot().file.clone()) {
+        let Some(live) = &self.live else { return };
+        if let Err(problem) = live.session.write_pending() {
+            return self.note(Tone::Error, &problem);
+        }
+        match live.session.snapshot().file.clone() {
             Some(file) => self.switch(Wish::Fork { file, cwd: None }).await,
-            None => self.hint("this session is not recorded, so there is nothing to fork"),
+            None => self.hint("this session is not saved, so it cannot be forked"),
         }
     }
 
@@ -149,8 +157,8 @@ impl Running {
 
     /// Stops what runs; otherwise empties the editor, and leaves if pressed again. What does not stop can be left, too.
     async fn clear(&mut self) {
-        let stopping = pressed_twice(&mut self.presses.stop);
-        if self.is_busy() && !stopping && !self.presses.leaves {
+        if self.is_busy() && !self.presses.stops_again && !self.presses.leaves {
+            self.presses.stopped = true;
             return self.interrupt().await;
         }
         if std::mem::take(&mut self.presses.leaves) {
@@ -158,13 +166,13 @@ impl Running {
         }
         self.prompt.clear();
         self.presses.leaves_until = Some(Instant::now() + LEAVES_WITHIN);
-        self.hint("ctrl+c again to leave");
+        self.hint("press ctrl+c again to exit");
     }
 
     fn exit(&mut self) {
         if self.is_busy() {
             let stop = self.around.keymap.shown("app.interrupt");
-            return self.hint(&format!("something runs; {stop} stops it"));
+            return self.hint(&format!("a turn is running; press {stop} to stop it"));
         }
         self.go(Leave::Wanted);
     }
@@ -199,20 +207,37 @@ impl Running {
         self.tty.pause();
         let edited = self.around.outside.edit_text(text).await;
         self.tty.resume();
-        let size = self.tty.size();
         self.screen.begin_again();
-        self.screen.resize(size);
+        self.resize(self.tty.size());
+        self.read_pane().await;
         edited.unwrap_or_else(|problem| {
             self.note(Tone::Error, &problem);
             None
         })
     }
 
+    /// The dialog takes the edited text.
+    async fn edit_dialog_outside(&mut self, text: &str) {
+        let edited = self.edit_outside(text).await;
+        if let (Some(text), Some(open)) = (edited, &mut self.dialog) {
+            open.dialog.edited(text.trim_end_matches('\n'));
+        }
+    }
+
+    fn toggle_vim(&mut self) {
+        let on = !self.prompt.is_vim();
+        self.prompt.set_vim(on);
+        if let Err(problem) = self.around.surroundings.keep_setting("editor.vimMode", on.into()) {
+            return self.note(Tone::Error, &problem);
+        }
+        self.hint(if on { "vim mode is on: esc for normal mode, i to insert" } else { "vim mode is off" });
+    }
+
     fn dequeue(&mut self) {
         let Some(live) = &self.live else { return };
         let back = live.session.unqueue();
         if back.is_empty() {
-            return self.hint("no message waits");
+            return self.hint("no queued messages");
         }
         self.give_back(back.iter().map(Submission::of).collect());
     }
@@ -228,7 +253,7 @@ impl Running {
         let Some(live) = &self.live else { return };
         let snapshot = live.session.snapshot();
         if !snapshot.model.reasoning {
-            return self.hint("this model does not think");
+            return self.hint("this model does not support thinking");
         }
         let levels = levels_of(&snapshot.model);
         let at = levels.iter().rposition(|level| *level <= snapshot.thinking).unwrap_or_default();
@@ -246,7 +271,7 @@ impl Running {
         let offered = self.around.host.offered_models();
         let models: Vec<_> = offered.into_iter().filter(|it| it.in_scope).map(|it| it.model).collect();
         if models.len() < 2 {
-            return self.hint("there is only one model");
+            return self.hint("no other model is available");
         }
         let at = models.iter().position(|model| model.selector() == current).unwrap_or_default();
         let step = if backward { models.len() - 1 } else { 1 };
@@ -269,7 +294,7 @@ impl Running {
     async fn settled(&mut self, what: String, done: impl FnMut(&omp_session::Snapshot) -> bool) {
         let Some(live) = &self.live else { return };
         if live.session.snapshot().running {
-            return self.hint(&format!("{what}, from the next message on"));
+            return self.hint(&format!("{what} (from the next message)"));
         }
         // A session that has ended reports that itself.
         let _ = live.session.until(done).await;
@@ -321,8 +346,9 @@ impl Running {
                 self.command(Command::SetApprovalMode(mode)).await;
                 self.settled("kept".to_owned(), |snapshot| snapshot.approval_mode == mode).await;
             }
+            ("editor.vimMode", Value::Bool(on)) => self.prompt.set_vim(*on),
             ("favoriteModels", _) => {}
-            _ => self.hint("kept; it counts from the next session on"),
+            _ => self.hint("saved; takes effect in the next session"),
         }
     }
 
@@ -348,7 +374,7 @@ impl Running {
     /// Copies through the terminal, which works over ssh, and through a program, for terminals that do not support it.
     async fn copy(&mut self, text: String) {
         if text.is_empty() {
-            return self.hint("there is nothing to copy yet");
+            return self.hint("nothing to copy yet");
         }
         let sent = self.tty.copy(&text);
         match self.around.outside.copy(&text, sent).await {

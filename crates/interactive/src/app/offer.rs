@@ -65,7 +65,7 @@ impl Running {
         };
         match text {
             Some(text) => Box::pin(self.obey(Action::Copy(text))).await,
-            None => self.hint("there is nothing to copy yet"),
+            None => self.hint("nothing to copy yet"),
         }
         true
     }
@@ -101,7 +101,7 @@ impl Running {
         let Some(live) = &self.live else { return };
         let points = live.session.branch_points().unwrap_or_default();
         match live.session.trees(&TreeDialog::FILTERS) {
-            Ok(trees) if trees.iter().all(Vec::is_empty) => self.hint("nothing was said yet"),
+            Ok(trees) if trees.iter().all(Vec::is_empty) => self.hint("this session has no messages yet"),
             Ok(trees) => {
                 let view = TreeView { trees, points, leaf: live.session.leaf() };
                 let dialog = TreeDialog::new(view).filtered(&self.around.habits.tree_filter);
@@ -114,7 +114,7 @@ impl Running {
     pub(super) fn offer_branch_points(&mut self) {
         let Some(live) = &self.live else { return };
         match live.session.branch_points() {
-            Ok(points) if points.is_empty() => self.hint("there is no earlier message to go back to"),
+            Ok(points) if points.is_empty() => self.hint("no earlier message to return to"),
             Ok(points) => self.show_dialog(Box::new(BranchPointsDialog::new(points))),
             Err(problem) => self.note(Tone::Error, &problem),
         }
@@ -162,7 +162,7 @@ impl Running {
     pub(super) fn offer_sessions(&mut self, sessions: Result<Vec<SessionListing>, String>) {
         self.screen.mark(Dirty::Now);
         match sessions {
-            Ok(listings) if listings.is_empty() => self.hint("there are no sessions yet"),
+            Ok(listings) if listings.is_empty() => self.hint("no sessions yet"),
             Ok(listings) => {
                 let open = self.live.as_ref().and_then(|live| live.session.snapshot().file.clone());
                 let cwd = self.place.folder.clone();

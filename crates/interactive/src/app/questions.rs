@@ -10,7 +10,7 @@ use crate::transcript::Tone;
 impl Running {
     pub(super) fn asked(&mut self, question: Question) {
         if !self.presses.focused && self.around.habits.calls.asked {
-            self.tty.notify("omp: there is a question");
+            self.call("Waiting for your answer");
         }
         self.questions.push_back(question);
         self.next_question();

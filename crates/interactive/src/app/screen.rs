@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_tui::{CellSize, Frame, ImageWay, Line, Painted, Profile, Renderer, Size, Space, Theme};
+use omp_tui::{CellSize, Frame, ImageWay, Line, Overlay, Painted, PaneText, Profile, Renderer, Size, Space, Theme};
 use tokio::time::Instant;
 
 use crate::chrome::Working;
@@ -50,6 +50,8 @@ pub struct Screen {
     given: Arc<Theme>,
     theme: Arc<Theme>,
     below: Below,
+    /// Covers the whole window.
+    overlay: Option<Vec<Line>>,
     dirty: Dirty,
     /// Only the animated row has changed.
     stepped: bool,
@@ -81,6 +83,7 @@ impl Screen {
             theme: Arc::new(theme.at_depth(tty.profile().colors)),
             given: theme,
             below: Below::default(),
+            overlay: None,
             dirty: Dirty::Now,
             stepped: false,
             painted: now,
@@ -133,6 +136,11 @@ impl Screen {
         self.below = below;
     }
 
+    /// Covers the window with these rows, or uncovers it.
+    pub fn set_overlay(&mut self, rows: Option<Vec<Line>>) {
+        self.overlay = rows;
+    }
+
     pub fn theme(&self) -> &Arc<Theme> {
         &self.theme
     }
@@ -153,17 +161,26 @@ impl Screen {
     }
 
     pub fn resize(&mut self, size: Size) {
-        if size == self.renderer.size() {
+        self.keep_old_history();
+        let rewrites = self.renderer.rewrites().is_some();
+        if size == self.renderer.size() && !rewrites {
             return;
         }
         self.renderer.resize(size);
         let now = Instant::now();
         self.resizing.get_or_insert(Resizing { since: now, last: now }).last = now;
-        if !self.renderer.profile().multiplexer {
+        if rewrites {
             self.log.start_over();
             self.gallery.begin_again();
         }
         self.mark(Dirty::Now);
+    }
+
+    /// Leaves the history of tmux as it is from now on if it may hold rows that can no longer be drawn.
+    fn keep_old_history(&mut self) {
+        if self.renderer.rewrites().is_some_and(|rows| !self.log.holds(rows)) {
+            self.renderer.set_above(None);
+        }
     }
 
     pub fn set_profile(&mut self, profile: Profile, (way, cell): (ImageWay, CellSize)) {
@@ -175,6 +192,7 @@ impl Screen {
 
     /// Redraws everything: for another conversation, another theme, or expanded blocks.
     pub fn all_anew(&mut self) {
+        self.keep_old_history();
         self.log.start_over();
         self.gallery.begin_again();
         self.renderer.replace();
@@ -186,6 +204,11 @@ impl Screen {
         self.log.clear();
         self.gallery.clear();
         self.all_anew();
+    }
+
+    /// Gives the text above the next frame, in tmux.
+    pub fn set_above(&mut self, above: Option<PaneText>) {
+        self.renderer.set_above(above);
     }
 
     /// Paints from scratch after another program wrote to the terminal.
@@ -203,7 +226,8 @@ impl Screen {
         self.lay_out(&space);
         self.bytes.clear();
         self.bytes.append(&mut self.gallery.take_bytes());
-        let frame = Frame { rows: &self.log, settled: self.log.settled(), overlay: None };
+        let overlay = self.overlay.as_ref().map(|lines| Overlay { lines, top: 0, left: 0, width });
+        let frame = Frame { rows: &self.log, settled: self.log.settled(), overlay };
         self.renderer.paint(&frame, &mut self.bytes);
         if !self.bytes.is_empty() {
             tty.write(&self.bytes);

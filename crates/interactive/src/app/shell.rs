@@ -42,11 +42,11 @@ impl Running {
             RanBy::Python => live.python.clone(),
         };
         let Some(shell) = shell else {
-            self.work.hint = Some("there is no Python here".to_owned());
+            self.work.hint = Some("Python is not available".to_owned());
             return false;
         };
         if self.work.shell.is_some() {
-            self.work.hint = Some("a command is running; esc stops it".to_owned());
+            self.work.hint = Some("a command is running; press esc to stop it".to_owned());
             return false;
         }
         let block = Rc::new(RefCell::new(ShellBlock::new(ran_by, command, private)));

@@ -10,12 +10,14 @@ use crate::prompt::Submission;
 use crate::transcript::Tone;
 
 /// The terminal's own commands, with their descriptions.
-pub const OWN: [(&str, &str); 5] = [
-    ("exit", "Leave omp"),
-    ("quit", "Leave omp"),
-    ("hotkeys", "Show what the keys do"),
+pub const OWN: [(&str, &str); 7] = [
+    ("exit", "Exit omp"),
+    ("quit", "Exit omp"),
+    ("hotkeys", "List the key bindings"),
     ("theme", "Choose a theme"),
-    ("thinking", "Choose how hard the model thinks"),
+    ("thinking", "Set the thinking level"),
+    ("plan-review", "Show the plan again"),
+    ("vim", "Turn vim mode on or off"),
 ];
 
 /// The result of a session command.
@@ -42,6 +44,8 @@ impl Running {
             ("resume", "") => Action::ShowSessions,
             ("tree", "") => Action::ShowTree,
             ("branch", "") => Action::ShowBranchPoints,
+            ("plan-review", "") => Action::ReviewPlan,
+            ("vim", "") => Action::ToggleVim,
             ("compact", "edit") => return self.offer_summary(),
             ("copy", which) => return self.offer_copies(which).await,
             _ => return false,
@@ -52,7 +56,7 @@ impl Running {
 
     fn no_level(&mut self, typed: &str) -> bool {
         let levels: Vec<&str> = ThinkingLevel::ALL.iter().map(|level| level.as_str()).collect();
-        let text = format!("/thinking: there is no level `{typed}`\nhint: {}", levels.join(", "));
+        let text = format!("/thinking: unknown level `{typed}`\nhint: use {}", levels.join(", "));
         self.note(Tone::Error, &text);
         true
     }

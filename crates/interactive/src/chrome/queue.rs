@@ -30,7 +30,7 @@ pub fn queue_rows(steering: &[Arc<Message>], follow_up: &[Arc<Message>], key: &s
         && !key.is_empty()
     {
         let line = std::mem::take(first);
-        *first = clip(line.with(format!("  ({key} edits)"), space.theme.fg(Token::Dim)), space.width);
+        *first = clip(line.with(format!("  ({key} to edit)"), space.theme.fg(Token::Dim)), space.width);
     }
     rows
 }

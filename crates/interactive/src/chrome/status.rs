@@ -71,13 +71,7 @@ fn parts(status: &StatusBar, space: &Space<'_>) -> Vec<(String, Style)> {
     if status.plans {
         parts.push(("plan".to_owned(), theme.fg(Token::Warning)));
     }
-    let mode = match status.mode {
-        ApprovalMode::Auto => "auto",
-        ApprovalMode::AskWrites => "ask for writes",
-        ApprovalMode::AskAll => "ask for all",
-        ApprovalMode::Write => "ask for commands",
-    };
-    parts.push((mode.to_owned(), theme.fg(Token::Muted)));
+    parts.push((status.mode.as_str().to_owned(), theme.fg(Token::Muted)));
     if let Some((contained, is_weak)) = &status.contained {
         parts.push((contained.clone(), theme.fg(if *is_weak { Token::Warning } else { Token::Muted })));
     }
@@ -135,10 +129,10 @@ mod tests {
         check(
             &status,
             120,
-            "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all · contained · ~/work/thing · 12k tokens · A title",
+            "mock/mock-model · high · 3%/200k · $0.01 · main · ask-all · contained · ~/work/thing · 12k tokens · A title",
         );
-        check(&status, 76, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all · contained");
-        check(&status, 64, "mock/mock-model · high · 3%/200k · $0.01 · main · ask for all");
+        check(&status, 76, "mock/mock-model · high · 3%/200k · $0.01 · main · ask-all · contained");
+        check(&status, 64, "mock/mock-model · high · 3%/200k · $0.01 · main · ask-all");
         check(&status, 20, "mock/mock-model");
         check(&status, 5, "mock/mock-model");
     }

@@ -14,6 +14,8 @@ pub struct Welcome {
     pub home: PathBuf,
     /// A line about found items that are not used.
     pub unused: Option<String>,
+    /// A line about a newer version.
+    pub update: Option<String>,
 }
 
 impl Block for Welcome {
@@ -26,7 +28,7 @@ impl Block for Welcome {
         let hints = "/ for commands · @ for files · ! for the shell · /hotkeys for keys";
         let dim = |text: &str| clip(Line::styled(text.to_owned(), theme.fg(Token::Dim)), space.width);
         let mut lines = vec![clip(head, space.width), dim(hints)];
-        lines.extend(self.unused.as_deref().map(dim));
+        lines.extend([&self.unused, &self.update].into_iter().flatten().map(|line| dim(line)));
         lines
     }
 

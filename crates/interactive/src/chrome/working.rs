@@ -32,7 +32,7 @@ impl Working {
         let stop = if stop_key.is_empty() { String::new() } else { format!(" · {stop_key} to interrupt") };
         let what = match &self.doing {
             _ if self.compacting => "Compacting…".to_owned(),
-            _ if self.summing_up => "Summing up the branch…".to_owned(),
+            _ if self.summing_up => "Summarizing the branch…".to_owned(),
             _ if self.retrying => "Waiting to retry".to_owned(),
             Some(doing) => one_line(doing),
             None => "Working…".to_owned(),

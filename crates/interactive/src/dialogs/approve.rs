@@ -363,7 +363,7 @@ impl ApproveDialog {
         let page = space.height.saturating_sub(AROUND + typed);
         if page == 0 {
             self.fit = Fit::Nothing;
-            let told = "The terminal is too small to show what is asked; make it larger, or refuse with n.";
+            let told = "The terminal is too small to show this request. Make it larger, or press n to deny.";
             let mut rows = wrapped(told, space.width, space.theme.fg(Token::Warning));
             rows.truncate(space.height.max(1));
             return rows;
@@ -376,8 +376,8 @@ impl ApproveDialog {
             sheet.push(clip(Line::styled(more, space.theme.fg(Token::Muted)), space.width));
         }
         if let Some(field) = &mut self.instead {
-            sheet.push(field.draw("Instead: ", "what the model should do", space));
-            return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
+            sheet.push(field.draw("Instead: ", "tell the model what to do instead", space));
+            return sheet.finish(&[("enter", "deny and send"), ("esc", "back")]);
         }
         sheet.finish(&[("y", "yes"), ("n", "no"), ("t", "instead"), ("esc", "refuse")])
     }
@@ -461,12 +461,12 @@ impl Dialog for ApproveDialog {
         }
         self.draw_body(&mut sheet, rule.as_deref());
         if let Some(field) = &mut self.instead {
-            sheet.push(field.draw("Instead: ", "what the model should do", space));
-            return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
+            sheet.push(field.draw("Instead: ", "tell the model what to do instead", space));
+            return sheet.finish(&[("enter", "deny and send"), ("esc", "back")]);
         }
         if let Some(editing) = &mut self.editing {
             editing.draw(&mut sheet, space);
-            return sheet.finish(&[("enter", "take this rule"), ("esc", "back")]);
+            return sheet.finish(&[("enter", "use this rule"), ("esc", "back")]);
         }
         let options = self.options();
         let last_with = options.iter().rposition(|option| matches!(option, ApproveOption::With(_)));
@@ -478,11 +478,11 @@ impl Dialog for ApproveDialog {
             }
         }
         if self.strayed {
-            sheet.muted("What you type goes to the editor. Answer with one key.");
+            sheet.muted("Typing goes to the editor. Answer with one key.");
         }
         let enter = match self.selected() {
-            ApproveOption::With(RuleScope::Project) => "keep this rule for this project",
-            ApproveOption::With(RuleScope::User) => "write this rule to config.yml",
+            ApproveOption::With(RuleScope::Project) => "save this rule for this project",
+            ApproveOption::With(RuleScope::User) => "save this rule in config.yml",
             _ => "choose",
         };
         let mut keys = vec![("enter", enter), ("esc", "refuse")];

@@ -3,13 +3,13 @@
 use omp_agent::Choice;
 use omp_session::Answer;
 use omp_stdx::display_width;
-use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Token};
+use omp_tui::{Component as _, Editor, Input, Key, KeyCode, Line, ListWindow, Mods, Reaction, Space, Token};
 
-use super::field::Field;
 use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, mark, one_line, wrapped};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
+use crate::keymap::KeyContext;
 
 const OTHER: &str = "Other (type your own)";
 
@@ -20,7 +20,7 @@ pub struct AskDialog {
     pointer: ListWindow,
     /// Whether each option is checked, if several may be chosen.
     ticked: Vec<bool>,
-    own: Field,
+    own: Editor,
     typing: bool,
     quiet: Quiet,
 }
@@ -33,7 +33,7 @@ impl AskDialog {
         let ticked = (0..choice.options.len()).map(|at| choice.multi && Some(at) == recommended).collect();
         // Without options the answer must be typed.
         let typing = choice.options.is_empty();
-        Self { id, choice, pointer, ticked, own: Field::default(), typing, quiet: Quiet::default() }
+        Self { id, choice, pointer, ticked, own: answer_editor(), typing, quiet: Quiet::default() }
     }
 
     /// For a question that the user cannot have read yet.
@@ -77,7 +77,8 @@ impl AskDialog {
             self.typing = true;
             return DialogStep::Redraw;
         }
-        let own = self.own.text().trim();
+        let own = self.own.expanded_text();
+        let own = own.trim();
         if !self.choice.multi {
             return match self.typing {
                 true if own.is_empty() => DialogStep::Ignored,
@@ -95,25 +96,38 @@ impl AskDialog {
     }
 
     fn type_own(&mut self, input: &Input) -> DialogStep {
-        if let Input::Key(key) = input
-            && key.mods.is_empty()
-        {
-            match key.code {
-                KeyCode::Enter => return self.take(),
-                KeyCode::Up | KeyCode::Escape if !self.choice.options.is_empty() => {
-                    self.typing = false;
-                    self.pointer.key(key, self.rows());
-                    return DialogStep::Redraw;
+        let has_options = !self.choice.options.is_empty();
+        if let Input::Key(key) = input {
+            match (key.mods, key.code) {
+                (Mods::NONE, KeyCode::Enter) if self.own.continue_line() => return DialogStep::Redraw,
+                (Mods::NONE, KeyCode::Enter) => return self.take(),
+                (Mods::NONE, KeyCode::Up) if has_options && self.is_on_first_line() => {
+                    return self.back_to_options(key);
                 }
-                KeyCode::Escape => return self.answer(Answer::No),
+                (Mods::NONE, KeyCode::Escape) if has_options => return self.back_to_options(key),
+                (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => return self.answer(Answer::No),
+                (Mods::CTRL, KeyCode::Char('g')) => {
+                    return DialogStep::Do(Action::EditDialogOutside(self.own.expanded_text()));
+                }
                 _ => {}
             }
         }
-        match input {
-            Input::Key(key) if *key == Key::ctrl('c') => self.answer(Answer::No),
-            other if self.own.input(other) => DialogStep::Redraw,
-            _ => DialogStep::Ignored,
-        }
+        super::picked(self.own.input(input) == Reaction::Taken)
+    }
+
+    fn is_on_first_line(&self) -> bool {
+        !self.own.text()[..self.own.cursor()].contains('\n')
+    }
+
+    fn back_to_options(&mut self, key: &Key) -> DialogStep {
+        self.typing = false;
+        self.pointer.key(key, self.rows());
+        DialogStep::Redraw
+    }
+
+    fn draw_own(&mut self, sheet: &mut Sheet<'_>) {
+        self.own.set_max_rows((sheet.space.height / 3).max(3));
+        self.own.draw(sheet.space).into_iter().for_each(|row| sheet.push(row));
     }
 
     fn option_rows(&self, at: usize, space: &Space<'_>) -> Vec<Line> {
@@ -131,6 +145,14 @@ impl AskDialog {
         rows.extend(indented(wrapped(about, space.width.saturating_sub(5), muted), "     ", muted));
         rows
     }
+}
+
+/// The editor of the user's own answer.
+fn answer_editor() -> Editor {
+    let mut editor = Editor::default();
+    editor.set_prompt("❯ ", Token::Accent);
+    editor.set_placeholder("your answer");
+    editor
 }
 
 /// Shows the whole option, however long it is.
@@ -157,14 +179,25 @@ impl Dialog for AskDialog {
             self.option_rows(at, space).into_iter().for_each(|row| sheet.push(row));
         }
         if self.typing {
-            sheet.push(self.own.draw("❯ ", "your answer", space));
-        } else if window.end == self.rows() && !self.has_only_options() {
-            let own = if self.own.is_empty() { OTHER.to_owned() } else { format!("Other: {}", self.own.text()) };
+            self.draw_own(&mut sheet);
+            let back = if self.choice.options.is_empty() { "do not answer" } else { "back" };
+            return sheet.finish(&[
+                ("enter", "answer"),
+                ("esc", back),
+                ("shift+enter", "new line"),
+                ("ctrl+g", "your editor"),
+            ]);
+        }
+        if window.end == self.rows() && !self.has_only_options() {
+            let own = match self.own.is_empty() {
+                true => OTHER.to_owned(),
+                false => format!("Other: {}", one_line(self.own.text())),
+            };
             sheet.push(Sheet::item(space, self.on_other(), &format!("{}. {own}", self.rows()), ""));
         }
         match self.choice.multi {
-            true => sheet.finish(&[("enter", "answer"), ("space", "tick"), ("esc", "do not answer")]),
-            false => sheet.finish(&[("enter", "choose"), ("esc", "do not answer")]),
+            true => sheet.finish(&[("enter", "answer"), ("space", "tick"), ("esc", "skip")]),
+            false => sheet.finish(&[("enter", "choose"), ("esc", "skip")]),
         }
     }
 
@@ -194,12 +227,21 @@ impl Dialog for AskDialog {
                 at if at < self.rows() => self.choose(at),
                 _ => DialogStep::Ignored,
             },
-            _ if self.on_other() && self.own.input(input) => {
+            _ if self.on_other() && self.own.input(input) == Reaction::Taken => {
                 self.typing = true;
                 DialogStep::Redraw
             }
             _ => DialogStep::Ignored,
         }
+    }
+
+    fn edited(&mut self, text: &str) {
+        self.own.set_text(text);
+        self.typing = true;
+    }
+
+    fn context(&self) -> KeyContext {
+        if self.typing { KeyContext::Editor } else { KeyContext::List }
     }
 }
 

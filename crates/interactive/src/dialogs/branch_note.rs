@@ -9,9 +9,9 @@ use super::{Dialog, DialogStep};
 use crate::action::{Action, Destination};
 
 const CHOICES: [(&str, &str); 3] = [
-    ("No summary", "the branch is just left"),
-    ("Summarize", "a model tells what was done"),
-    ("Summarize with instructions", "in the way you say"),
+    ("No summary", "leave it as it is"),
+    ("Summarize", "describe what was done"),
+    ("Summarize with instructions", "say what matters"),
 ];
 
 #[derive(Debug)]
@@ -60,12 +60,12 @@ impl BranchNoteDialog {
 
 impl Dialog for BranchNoteDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let mut sheet = Sheet::new(space, "Sum up what you leave?", "");
+        let mut sheet = Sheet::new(space, "Summarize this branch?", "");
         for (at, (what, about)) in CHOICES.iter().enumerate() {
             sheet.push(Sheet::item(space, at == self.pointer.selected(), what, about));
         }
         if let Some(field) = &mut self.how {
-            sheet.push(field.draw("How: ", "what the summary is to tell", space));
+            sheet.push(field.draw("How: ", "what the summary should cover", space));
             return sheet.finish(&[("enter", "summarize"), ("esc", "back")]);
         }
         sheet.finish(&[("enter", "choose"), ("esc", "back")])
@@ -118,13 +118,13 @@ pub(super) mod tests {
     #[test]
     fn it_says_what_there_is_to_choose() {
         insta::assert_snapshot!(both(&mut dialog()), @"
-        Sum up what you leave?
-        ❯ No summary                         the branch is just left
-          Summarize                      a model tells what was done
-          Summarize with instructions             in the way you say
+        Summarize this branch?
+        ❯ No summary                               leave it as it is
+          Summarize                           describe what was done
+          Summarize with instructions               say what matters
         enter choose · esc back
         ------------------------------
-        Sum up what you leave?
+        Summarize this branch?
         ❯ No summary
           Summarize
           Summarize with instructions

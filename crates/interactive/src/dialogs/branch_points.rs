@@ -29,7 +29,7 @@ impl Dialog for BranchPointsDialog {
         let mut sheet = Sheet::new(space, "Go back to", &note);
         let row = |at: usize, selected| Sheet::item(space, selected, &start_of(&self.points[at].text), "");
         self.picker.draw(&mut sheet, "type to search", row);
-        sheet.finish(&[("enter", "edit and send anew"), ("esc", "close")])
+        sheet.finish(&[("enter", "edit and resend"), ("esc", "close")])
     }
 
     fn input(&mut self, input: &Input) -> DialogStep {
@@ -67,13 +67,13 @@ mod tests {
         > type to search
           first thing
         ❯ second thing, which is longer than a narrow row has room …
-        enter edit and send anew · esc close
+        enter edit and resend · esc close
         ------------------------------
         Go back to  2 of 2
         > type to search
           first thing
         ❯ second thing, which is long…
-        enter edit and send anew
+        enter edit and resend
         ");
     }
 

@@ -38,7 +38,7 @@ impl Dialog for HistoryDialog {
             Sheet::item(space, selected, &start_of(&self.prompts[at]), &facts)
         };
         self.picker.draw(&mut sheet, "type to search", row);
-        sheet.finish(&[("enter", "into the editor"), ("esc", "close")])
+        sheet.finish(&[("enter", "to the editor"), ("esc", "close")])
     }
 
     fn input(&mut self, input: &Input) -> DialogStep {
@@ -78,14 +78,14 @@ mod tests {
         ❯ fix the parser
           write a test for the walker                        2 lines
           explain the loop
-        enter into the editor · esc close
+        enter to the editor · esc close
         ------------------------------
         History  3 of 3
         > type to search
         ❯ fix the parser
           write a test for t…  2 lines
           explain the loop
-        enter into the editor
+        enter to the editor
         ");
     }
 

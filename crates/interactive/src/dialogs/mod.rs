@@ -45,6 +45,7 @@ pub use plan::PlanDialog;
 pub(crate) use quiet::Quiet;
 pub use sessions::{Sessions, SessionsDialog};
 pub use settings::{SettingsDialog, StoredSetting};
+pub(crate) use sheet::one_line;
 pub use summary::SummaryDialog;
 pub use theme::ThemeDialog;
 pub use thinking::ThinkingDialog;
@@ -69,6 +70,9 @@ pub trait Dialog {
     fn woken(&mut self) -> DialogStep {
         DialogStep::Ignored
     }
+
+    /// Takes back a text that was edited in the user's own editor: see [`Action::EditDialogOutside`].
+    fn edited(&mut self, _text: &str) {}
 
     /// Returns the context of its key bindings.
     fn context(&self) -> KeyContext {

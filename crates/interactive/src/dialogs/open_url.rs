@@ -10,7 +10,7 @@ use super::sheet::{Sheet, wrapped};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
-const CHOICES: [&str; 3] = ["Open in the browser", "I have opened it", "Cancel"];
+const CHOICES: [&str; 3] = ["Open in the browser", "I opened it myself", "Cancel"];
 
 #[derive(Debug)]
 pub struct OpenUrlDialog {
@@ -46,7 +46,7 @@ impl OpenUrlDialog {
 impl Dialog for OpenUrlDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.quiet.seen();
-        let mut sheet = Sheet::new(space, "Open this address?", "");
+        let mut sheet = Sheet::new(space, "Open this link?", "");
         sheet.prose(&self.reason, space.theme.fg(Token::Text));
         let link: Arc<str> = self.url.as_str().into();
         for mut row in wrapped(self.url.as_str(), space.width, space.theme.fg(Token::Accent)) {
@@ -104,23 +104,23 @@ pub(super) mod tests {
     #[test]
     fn the_address_is_whole_and_a_link() {
         insta::assert_snapshot!(both(&mut dialog()), @"
-        Open this address?
+        Open this link?
         The server `docs` wants you to log in.
         https://login.example.com/authorize?client=omp&state=0123456
         789abcdef
         ❯ 1. Open in the browser
-          2. I have opened it
+          2. I opened it myself
           3. Cancel
         enter choose · esc cancel
         ------------------------------
-        Open this address?
+        Open this link?
         The server `docs` wants you to
         log in.
         https://login.example.com/auth
         orize?client=omp&state=0123456
         789abcdef
         ❯ 1. Open in the browser
-          2. I have opened it
+          2. I opened it myself
           3. Cancel
         enter choose · esc cancel
         ");

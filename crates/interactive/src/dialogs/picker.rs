@@ -111,7 +111,7 @@ impl Picker {
     pub fn draw(&mut self, sheet: &mut Sheet<'_>, hint: &str, mut row: impl FnMut(usize, bool) -> Line) {
         sheet.push(self.field.draw("> ", hint, sheet.space));
         if self.matches.is_empty() {
-            sheet.muted(if self.texts.is_empty() { "  Nothing here." } else { "  Nothing matches." });
+            sheet.muted(if self.texts.is_empty() { "  Nothing here." } else { "  No matches." });
         }
         for at in self.pointer.visible(self.matches.len(), sheet.room()) {
             let selected = at == self.pointer.selected();

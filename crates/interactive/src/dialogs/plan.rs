@@ -1,77 +1,288 @@
-//! Asks what to do with a finished plan.
+//! Shows a finished plan and asks what to do with it: run it, edit it first, go on planning, or leave plan mode.
 
-use omp_tui::{Input, KeyCode, Line, ListWindow, Mods, Space};
+use omp_session::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
+use omp_tui::{Component as _, Editor, Input, Key, KeyCode, Line, ListWindow, Markdown, Mods, Reaction, Space, Style};
 
-use super::sheet::Sheet;
+use super::quiet::Quiet;
+use super::sheet::{Sheet, indented};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
+use crate::keymap::KeyContext;
 
-/// The choices, and the line that each submits. The first does nothing, so an accidental Enter does not execute the plan.
-const CHOICES: [(&str, &str, Option<&str>); 3] = [
-    ("Go on planning", "say what is missing", None),
-    ("Carry it out", "the project may be changed", Some("/plan go")),
-    ("Leave plan mode", "without carrying it out", Some("/plan")),
+const CHOICES: [(&str, &str); 4] = [
+    ("Approve and run", "the project may be changed"),
+    ("Approve with edits", "change the plan, then run it"),
+    ("Keep planning", "say what is missing"),
+    ("Leave plan mode", "the plan is not run"),
 ];
+const RUN: usize = 0;
+const EDIT: usize = 1;
+/// Selected at first, so that an accidental Enter runs nothing.
+const KEEP: usize = 2;
+/// The rows of the screen that the plan leaves to the rest.
+const AROUND: usize = 13;
+const LEAST_ROWS: usize = 4;
 
-#[derive(Debug, Default)]
+/// What the user writes.
+enum PlanWriting {
+    /// The plan that is to run.
+    Edits(Editor),
+    /// What is missing in the plan.
+    Words(Editor),
+}
+
+impl PlanWriting {
+    fn editor(&mut self) -> &mut Editor {
+        match self {
+            PlanWriting::Edits(editor) | PlanWriting::Words(editor) => editor,
+        }
+    }
+}
+
 pub struct PlanDialog {
+    plan: String,
+    markdown: Markdown,
     pointer: ListWindow,
+    writing: Option<PlanWriting>,
+    quiet: Quiet,
+    scroll: usize,
+    /// The number of rows of the plan below the visible ones.
+    below: usize,
+    page: usize,
+}
+
+impl PlanDialog {
+    pub(crate) fn new(plan: String, quiet: Quiet) -> Self {
+        let mut markdown = Markdown::default();
+        markdown.set(if plan.trim().is_empty() { "The plan is empty, or not kept in a file." } else { &plan });
+        markdown.finish();
+        let mut pointer = ListWindow::default();
+        pointer.select(KEEP);
+        Self { plan, markdown, pointer, writing: None, quiet, scroll: 0, below: 0, page: 1 }
+    }
+
+    fn choose(&mut self, at: usize) -> DialogStep {
+        self.pointer.select(at);
+        let mut editor = Editor::default();
+        match at {
+            RUN => return DialogStep::Close(Some(Action::RunPlan(None))),
+            EDIT => {
+                editor.set_text(&self.plan);
+                editor.set_cursor(0);
+                self.writing = Some(PlanWriting::Edits(editor));
+            }
+            KEEP => {
+                editor.set_placeholder("what is missing, or what should be different");
+                self.writing = Some(PlanWriting::Words(editor));
+            }
+            _ => return DialogStep::Close(Some(Action::Say("/plan".to_owned()))),
+        }
+        DialogStep::Redraw
+    }
+
+    fn write(&mut self, input: &Input) -> DialogStep {
+        let Some(writing) = &mut self.writing else { return DialogStep::Ignored };
+        match input {
+            Input::Key(key) if super::is_cancel(*key) => {
+                self.writing = None;
+                DialogStep::Redraw
+            }
+            Input::Key(key) if *key == Key::ctrl('g') => {
+                DialogStep::Do(Action::EditDialogOutside(writing.editor().expanded_text()))
+            }
+            Input::Key(key) if *key == Key::plain(KeyCode::Enter) => self.written(),
+            _ => super::picked(writing.editor().input(input) == Reaction::Taken),
+        }
+    }
+
+    fn written(&mut self) -> DialogStep {
+        let Some(writing) = &mut self.writing else { return DialogStep::Ignored };
+        if writing.editor().continue_line() {
+            return DialogStep::Redraw;
+        }
+        let text = writing.editor().expanded_text();
+        let text = text.trim();
+        match writing {
+            PlanWriting::Edits(_) if text.is_empty() => DialogStep::Ignored,
+            PlanWriting::Edits(_) => {
+                let edited = (text != self.plan.trim()).then(|| text.to_owned());
+                DialogStep::Close(Some(Action::RunPlan(edited)))
+            }
+            PlanWriting::Words(_) => DialogStep::Close((!text.is_empty()).then(|| Action::Say(text.to_owned()))),
+        }
+    }
+
+    fn scrolled(&mut self, key: Key) -> bool {
+        let step = match (key.mods, key.code) {
+            (Mods::NONE, KeyCode::PageDown) => self.page.min(self.below) as isize,
+            (Mods::NONE, KeyCode::PageUp) => -(self.page.min(self.scroll) as isize),
+            (Mods::SHIFT, KeyCode::Down) => 1.min(self.below) as isize,
+            (Mods::SHIFT, KeyCode::Up) => -(1.min(self.scroll) as isize),
+            _ => return false,
+        };
+        self.scroll = self.scroll.saturating_add_signed(step);
+        self.below = self.below.saturating_add_signed(-step);
+        true
+    }
+
+    fn draw_plan(&mut self, sheet: &mut Sheet<'_>) {
+        let inner = sheet.space.narrower(2);
+        let rows = self.markdown.draw(&inner);
+        self.page = sheet.space.height.saturating_sub(AROUND).max(LEAST_ROWS);
+        self.scroll = self.scroll.min(rows.len().saturating_sub(self.page));
+        self.below = rows.len().saturating_sub(self.scroll + self.page);
+        let seen = rows.iter().skip(self.scroll).take(self.page).cloned().collect::<Vec<_>>();
+        for row in seen {
+            indented(vec![row], "  ", Style::PLAIN).into_iter().for_each(|row| sheet.push(row));
+        }
+        if self.below + self.scroll > 0 {
+            sheet.muted(&format!("  … {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
+        }
+    }
+
+    fn draw_writing(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let Some(writing) = &mut self.writing else { return Vec::new() };
+        let (title, note, enter) = match writing {
+            PlanWriting::Edits(_) => ("Edit the plan", PLAN_FILE, "approve and run"),
+            PlanWriting::Words(_) => ("Keep planning", "", "send"),
+        };
+        let mut sheet = Sheet::new(space, title, note);
+        let editor = writing.editor();
+        editor.set_max_rows(sheet.room());
+        editor.draw(space).into_iter().for_each(|row| sheet.push(row));
+        if matches!(writing, PlanWriting::Edits(_)) {
+            sheet.muted(&format!("Sent before the plan: {}", on_one_row(PLAN_APPROVED_EDITED)));
+        }
+        sheet.finish(&[("enter", enter), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "back")])
+    }
+}
+
+fn on_one_row(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Dialog for PlanDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let mut sheet = Sheet::new(space, "The plan", "local://PLAN.md");
-        for (at, (what, about, _)) in CHOICES.iter().enumerate() {
-            sheet.push(Sheet::item(space, at == self.pointer.selected(), what, about));
+        self.quiet.seen();
+        if self.writing.is_some() {
+            return self.draw_writing(space);
         }
-        sheet.finish(&[("enter", "choose"), ("esc", "close")])
+        let mut sheet = Sheet::new(space, "The plan", PLAN_FILE);
+        self.draw_plan(&mut sheet);
+        for (at, (what, about)) in CHOICES.iter().enumerate() {
+            let what = format!("{}. {what}", at + 1);
+            sheet.push(Sheet::item(space, at == self.pointer.selected(), &what, about));
+        }
+        if self.pointer.selected() == RUN {
+            sheet.muted(&format!("Sends: {}", on_one_row(PLAN_APPROVED)));
+        }
+        sheet.finish(&[("enter", "choose"), ("esc", "close"), ("/plan-review", "shows it again")])
     }
 
     fn input(&mut self, input: &Input) -> DialogStep {
+        if let Some(step) = self.quiet.astray(input) {
+            return step;
+        }
+        if self.writing.is_some() {
+            return self.write(input);
+        }
         let Input::Key(key) = input else { return DialogStep::Ignored };
         match (key.mods, key.code) {
             _ if super::is_cancel(*key) => DialogStep::Close(None),
-            (Mods::NONE, KeyCode::Enter) => {
-                let chosen = CHOICES.get(self.pointer.selected()).and_then(|(_, _, line)| *line);
-                DialogStep::Close(chosen.map(|line| Action::Say(line.to_owned())))
-            }
+            _ if self.scrolled(*key) => DialogStep::Redraw,
+            (Mods::NONE, KeyCode::Enter) => self.choose(self.pointer.selected()),
+            (Mods::NONE, KeyCode::Char(digit @ '1'..='4')) => self.choose(digit as usize - '1' as usize),
             _ => super::picked(self.pointer.key(key, CHOICES.len())),
         }
+    }
+
+    fn edited(&mut self, text: &str) {
+        if let Some(writing) = &mut self.writing {
+            writing.editor().set_text(text);
+        }
+    }
+
+    fn context(&self) -> KeyContext {
+        if self.writing.is_some() { KeyContext::Editor } else { KeyContext::List }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::screen::{both, says};
+pub(super) mod tests {
+    use super::super::screen::{both, draw, press, says};
     use super::*;
 
-    #[test]
-    fn a_plan_is_carried_out_only_when_that_was_chosen() {
-        for (keys, step) in [
-            ("enter", "Close(None)"),
-            ("down enter", "Close(Some(Say(\"/plan go\")))"),
-            ("down down enter", "Close(Some(Say(\"/plan\")))"),
-            ("escape", "Close(None)"),
-            ("y", "Ignored"),
-        ] {
-            assert_eq!(says(&mut PlanDialog::default(), keys), step, "{keys}");
-        }
+    pub fn dialog() -> PlanDialog {
+        let steps: String = (1..=12).map(|step| format!("{step}. Step {step}\n")).collect();
+        PlanDialog::new(format!("# Plan\n\nRead **first**, then write.\n\n{steps}"), Quiet::default())
+    }
+
+    fn small() -> PlanDialog {
+        PlanDialog::new("a".to_owned(), Quiet::default())
     }
 
     #[test]
-    fn it_says_what_there_is_to_do() {
-        insta::assert_snapshot!(both(&mut PlanDialog::default()), @"
+    fn a_plan_runs_only_when_that_was_chosen() {
+        for (keys, step) in [
+            ("enter", "Redraw"),
+            ("enter enter", "Close(None)"),
+            ("enter m o r e enter", "Close(Some(Say(\"more\")))"),
+            ("up up enter", "Close(Some(RunPlan(None)))"),
+            ("1", "Close(Some(RunPlan(None)))"),
+            ("2 enter", "Close(Some(RunPlan(None)))"),
+            ("2 x enter", "Close(Some(RunPlan(Some(\"xa\"))))"),
+            ("2 x shift+enter enter", "Close(Some(RunPlan(Some(\"x\\na\"))))"),
+            ("2 delete enter", "Ignored"),
+            ("2 escape escape", "Close(None)"),
+            ("2 x ctrl+g", "Do(EditDialogOutside(\"xa\"))"),
+            ("3 w ctrl+g", "Do(EditDialogOutside(\"w\"))"),
+            ("4", "Close(Some(Say(\"/plan\")))"),
+            ("escape", "Close(None)"),
+            ("y", "Ignored"),
+        ] {
+            assert_eq!(says(&mut small(), keys), step, "{keys}");
+        }
+        let mut dialog = small();
+        press(&mut dialog, "2");
+        dialog.edited("another plan");
+        assert_eq!(says(&mut dialog, "enter"), "Close(Some(RunPlan(Some(\"another plan\"))))");
+    }
+
+    #[test]
+    fn the_plan_is_shown_and_can_be_read_to_its_end() {
+        let mut dialog = dialog();
+        insta::assert_snapshot!(both(&mut dialog), @"
         The plan  local://PLAN.md
-        ❯ Go on planning                         say what is missing
-          Carry it out                    the project may be changed
-          Leave plan mode                    without carrying it out
-        enter choose · esc close
+          Plan
+
+          Read first, then write.
+
+          … 0 above, 12 below (pageUp, pageDown)
+          1. Approve and run              the project may be changed
+          2. Approve with edits         change the plan, then run it
+        ❯ 3. Keep planning                       say what is missing
+          4. Leave plan mode                     the plan is not run
+        enter choose · esc close · /plan-review shows it again
         ------------------------------
         The plan  local://PLAN.md
-        ❯ Go on planning
-          Carry it out
-          Leave plan mode
+          Plan
+
+          Read first, then write.
+
+          … 0 above, 12 below (pageUp,
+        pageDown)
+          1. Approve and run
+          2. Approve with edits
+        ❯ 3. Keep planning
+          4. Leave plan mode
         enter choose · esc close
         ");
+        press(&mut dialog, "pageDown pageDown pageDown");
+        assert!(draw(&mut dialog, 60).contains("12. Step 12"));
+        press(&mut dialog, "up up");
+        assert!(
+            draw(&mut dialog, 60).contains("Sends: I approve the plan in local://PLAN.md."),
+            "what is sent is seen"
+        );
     }
 }

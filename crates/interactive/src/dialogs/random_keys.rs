@@ -24,6 +24,7 @@ fn dialogs() -> Vec<Box<dyn Dialog>> {
         Box::new(branch_note::tests::dialog()),
         Box::new(open_url::tests::dialog()),
         Box::new(summary::tests::dialog()),
+        Box::new(plan::tests::dialog()),
         Box::new(BranchPointsDialog::new(tree::tests::view().points)),
         Box::new(SettingsDialog::new(&[], |_| None)),
         Box::new(settings::tests::dialog()),

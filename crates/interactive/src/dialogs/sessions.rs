@@ -116,7 +116,7 @@ impl SessionsDialog {
         let Some(at) = self.pointed() else { return };
         let is_open = self.sessions.open.as_ref() == Some(&self.sessions.listings[at].file);
         self.doing = match is_open {
-            true => Doing::Refused("This session is open; it cannot be deleted from here."),
+            true => Doing::Refused("This session is open, so it cannot be deleted here."),
             false => Doing::Deleting,
         };
     }

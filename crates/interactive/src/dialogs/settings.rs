@@ -62,7 +62,8 @@ impl SettingsDialog {
         let tab = self.tabs.get(self.tab).copied().unwrap_or_default();
         let all = &self.settings;
         self.listed = (0..all.len()).filter(|at| searching || all[*at].tab == tab).collect();
-        self.picker.replace(self.listed.iter().map(|at| format!("{} {}", all[*at].key, all[*at].about)));
+        self.picker
+            .replace(self.listed.iter().map(|at| format!("{} {} {}", all[*at].title, all[*at].key, all[*at].about)));
     }
 
     fn pointed(&self) -> Option<Setting> {
@@ -76,7 +77,7 @@ impl SettingsDialog {
 
     fn set(&mut self, setting: Setting, value: Value) -> DialogStep {
         let stronger = self.stored.get(setting.key).map(|stored| stored.from).filter(|from| *from != USER);
-        self.note = stronger.map(|from| format!("Saved, but here the value comes from: {from}."));
+        self.note = stronger.map(|from| format!("Saved, but overridden here by: {from}."));
         if stronger.is_none() && value.is_null() {
             self.stored.remove(setting.key);
         } else if stronger.is_none() {
@@ -145,7 +146,7 @@ impl SettingsDialog {
         };
         let origin = format!("{value}  {from:>7}");
         let fits = omp_stdx::display_width::width(&origin) + 2 <= space.width / 2;
-        Sheet::item(space, selected, setting.key, if fits { &origin } else { &value })
+        Sheet::item(space, selected, setting.title, if fits { &origin } else { &value })
     }
 
     /// Draws all groups in a row, or only the open one if there is little room.
@@ -187,7 +188,7 @@ fn read(setting: &Setting, text: &str) -> Result<Value, String> {
             let whole = text.parse::<i64>().ok().map(Number::from);
             let number = whole.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64));
             let number = number.map(Value::Number).filter(|number| setting.kind.accepts(number));
-            number.ok_or_else(|| format!("`{text}` is no number from {least} to {most}."))
+            number.ok_or_else(|| format!("`{text}` is not a number from {least} to {most}."))
         }
         SettingKind::List | SettingKind::ListOf(_) => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
@@ -211,6 +212,7 @@ impl Dialog for SettingsDialog {
         self.picker = picker;
         if let Some(setting) = self.pointed() {
             sheet.muted(&format!("  {}", setting.about));
+            sheet.prose(&format!("  {}", setting.key), space.theme.fg(Token::Dim));
         }
         if let Some(note) = &self.note {
             sheet.prose(note, space.theme.fg(Token::Warning));

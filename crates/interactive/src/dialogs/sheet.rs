@@ -103,7 +103,7 @@ pub(super) const fn mark(selected: bool) -> &'static str {
 }
 
 /// Cleans untrusted text for use in a row: nothing moves the cursor, nothing is invisible.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     sanitize::reveal_invisible(&sanitize::strip_control(text)).replace(['\n', '\t'], " ")
 }
 

@@ -24,10 +24,10 @@ impl SummaryDialog {
 
 impl Dialog for SummaryDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let mut sheet = Sheet::new(space, "Summary", "what the model is told of what was taken out");
+        let mut sheet = Sheet::new(space, "Summary", "what the model sees instead of the removed messages");
         self.editor.set_max_rows(sheet.room());
         self.editor.draw(space).into_iter().for_each(|row| sheet.push(row));
-        sheet.finish(&[("enter", "keep"), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "close")])
+        sheet.finish(&[("enter", "keep"), ("shift+enter", "new line"), ("ctrl+g", "open in $EDITOR"), ("esc", "close")])
     }
 
     fn input(&mut self, input: &Input) -> DialogStep {

@@ -51,7 +51,7 @@ impl Dialog for ThemeDialog {
             Sheet::item(space, selected, &format!("{}{mark}", one_line(&self.names[at])), "")
         };
         self.picker.draw(&mut sheet, "type to filter", row);
-        sheet.finish(&[("enter", "keep"), ("esc", "as before")])
+        sheet.finish(&[("enter", "keep"), ("esc", "cancel")])
     }
 
     fn input(&mut self, input: &Input) -> DialogStep {
@@ -90,14 +90,14 @@ mod tests {
           dark
         ❯ light ✓
           high-contrast
-        enter keep · esc as before
+        enter keep · esc cancel
         ------------------------------
         Theme
         > type to filter
           dark
         ❯ light ✓
           high-contrast
-        enter keep · esc as before
+        enter keep · esc cancel
         ");
     }
 

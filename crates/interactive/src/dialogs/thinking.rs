@@ -26,12 +26,12 @@ impl ThinkingDialog {
 
 fn about(level: ThinkingLevel) -> &'static str {
     match level {
-        ThinkingLevel::Off => "answers at once",
-        ThinkingLevel::Minimal => "a few words",
+        ThinkingLevel::Off => "no thinking",
+        ThinkingLevel::Minimal => "very brief",
         ThinkingLevel::Low => "short",
-        ThinkingLevel::Medium => "in between",
+        ThinkingLevel::Medium => "balanced",
         ThinkingLevel::High => "thorough",
-        ThinkingLevel::Xhigh => "as long as it takes",
+        ThinkingLevel::Xhigh => "as long as needed",
     }
 }
 
@@ -68,18 +68,18 @@ mod tests {
     fn the_levels_of_the_model_are_offered() {
         insta::assert_snapshot!(both(&mut ThinkingDialog::new(&model("a/one", true), ThinkingLevel::Low)), @"
         Thinking
-          off                                        answers at once
-          minimal                                        a few words
+          off                                            no thinking
+          minimal                                         very brief
         ❯ low ✓                                                short
-          medium                                          in between
+          medium                                            balanced
           high                                              thorough
         enter choose · esc close
         ------------------------------
         Thinking
-          off
-          minimal          a few words
+          off              no thinking
+          minimal           very brief
         ❯ low ✓                  short
-          medium            in between
+          medium              balanced
           high                thorough
         enter choose · esc close
         ");

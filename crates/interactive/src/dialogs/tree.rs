@@ -125,7 +125,7 @@ impl TreeDialog {
     fn go(&self) -> DialogStep {
         let Some(node) = self.pointed().map(|at| &self.nodes()[at]) else { return DialogStep::Ignored };
         if self.view.leaf.as_ref() == Some(&node.id) {
-            return DialogStep::Close(Some(Action::Tell("Already at this point.".to_owned())));
+            return DialogStep::Close(Some(Action::Tell("The session is already here.".to_owned())));
         }
         if !node.is_said_anew() {
             return goes(Some(node.id.clone()), None);
@@ -255,7 +255,7 @@ impl Dialog for TreeDialog {
         let mut sheet = Sheet::new(space, "Session tree", &note);
         sheet.push(self.search.draw("> ", "type to search", space));
         if self.shown.is_empty() {
-            sheet.muted(if self.nodes().is_empty() { "  Nothing here." } else { "  Nothing matches." });
+            sheet.muted(if self.nodes().is_empty() { "  Nothing here." } else { "  No matches." });
         }
         for at in self.pointer.visible(self.shown.len(), sheet.room()) {
             sheet.push(self.row(self.shown[at], at == self.pointer.selected(), space));
@@ -265,7 +265,7 @@ impl Dialog for TreeDialog {
             sheet.push(field.draw("Label: ", "none", space));
             return sheet.finish(&[("enter", "keep"), ("esc", "back")]);
         }
-        let keys = [("enter", "go there"), ("shift+l", "label"), ("ctrl+o", "filter"), ("alt+←→", "fold")];
+        let keys = [("enter", "go here"), ("shift+l", "label"), ("ctrl+o", "filter"), ("alt+←→", "fold")];
         sheet.finish(&keys)
     }
 

@@ -74,13 +74,13 @@ impl Keymap {
             let (mine, theirs) = (ROWS[row].name, ROWS[other].name);
             if bindings.iter().any(|(bound, _)| *bound == other) {
                 if row < other {
-                    problems.push(format!("{key} is bound to both {mine} and {theirs}; it means {mine}"));
+                    problems.push(format!("{key} is bound to both {mine} and {theirs}; {mine} wins"));
                 }
                 continue;
             }
             self.keys[other].retain(|one| *one != key);
             if self.keys[other].is_empty() {
-                problems.push(format!("{theirs} has no key any more, because {key} is {mine}"));
+                problems.push(format!("{theirs} has no key left, because {key} is bound to {mine}"));
             }
         }
     }
@@ -121,7 +121,11 @@ fn read_bindings(text: &str, problems: &mut Vec<String>) -> Result<Bindings, Str
     let entries = match value_of(text)? {
         Value::Null => return Ok(bindings),
         Value::Object(entries) => entries,
-        _ => return Err("is not a list of actions and keys\nhint: a line is \"app.tools.expand: ctrl+o\"".to_owned()),
+        _ => {
+            return Err(
+                "is not a map of actions to keys\nhint: write lines like \"app.tools.expand: ctrl+o\"".to_owned()
+            );
+        }
     };
     for (name, value) in &entries {
         match table::current_name(name).and_then(row_named) {
@@ -135,8 +139,8 @@ fn read_bindings(text: &str, problems: &mut Vec<String>) -> Result<Bindings, Str
 
 fn unknown_action(name: &str) -> String {
     match nearest(name, ROWS.iter().map(|row| row.name)) {
-        Some(meant) => format!("there is no action {name}\nhint: did you mean {meant}?"),
-        None => format!("there is no action {name}\nhint: /hotkeys shows what can be bound"),
+        Some(meant) => format!("unknown action {name}\nhint: did you mean {meant}?"),
+        None => format!("unknown action {name}\nhint: /hotkeys lists the actions"),
     }
 }
 
@@ -148,7 +152,7 @@ fn keys_of(name: &str, value: &Value, problems: &mut Vec<String>) -> Vec<Key> {
         one => vec![one],
     };
     if names.len() > MOST_KEYS {
-        problems.push(format!("{name} has more than {MOST_KEYS} keys; the first {MOST_KEYS} count"));
+        problems.push(format!("{name} has more than {MOST_KEYS} keys; only the first {MOST_KEYS} are used"));
     }
     let mut keys: Vec<Key> = Vec::new();
     for value in names.into_iter().take(MOST_KEYS) {
@@ -161,7 +165,9 @@ fn keys_of(name: &str, value: &Value, problems: &mut Vec<String>) -> Vec<Key> {
         }
     }
     if let Some(key) = keys.iter().find(|key| key.typed().is_some()) {
-        problems.push(format!("{name}: {key} cannot be typed any more\nhint: add ctrl or alt, as in alt+{key}"));
+        problems.push(format!(
+            "{name}: binding {key} would make it impossible to type\nhint: add ctrl or alt, as in alt+{key}"
+        ));
     }
     keys
 }
@@ -179,7 +185,7 @@ fn value_of(text: &str) -> Result<Value, String> {
     }
     serde_saphyr::from_str(text).map_err(|error| {
         let first = error.to_string().lines().next().unwrap_or_default().to_owned();
-        format!("is neither YAML nor JSON: {first}\nhint: a line is \"app.tools.expand: ctrl+o\"")
+        format!("is neither YAML nor JSON: {first}\nhint: write lines like \"app.tools.expand: ctrl+o\"")
     })
 }
 

@@ -26,9 +26,9 @@ impl KeyContext {
     fn areas(self) -> &'static [Area] {
         match self {
             KeyContext::Editor => &[Area::App, Area::Edit],
-            KeyContext::List => &[Area::Select],
-            KeyContext::Sessions => &[Area::Sessions, Area::Select],
-            KeyContext::Tree => &[Area::Tree, Area::Select],
+            KeyContext::List => &[Area::Select, Area::Edit],
+            KeyContext::Sessions => &[Area::Sessions, Area::Select, Area::Edit],
+            KeyContext::Tree => &[Area::Tree, Area::Select, Area::Edit],
         }
     }
 }
@@ -104,17 +104,25 @@ impl Keymap {
     /// Translates a key to the default key that an editor or a list expects. Returns `None` if the user has unbound the key
     /// there.
     pub fn for_component(&self, context: KeyContext, key: Key) -> Option<Key> {
-        let here = || (0..ROWS.len()).filter(|row| context.areas().contains(&ROWS[*row].area));
+        let rank = |row: usize| context.areas().iter().position(|area| *area == ROWS[row].area);
+        let here = || (0..ROWS.len()).filter(|row| rank(*row).is_some());
         let pressed = key.canonical();
-        let bound: Vec<usize> = here().filter(|row| self.keys[*row].contains(&pressed)).collect();
-        if bound.iter().any(|row| self.defaults[*row].contains(&pressed)) {
-            return Some(key);
+        let mut bound: Vec<usize> = here().filter(|row| self.keys[*row].contains(&pressed)).collect();
+        bound.sort_by_key(|row| rank(*row));
+        if bound.is_empty() {
+            let has_lost_its_key = here().any(|row| self.defaults[row].contains(&pressed));
+            return (!has_lost_its_key).then_some(key);
         }
-        match bound.is_empty() {
-            false => bound.iter().find_map(|row| self.defaults[*row].first().copied()),
-            true if here().any(|row| self.defaults[row].contains(&pressed)) => None,
-            true => Some(key),
-        }
+        // A component takes a default key for the more specific of two actions, so another key must stand for the other.
+        let means_another =
+            |row: usize, key: &Key| here().any(|other| rank(other) < rank(row) && self.defaults[other].contains(key));
+        let stands_for = |row: &usize| {
+            let same = self.defaults[*row].contains(&pressed).then_some(pressed);
+            let candidates = same.into_iter().chain(self.defaults[*row].iter().copied());
+            candidates.into_iter().find(|candidate| !means_another(*row, candidate))
+        };
+        let found = bound.iter().find_map(stands_for)?;
+        Some(if found == pressed { key } else { found })
     }
 
     fn name_in(&self, areas: &[Area], key: &Key) -> Option<&'static str> {

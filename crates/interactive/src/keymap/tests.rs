@@ -39,7 +39,7 @@ fn a_key_means_what_it_means_where_it_is_pressed() {
         (KeyContext::Sessions, "ctrl+r", Some("app.session.rename")),
         (KeyContext::Sessions, "enter", Some("tui.select.confirm")),
         (KeyContext::Tree, "ctrl+left", Some("app.tree.foldOrUp")),
-        (KeyContext::Tree, "ctrl+d", None),
+        (KeyContext::Tree, "ctrl+d", Some("tui.editor.deleteCharForward")),
         (KeyContext::List, "ctrl+c", Some("tui.select.cancel")),
         (KeyContext::Editor, "ctrl+d", Some("app.exit")),
         (KeyContext::Editor, "ctrl+r", Some("app.history.search")),
@@ -126,16 +126,16 @@ fn what_is_wrong_is_told_and_the_rest_counts() {
         "app.tools.expnd: ctrl+x\napp.retry: ctlr+x\napp.session.new: ctrl+n\n",
         &[("app.tools.expand", "ctrl+o"), ("app.session.new", "ctrl+n"), ("app.retry", "")],
         &[
-            "there is no action app.tools.expnd\nhint: did you mean app.tools.expand?",
+            "unknown action app.tools.expnd\nhint: did you mean app.tools.expand?",
             "app.retry: \"ctlr+x\" is not a key\nhint: did you mean ctrl instead of ctlr?",
         ],
     );
     check(
         "app.session.new: 1\n",
         &[("app.session.new", "1")],
-        &["app.session.new: 1 cannot be typed any more\nhint: add ctrl or alt, as in alt+1"],
+        &["app.session.new: binding 1 would make it impossible to type\nhint: add ctrl or alt, as in alt+1"],
     );
-    check("- a\n", &[], &["is not a list of actions and keys\nhint: a line is \"app.tools.expand: ctrl+o\""]);
+    check("- a\n", &[], &["is not a map of actions to keys\nhint: write lines like \"app.tools.expand: ctrl+o\""]);
     let (keymap, told) = Keymap::parse("app.retry: [ctrl+x\nfoo: {");
     assert_eq!(keymap, Keymap::defaults());
     assert!(told.len() == 1 && told[0].starts_with("is neither YAML nor JSON: "), "{told:?}");
@@ -146,13 +146,13 @@ fn one_key_has_one_meaning() {
     check(
         "app.session.new: ctrl+o\n",
         &[("app.session.new", "ctrl+o"), ("app.tools.expand", "")],
-        &["app.tools.expand has no key any more, because ctrl+o is app.session.new"],
+        &["app.tools.expand has no key left, because ctrl+o is bound to app.session.new"],
     );
     check("app.session.new: ctrl+a\n", &[("app.session.new", "ctrl+a"), ("tui.editor.cursorLineStart", "home")], &[]);
     check(
         "app.session.new: ctrl+n\napp.session.tree: ctrl+n\n",
         &[("app.session.new", "ctrl+n"), ("app.session.tree", "ctrl+n")],
-        &["ctrl+n is bound to both app.session.new and app.session.tree; it means app.session.new"],
+        &["ctrl+n is bound to both app.session.new and app.session.tree; app.session.new wins"],
     );
     // The same key in another area is no conflict, nor are keys that the defaults share.
     check("app.session.delete: ctrl+o\n", &[("app.tools.expand", "ctrl+o")], &[]);
@@ -177,9 +177,16 @@ fn components_get_the_keys_they_know() {
         (KeyContext::Editor, "ctrl+right", Some("ctrl+right")),
         (KeyContext::List, "ctrl+k", Some("up")),
         (KeyContext::Tree, "up", Some("up")),
+        (KeyContext::List, "ctrl+/", Some("ctrl+-")),
+        (KeyContext::Sessions, "ctrl+y", None),
     ] {
         let got = keymap.for_component(context, key(pressed));
         assert_eq!(got, expect.map(key), "{context:?} {pressed}");
+    }
+    // Both the list of sessions and the field in it know ctrl+d; without the first, it means the second.
+    let keymap = check("app.session.delete: ctrl+x\n", &[], &[]);
+    for (pressed, expect) in [("ctrl+x", "ctrl+d"), ("ctrl+d", "delete"), ("delete", "delete")] {
+        assert_eq!(keymap.for_component(KeyContext::Sessions, key(pressed)), Some(key(expect)), "{pressed}");
     }
 }
 
@@ -218,7 +225,7 @@ fn the_folder_of_a_profile_wins_over_the_one_it_builds_on() {
     write(&profile, "keybindings.yml", "app.retry: alt+3\nnonsense: x\n");
     let (keymap, told) = Keymap::load(&[base.path(), profile.path()]);
     assert_eq!((keymap.shown("app.session.new"), keymap.shown("app.retry")), ("alt+1".into(), "alt+3".into()));
-    assert_eq!(told, ["keybindings.yml: there is no action nonsense\nhint: /hotkeys shows what can be bound"]);
+    assert_eq!(told, ["keybindings.yml: unknown action nonsense\nhint: /hotkeys lists the actions"]);
     assert_eq!(Keymap::load(&[&base.path().join("absent")]), (Keymap::defaults(), vec![]));
     write(&profile, "keybindings.yml", &"# x\n".repeat(20_000));
     assert_eq!(Keymap::load(&[profile.path()]).1, ["keybindings.yml: is larger than 64 KiB"]);

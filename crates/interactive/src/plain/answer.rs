@@ -8,14 +8,21 @@ pub const OPENS: &str = "1";
 /// Returns the prompt for the answer to a question.
 pub fn invitation(question: &Question) -> &'static str {
     match &question.kind {
-        QuestionKind::Approve { details, .. } if !details.offers.is_empty() => "Answer with a number, or no and why: ",
+        QuestionKind::Approve { details, .. } if !details.offers.is_empty() => {
+            "Enter a number, or \"no\" and the reason: "
+        }
         QuestionKind::Approve { .. } => "Answer 1 or 2: ",
         QuestionKind::Choose(choice) if choice.options.is_empty() => "Your answer: ",
-        QuestionKind::Choose(choice) if choice.multi => "Numbers with commas between them, or your own words: ",
-        QuestionKind::Choose(choice) if choice.is_closed => "A number: ",
-        QuestionKind::Choose(_) => "A number, or your own words: ",
+        QuestionKind::Choose(choice) if choice.multi => "Numbers separated by commas, or your own answer: ",
+        QuestionKind::Choose(choice) if choice.is_closed => "Number: ",
+        QuestionKind::Choose(_) => "A number, or your own answer: ",
         QuestionKind::OpenUrl { .. } => "Answer 1, 2 or 3: ",
     }
+}
+
+/// Whether the line is the text of an option.
+pub fn is_option(question: &Question, line: &str) -> bool {
+    matches!(&question.kind, QuestionKind::Choose(choice) if choice.options.iter().any(|option| option.label == line))
 }
 
 /// Returns an error message if the line is not an answer.
@@ -25,28 +32,27 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
         QuestionKind::Approve { details, .. } => match line.to_lowercase().as_str() {
             "1" | "y" | "yes" => Ok(Answer::Yes),
             "2" | "n" | "no" => Ok(Answer::No),
-            _ => said_more(line, details).ok_or_else(|| {
-                "Please answer with a number of the list, or with no and why; Ctrl+C stops the work.".to_owned()
-            }),
+            _ => said_more(line, details)
+                .ok_or_else(|| "Enter a number from the list, or \"no\" and the reason. Ctrl+C interrupts.".to_owned()),
         },
         QuestionKind::Choose(choice) => {
             let labels: Vec<&str> = choice.options.iter().map(|option| option.label.as_str()).collect();
             let recommended = choice.recommended.and_then(|at| labels.get(at)).copied();
             let chosen = match (line, recommended) {
-                ("", None) => return Err("Please answer, or press Ctrl+C to stop the work.".to_owned()),
+                ("", None) => return Err("Please answer, or press Ctrl+C to interrupt.".to_owned()),
                 ("", Some(label)) => vec![label.to_owned()],
                 (line, _) => chosen(line, &labels, choice.multi)?,
             };
             let is_option = |one: &String| labels.contains(&one.as_str());
             if choice.is_closed && !labels.is_empty() && !chosen.iter().all(is_option) {
-                return Err(format!("Please answer with a number from 1 to {}.", labels.len()));
+                return Err(format!("Enter a number from 1 to {}.", labels.len()));
             }
             Ok(if choice.multi { Answer::Choices(chosen) } else { Answer::Text(chosen.concat()) })
         }
         QuestionKind::OpenUrl { .. } => match line {
             OPENS | "2" => Ok(Answer::Yes),
             "3" => Ok(Answer::No),
-            _ => Err("Please answer 1 to open it, 2 once you have opened it, or 3 to cancel.".to_owned()),
+            _ => Err("Enter 1 to open it, 2 if you opened it yourself, or 3 to cancel.".to_owned()),
         },
     }
 }
@@ -101,9 +107,9 @@ mod tests {
         let mut question = choose(&["Rewind", "Leave"], false, None);
         let QuestionKind::Choose(choice) = &mut question.kind else { panic!("no choice") };
         choice.is_closed = true;
-        assert_eq!(invitation(&question), "A number: ");
+        assert_eq!(invitation(&question), "Number: ");
         assert_eq!(answer(&question, "2"), Ok(Answer::Text("Leave".to_owned())));
-        assert_eq!(answer(&question, "perhaps").unwrap_err(), "Please answer with a number from 1 to 2.");
+        assert_eq!(answer(&question, "perhaps").unwrap_err(), "Enter a number from 1 to 2.");
     }
 
     #[test]

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::prompt::{Copied, PromptParts, Submission, Typed, typed};
+use crate::prompt::{Copied, PromptParts, Submission, Typed, is_leaving, typed};
 use teller::Teller;
 
 /// Lines that arrive faster than anyone types were pasted and form one message.
@@ -155,7 +155,7 @@ impl<W: Write> Plain<W> {
             self.teller.say(&format!("Session{title} {} messages so far.", snapshot.message_count))?;
         }
         self.teller.say_all(&warnings)?;
-        self.teller.say("Type a message and press Enter. /help lists the commands, exit leaves, Ctrl+C interrupts.")
+        self.teller.say("Type a message and press Enter. /help lists the commands, exit quits, Ctrl+C interrupts.")
     }
 
     async fn talk(&mut self, mut signals: mpsc::Receiver<PlainSignal>) -> io::Result<PlainEnd> {
@@ -200,7 +200,7 @@ impl<W: Write> Plain<W> {
             if self.input.closed {
                 let id = question.id;
                 self.work.questions.pop_front();
-                self.teller.say("Nobody is there to answer; taken for no.")?;
+                self.teller.say("Nobody is there to answer, so the answer is no.")?;
                 self.send(Command::Answer { id, answer: Answer::No }).await;
                 return Ok(None);
             }
@@ -247,7 +247,7 @@ impl<W: Write> Plain<W> {
             return Ok(Some(PlainEnd::Left));
         }
         self.input.begun.clear();
-        self.teller.say("Press Ctrl+C again, or type exit, to leave.")?;
+        self.teller.say("Press Ctrl+C again, or type exit, to quit.")?;
         Ok(None)
     }
 
@@ -255,6 +255,9 @@ impl<W: Write> Plain<W> {
         let echo = Some(line.as_str()).filter(|_| !self.input.attended);
         self.teller.heard_line(echo)?;
         if let Some(question) = self.work.questions.front() {
+            if is_leaving(&line) && !answer::is_option(question, line.trim()) {
+                return Ok(Some(PlainEnd::Left));
+            }
             let opened = match &question.kind {
                 QuestionKind::OpenUrl { url, .. } if line.trim() == answer::OPENS => {
                     self.prompt.outside.open_url(url).await
@@ -367,7 +370,7 @@ impl<W: Write> Plain<W> {
             RanBy::Shell => Some(current.shell.clone()),
             RanBy::Python => current.python.clone(),
         };
-        let Some(shell) = shell else { return self.problem("there is no Python here").map(|()| None) };
+        let Some(shell) = shell else { return self.problem("Python is not available").map(|()| None) };
         let cancel = CancellationToken::new();
         let mut run = shell.run(command, &|_| {}, cancel.clone());
         self.teller.rest();
@@ -420,7 +423,7 @@ impl<W: Write> Plain<W> {
                 if let Some(back) = back {
                     match self.host.open_in(Editor::default(), back).await {
                         Ok(opened) => self.take_up(opened),
-                        Err(problem) => self.problem(&format!("the session could not be opened again: {problem}"))?,
+                        Err(problem) => self.problem(&format!("the session could not be reopened: {problem}"))?,
                     }
                 }
             }
@@ -504,7 +507,7 @@ impl<W: Write> Plain<W> {
                 None => Ok(()),
             },
             SessionEvent::Reminded(reminded) => self.teller.say(&format!("The model was reminded: {}.", reminded.kind)),
-            SessionEvent::Moved => self.teller.say("The conversation goes on from another place."),
+            SessionEvent::Moved => self.teller.say("The conversation continues from another point."),
             SessionEvent::Idle { end, undelivered } => {
                 self.teller.end_answer()?;
                 self.work = Work::default();

@@ -30,7 +30,7 @@ fn block_lines(block: &Block) -> Vec<String> {
         Block::Lines { lines, hidden } => shortened(lines.iter().map(|line| clean(line)).collect(), *hidden),
         Block::Diff(diff) => diff.heading().map(clean).into_iter().chain(diff_lines(&diff.lines)).collect(),
         Block::Table { header, rows } => shortened(rows.iter().map(|row| table_row(header, row)).collect(), 0),
-        Block::Image { mime_type, .. } => vec![format!("A picture, {mime_type}.")],
+        Block::Image { mime_type, .. } => vec![format!("Image, {mime_type}.")],
         Block::Progress { done, total: Some(total), label } => vec![format!("{}: {done} of {total}.", clean(label))],
         Block::Progress { done, total: None, label } => vec![format!("{}: {done}.", clean(label))],
     }
@@ -93,8 +93,8 @@ pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
             lines
         }
         QuestionKind::OpenUrl { url, reason } => {
-            let question = format!("Question: open this address? {}", clean(reason));
-            let options = ["1. Open in the browser", "2. I have opened it", "3. Cancel"];
+            let question = format!("Question: open this link? {}", clean(reason));
+            let options = ["1. Open in the browser", "2. I opened it myself", "3. Cancel"];
             [question, url.to_string()].into_iter().chain(options.map(str::to_owned)).collect()
         }
     }

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use omp_session::{RanBy, SlashCommands};
-use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space, Token};
+use omp_stdx::display_width;
+use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space, Style, Token, VimMode, VimReply};
 use omp_types::ImageContent;
 use tokio::sync::mpsc;
 
@@ -33,6 +34,10 @@ pub use typed::{Typed, is_leaving, run_by_sign, typed};
 const MOST_PICTURES: usize = 20;
 /// Caps the results of tasks in the queue.
 const MOST_ARRIVALS: usize = 8;
+/// The columns beside the text for the mode of vim.
+const MODE_COLUMNS: usize = 9;
+/// A narrower terminal does not show the mode.
+const LEAST_WITH_MODE: usize = 40;
 
 /// The dependencies of the prompt.
 #[derive(Clone)]
@@ -117,6 +122,20 @@ impl Prompt {
         }
     }
 
+    pub fn with_vim(mut self, on: bool) -> Self {
+        self.set_vim(on);
+        self
+    }
+
+    /// Switches modal editing on or off.
+    pub fn set_vim(&mut self, on: bool) {
+        self.editor.set_vim(on);
+    }
+
+    pub fn is_vim(&self) -> bool {
+        self.editor.vim_mode().is_some()
+    }
+
     /// Sets the completions of `/`: the commands of the session, and `more` of the application.
     pub fn set_commands(&mut self, commands: &SlashCommands, more: Vec<CommandInfo>) {
         self.commands = CommandInfo::all(commands);
@@ -186,14 +205,24 @@ impl Prompt {
         step
     }
 
+    /// With modal editing, the mode stands at the right of the first row.
     pub fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        self.editor.draw(space)
+        let word = self.editor.vim_word().filter(|_| space.width >= LEAST_WITH_MODE);
+        let Some(word) = word else { return self.editor.draw(space) };
+        let mut rows = self.editor.draw(&space.narrower(MODE_COLUMNS));
+        let word = display_width::ellipsize(&word, MODE_COLUMNS - 2).into_owned();
+        if let Some(first) = rows.first_mut() {
+            let gap = space.width.saturating_sub(first.width() + display_width::width(&word) + 1);
+            first.push(" ".repeat(gap), Style::PLAIN);
+            first.push(word, space.theme.fg(Token::Muted));
+        }
+        rows
     }
 
     /// Takes the text of the editor to send it. Returns a message while an image is still being read.
     pub fn submit(&mut self) -> PromptStep {
         if self.awaited > 0 {
-            return PromptStep::Act(Action::Tell("a picture is still being read; press Enter again".to_owned()));
+            return PromptStep::Act(Action::Tell("an image is still loading; press Enter again".to_owned()));
         }
         if self.editor.text().trim().is_empty() {
             return PromptStep::Nothing;
@@ -224,6 +253,14 @@ impl Prompt {
     }
 
     fn key(&mut self, key: &Key, keymap: &Keymap) -> PromptStep {
+        if self.editor.vim_wants(key) {
+            return match self.editor.vim_key(key) {
+                VimReply::Ignored => PromptStep::Nothing,
+                VimReply::Taken => PromptStep::Redraw,
+                VimReply::Leave => PromptStep::Act(Action::Exit),
+                VimReply::Unknown(command) => tell(&format!("there is no command :{command}\nhint: :q leaves omp")),
+            };
+        }
         // The list handles its keys first, but Enter on a full command name sends it instead of completing it.
         let is_enter = key.code == KeyCode::Enter && key.mods.is_empty();
         let whole = is_enter && commands::is_name(self.editor.text(), &self.commands);
@@ -290,7 +327,7 @@ impl Prompt {
                 match clip {
                     Ok(Some(Clip::Image(image))) => return self.attach(image),
                     Ok(Some(Clip::Text(text))) => self.editor.paste(&text),
-                    Ok(None) => return tell("there is nothing in the clipboard that can be pasted"),
+                    Ok(None) => return tell("the clipboard holds no text or image"),
                     Err(problem) => return PromptStep::Act(Action::Tell(problem)),
                 }
             }
@@ -307,7 +344,7 @@ impl Prompt {
 
     fn attach(&mut self, image: ImageContent) -> PromptStep {
         if self.editor.attachments().len() >= MOST_PICTURES {
-            return PromptStep::Act(Action::Tell(format!("a message may have {MOST_PICTURES} pictures at most")));
+            return PromptStep::Act(Action::Tell(format!("a message can have at most {MOST_PICTURES} images")));
         }
         let number = self.next_picture;
         let marker = self.marker_for(image);
@@ -340,6 +377,10 @@ impl Prompt {
     }
 
     fn offer(&mut self) {
+        if self.editor.vim_mode().is_some_and(|mode| mode != VimMode::Insert) {
+            self.lookup.wanted = None;
+            return self.editor.set_completions(Vec::new());
+        }
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
         match files::query(text, cursor) {
             Some(query) => {

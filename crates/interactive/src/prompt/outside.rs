@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use omp_session::WebAddress;
+use omp_tui::PaneText;
 use omp_types::ImageContent;
 
 /// Errors are messages for the user; nothing was changed.
@@ -18,6 +19,9 @@ pub trait Outside: Send + Sync {
     /// Copies text with a program of the system, else stores it elsewhere. `sent`: the terminal received it as well
     /// ([`crate::Tty::copy`]), with unknown success.
     fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>>;
+
+    /// Reads the text above the cursor from tmux. Returns `None` outside of tmux, or if it cannot be read.
+    fn pane_text(&self) -> BoxFuture<'_, Option<PaneText>>;
 
     /// Opens an address in the user's browser.
     fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>>;

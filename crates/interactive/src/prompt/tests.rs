@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_tui::Theme;
+use omp_tui::{PaneText, Theme};
 
 use super::*;
 
@@ -35,6 +35,10 @@ impl Outside for World {
 
     fn copy<'a>(&'a self, _: &'a str, _: bool) -> BoxFuture<'a, Result<Copied, String>> {
         async { Ok(Copied::Surely) }.boxed()
+    }
+
+    fn pane_text(&self) -> BoxFuture<'_, Option<PaneText>> {
+        async { None }.boxed()
     }
 
     fn open_url<'a>(&'a self, url: &'a omp_session::WebAddress) -> BoxFuture<'a, Result<(), String>> {

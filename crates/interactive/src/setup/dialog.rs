@@ -69,18 +69,15 @@ impl SetupDialog {
             rows.push(Line::styled(format!("  {} of {}", self.selected + 1, shown.len()), theme.fg(Token::Dim)));
         }
         if !self.typed.is_empty() {
-            rows.push(Line::styled(
-                format!("  only those with \"{}\"", self.typed),
-                Style::PLAIN.fg(theme.color(Token::Dim)),
-            ));
+            rows.push(Line::styled(format!("  filter: \"{}\"", self.typed), Style::PLAIN.fg(theme.color(Token::Dim))));
         }
         rows
     }
 
     fn hint(&self, asks_key: bool) -> &'static str {
         match asks_key {
-            true => "enter keeps it · esc goes back",
-            false => "enter chooses · esc goes back · letters narrow the list",
+            true => "enter save · esc back",
+            false => "enter select · esc back · type to filter",
         }
     }
 

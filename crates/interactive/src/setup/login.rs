@@ -19,7 +19,9 @@ impl LoginDialog {
             None => Place::Providers,
             Some(name) => match places.providers.iter().find(|known| known.name == name) {
                 Some(known) => Place::Key(known.clone()),
-                None => return Err(format!("there is no provider `{name}` that takes a key\nhint: /login lists them")),
+                None => {
+                    return Err(format!("unknown provider `{name}`\nhint: /login lists the providers that take a key"));
+                }
             },
         };
         let found = SetupFindings { providers: places.providers, key_file: places.file, ..SetupFindings::default() };
@@ -70,17 +72,17 @@ mod tests {
         ❯ anthropic  ANTHROPIC_API_KEY
           openai     OPENAI_API_KEY
 
-        enter chooses · esc goes back · letters narrow the list
+        enter select · esc back · type to filter
         ------------------------------
         Which provider is the key for?
 
         ❯ anthropic  ANTHROPIC_API_KEY
           openai     OPENAI_API_KEY
 
-        enter chooses · esc goes back…
+        enter select · esc back · typ…
         ");
         let asked = both(&mut dialog(Some("openai")));
-        for told in ["Paste the key for openai", "OPENAI_API_KEY", "enter keeps it · esc goes back"] {
+        for told in ["Paste the key for openai", "OPENAI_API_KEY", "enter save · esc back"] {
             assert!(asked.contains(told), "{told}: {asked}");
         }
     }

@@ -144,7 +144,7 @@ impl Setup {
             Place::Key(provider) => Page {
                 title: format!("Paste the key for {}", provider.name),
                 text: vec![format!(
-                    "It is saved as {} in {}, which only you can read.",
+                    "It will be saved as {} in {}, readable only by you.",
                     provider.variable, self.found.key_file
                 )],
                 choices: Vec::new(),
@@ -171,16 +171,16 @@ impl Setup {
         });
         let mut text: Vec<String> = keys.chain(listed).chain(servers).collect();
         if text.is_empty() {
-            text.push("No API key and no local model server was found.".to_owned());
+            text.push("No API key or local model server found.".to_owned());
         }
         let choices = self.starts().into_iter().map(|start| {
             let (label, detail) = match start {
                 Start::Go => ("Start", "with what was found"),
                 Start::Key => ("Enter a key", "for Anthropic, OpenAI, Google and others"),
                 Start::Theme => ("Choose a theme", ""),
-                Start::Demo => ("See the demo", "omp at work, without a model or a key"),
+                Start::Demo => ("See the demo", "watch omp work, no model or key needed"),
                 Start::Look => ("Look again", "after starting ollama, LM Studio or llama.cpp"),
-                Start::Leave => ("Leave", "`omp setup` starts this again"),
+                Start::Leave => ("Leave", "run `omp setup` to come back"),
             };
             (label.to_owned(), detail.to_owned())
         });
@@ -233,9 +233,9 @@ impl Setup {
         self.note = match key {
             "" => Some("Nothing was pasted.".to_owned()),
             key if key.len() > LONGEST_KEY || !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                Some("That is not a key: keys are one word of letters, digits and signs.".to_owned())
+                Some("That is not a key: a key is one word of letters, digits and punctuation.".to_owned())
             }
-            key if key.contains(['\'', '"', '`']) => Some("That is not a key: it holds quotes.".to_owned()),
+            key if key.contains(['\'', '"', '`']) => Some("That is not a key: it contains quotes.".to_owned()),
             key => return Next::Wish(Wish::KeepKey { provider: provider.name.clone(), key: key.to_owned() }),
         };
         Next::Show
@@ -262,9 +262,9 @@ impl Setup {
             Wish::KeepKey { provider, key } => host.keep_key(&provider, &key).map(|variable| {
                 self.found.keys.retain(|known| known.provider != provider);
                 self.found.keys.push(FoundKey { provider: provider.clone(), variable });
-                format!("The key for {provider} was saved.")
+                format!("Saved the key for {provider}.")
             }),
-            Wish::KeepTheme(name) => host.keep_theme(&name).map(|()| format!("The theme is {name} now.")),
+            Wish::KeepTheme(name) => host.keep_theme(&name).map(|()| format!("Theme set to {name}.")),
         };
         match done {
             Ok(note) => {

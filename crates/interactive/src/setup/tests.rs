@@ -80,15 +80,15 @@ async fn a_key_is_given_and_kept() {
     insta::assert_snapshot!(screen(&dialog), @"
     Welcome to omp
 
-    No API key and no local model server was found.
+    No API key or local model server found.
 
     ❯ Enter a key     for Anthropic, OpenAI, Google and others
       Choose a theme
-      See the demo    omp at work, without a model or a key
+      See the demo    watch omp work, no model or key needed
       Look again      after starting ollama, LM Studio or llama…
-      Leave           `omp setup` starts this again
+      Leave           run `omp setup` to come back
 
-    enter chooses · esc goes back · letters narrow the list
+    enter select · esc back · type to filter
     ");
     press(&mut dialog, &host, &["enter", "o", "p"]).await;
     insta::assert_snapshot!(screen(&dialog), @r#"
@@ -96,35 +96,35 @@ async fn a_key_is_given_and_kept() {
 
     ❯ openai     OPENAI_API_KEY
       anthropic  ANTHROPIC_API_KEY
-      only those with "op"
+      filter: "op"
 
-    enter chooses · esc goes back · letters narrow the list
+    enter select · esc back · type to filter
     "#);
     press(&mut dialog, &host, &["enter", "s", "k", "-", "1"]).await;
     insta::assert_snapshot!(screen(&dialog), @"
     Paste the key for openai
 
-    It is saved as OPENAI_API_KEY in ~/.omp/agent/.env, which
-    only you can read.
+    It will be saved as OPENAI_API_KEY in ~/.omp/agent/.env,
+    readable only by you.
 
     > ••••
 
-    enter keeps it · esc goes back
+    enter save · esc back
     ");
     press(&mut dialog, &host, &["enter"]).await;
     insta::assert_snapshot!(screen(&dialog), @"
     Welcome to omp
 
     Found a key for openai in OPENAI_API_KEY.
-    The key for openai was saved.
+    Saved the key for openai.
 
     ❯ Start           with what was found
       Enter a key     for Anthropic, OpenAI, Google and others
       Choose a theme
-      See the demo    omp at work, without a model or a key
+      See the demo    watch omp work, no model or key needed
       Look again      after starting ollama, LM Studio or llama…
 
-    enter chooses · esc goes back · letters narrow the list
+    enter select · esc back · type to filter
     ");
     assert_eq!(*host.kept.borrow(), ["openai=sk-1"]);
     assert_eq!(press(&mut dialog, &host, &["enter"]).await, Some(SetupEnd::Ready));
@@ -191,6 +191,15 @@ async fn the_same_pages_are_told_in_plain_lines() {
     let hidings: Vec<bool> = hidden.borrow().iter().filter(|(on, _)| *on).map(|(_, asked)| *asked).collect();
     assert_eq!(hidings, [false], "typing is hidden once, before the key is asked for");
     insta::assert_snapshot!(String::from_utf8(out.into_inner()).unwrap(), @"
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found ollama on this machine with 1 model.
+    1. Start, with what was found
+    2. Enter a key, for Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, watch omp work, no model or key needed
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name (empty to go back): That is not one of the choices.
 
     Welcome to omp.
     Found a key for openai in OPENAI_API_KEY.
@@ -198,54 +207,44 @@ async fn the_same_pages_are_told_in_plain_lines() {
     1. Start, with what was found
     2. Enter a key, for Anthropic, OpenAI, Google and others
     3. Choose a theme
-    4. See the demo, omp at work, without a model or a key
+    4. See the demo, watch omp work, no model or key needed
     5. Look again, after starting ollama, LM Studio or llama.cpp
-    Number or name; empty goes back: There is no such choice.
-
-    Welcome to omp.
-    Found a key for openai in OPENAI_API_KEY.
-    Found ollama on this machine with 1 model.
-    1. Start, with what was found
-    2. Enter a key, for Anthropic, OpenAI, Google and others
-    3. Choose a theme
-    4. See the demo, omp at work, without a model or a key
-    5. Look again, after starting ollama, LM Studio or llama.cpp
-    Number or name; empty goes back: 
+    Number or name (empty to go back): 
     Which provider is the key for?
     1. anthropic, ANTHROPIC_API_KEY
     2. openai, OPENAI_API_KEY
     3. google, GOOGLE_API_KEY
-    Number or name; empty goes back: 
+    Number or name (empty to go back): 
     Paste the key for google.
-    It is saved as GOOGLE_API_KEY in ~/.omp/agent/.env, which only you can read.
-    Key, not shown while you type; empty goes back: 
+    It will be saved as GOOGLE_API_KEY in ~/.omp/agent/.env, readable only by you.
+    Key (hidden while you type; empty to go back): 
 
     Welcome to omp.
     Found a key for openai in OPENAI_API_KEY.
     Found a key for google in GOOGLE_API_KEY.
     Found ollama on this machine with 1 model.
-    The key for google was saved.
+    Saved the key for google.
     1. Start, with what was found
     2. Enter a key, for Anthropic, OpenAI, Google and others
     3. Choose a theme
-    4. See the demo, omp at work, without a model or a key
+    4. See the demo, watch omp work, no model or key needed
     5. Look again, after starting ollama, LM Studio or llama.cpp
-    Number or name; empty goes back: 
+    Number or name (empty to go back): 
     Choose a theme.
     1. dark
     2. light
-    Number or name; empty goes back: 
+    Number or name (empty to go back): 
     Welcome to omp.
     Found a key for openai in OPENAI_API_KEY.
     Found a key for google in GOOGLE_API_KEY.
     Found ollama on this machine with 1 model.
-    The theme is light now.
+    Theme set to light.
     1. Start, with what was found
     2. Enter a key, for Anthropic, OpenAI, Google and others
     3. Choose a theme
-    4. See the demo, omp at work, without a model or a key
+    4. See the demo, watch omp work, no model or key needed
     5. Look again, after starting ollama, LM Studio or llama.cpp
-    Number or name; empty goes back:
+    Number or name (empty to go back):
     ");
 }
 

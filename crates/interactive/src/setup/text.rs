@@ -37,7 +37,7 @@ pub async fn run_setup_in_text<W: Write>(mut io: SetupIo<'_, W>, host: &dyn Setu
             typed => match chosen(&page, typed) {
                 Some(index) => setup.choose(index),
                 None => {
-                    writeln!(io.out, "There is no such choice.")?;
+                    writeln!(io.out, "That is not one of the choices.")?;
                     Next::Show
                 }
             },
@@ -61,9 +61,9 @@ fn tell(out: &mut impl Write, page: &Page) -> io::Result<()> {
         writeln!(out, "{}. {label}{detail}", at + 1)?;
     }
     let ask = if page.asks_key {
-        "Key, not shown while you type; empty goes back: "
+        "Key (hidden while you type; empty to go back): "
     } else {
-        "Number or name; empty goes back: "
+        "Number or name (empty to go back): "
     };
     write!(out, "{ask}")?;
     out.flush()

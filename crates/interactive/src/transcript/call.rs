@@ -134,7 +134,7 @@ impl CallBlock {
     pub fn give_up(&mut self) {
         if self.state != State::Ended {
             self.state = State::Ended;
-            let notes = vec!["not run to its end".to_owned()];
+            let notes = vec!["did not finish".to_owned()];
             let view = std::mem::take(&mut self.view);
             self.show(View { status: Status::Failed, notes, ..view });
         }

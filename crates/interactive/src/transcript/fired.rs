@@ -27,8 +27,8 @@ impl Fired {
     pub fn past(told: &CustomMessage) -> Self {
         let names = told.details.as_ref().and_then(|details| details["rules"].as_array());
         let names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
-        let line = format!("broken, and told to the model: {}", names.join(", "));
-        Self { line, rules: vec![("what it was told".to_owned(), text_of(&told.content))] }
+        let line = format!("rule broken, model reminded: {}", names.join(", "));
+        Self { line, rules: vec![("the reminder".to_owned(), text_of(&told.content))] }
     }
 }
 

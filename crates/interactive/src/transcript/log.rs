@@ -60,6 +60,11 @@ impl Log {
         self.laid_for = None;
     }
 
+    /// Whether all rows can be drawn again that a scrollback with so many rows holds, also at a larger width.
+    pub fn holds(&self, rows: usize) -> bool {
+        self.forgotten == 0 || (self.blocks_end() - self.forgotten) / 4 >= rows
+    }
+
     /// Lays out what has changed. `chrome` is drawn below the last block. With another version of `pictures`, final blocks
     /// may look different too, with as many rows as before.
     pub fn lay_out(&mut self, space: &Space<'_>, chrome: Vec<Line>, pictures: u64) {
@@ -296,6 +301,8 @@ mod tests {
             lay_out(&mut log, 20);
         }
         assert!(log.entries.len() <= MAX_ROWS / 100 + 1, "{}", log.entries.len());
+        // A small history needs no more, even if rows are wrapped less.
+        assert!(log.holds(MAX_ROWS / 4) && !log.holds(MAX_ROWS / 2));
         let rows = (MAX_ROWS / 100 + 20) * 101 - 1;
         assert_eq!((log.settled(), log.len()), (rows, rows + 1));
         assert!(log.row(0).is_blank() && log.row(rows - 1).text() == "row");

@@ -203,7 +203,7 @@ impl Teller<'_> {
                 self.log.push(Folded::new(Compacted::new(&field("summary"), None)));
             }
             "branchSummary" => {
-                self.note(Tone::Divider, "another branch, summed up".to_owned());
+                self.note(Tone::Divider, "summary of another branch".to_owned());
                 self.note(Tone::Told, field("summary"));
             }
             _ => {}

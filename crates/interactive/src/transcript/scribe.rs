@@ -37,15 +37,17 @@ pub const COST_SETTINGS: &[Setting] = &[
         "display.showTokenUsage",
         SettingKind::Bool,
         "true",
-        "what a prompt took is told when it is done",
-    ),
+        "Show the tokens and the cost of a prompt when it is done.",
+    )
+    .titled("Show token usage"),
     Setting::new(
         "Look",
         "display.cacheMissMarker",
         SettingKind::Bool,
         "true",
-        "a prompt cache that was lost unexpectedly is told of",
-    ),
+        "Show a note when the prompt cache misses unexpectedly.",
+    )
+    .titled("Show cache misses"),
 ];
 
 /// Tracks the blocks that are still being written.
@@ -300,7 +302,11 @@ impl Scribe {
                 self.note(log, Tone::Warning, reason.clone());
             }
             RunEnd::TurnLimit => {
-                self.note(log, Tone::Warning, "stopped: this prompt took as many answers as it may; say how to go on");
+                self.note(
+                    log,
+                    Tone::Warning,
+                    "stopped: this prompt reached its limit of model requests; send a message to continue",
+                );
             }
             RunEnd::Fatal(reason) => self.note(log, Tone::Error, reason.clone()),
         }
@@ -371,5 +377,5 @@ pub fn said(content: &[Content], gallery: &Gallery) -> Note {
 
 fn remind(reminded: &Reminded) -> String {
     let Reminded { kind, attempt, max_attempts, .. } = reminded;
-    format!("reminded the model of its open {kind} ({attempt} of {max_attempts})")
+    format!("reminded the model of its unfinished {kind} ({attempt} of {max_attempts})")
 }

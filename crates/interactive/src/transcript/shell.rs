@@ -54,7 +54,7 @@ impl ShellBlock {
                 if run.truncated
                     && let Some(artifact) = &run.artifact_id
                 {
-                    said.push(format!("the whole output is artifact://{artifact}"));
+                    said.push(format!("full output: artifact://{artifact}"));
                 }
                 (run.exit_code == Some(0), said.join("\n"))
             }

@@ -27,7 +27,7 @@ pub async fn run_trust_in_text(
         match line.trim().to_lowercase().as_str() {
             "trust" => return Ok(TrustAnswer::Trust),
             "" | "no" | "n" | "not now" => return Ok(TrustAnswer::NotNow),
-            _ => writeln!(out, "That is neither.")?,
+            _ => writeln!(out, "Please type trust or no.")?,
         }
     }
 }

@@ -10,12 +10,9 @@ async fn each_list_opens_and_gives_the_editor_back() {
         stage.say("hello").await;
         stage.until("ls").await;
         stage.until_gone("interrupt").await;
-        for (typed, seen) in [
-            ("/model", "all providers"),
-            ("/thinking", "answers at once"),
-            ("/hotkeys", "Keys"),
-            ("/copy", "last answer:"),
-        ] {
+        for (typed, seen) in
+            [("/model", "all providers"), ("/thinking", "no thinking"), ("/hotkeys", "Keys"), ("/copy", "last answer:")]
+        {
             stage.say(typed).await;
             stage.until(seen).await;
             stage.press("escape").await;
@@ -63,7 +60,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         stage.press("tab left").await;
         stage.until("for smol · thinking medium").await;
         stage.press("enter").await;
-        stage.until("kept").await;
+        stage.until("saved; takes effect").await;
         assert_eq!(stage.world.setting("modelRoles.smol").unwrap(), "mock/mock-model:medium");
         assert!(stage.text().contains("mock/mock-model · high ·"), "{}", stage.text());
         // Applies to this session only: nothing is stored.
@@ -83,7 +80,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         stage.until_gone("for default").await;
         assert_eq!(stage.world.setting("modelRoles.default").unwrap(), "mock/plain-model");
         stage.press("alt+t").await;
-        stage.until("this model does not think").await;
+        stage.until("this model does not support thinking").await;
         stage.press("ctrl+p").await;
         stage.until("mock/mock-model · high").await;
         stage.press("ctrl+shift+p").await;
@@ -103,7 +100,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         stage.say("/settings").await;
         stage.until("Settings").await;
         stage.type_text("hideThinking").await;
-        stage.until("> hideThinking\n❯ hideThinkingBlock").await;
+        stage.until("> hideThinking\n❯ Hide thinking").await;
         insta::assert_snapshot!(stage.text(), @"
         omp 0 · mock/mock-model · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
@@ -118,8 +115,9 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         Settings  1 of 17
         [Approval] Messages Look Files
         > hideThinking
-        ❯ hideThinkingBlock                           false
-          what the model thinks is not shown
+        ❯ Hide thinking                               false
+          Do not show the model's thinking.
+          hideThinkingBlock
         enter change · tab group · del default · esc close
         ");
         stage.press("enter").await;
@@ -142,7 +140,7 @@ async fn what_needs_approval_is_set_at_once() {
         stage.until("Settings").await;
         stage.type_text("approvalMode").await;
         stage.press("enter").await;
-        stage.until("main · ask for writes").await;
+        stage.until("main · ask-writes").await;
         assert_eq!(stage.world.setting("tools.approvalMode").unwrap(), "ask-writes");
     })
     .await;

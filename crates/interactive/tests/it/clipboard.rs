@@ -17,7 +17,7 @@ async fn each_piece_of_the_conversation_can_be_copied() {
     let whole = "Do this:\n\n```sh\nls\n```\n\nor\n\n```sh\npwd\n```";
     play(Options::new(answers()), async |stage| {
         stage.say("/copy last").await;
-        stage.until("there is nothing to copy yet").await;
+        stage.until("nothing to copy yet").await;
         stage.say("how?").await;
         stage.until("pwd").await;
         stage.until_gone("interrupt").await;
@@ -63,7 +63,7 @@ async fn what_is_being_written_can_be_copied() {
     play(Options::new(answers()), async |stage| {
         stage.until("main").await;
         stage.press("alt+shift+c").await;
-        stage.until("there is nothing to copy yet").await;
+        stage.until("nothing to copy yet").await;
         stage.type_text("one").await;
         stage.press("shift+enter").await;
         stage.type_text("two").await;

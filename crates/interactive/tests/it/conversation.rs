@@ -224,7 +224,7 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
 
         never told to the end
 
-          after: and then this  (alt+up edits)
+          after: and then this  (alt+up to edit)
         * Working… · 0s · escape to interrupt
         mock/mock-model · high · 0%/200k · main · auto
         >
@@ -288,7 +288,7 @@ async fn retries_take_one_line_and_their_reason_is_told_in_full_once() {
 async fn an_unknown_command_is_not_guessed() {
     play(Options::new([Turn::text("no")]), async |stage| {
         stage.say("/ehco it").await;
-        stage.until("there is no command /ehco").await;
+        stage.until("unknown command /ehco").await;
         let text = stage.text();
         assert!(text.contains("/echo?") && !text.contains("> /ehco it"), "{text}");
         stage.press("up").await;
@@ -296,7 +296,7 @@ async fn an_unknown_command_is_not_guessed() {
         stage.press("ctrl+u").await;
         for (typed, told) in [
             ("/hotkeys now", "/hotkeys takes no arguments"),
-            ("/xyzzy is a spell", "there is no command /xyzzy"),
+            ("/xyzzy is a spell", "unknown command /xyzzy"),
             ("/mcp list", "omp has no command /mcp"),
             ("/quit now", "/quit takes no arguments"),
             ("/earlier now", "/earlier takes no arguments"),
@@ -305,7 +305,7 @@ async fn an_unknown_command_is_not_guessed() {
             stage.until(told).await;
         }
         stage.say("/thinking hard").await;
-        stage.until("there is no level `hard`").await;
+        stage.until("unknown level `hard`").await;
         stage.say("/thinking low").await;
         stage.until("mock/mock-model · low").await;
         stage.say("/echo it").await;
@@ -317,7 +317,7 @@ async fn an_unknown_command_is_not_guessed() {
         // The animated row names the command, its time and the key that stops it.
         stage.until("wait · 0s · escape to interrupt").await;
         stage.press("ctrl+d").await;
-        stage.until("something runs; escape stops it").await;
+        stage.until("a turn is running; press escape to stop it").await;
         stage.press("escape").await;
         stage.until("⏹ interrupted").await;
         stage.until_gone("to interrupt").await;
@@ -350,7 +350,7 @@ async fn a_call_that_needs_approval_asks() {
             stage.say("go").await;
             stage.until_asked("y  Yes").await;
             assert!(stage.text().contains("touch made"), "{}", stage.text());
-            assert_eq!(stage.notices(), ["omp: there is a question"]);
+            assert_eq!(stage.notices(), ["Waiting for your answer: project"]);
             stage.press(key).await;
             stage.until("Fine.").await;
             assert_eq!(stage.workspace.path("made").exists(), made, "{key}");
@@ -385,9 +385,9 @@ async fn what_a_prompt_took_and_a_lost_cache_are_told() {
         stage.until("9.0k in (88% cached), 40 out").await;
         stage.say("b").await;
         stage.until("9.1k in (98% cached), 40 out").await;
-        assert!(!stage.text().contains("cache was lost"), "{}", stage.text());
+        assert!(!stage.text().contains("cache miss"), "{}", stage.text());
         stage.say("c").await;
-        stage.until("! the prompt cache was lost unexpectedly").await;
+        stage.until("! prompt cache miss (unexpected)").await;
         stage.until("9.2k in (0% cached), 40 out").await;
         stage.press("ctrl+d").await;
         assert_eq!(stage.left().await, Leave::Wanted);

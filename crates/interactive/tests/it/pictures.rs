@@ -228,8 +228,9 @@ async fn pictures_of_an_earlier_session() {
         stage.resize(50, 16).await;
         stage.type_text("x").await;
         stage.until("> x").await;
-        assert_eq!(stage.written().matches(SENT).count(), 7);
-        assert_eq!(cells(&stage.all()).matches("  ####\n").count(), 14);
+        assert_eq!(stage.written().matches(SENT).count(), 0, "the terminal still has them");
+        // Rows of the last moments before a resize may be in the scrollback twice.
+        assert!(cells(&stage.all()).matches("  ####\n").count() >= 14);
         // Another conversation.
         stage.press("ctrl+c").await;
         stage.say("/earlier").await;

@@ -19,15 +19,19 @@ async fn a_plan_is_made_and_carried_out() {
         stage.until("plan mode is on").await;
         stage.until("· plan ·").await;
         stage.say("plan it").await;
-        stage.until("The plan").await;
+        stage.until_asked("1. Approve and run").await;
         insta::assert_snapshot!(stage.text().rsplit_once("auto\n").unwrap().1, @"
         The plan  local://PLAN.md
-        ❯ Go on planning                         say what is missing
-          Carry it out                    the project may be changed
-          Leave plan mode                    without carrying it out
-        enter choose · esc close
+          The plan is empty, or not kept in a file.
+          1. Approve and run              the project may be changed
+          2. Approve with edits         change the plan, then run it
+        ❯ 3. Keep planning                       say what is missing
+          4. Leave plan mode                     the plan is not run
+        enter choose · esc close · /plan-review shows it again
         ");
-        stage.press("down enter").await;
+        stage.press("up up").await;
+        stage.until("Sends: I approve the plan").await;
+        stage.press("enter").await;
         stage.until("Carried out.").await;
         stage.until_gone("· plan ·").await;
     })

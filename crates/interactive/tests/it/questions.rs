@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::stage::{Options, Stage, play, talk_plainly};
 
 fn below(stage: &Stage) -> String {
-    stage.text().rsplit_once("auto\n").or(stage.text().rsplit_once("· ask for all\n")).unwrap().1.to_owned()
+    stage.text().rsplit_once("auto\n").or(stage.text().rsplit_once("· ask-all\n")).unwrap().1.to_owned()
 }
 
 /// Returns the result of the last call that the model received.
@@ -31,11 +31,11 @@ async fn an_address_is_opened_in_the_browser() {
         stage.say("go").await;
         stage.until_asked("1. Open in the browser").await;
         insta::assert_snapshot!(below(stage), @"
-        Open this address?
+        Open this link?
         You have to log in.
         https://example.com/login?client=omp
         ❯ 1. Open in the browser
-          2. I have opened it
+          2. I opened it myself
           3. Cancel
         enter choose · esc cancel
         ");
@@ -77,10 +77,10 @@ async fn without_a_browser_the_question_stays() {
 #[tokio::test]
 async fn an_address_is_opened_from_plain_lines() {
     let asked = format!(
-        "Question: open this address? You have to log in.\n{ADDRESS}\n1. Open in the browser\n2. I have opened it\n3. Cancel\n"
+        "Question: open this link? You have to log in.\n{ADDRESS}\n1. Open in the browser\n2. I opened it myself\n3. Cancel\n"
     );
     let (said, world) = talk_plainly(visit(), &["go", "what?", "1"]).await;
-    assert!(said.contains(&asked) && said.contains("Please answer 1 to open it") && said.contains("Fine."), "{said}");
+    assert!(said.contains(&asked) && said.contains("Enter 1 to open it") && said.contains("Fine."), "{said}");
     assert_eq!(*world.opened.lock().unwrap(), [ADDRESS]);
     let mut options = visit();
     options.world.no_browser = true;
@@ -173,9 +173,9 @@ async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
         stage.until_asked("y  Yes").await;
         // All at once, as if typed faster than a busy machine handles keys.
         stage.paste("yes, but wait").await;
-        stage.until("What you type goes to the editor").await;
+        stage.until("Typing goes to the editor").await;
         stage.press("a").await;
-        stage.until("enter keep this rule for this project").await;
+        stage.until("enter save this rule for this project").await;
         stage.press("escape").await;
         stage.until("Fine.").await;
         stage.until("> yes, but wait").await;
@@ -221,7 +221,7 @@ async fn the_model_asks_and_gets_what_was_chosen_or_written() {
         ❯ 2. blue                                        recommended
              about blue
           3. Other (type your own)
-        enter choose · esc do not answer
+        enter choose · esc skip
         ");
         stage.press("up enter").await;
         stage.until_asked("Which parts?").await;
@@ -247,7 +247,7 @@ async fn a_question_that_is_not_answered_says_so() {
         stage.say("go").await;
         stage.until("Which?").await;
         stage.press("escape").await;
-        stage.until_gone("do not answer").await;
+        stage.until_gone("skip").await;
         stage.until_gone("to interrupt").await;
     })
     .await;

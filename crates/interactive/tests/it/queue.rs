@@ -33,7 +33,7 @@ async fn one_message_goes_in_after_the_call_and_one_after_the_work() {
         stage.say("sooner").await;
         stage.until("next: sooner").await;
         let text = stage.text();
-        let waiting = text.find("next: sooner  (alt+up edits)").unwrap()..text.find("after: after it").unwrap();
+        let waiting = text.find("next: sooner  (alt+up to edit)").unwrap()..text.find("after: after it").unwrap();
         assert!(!waiting.is_empty(), "{text}");
         stage.workspace.write("go", "").unwrap();
         stage.until("Followed.").await;
@@ -50,7 +50,7 @@ async fn what_waits_comes_back_before_what_is_being_written() {
     let gate = Gate::new();
     play(gated([Turn::text("One.")], &gate), async |stage| {
         stage.press("alt+up").await;
-        stage.until("no message waits").await;
+        stage.until("no queued messages").await;
         stage.say("go").await;
         stage.until("interrupt").await;
         for number in 1..=5 {

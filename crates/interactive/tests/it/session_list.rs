@@ -150,7 +150,7 @@ async fn a_session_is_forked() {
 async fn resume_without_a_name_offers_the_list_at_once() {
     let choosing = || Options { choose_session: true, ..answers(2) };
     let said = async |mut stage: Stage| {
-        stage.until("there are no sessions yet").await;
+        stage.until("no sessions yet").await;
         stage.say("hello").await;
         stage.until("answer 1").await;
         stage.until_gone("to interrupt").await;

@@ -220,6 +220,7 @@ impl Stage {
                 version: "0".into(),
                 warnings: Vec::new(),
                 unused: options.unused,
+                update: None,
                 limit: TimeLimit::begin(options.limit),
             },
         });

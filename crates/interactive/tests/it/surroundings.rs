@@ -39,7 +39,7 @@ async fn long_work_is_told_to_somebody_who_looks_elsewhere() {
             stage.say("go").await;
             stage.until("One.").await;
             stage.until_gone("to interrupt").await;
-            let expect: &[&str] = if told { &["omp: done"] } else { &[] };
+            let expect: &[&str] = if told { &["Finished: project"] } else { &[] };
             assert_eq!(stage.notices(), expect, "{long:?} {focused}");
         })
         .await;
@@ -53,7 +53,7 @@ async fn who_is_called_and_when_is_the_users_to_say() {
     for (key, word, long, reply, expect) in [
         ("completion.notify", "off", Duration::ZERO, Reply::from(Turn::text("One.")), &[][..]),
         ("error.notify", "off", long, Reply::fail(fault()), &[]),
-        ("error.notify", "on", long, Reply::fail(fault()), &["omp: stopped"]),
+        ("error.notify", "on", long, Reply::fail(fault()), &["Stopped: project"]),
         ("error.notify", "on", long, Reply::from(Turn::text("One.")), &[]),
     ] {
         let habits = Habits::read(long, |asked| (asked == key).then(|| word.into()));

@@ -35,7 +35,7 @@ async fn two_escapes_go_back_to_an_earlier_message() {
         > type to search
           question 1
         ❯ question 2
-        enter edit and send anew · esc close
+        enter edit and resend · esc close
         ");
         stage.press("enter").await;
         stage.until("> question 2").await;
@@ -76,7 +76,7 @@ async fn the_tree_leads_to_any_branch() {
               assistant: answer 2
             ▾ • user: another way
         ❯     • assistant: answer 3
-        enter go there · shift+l label · ctrl+o filter · alt+←→ fold
+        enter go here · shift+l label · ctrl+o filter · alt+←→ fold
         ");
         stage.type_text("answer 2").await;
         stage.until("❯").await;
@@ -100,7 +100,7 @@ async fn the_tree_leads_to_any_branch() {
 }
 
 /// The question whether to summarize the branch.
-const ASKED: &str = "Sum up what you leave?";
+const ASKED: &str = "Summarize this branch?";
 
 fn summing_up(replies: impl IntoIterator<Item = Turn>) -> Options {
     let talk = (1..=2).map(|number| Turn::text(format!("answer {number}")));
@@ -116,10 +116,10 @@ async fn who_leaves_a_branch_is_asked_what_is_told_of_it() {
         stage.press("enter").await;
         stage.until(ASKED).await;
         insta::assert_snapshot!(below(stage), @"
-        Sum up what you leave?
-        ❯ No summary                         the branch is just left
-          Summarize                      a model tells what was done
-          Summarize with instructions             in the way you say
+        Summarize this branch?
+        ❯ No summary                               leave it as it is
+          Summarize                           describe what was done
+          Summarize with instructions               say what matters
         enter choose · esc back
         ");
         // Returns to the tree, and opens the question again.
@@ -185,7 +185,7 @@ async fn a_summary_that_is_stopped_leaves_the_session_where_it_is() {
         stage.press("enter").await;
         stage.until(ASKED).await;
         stage.press("down enter").await;
-        stage.until("Summing up the branch…").await;
+        stage.until("Summarizing the branch…").await;
         stage.press("escape").await;
         stage.until("Session tree").await;
         stage.until("Branch summary cancelled").await;
@@ -202,11 +202,11 @@ async fn there_is_nothing_to_go_back_to_at_first() {
     play(Options::recorded([Turn::text("One.")]), async |stage| {
         stage.until("main").await;
         stage.press("escape escape").await;
-        stage.until("there is no earlier message to go back to").await;
+        stage.until("no earlier message to return to").await;
         stage.say("/tree").await;
-        stage.until("nothing was said yet").await;
+        stage.until("this session has no messages yet").await;
         stage.say("/resume").await;
-        stage.until("there are no sessions yet").await;
+        stage.until("no sessions yet").await;
     })
     .await;
 }

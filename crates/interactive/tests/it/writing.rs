@@ -19,7 +19,7 @@ fn sent(stage: &Stage) -> (String, usize) {
 async fn the_message_is_written_in_the_users_own_editor() {
     let mut options = Options::new([Turn::text("Yes.")]);
     options.world.editor = Some(|text| match text {
-        "break" => Err("the editor `vi` ended with 1; the text is as it was".to_owned()),
+        "break" => Err("the editor `vi` failed with 1; the text was not changed".to_owned()),
         "same" => Ok(None),
         text => Ok(Some(format!("{text} edited\nand more\n"))),
     });
@@ -27,7 +27,7 @@ async fn the_message_is_written_in_the_users_own_editor() {
         stage.until("main").await;
         stage.type_text("break").await;
         stage.press("ctrl+g").await;
-        stage.until("✗ the editor `vi` ended with 1").await;
+        stage.until("✗ the editor `vi` failed with 1").await;
         stage.until("> break").await;
         stage.press("ctrl+u").await;
         stage.type_text("same").await;
@@ -60,7 +60,7 @@ async fn earlier_messages_are_found_by_a_few_letters() {
         History  1 of 3
         > pars
         ❯ fix the parser
-        enter into the editor · esc close
+        enter to the editor · esc close
         ");
         stage.press("enter").await;
         stage.until("> fix the parser").await;
@@ -125,7 +125,7 @@ async fn a_picture_that_cannot_be_read_stays_a_path() {
         stage.paste("/tmp/missing.png").await;
         stage.until("> /tmp/missing.png").await;
         stage.press("ctrl+u ctrl+v").await;
-        stage.until("there is nothing in the clipboard that can be pasted").await;
+        stage.until("the clipboard holds no text or image").await;
         stage.say("see @missing.png and @shot.png").await;
         stage.until("there is no missing.png").await;
         stage.until("Yes.").await;
@@ -176,9 +176,10 @@ async fn commands_are_offered_after_a_slash() {
         > /e
         ❯ /echo [words]  Says it again
           /earlier       Goes on with an earlier session
-          /exit          Leave omp
-          /hotkeys       Show what the keys do
+          /exit          Exit omp
+          /hotkeys       List the key bindings
           /theme         Choose a theme
+          /plan-review   Show the plan again
         ");
         stage.type_text("c").await;
         stage.press("tab").await;
@@ -205,7 +206,7 @@ async fn what_the_user_runs_is_told_to_the_model_or_not() {
         stage.say("!wait").await;
         stage.until("ran wait").await;
         stage.say("!ls again").await;
-        stage.until("a command is running; esc stops it").await;
+        stage.until("a command is running; press esc to stop it").await;
         stage.until("!ls again").await;
         stage.press("escape").await;
         stage.until("⏹ interrupted").await;

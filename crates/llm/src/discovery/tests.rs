@@ -156,7 +156,7 @@ async fn only_configured_servers_may_complain() {
     );
     let found = ask(&[], &file).await;
     assert_eq!(found.problems.len(), 1);
-    assert!(found.problems[0].starts_with("provider `far` did not tell its models"), "{}", found.problems[0]);
+    assert!(found.problems[0].starts_with("cannot list the models of provider `far`"), "{}", found.problems[0]);
 }
 
 #[tokio::test]

@@ -79,14 +79,14 @@ fn errors_within_a_stream_are_told_by_their_name() {
 #[test]
 fn messages_say_who_what_why_and_what_to_do() {
     let show = |code, body: &str| status(&model(), code, &Headers::default(), body.as_bytes()).message;
-    insta::assert_snapshot!(show(401, r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#), @"anthropic does not let this key use m-1 (401): invalid x-api-key");
+    insta::assert_snapshot!(show(401, r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#), @"anthropic does not allow this key to use m-1 (401): invalid x-api-key");
     insta::assert_snapshot!(show(429, r#"{"error":{"message":"Number of requests exceeded\n\n"}}"#), @"anthropic limits the rate of requests to m-1 (429): Number of requests exceeded");
-    insta::assert_snapshot!(show(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#), @"anthropic cannot serve m-1 at the moment (529): Overloaded");
+    insta::assert_snapshot!(show(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#), @"anthropic cannot serve m-1 right now (529): Overloaded");
     insta::assert_snapshot!(show(404, r#"{"error":"model not found"}"#), @"
     anthropic refused the request to m-1 (404): model not found
-    hint: is `m-1` the right model and `https://host.example/v1` the right base URL? `--list-models` shows what is known
+    hint: check the model `m-1` and the base URL `https://host.example/v1`; `--list-models` lists the known models
     ");
-    insta::assert_snapshot!(show(502, "<!DOCTYPE html><html><head><title> 502 Bad Gateway </title>"), @r#"anthropic cannot serve m-1 at the moment (502): an HTML page titled "502 Bad Gateway""#);
+    insta::assert_snapshot!(show(502, "<!DOCTYPE html><html><head><title> 502 Bad Gateway </title>"), @r#"anthropic cannot serve m-1 right now (502): an HTML page titled "502 Bad Gateway""#);
     insta::assert_snapshot!(show(400, r#"{"detail":[{"msg":"field required"}]}"#), @"anthropic refused the request to m-1 (400): field required");
 }
 
@@ -98,11 +98,11 @@ fn errors_about_keys_name_where_the_key_comes_from() {
         error.message
     };
     insta::assert_snapshot!(show(403, "no"), @"
-    anthropic does not let this key use m-1 (403): no
+    anthropic does not allow this key to use m-1 (403): no
     hint: check the key in use: OPENAI_API_KEY in the environment
     ");
     insta::assert_snapshot!(show(402, ""), @"
-    anthropic does not let this key use m-1 (402)
+    anthropic does not allow this key to use m-1 (402)
     hint: the account with anthropic has no credit or quota left; the key in use: OPENAI_API_KEY in the environment
     ");
     assert!(!show(400, "no").contains("OPENAI_API_KEY"));

@@ -30,9 +30,11 @@ impl Tape {
     pub fn create(path: &Path) -> Result<Self, String> {
         let file = private_file().write(true).create_new(true).open(path).map_err(|error| {
             let hint = match error.kind() {
-                io::ErrorKind::AlreadyExists => "a recording is not overwritten; name another file, or remove this one",
+                io::ErrorKind::AlreadyExists => {
+                    "recordings are not overwritten; choose another file, or remove this one"
+                }
                 io::ErrorKind::NotFound => "the folder must exist",
-                _ => "name a file in a folder that can be written to",
+                _ => "choose a file in a writable folder",
             };
             format!("cannot record to {}: {error}\nhint: {hint}", path.display())
         })?;
@@ -61,7 +63,7 @@ impl Tape {
             self.file.write_all(&text)
         });
         if let Err(error) = outcome {
-            self.problem = Some(format!("the recording {} is not whole: {error}", self.path.display()));
+            self.problem = Some(format!("the recording {} is incomplete: {error}", self.path.display()));
         }
     }
 }

@@ -79,7 +79,7 @@ fn a_file_that_cannot_be_made_is_told_with_what_to_do() {
         Ok(_) => panic!("it was made"),
         Err(error) => error.to_string(),
     };
-    assert!(failure(&path).contains("hint: a recording is not overwritten"), "{}", failure(&path));
+    assert!(failure(&path).contains("hint: recordings are not overwritten"), "{}", failure(&path));
     assert!(failure(&temp.path().join("no/r.jsonl")).contains("hint: the folder must exist"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "dear");
 }

@@ -270,8 +270,8 @@ fn the_list_shows_what_can_be_picked() {
     no model is available
     hint: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY;
           or describe a provider in ~/.omp/agent/models.yml (docs/models.md);
-          or start a local server: Ollama, llama.cpp and LM Studio are found by themselves;
-          or look around without any model: `omp demo`
+          or start a local server: Ollama, llama.cpp and LM Studio are found automatically;
+          or try omp without a model: `omp demo`
     hint: `omp --list-models WORD` searches all known models
     ");
     assert!(registry.list_text(Some("*")).ends_with("\n4217 models, 3 available (*), of 4217 known\n"));
@@ -307,7 +307,7 @@ fn a_key_that_goes_to_another_host_is_told() {
     let found = told("providers:\n  openai: {baseUrl: 'https://proxy.example/v1'}\n");
     insta::assert_snapshot!(found.join("\n"), @"
     models.yml: providers.openai: the key in OPENAI_API_KEY is sent to proxy.example, not to api.openai.com
-    hint: write the key of that server as `apiKey:`; `apiKey: OPENAI_API_KEY` says that it is meant, `auth: none` sends none
+    hint: write that server's key as `apiKey:`; `apiKey: OPENAI_API_KEY` confirms this one, `auth: none` sends no key
     ");
     for silent in [
         "{baseUrl: 'https://api.openai.com/v2'}",

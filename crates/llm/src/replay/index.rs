@@ -59,8 +59,8 @@ impl RecordingIndex {
             }
         }
         if index.exchanges.is_empty() {
-            let what = format!("the recording {} holds no request to a model", path.display());
-            return Err(ReplayError::new(format!("{what}\nhint: make one with `omp --record FILE -p \"…\"`")));
+            let what = format!("the recording {} contains no model request", path.display());
+            return Err(ReplayError::new(format!("{what}\nhint: record one with `omp --record FILE -p \"…\"`")));
         }
         Ok(index)
     }
@@ -119,7 +119,7 @@ impl RecordingLines {
     pub fn open(path: &Path, offset: u64) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a plain file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         file.seek(SeekFrom::Start(offset))?;
         Ok(Self { file: BufReader::new(file), offset, number: 0, buffer: Vec::new() })
@@ -144,15 +144,14 @@ impl RecordingLines {
 fn head(path: &Path, lines: &mut RecordingLines) -> Result<Head, ReplayError> {
     let shown = path.display();
     let first = lines.next().map_err(|error| unreadable(path, &error))?;
-    let other = "hint: a recording is made with `--record FILE`; to go on with a session, use `--resume FILE`";
+    let other = "hint: create a recording with `--record FILE`; to continue a session, use `--resume FILE`";
     match first {
         Some(Reading::Line(Line::Recording(head))) if head.version == VERSION => Ok(head),
         Some(Reading::Line(Line::Recording(Head { version, program, .. }))) => Err(ReplayError::new(format!(
-            "the recording {shown} has version {version} (made by {program}); this omp plays version {VERSION}\nhint: \
-             play it with the omp that made it, or a later one"
+            "the recording {shown} has version {version} (made by {program}); this omp plays version {VERSION}\nhint: use the version of omp that made it, or a later one"
         ))),
         None => Err(ReplayError::new(format!("the recording {shown} is empty\n{other}"))),
-        Some(_) => Err(ReplayError::new(format!("{shown} is no recording of omp\n{other}"))),
+        Some(_) => Err(ReplayError::new(format!("{shown} is not an omp recording\n{other}"))),
     }
 }
 
@@ -162,7 +161,6 @@ fn unreadable(path: &Path, error: &io::Error) -> ReplayError {
 }
 
 fn broken(path: &Path, number: u64, why: &str) -> ReplayError {
-    let hint =
-        "hint: the file was changed or damaged; what comes before that line can still be played if the rest is cut off";
+    let hint = "hint: the file was changed or damaged; remove that line and all after it to play the rest";
     ReplayError::new(format!("line {number} of the recording {} is broken: {why}\n{hint}", path.display()))
 }

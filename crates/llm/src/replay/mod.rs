@@ -104,9 +104,7 @@ impl Replay {
     /// Returns a remark about irregularities of the recording.
     pub fn remark(&self) -> Option<String> {
         let shown = self.index.path.display();
-        self.index
-            .cut_off
-            .then(|| format!("the end of the recording {shown} is missing; it is played as far as it goes"))
+        self.index.cut_off.then(|| format!("the recording {shown} is incomplete; it is played up to its end"))
     }
 
     fn first(&self) -> &IndexedExchange {
@@ -181,7 +179,9 @@ impl Replay {
                 "this run differs from the recording in exchange {exchange}: {difference}; the recorded answer is played \
                  all the same"
             )),
-            told if told == MOST_TOLD + 1 => (self.options.warn)("this run differs further; that is not told any more"),
+            told if told == MOST_TOLD + 1 => {
+                (self.options.warn)("this run differs again; further differences are not reported")
+            }
             _ => {}
         }
     }
@@ -189,8 +189,7 @@ impl Replay {
     fn exhausted(&self) -> ModelError {
         let count = self.index.exchanges.len();
         refusal(format!(
-            "the recording {} has no more answers: all {count} were played\nhint: this run asks more than the recorded \
-             one did; record it anew, or go on with a real model",
+            "the recording {} has no more answers: all {count} were played\nhint: this run makes more requests than the recorded one; record it again, or continue with a real model",
             self.index.path.display()
         ))
     }

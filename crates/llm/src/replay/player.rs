@@ -112,7 +112,7 @@ fn replay_error(message: String) -> HttpError {
 }
 
 fn given_up() -> HttpError {
-    replay_error("the recorded answer ends here: whoever asked for it gave it up (an abort, or a signal)".to_owned())
+    replay_error("the recorded answer ends here: it was aborted".to_owned())
 }
 
 fn cut_off() -> HttpError {

@@ -142,8 +142,8 @@ async fn what_ended_early_ends_early_again() {
         (cut(1, Some(error("connect"))), "it broke", true),
         (cut(2, Some(error("timeout-idle"))), "it broke", true),
         (cut(1, Some(error("tls"))), "it broke", false),
-        (cut(1, Some(json!({"type": "dropped", "exchange": 1, "at": 5.0}))), "gave it up", false),
-        (cut(2, Some(json!({"type": "dropped", "exchange": 1, "at": 5.0}))), "gave it up", false),
+        (cut(1, Some(json!({"type": "dropped", "exchange": 1, "at": 5.0}))), "it was aborted", false),
+        (cut(2, Some(json!({"type": "dropped", "exchange": 1, "at": 5.0}))), "it was aborted", false),
         (cut(1, None), "was cut off", false),
         (cut(2, None), "was cut off", false),
     ] {
@@ -157,7 +157,7 @@ async fn what_ended_early_ends_early_again() {
 async fn a_recording_without_its_end_plays_as_far_as_it_goes() {
     let text = file(&two());
     let played = play(&text[..text.len() - 60], false).unwrap();
-    assert!(played.replay.remark().unwrap().contains("is missing; it is played as far as it goes"));
+    assert!(played.replay.remark().unwrap().contains("is incomplete; it is played up to its end"));
     assert_eq!(played.ask("first").await.text(), "one");
     let whole = play(&text, false).unwrap();
     assert_eq!(whole.replay.remark(), None);
@@ -173,20 +173,20 @@ fn check_refused(text: &str, expect: &str) {
 fn files_that_cannot_be_played_say_why() {
     let header = file(&[head()]);
     check_refused("", "the recording R is empty");
-    check_refused("what?\n", "R is no recording of omp");
-    check_refused("{\"type\":\"session\",\"version\":3}\n", "to go on with a session, use `--resume");
+    check_refused("what?\n", "R is not an omp recording");
+    check_refused("{\"type\":\"session\",\"version\":3}\n", "to continue a session, use `--resume");
     check_refused(
         &header.replace("\"version\":1", "\"version\":2"),
         "R has version 2 (made by omp test); this omp plays version 1",
     );
-    check_refused(&header, "holds no request to a model");
+    check_refused(&header, "contains no model request");
     check_refused(&format!("{header}{{broken\n{header}"), "line 2 of the recording R is broken: ");
     let mut lines = two();
     lines[1]["about"] = json!({"model": 1});
     check_refused(&file(&lines), "line 2 of the recording R is broken: invalid type");
     let options =
         || ReplayOptions { cwd: "/".into(), strict: false, timing: ReplayTiming::Instant, warn: Arc::new(|_| {}) };
-    for (path, words) in [("/nowhere/r.jsonl", "No such file"), ("/", "not a plain file")] {
+    for (path, words) in [("/nowhere/r.jsonl", "No such file"), ("/", "not a regular file")] {
         let client = Client::new(&Env::default(), HttpConfig::default());
         let error = Replay::open(Path::new(path), client, options()).err().unwrap().to_string();
         assert!(error.contains(words) && error.contains("\nhint: "), "{error}");

@@ -9,8 +9,8 @@ use crate::registry::Registry;
 pub(crate) const HOW_TO_GET_A_MODEL: &str = "\
 hint: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY;
       or describe a provider in ~/.omp/agent/models.yml (docs/models.md);
-      or start a local server: Ollama, llama.cpp and LM Studio are found by themselves;
-      or look around without any model: `omp demo`";
+      or start a local server: Ollama, llama.cpp and LM Studio are found automatically;
+      or try omp without a model: `omp demo`";
 
 /// Inputs for the choice of the first model.
 #[derive(Clone, Debug, Default)]
@@ -65,11 +65,11 @@ impl Registry {
         if let Some(recorded) = &choice.recorded {
             match self.resolve_exactly(recorded) {
                 Ok(found) => return Ok(found),
-                Err(error) => notes.push(format!("the session's model cannot be used: {error}")),
+                Err(error) => notes.push(format!("the session's model is not available: {error}")),
             }
         } else if !choice.scope.is_empty() {
             let mut scope = self.scope(&choice.scope);
-            notes.extend(scope.unmatched.iter().map(|pattern| format!("`{pattern}` matches no usable model")));
+            notes.extend(scope.unmatched.iter().map(|pattern| format!("no available model matches `{pattern}`")));
             if !scope.models.is_empty() {
                 return Ok(noted(scope.models.swap_remove(0), notes));
             }
@@ -77,11 +77,11 @@ impl Registry {
         if self.options.roles.contains_key("default") {
             match self.resolve("pi/default") {
                 Ok(found) => return Ok(noted(found, notes)),
-                Err(error) => notes.push(format!("the saved default model cannot be used: {error}")),
+                Err(error) => notes.push(format!("the default model is not available: {error}")),
             }
         }
         if self.options.api_key.is_some() {
-            let message = "`--api-key` needs a model to use it for\nhint: name one with `--model provider/id`";
+            let message = "`--api-key` needs a model\nhint: add `--model provider/id`";
             return Err(ResolveError::new(ResolveErrorKind::KeyWithoutModel, message));
         }
         let model = self.known_default().or_else(|| self.first_available());
@@ -113,8 +113,7 @@ impl Registry {
         match self.usable_first(&all) {
             Some(found) => Ok(resolved(self.model(found), None)),
             None if all.is_empty() => {
-                let message =
-                    format!("unknown provider `{provider}`\nhint: `omp --list-models` shows what can be used");
+                let message = format!("unknown provider `{provider}`\nhint: `omp --list-models` lists the providers");
                 Err(ResolveError::new(ResolveErrorKind::Unknown, message))
             }
             None => Err(self.blocked(provider, &all)),

@@ -75,7 +75,7 @@ impl Registry {
             && self.knows(base)
         {
             let message = format!(
-                "`{base}` is a model, but `{level}` is no thinking level\nhint: use off, minimal, low, medium, high or xhigh"
+                "`{base}` is a model, but `{level}` is not a thinking level\nhint: use off, minimal, low, medium, high or xhigh"
             );
             return ResolveError::new(ResolveErrorKind::Unknown, message);
         }
@@ -83,7 +83,7 @@ impl Registry {
         let hint = local.map_or_else(
             || self.suggestion(pattern),
             |(server, variable)| {
-                format!("hint: is {server} running, and does it have that model? {variable} says where it listens")
+                format!("hint: check that {server} is running and has that model; {variable} sets its address")
             },
         );
         ResolveError::new(ResolveErrorKind::Unknown, format!("unknown model `{pattern}`\n{hint}"))
@@ -188,20 +188,17 @@ impl Registry {
         let (selector, provider) = (candidate.selector(), candidate.provider());
         let message = match obstacle {
             Obstacle::Api(api) => format!(
-                "`{selector}` speaks `{api}`, which omp does not\nhint: look for another provider with `omp --list-models {}`",
+                "`{selector}` uses the API `{api}`, which omp does not support\nhint: find another provider with `omp --list-models {}`",
                 without_prefix(candidate.id())
             ),
             Obstacle::Login => format!(
-                "`{selector}` cannot be used: omp does not know how to log in to {provider} yet\nhint: look for another \
-                 provider with `omp --list-models {}`",
+                "`{selector}` is not available: omp cannot log in to {provider} yet\nhint: find another provider with `omp --list-models {}`",
                 without_prefix(candidate.id())
             ),
-            Obstacle::BaseUrl(_) => format!(
-                "`{selector}` has no URL of its own\nhint: write `baseUrl:` under `providers: {provider}:` in models.yml"
-            ),
-            _ => format!(
-                "`{selector}` is switched off\nhint: take `{provider}` out of `disabledProviders` in config.yml"
-            ),
+            Obstacle::BaseUrl(_) => {
+                format!("`{selector}` has no URL\nhint: set `baseUrl:` under `providers: {provider}:` in models.yml")
+            }
+            _ => format!("`{selector}` is disabled\nhint: remove `{provider}` from `disabledProviders` in config.yml"),
         };
         ResolveError::new(ResolveErrorKind::Unusable, message)
     }

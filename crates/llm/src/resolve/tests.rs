@@ -153,11 +153,11 @@ fn refusals_say_what_to_do() {
     unknown model `zebra-9000`
     hint: `omp --list-models` lists the models you can use now, `omp --list-models '*'` all 4217 that omp knows
 
-    `mock-model` is a model, but `turbo` is no thinking level
+    `mock-model` is a model, but `turbo` is not a thinking level
     hint: use off, minimal, low, medium, high or xhigh
 
     unknown model `ollama/qwen3`
-    hint: is Ollama running, and does it have that model? OLLAMA_BASE_URL says where it listens
+    hint: check that Ollama is running and has that model; OLLAMA_BASE_URL sets its address
 
     model `anthropic/claude-sonnet-5`: no API key for provider `anthropic`
     hint: set ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, give `--api-key`, or write `apiKey:` under `providers: anthropic:` in models.yml
@@ -165,14 +165,14 @@ fn refusals_say_what_to_do() {
     no API key for model `claude-opus-4-6`, which anthropic, openrouter, vercel-ai-gateway, opencode-zen, aimlapi, … have
     hint: set ANTHROPIC_API_KEY, OPENROUTER_API_KEY, AI_GATEWAY_API_KEY (or another provider's key), or give `--model provider/id` with `--api-key`
 
-    `cursor/claude-4-sonnet` speaks `cursor-agent`, which omp does not
-    hint: look for another provider with `omp --list-models claude-4-sonnet`
+    `cursor/claude-4-sonnet` uses the API `cursor-agent`, which omp does not support
+    hint: find another provider with `omp --list-models claude-4-sonnet`
 
-    `github-copilot/claude-opus-4.6` cannot be used: omp does not know how to log in to github-copilot yet
-    hint: look for another provider with `omp --list-models claude-opus-4.6`
+    `github-copilot/claude-opus-4.6` is not available: omp cannot log in to github-copilot yet
+    hint: find another provider with `omp --list-models claude-opus-4.6`
 
-    `cloudflare-ai-gateway/openai/gpt-5.5` has no URL of its own
-    hint: write `baseUrl:` under `providers: cloudflare-ai-gateway:` in models.yml
+    `cloudflare-ai-gateway/openai/gpt-5.5` has no URL
+    hint: set `baseUrl:` under `providers: cloudflare-ai-gateway:` in models.yml
 
     unknown role `nope`
     hint: roles are default, smol, slow, plan, commit and those of `modelRoles` in config.yml
@@ -302,7 +302,7 @@ fn a_saved_default_that_is_gone_is_told() {
     assert_eq!(found.model.selector(), "anthropic/claude-sonnet-5");
     let note = found.note.unwrap();
     assert!(
-        note.starts_with("the saved default model cannot be used: role `default`: unknown model `gone/gone`"),
+        note.starts_with("the default model is not available: role `default`: unknown model `gone/gone`"),
         "{note}"
     );
 }

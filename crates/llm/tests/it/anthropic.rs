@@ -98,7 +98,7 @@ async fn an_error_in_mid_stream_keeps_what_had_come() {
     assert_eq!(message.text(), "Well");
     assert_eq!(message.error.unwrap().kind, ErrorKind::Overloaded);
     assert_eq!(message.usage.input, 7);
-    insta::assert_snapshot!(message.error_message.unwrap(), @"anthropic cannot serve model-1 at the moment: Overloaded");
+    insta::assert_snapshot!(message.error_message.unwrap(), @"anthropic cannot serve model-1 right now: Overloaded");
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn what_is_no_whole_answer_is_an_error() {
     for (lines, words) in [
         (vec![START, block], "no `message_stop`"),
         (vec![START, block, "{\"type\":\"content_block_delta\",\"ind"], "cannot be read"),
-        (vec![START, stray], "never began"),
+        (vec![START, stray], "never started"),
         (vec![START, "not json"], "cannot be read"),
         (vec![r#"{"type":"message_start","message":{"id":"m"}}"#, STOP], "gave an empty answer"),
     ] {

@@ -48,7 +48,7 @@ async fn streams_that_stall() {
         providers(&[("PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS", "80"), ("PI_OPENAI_STREAM_IDLE_TIMEOUT_MS", "80")]);
     for (reply, words, kept) in [
         (Reply::nothing().then_stall(), "sent nothing within", ""),
-        (Reply::unfinished(PART).then_stall(), "fell silent", "Half an"),
+        (Reply::unfinished(PART).then_stall(), "in the middle of its answer", "Half an"),
     ] {
         let server = Server::start(reply).await;
         let model = model(Api::AnthropicMessages, "anthropic", &server.base_url);

@@ -146,7 +146,7 @@ impl ExampleCall {
         let (model, ..) = demo::model(Duration::ZERO);
         let only = ToolArgs { tools: vec![self.tool.to_owned()], ..ToolArgs::default() };
         let tools = setup.tools(&only, &model, false, Editor::default(), &opened)?.tools;
-        let tool = tools.first().ok_or_else(|| format!("there is no tool `{}`", self.tool))?;
+        let tool = tools.first().ok_or_else(|| format!("unknown tool `{}`", self.tool))?;
         let output = tool
             .plan(Arc::new(self.arguments))?
             .run(ToolCx::detached("cli"))

@@ -13,14 +13,14 @@ use crate::cli::usage_error;
 
 /// Subcommands that other versions have and this one lacks, with what to do instead.
 pub const RESERVED: &[(&str, &str)] = &[
-    ("accounts", "`omp setup` finds and keeps keys; accounts are not supported yet"),
+    ("accounts", "`omp setup` finds and saves keys; accounts are not supported yet"),
     ("agents", "sub-agents are not supported yet; `omp config sources` lists the agent files found here"),
     ("auth-broker", "keys come from the environment, `models.yml` or `omp setup`"),
     ("auth-gateway", "keys come from the environment, `models.yml` or `omp setup`"),
     ("bench", "`omp --list-models` lists the models"),
-    ("browser-relay", "there is no browser tool yet"),
+    ("browser-relay", "omp has no browser tool yet"),
     ("cleanse", "`omp sessions gc` cleans up sessions"),
-    ("commit", "ask for it in words: omp -p \"commit the staged changes with a good message\""),
+    ("commit", "ask the model: omp -p \"commit the staged changes with a good message\""),
     ("compress", "`/compact` shortens a session"),
     ("dry-balance", "accounts are not supported yet"),
     ("extensions", "extensions are not run; `omp config sources` lists those found here"),
@@ -29,23 +29,23 @@ pub const RESERVED: &[(&str, &str)] = &[
     ("grievances", "`/debug` in a session writes a report"),
     ("install", "plugins are not installed by omp; `omp config sources` lists what was found here"),
     ("join", "sessions are not shared live; `omp sessions export` writes one as a page"),
-    ("launch", "leave the word out: `omp` starts a session"),
-    ("login", "`omp setup` takes a key, `/login` in a session too"),
-    ("logout", "`/logout` in a session takes a key away"),
+    ("launch", "run `omp` to start a session"),
+    ("login", "`omp setup` adds a key, and so does `/login` in a session"),
+    ("logout", "`/logout` in a session removes a key"),
     ("mcp", "MCP servers are not started yet; `omp config sources` lists those found here"),
     ("models", "`omp --list-models` lists them"),
     ("plugin", "plugins are not installed by omp; `omp config sources` lists what was found here"),
-    ("q", "there is no web search yet; `omp grep` searches files"),
+    ("q", "omp has no web search yet; `omp grep` searches files"),
     ("relay", "sessions are not shared live; `omp sessions export` writes one as a page"),
-    ("say", "there is no speech"),
-    ("share", "`omp sessions export` writes a session as a page that can be sent"),
+    ("say", "omp has no speech"),
+    ("share", "`omp sessions export` writes a session as a page you can share"),
     ("shell", "`!command` in a session runs a command"),
-    ("ssh", "there is no ssh tool yet; `omp config sources` lists the hosts found here"),
-    ("stats", "`omp sessions stats ID` tells what a session took"),
-    ("tiny-models", "`omp --list-models` lists the models, those of local servers included"),
+    ("ssh", "omp has no ssh tool yet; `omp config sources` lists the hosts found here"),
+    ("stats", "`omp sessions stats ID` shows tokens and cost of a session"),
+    ("tiny-models", "`omp --list-models` lists the models, including those of local servers"),
     ("token", "keys come from the environment, `models.yml` or `omp setup`"),
-    ("update", "install the new version the way this one was installed; `omp --version` tells which it is"),
-    ("usage", "`omp sessions stats ID` tells what a session took, `/usage` in a session too"),
+    ("update", "install the new version the way you installed this one; `omp --version` prints its version"),
+    ("usage", "`omp sessions stats ID` shows tokens and cost of a session, `/usage` in a session too"),
     ("worktree", "use `git worktree`"),
     ("wt", "use `git worktree`"),
 ];
@@ -99,12 +99,11 @@ fn judge(cli: &Cli, words: &[String]) -> LineVerdict {
     let names: Vec<&str> = known.get_subcommands().flat_map(Command::get_name_and_visible_aliases).collect();
     let as_message = message_hint(cli, words);
     if let Some((word, instead)) = RESERVED.iter().find(|(word, _)| word == first) {
-        return LineVerdict::Refused(format!("there is no `omp {word}`\nhint: {instead}\n{as_message}"));
+        return LineVerdict::Refused(format!("unknown command `omp {word}`\nhint: {instead}\n{as_message}"));
     }
     if names.contains(&first.as_str()) || first == "help" {
         return LineVerdict::Refused(format!(
-            "`{first}` is a subcommand and has to come first\n{as_message}\nhint: for the subcommand, put its flags behind it: \
-             `omp {first} --help` shows them"
+            "`{first}` is a subcommand and must come first\n{as_message}\nhint: to run the subcommand, put its flags after it; `omp {first} --help` lists them"
         ));
     }
     // `-p` shows that the words are a prompt.
@@ -114,7 +113,7 @@ fn judge(cli: &Cli, words: &[String]) -> LineVerdict {
     let Some(near) = slip_of(first, cli.run.messages.get(1).map(String::as_str), &known) else {
         return LineVerdict::Meant;
     };
-    let problem = format!("there is no `omp {first}`\nhint: did you mean `omp {near}`?\n{as_message}");
+    let problem = format!("unknown command `omp {first}`\nhint: did you mean `omp {near}`?\n{as_message}");
     // Flags before the word do not belong to a subcommand, so no correction can be offered.
     match words {
         [word, rest @ ..] if word == first && names.contains(&near.as_str()) => {
@@ -232,15 +231,15 @@ mod tests {
         for (line, expect) in [
             (vec!["commit", "the", "changes"], "omp \"commit the changes\""),
             (vec!["usage"], "omp -- usage"),
-            (vec!["usage", "--", "x"], "there is no `omp usage`"),
+            (vec!["usage", "--", "x"], "unknown command `omp usage`"),
             (vec!["-p", "usage"], "omp -p -- usage"),
             (
                 vec!["-p", "find", "the", "bug"],
-                "first\nhint: to send it as a message: omp -p \"find the bug\"\nhint: for the",
+                "first\nhint: to send it as a message: omp -p \"find the bug\"\nhint: to run the subcommand",
             ),
             (vec!["usage", "-p"], "omp [flags] -- usage"),
-            (vec!["--model", "x", "sessions", "list"], "has to come first"),
-            (vec!["-p", "sessions"], "has to come first"),
+            (vec!["--model", "x", "sessions", "list"], "must come first"),
+            (vec!["-p", "sessions"], "must come first"),
             (vec!["sesions", "list"], "sessions list"),
             (vec!["sesions"], "sessions"),
             (vec!["doctr"], "doctor"),

@@ -327,6 +327,10 @@ pub struct ToolArgs {
     #[arg(long, conflicts_with = "tools")]
     pub no_tools: bool,
 
+    /// Give no command a terminal that you can type into
+    #[arg(long)]
+    pub no_pty: bool,
+
     /// Run calls without asking, except those that cannot be undone; your rules that deny or ask still apply
     #[arg(long, visible_alias = "yolo")]
     pub auto_approve: bool,

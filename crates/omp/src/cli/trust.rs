@@ -57,7 +57,7 @@ pub fn run(args: TrustArgs, env: &Env) -> Result<Exit, FolderProblem> {
 }
 
 fn setup(folder: Option<PathBuf>, env: &Env) -> Result<FolderSetup, FolderProblem> {
-    let folder = existing_folder(folder.as_deref(), "name a folder that exists")?;
+    let folder = existing_folder(folder.as_deref(), "give a folder that exists")?;
     FolderSetup::new(&RunArgs { cwd: Some(folder), ..RunArgs::default() }, env)
 }
 
@@ -65,7 +65,7 @@ fn list(dirs: &Dirs) -> Result<Exit, FolderProblem> {
     let trust = Trust::load(&dirs.agent);
     warn(&trust.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());
     let told = trust.folders().into_iter().map(|folder| {
-        let gone = if folder.is_there { "" } else { "  [not the folder that was trusted: not trusted]" };
+        let gone = if folder.is_there { "" } else { "  [replaced by another folder: not trusted]" };
         let things = if folder.items == 1 { "thing" } else { "things" };
         format!("{}  ({} {things}){gone}\n", trust::clean(&folder.path.display().to_string()), folder.items)
     });
@@ -89,7 +89,7 @@ fn add(setup: &FolderSetup) -> Result<Exit, FolderProblem> {
 /// Reports what was wrong with the trust file. Its own hint is left out, because the user has just followed it.
 fn set_aside(why: &str, stored: &Trust) -> String {
     let why = why.lines().next().unwrap_or_default();
-    format!("{why}\nhint: it is kept as {}; trust your other folders again", stored.set_aside().display())
+    format!("{why}\nhint: the old file is {}; trust your other folders again", stored.set_aside().display())
 }
 
 /// A folder that no longer exists can be removed by its absolute path.
@@ -97,17 +97,18 @@ fn remove(folder: Option<PathBuf>, env: &Env) -> Result<Exit, FolderProblem> {
     let dirs = Dirs::from_env(env)?;
     let mut trust = Trust::load(&dirs.agent);
     warn(&trust.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());
-    let named = match existing_folder(folder.as_deref(), "name a folder that exists, or one that is gone in full") {
-        Ok(found) => repository_root(&found),
-        Err(problem) => match folder.filter(|folder| folder.is_absolute()) {
-            Some(gone) => gone,
-            None => return Err(problem),
-        },
-    };
+    let named =
+        match existing_folder(folder.as_deref(), "give an existing folder, or the absolute path of a deleted one") {
+            Ok(found) => repository_root(&found),
+            Err(problem) => match folder.filter(|folder| folder.is_absolute()) {
+                Some(gone) => gone,
+                None => return Err(problem),
+            },
+        };
     match trust.remove(&named) {
         Ok(true) => print_quoted(&format!("{} is no longer trusted\n", named.display())),
         Ok(false) => {
-            let hint = "hint: `omp trust list` shows those that are";
+            let hint = "hint: `omp trust list` lists the trusted folders";
             Ok(complain(&format!("{} is not trusted\n{hint}", named.display()), Exit::Failed))
         }
         Err(error) => Ok(complain(&error.to_string(), Exit::Failed)),

@@ -22,7 +22,7 @@ const MAX_FILE: u64 = 64 << 20;
 const MAX_LINES: usize = 50;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Exit codes of test: 0 it fires, 1 it does not, 2 it could not be tried.")]
+#[command(after_help = "Exit codes of test: 0 the rule fires, 1 it does not, 2 it could not be tested.")]
 pub struct TtsrArgs {
     #[command(subcommand)]
     command: TtsrCommand,
@@ -63,12 +63,12 @@ fn list(setup: &FolderSetup) -> Result<Exit, FolderProblem> {
     for item in left_out {
         let (name, path) = (trust::clean(&item.name), trust::clean(&item.path.display().to_string()));
         let does = item.runs.join(", ");
-        text.push_str(&format!("\nleft out until the folder is trusted: {name}  {path}\n  it {does}\n"));
+        text.push_str(&format!("\nignored until the folder is trusted: {name}  {path}\n  it {does}\n"));
     }
     if text.is_empty() {
-        text.push_str("no rule watches the stream here\n");
+        text.push_str("no stream rules here\n");
     }
-    for (what, rules) in [("told in the prompt", &buckets.always), ("read through rule://", &buckets.rulebook)] {
+    for (what, rules) in [("in the prompt", &buckets.always), ("read through rule://", &buckets.rulebook)] {
         let names: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
         if !names.is_empty() {
             text.push_str(&format!("\n{what}: {}\n", names.join(", ")));
@@ -98,8 +98,7 @@ fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, FolderProb
     warn(&buckets.warnings);
     if buckets.ttsr.is_empty() {
         return Err(format!(
-            "rule `{}` has no condition that can be watched for\nhint: give it `condition:` (a regular expression) or \
-             `astCondition:` (a code pattern) between the `---` lines",
+            "rule `{}` has no condition\nhint: add `condition:` (a regular expression) or `astCondition:` (a code pattern) to its front matter",
             rule.name
         ));
     }
@@ -125,16 +124,14 @@ fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, FolderProblem> {
         return Ok(rule_in(&path, &read(&path)?));
     }
     let known = setup.rules().ttsr.rules().find(|rule| rule.name == wanted).map(|rule| Rule::clone(rule));
-    known.ok_or_else(|| {
-        format!("there is no rule file `{wanted}` and no rule of that name\nhint: `omp ttsr list` shows the rules")
-    })
+    known.ok_or_else(|| format!("no rule or rule file `{wanted}`\nhint: `omp ttsr list` lists the rules"))
 }
 
 fn read(path: &Path) -> Result<String, FolderProblem> {
     let unreadable = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > MAX_FILE {
-        return Err(format!("{} is too large to try a rule on: {size} bytes, at most {MAX_FILE}", path.display()));
+        return Err(format!("{} is too large: {size} bytes, at most {MAX_FILE}", path.display()));
     }
     let bytes = omp_stdx::plain_file::read(path, MAX_FILE).map_err(unreadable)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -177,7 +174,7 @@ fn in_session(watch: &Watch, cwd: &Path, text: &str) -> Result<Vec<String>, Fold
         }
     }
     match answers {
-        0 => Err("this .jsonl file holds no answer of a model\nhint: give it a session's file".to_owned()),
+        0 => Err("this .jsonl file contains no model answers\nhint: give a session file".to_owned()),
         _ => Ok(found),
     }
 }
@@ -215,9 +212,9 @@ fn heard(
 /// Reports where a rule fires and which lines trigger it.
 fn told(watch: &Watch, hit: &Hit, path: Option<&str>, text: &str) -> String {
     let place = match &hit.origin {
-        ViolationOrigin::Text => "in what it says",
-        ViolationOrigin::Thinking => "in what it thinks",
-        ViolationOrigin::Tool(_) => "in the arguments of a call",
+        ViolationOrigin::Text => "in text",
+        ViolationOrigin::Thinking => "in thinking",
+        ViolationOrigin::Tool(_) => "in tool arguments",
     };
     let mut told = format!("{place}\n");
     let lines = watch.lines(hit.rule, path, text);

@@ -8,31 +8,30 @@ use crate::cli::Cli;
 
 /// Flags that other versions have and this one lacks, with what to do instead.
 pub const RESERVED_FLAGS: &[(&str, &str)] = &[
-    ("--add-dir", "there is one workspace; start omp in a folder above both, or name files by their whole path"),
-    ("--advisor", "there is no advisor; `/btw` in a session asks a side question"),
-    ("--alias", "there are no profiles; write an alias for your shell yourself"),
-    ("--allow-home", "leave it out: omp works in your home folder as in any other"),
+    ("--add-dir", "omp has one workspace; start it in a folder above both, or use absolute paths"),
+    ("--advisor", "omp has no advisor; `/btw` in a session asks a side question"),
+    ("--alias", "omp has no profiles; use a shell alias"),
+    ("--allow-home", "leave it out: omp works in your home folder like in any other"),
     ("--extension", "extensions are not run; `omp config sources` lists those found here"),
-    ("--external-thinking", "`--thinking LEVEL` sets how hard the model thinks"),
-    ("--from-claude", "`omp sessions import` takes over sessions of Claude Code"),
-    ("--from-codex", "`omp sessions import` takes over sessions of Codex"),
-    ("--hide-thinking", "`omp config set hideThinkingBlock true` hides what the model thinks"),
+    ("--external-thinking", "`--thinking LEVEL` sets the thinking level"),
+    ("--from-claude", "`omp sessions import` imports Claude Code sessions"),
+    ("--from-codex", "`omp sessions import` imports Codex sessions"),
+    ("--hide-thinking", "`omp config set hideThinkingBlock true` hides the model's thinking"),
     ("--hook", "hook modules are not run; shell hooks are, see docs/hooks.md"),
     ("--no-extensions", "leave it out: extensions are not run"),
     ("--no-lsp", "leave it out: language servers are not started"),
-    ("--no-prewalk", "leave it out: there is no prewalk"),
-    ("--no-pty", "set PI_NO_PTY=1: commands of the model then get no terminal"),
-    ("--plan-yolo", "`/plan` in a session makes a plan first"),
-    ("--plan-yolo-into", "`/plan` in a session makes a plan first"),
+    ("--no-prewalk", "leave it out: omp has no prewalk"),
+    ("--plan-yolo", "`/plan` in a session turns on plan mode"),
+    ("--plan-yolo-into", "`/plan` in a session turns on plan mode"),
     ("--plugin-dir", "plugins are not installed by omp; `omp config sources` lists what was found here"),
-    ("--prewalk", "there is no prewalk; `--smol` and `--slow` name models for small and hard work"),
-    ("--prewalk-into", "there is no prewalk; `--smol` and `--slow` name models for small and hard work"),
-    ("--print-thoughts", "`--mode json` prints what the model thinks as events"),
-    ("--profile", "set PI_CODING_AGENT_DIR to a folder of its own: keys, settings and sessions are kept there"),
-    ("--provider-session-id", "leave it out: omp makes the id that providers see"),
-    ("--session", "`--resume ID` goes on with a session"),
+    ("--prewalk", "omp has no prewalk; `--smol` and `--slow` set models for small and hard work"),
+    ("--prewalk-into", "omp has no prewalk; `--smol` and `--slow` set models for small and hard work"),
+    ("--print-thoughts", "`--mode json` prints the model's thinking as events"),
+    ("--profile", "set PI_CODING_AGENT_DIR to a separate folder for keys, settings and sessions"),
+    ("--provider-session-id", "leave it out: omp generates the id that providers see"),
+    ("--session", "`--resume ID` continues a session"),
     ("-e", "extensions are not run; `omp config sources` lists those found here"),
-    ("-v", "`omp --version` tells the version"),
+    ("-v", "`omp --version` prints the version"),
 ];
 
 /// Values of `--mode` that other versions have and this one lacks.
@@ -55,7 +54,7 @@ pub fn parse(words: &[std::ffi::OsString]) -> Result<Cli, String> {
 
 fn told(error: &clap::Error, words: &[String]) -> String {
     let (command, path) = called(words);
-    let help = format!("hint: `{path} --help` lists what it takes");
+    let help = format!("hint: see `{path} --help`");
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -73,7 +72,7 @@ fn told(error: &clap::Error, words: &[String]) -> String {
         ErrorKind::InvalidValue if flag.starts_with("--mode ") => {
             let mode = context(ContextKind::InvalidValue).unwrap_or_default();
             match RESERVED_MODES.iter().find(|(known, _)| *known == mode) {
-                Some((mode, instead)) => format!("there is no `--mode {mode}`\nhint: {instead}"),
+                Some((mode, instead)) => format!("unknown mode `--mode {mode}`\nhint: {instead}"),
                 None => in_our_words(error, &help),
             }
         }
@@ -150,28 +149,25 @@ mod tests {
         for (line, expect) in [
             ("--modle x", "unknown flag `--modle`\nhint: did you mean `--mode` or `--model`?"),
             ("-p hi --no-tool", "unknown flag `--no-tool`\nhint: did you mean `--no-tools`?"),
-            ("--nonsense", "unknown flag `--nonsense`\nhint: `omp --help` lists what it takes"),
-            ("-x", "unknown flag `-x`\nhint: `omp --help` lists what it takes"),
+            ("--nonsense", "unknown flag `--nonsense`\nhint: see `omp --help`"),
+            ("-x", "unknown flag `-x`\nhint: see `omp --help`"),
             ("sessions list --al", "unknown flag `--al`\nhint: did you mean `--all`?"),
-            ("sessions --nope", "unknown flag `--nope`\nhint: `omp sessions --help` lists what it takes"),
+            ("sessions --nope", "unknown flag `--nope`\nhint: see `omp sessions --help`"),
             ("sessions lst", "unrecognized subcommand 'lst'\nhint: did you mean `list`?"),
             (
                 "config get",
-                "the following required arguments were not provided: <KEY>\nhint: `omp config get --help` lists what it takes",
+                "the following required arguments were not provided: <KEY>\nhint: see `omp config get --help`",
             ),
             ("--mode xml", "invalid value 'xml' for '--mode <MODE>'\nhint: use one of text, json, rpc"),
             (
                 "--mode jsn",
                 "invalid value 'jsn' for '--mode <MODE>'\nhint: use one of text, json, rpc\nhint: did you mean `json`?",
             ),
-            (
-                "-c --no-session",
-                "the argument '--continue' cannot be used with '--no-session'\nhint: `omp --help` lists what it takes",
-            ),
+            ("-c --no-session", "the argument '--continue' cannot be used with '--no-session'\nhint: see `omp --help`"),
             (
                 "--thinking lots",
                 "invalid value 'lots' for '--thinking <LEVEL>': unknown thinking level `lots`; use off, minimal, low, \
-                 medium, high or xhigh\nhint: `omp --help` lists what it takes",
+                 medium, high or xhigh\nhint: see `omp --help`",
             ),
         ] {
             check(line, expect);
@@ -193,7 +189,7 @@ mod tests {
             }
         }
         assert!(RESERVED_FLAGS.is_sorted());
-        check("--mode acp", "there is no `--mode acp`\nhint: `omp acp` serves an editor");
-        check("--mode rpc-ui", "there is no `--mode rpc-ui`\nhint: `--mode rpc` serves a program, with its dialogs");
+        check("--mode acp", "unknown mode `--mode acp`\nhint: `omp acp` serves an editor");
+        check("--mode rpc-ui", "unknown mode `--mode rpc-ui`\nhint: `--mode rpc` serves a program, with its dialogs");
     }
 }

@@ -159,7 +159,7 @@ pub fn warnings(setup: &FolderSetup) -> Vec<String> {
     }
     let chosen: Option<ContainMode> = setup.settings.user("containment.mode");
     let missing = standing_unless(chosen);
-    missing.map(|why| format!("commands are not contained: {why}\nhint: `omp doctor` tells what is missing; `containment.mode: off` keeps this quiet")).into_iter().collect()
+    missing.map(|why| format!("commands run without a sandbox: {why}\nhint: `omp doctor` shows what is missing; `containment.mode: off` hides this warning")).into_iter().collect()
 }
 
 fn standing_unless(chosen: Option<ContainMode>) -> Option<String> {

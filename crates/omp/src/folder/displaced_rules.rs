@@ -45,6 +45,6 @@ fn item(setup: &FolderSetup, rule: &Rule, displaced: &Rule) -> Item {
         Provider::Builtin => format!("omp's own rule {}", displaced.name),
         _ => format!("your rule {}", displaced.source.path.display()),
     };
-    let does = vec![format!("takes the place of {whose}")];
+    let does = vec![format!("replaces {whose}")];
     Item::of_effect(ItemKind::Rule, &rule.name, &rule.source, &repository_root(&setup.cwd), does)
 }

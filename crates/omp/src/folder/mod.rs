@@ -308,12 +308,11 @@ fn names_a_file(value: &str) -> bool {
 fn no_prompt_file(value: &str, path: &Path) -> FolderProblem {
     let why = match (path.is_dir(), path.exists()) {
         (true, _) => "is a folder",
-        (_, true) => "is no plain file",
+        (_, true) => "is not a regular file",
         (_, false) => "does not exist",
     };
     format!(
-        "the prompt file `{value}` {why}\nhint: relative paths begin in the working folder; a text that is meant as it is \
-         needs a space in it"
+        "the prompt file `{value}` {why}\nhint: paths are relative to the working folder; a value with a space is taken as text"
     )
 }
 
@@ -347,7 +346,7 @@ pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, Folde
     let unusable = |why: &dyn std::fmt::Display| format!("cannot work in {}: {why}\nhint: {hint}", folder.display());
     let failed = |error: std::io::Error| match error.kind() {
         ErrorKind::PermissionDenied => format!(
-            "cannot work in {}: you may not enter {}\nhint: have it opened to you (`chmod u+rx`), or use another folder",
+            "cannot work in {}: no permission to enter {}\nhint: get access (`chmod u+rx`), or use another folder",
             folder.display(),
             closed_folder(&folder).display()
         ),

@@ -16,8 +16,8 @@ pub fn stored(agent_folder: &Path) -> Result<Option<Value>, String> {
     }
     let failed = |error| {
         format!(
-            "settings that an older version kept in {} were not taken over: {error}\n\
-             hint: close the program that uses it, or set them anew; `omp config set` makes config.yml",
+            "settings of an older version in {} were not imported: {error}\n\
+             hint: close the program that uses the file, or set them again with `omp config set`",
             path.display()
         )
     };

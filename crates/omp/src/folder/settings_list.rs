@@ -9,25 +9,47 @@ const TABS: &[&str] =
 
 /// The settings that this crate reads itself.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("", "startup.setupWizard", SettingKind::Bool, "true", "the first run looks for keys and servers")
-        .by_user(),
+    Setting::new(
+        "",
+        "startup.setupWizard",
+        SettingKind::Bool,
+        "true",
+        "On the first run, look for API keys and local model servers.",
+    )
+    .titled("First-run setup")
+    .by_user(),
     Setting::new(
         "",
         "setupVersion",
         SettingKind::Number { least: 0.0, most: 1_000_000.0 },
         "0",
-        "which pages of the first run were seen; omp writes it",
+        "The setup pages you have seen; written by omp.",
     )
+    .titled("Setup version")
     .by_user(),
-    Setting::new("Messages", "autoResume", SettingKind::Bool, "false", "the terminal goes on with the last session")
+    Setting::new("Look", "startup.checkUpdate", SettingKind::Bool, "true", "Look for a newer version once a day.")
+        .titled("Check for updates")
+        .by_user(),
+    Setting::new("Look", "startup.updateUrl", SettingKind::Text, "", "The address that names the newest version.")
+        .titled("Update address")
         .by_user(),
     Setting::new(
-        "context",
+        "Messages",
+        "autoResume",
+        SettingKind::Bool,
+        "false",
+        "Resume the last session when omp starts in a terminal.",
+    )
+    .titled("Resume the last session")
+    .by_user(),
+    Setting::new(
+        "Context",
         "skills.enableSkillCommands",
         SettingKind::Bool,
         "true",
-        "a command /skill:name for each skill",
+        "Add a command /skill:name for each skill.",
     )
+    .titled("Skill commands")
     .off_stays(),
 ];
 

@@ -47,10 +47,10 @@ impl Unused {
                 "only hooks of the type `command` run",
                 hooks.map(|item| UnusedItem { name: item.name, path: Some(item.path) }).collect(),
             ),
-            group(["agent", "agents"], "there are no sub-agents yet", agents.collect()),
-            group(["ssh host", "ssh hosts"], "there is no ssh tool yet", declared(&found.ssh_hosts)),
-            group(["stored credential", "stored credentials"], "only keys are used, not accounts", credentials(agent)),
-            group(["setting", "settings"], "kept for other versions", unused_settings(settings)),
+            group(["agent", "agents"], "sub-agents are not supported yet", agents.collect()),
+            group(["ssh host", "ssh hosts"], "omp has no ssh tool yet", declared(&found.ssh_hosts)),
+            group(["stored credential", "stored credentials"], "accounts are not supported yet", credentials(agent)),
+            group(["setting", "settings"], "used by other versions only", unused_settings(settings)),
         ];
         Self(groups.into_iter().filter(|group| !group.found.is_empty()).collect())
     }
@@ -66,7 +66,7 @@ impl Unused {
             format!("{} {}", group.found.len(), if group.found.len() == 1 { one } else { several })
         });
         let told: Vec<String> = told.collect();
-        (!told.is_empty()).then(|| format!("found and not used: {} · omp config sources lists them", told.join(", ")))
+        (!told.is_empty()).then(|| format!("found but not used: {} · `omp config sources` lists them", told.join(", ")))
     }
 
     pub fn text(&self, shown: &dyn Fn(&Path) -> String) -> String {
@@ -127,7 +127,7 @@ mod tests {
             group(["setting", "settings"], "kept", found(&["x.y"])),
         ]);
         let line = unused.line().unwrap();
-        assert_eq!(line, "found and not used: 2 MCP servers, 1 setting · omp config sources lists them");
+        assert_eq!(line, "found but not used: 2 MCP servers, 1 setting · `omp config sources` lists them");
         let text = unused.text(&|path| path.display().to_string());
         assert_eq!(text, "\nnot used: MCP servers (2): not yet\n  a\n  b\n\nnot used: settings (1): kept\n  x.y\n");
         assert_eq!(unused.json().len(), 3);

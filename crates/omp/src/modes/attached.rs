@@ -24,7 +24,7 @@ pub fn prompts(words: &[String], piped: Option<String>, setup: &FolderSetup) -> 
 pub fn talk_prompts(words: &[String], setup: &FolderSetup) -> Result<Vec<Vec<Content>>, String> {
     match command_with_files(words) {
         Some(command) => Err(format!(
-            "`{command}` cannot be sent together with files\nhint: leave the files out, or attach them to a message of its own"
+            "`{command}` cannot be sent together with files\nhint: leave the files out, or attach them to a separate message"
         )),
         None => prompts(words, None, setup),
     }
@@ -58,7 +58,7 @@ fn refuse_link(name: &str, cwd: &Path, map: &AccessMap) -> Result<(), String> {
     let leads_out = (path.starts_with(cwd) || path.starts_with(&map.workspace)) && !real.starts_with(&map.workspace);
     match map.allows(Touch::Read, &real).and_then(|()| map.allows_through(&path, &real)) {
         Err(denied) if leads_out => {
-            Err(format!("cannot attach {name}: it is a link, and {denied}\nhint: name {} itself", real.display()))
+            Err(format!("cannot attach {name}: it is a link, and {denied}\nhint: attach {} instead", real.display()))
         }
         _ => Ok(()),
     }

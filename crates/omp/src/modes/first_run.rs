@@ -71,7 +71,7 @@ impl FirstRun {
                 Ok(None)
             }
             SetupEnd::Left => {
-                print("Nothing is set up yet. Run `omp setup` to start again; docs/providers.md has more.\n")?;
+                print("Nothing is set up yet. Run `omp setup` to try again; see also docs/providers.md.\n")?;
                 Ok(None)
             }
         }
@@ -120,9 +120,9 @@ impl KeyFile for FirstRun {
         let (_, variables) = PROVIDER_KEYS
             .iter()
             .find(|(name, _)| *name == provider)
-            .ok_or_else(|| format!("there is no provider `{provider}`\nhint: /logout lists those that have a key"))?;
+            .ok_or_else(|| format!("unknown provider `{provider}`\nhint: /logout lists the providers with a key"))?;
         let file = self.key_file();
-        let failed = |error: io::Error| format!("the key cannot be taken out of {}: {error}", file.display());
+        let failed = |error: io::Error| format!("cannot remove the key from {}: {error}", file.display());
         let text = read(&file).map_err(failed)?;
         let elsewhere = |name: &&&str| self.env.lookup(name).is_some_and(|value| value_in(&text, name) != Some(value));
         let outside = variables.iter().find(elsewhere).copied();
@@ -148,10 +148,10 @@ impl SetupHost for FirstRun {
     }
 
     fn keep_key(&self, provider: &str, key: &str) -> Result<String, String> {
-        let variable = key_variable(provider).ok_or_else(|| format!("there is no provider `{provider}`"))?;
+        let variable = key_variable(provider).ok_or_else(|| format!("unknown provider `{provider}`"))?;
         let file = self.key_file();
         keep_line(&file, variable, key).map(|()| variable.to_owned()).map_err(|error| {
-            format!("the key cannot be kept in {}: {error}\nhint: set {variable} in your shell instead", file.display())
+            format!("cannot save the key in {}: {error}\nhint: set {variable} in your shell instead", file.display())
         })
     }
 

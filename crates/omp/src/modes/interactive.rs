@@ -26,13 +26,14 @@ use crate::modes::attached;
 use crate::modes::first_run::FirstRun;
 use crate::modes::plain::prompt_parts;
 use crate::modes::redraws;
+use crate::modes::update;
 use crate::modes::write_log;
 use crate::output::{complain, print, warn};
 use crate::session::host::Host;
 use crate::startup;
 
-/// Work that takes longer than this triggers a notification.
-const LONG: Duration = Duration::from_secs(10);
+/// Work that takes longer than this triggers a notification; nobody has looked elsewhere before.
+const LONG: Duration = Duration::from_secs(2);
 
 /// Whether input and output are terminals and neither `-p` nor another mode was asked for.
 pub fn wanted(args: &RunArgs) -> bool {
@@ -78,6 +79,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderPr
         version: env!("CARGO_PKG_VERSION").to_owned(),
         warnings,
         unused: Unused::here(&setup).line(),
+        update: update::news(&setup),
         limit,
     };
     let left = omp_interactive::run(App {
@@ -97,7 +99,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderPr
 fn said_goodbye(left: Left) -> Result<Exit, FolderProblem> {
     // A closed terminal shows nothing.
     if let Some(id) = left.session.as_ref().filter(|_| left.why != Leave::HungUp) {
-        print(&format!("Go on with: omp --resume {id}\n"))?;
+        print(&format!("Resume with: omp --resume {id}\n"))?;
     }
     match left.why {
         Leave::Wanted => Ok(Exit::Success),
@@ -105,7 +107,7 @@ fn said_goodbye(left: Left) -> Result<Exit, FolderProblem> {
         Leave::Terminated => Ok(Exit::Terminated),
         Leave::HungUp => Ok(Exit::HungUp),
         Leave::TimeUp => Ok(complain(TimeLimit::REACHED, Exit::Limit)),
-        Leave::Failed => Err(left.problem.unwrap_or_else(|| "there is no session".to_owned())),
+        Leave::Failed => Err(left.problem.unwrap_or_else(|| "no session".to_owned())),
     }
 }
 
@@ -236,7 +238,7 @@ impl Surroundings for House {
     fn theme(&self, name: &str) -> Result<Arc<Theme>, String> {
         self.themes
             .get(name)
-            .ok_or_else(|| format!("there is no theme \"{name}\"\nhint: there are {}", self.themes.names().join(", ")))
+            .ok_or_else(|| format!("unknown theme \"{name}\"\nhint: the themes are {}", self.themes.names().join(", ")))
     }
 
     fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>> {
@@ -274,10 +276,7 @@ impl Surroundings for House {
     fn keep_key(&self, provider: &str, key: &Secret) -> Result<String, String> {
         let variable = self.keys.keep_key(provider, &key.0)?;
         self.host.give_key(provider, &key.0);
-        Ok(format!(
-            "The key for {provider} is kept as {variable} in {} and counts from now on.",
-            self.keys.shown_path()
-        ))
+        Ok(format!("Saved the key for {provider} as {variable} in {}; it is used from now on.", self.keys.shown_path()))
     }
 
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {

@@ -9,4 +9,5 @@ pub mod plain;
 pub mod prompt_history;
 pub mod redraws;
 pub mod run;
+pub mod update;
 pub mod write_log;

@@ -15,12 +15,17 @@ use omp_exec::{ChildEnv, Containment, Spawn, SpawnError, Stderr};
 use omp_interactive::{Clip, Copied, Outside};
 use omp_pictures::{MAX_FILE_BYTES, PictureError, PictureFormat, prepare};
 use omp_session::WebAddress;
+use omp_tui::{MOST_PANE_TEXT, PaneFacts, PaneText};
 use omp_types::{Env, ImageContent, vars};
 
 /// Timeout for programs that read or write the clipboard.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a program that opens a browser may take to fail; after that it counts as started.
 const STARTS_WITHIN: Duration = Duration::from_secs(2);
+/// Timeout for tmux to print a pane.
+const PANE_PATIENCE: Duration = Duration::from_secs(1);
+/// How often a pane is read that changes meanwhile.
+const PANE_TRIES: usize = 3;
 /// Caps the size of text read from the clipboard.
 const MOST_TEXT: usize = 16 << 20;
 /// Caps the size of an edited text.
@@ -42,7 +47,7 @@ impl Machine {
     async fn edited(&self, text: &str) -> Result<Option<String>, String> {
         let editor = self.env.get(vars::VISUAL).or_else(|| self.env.get(vars::EDITOR));
         let editor = editor.unwrap_or(if cfg!(windows) { "notepad" } else { "vi" });
-        let failed = |error: std::io::Error| format!("the text cannot be given to an editor: {error}");
+        let failed = |error: std::io::Error| format!("cannot open the text in an editor: {error}");
         // Readable by the user alone, and deleted when this returns, even on errors.
         let mut file = tempfile::Builder::new().prefix("omp-").suffix(".md").tempfile().map_err(failed)?;
         file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
@@ -50,13 +55,13 @@ impl Machine {
         let path = file.into_temp_path();
         let exit = self.editor(editor, &path).run_in_front().await.map_err(|error| no_editor(editor, &error))?;
         if exit.code != 0 {
-            return Err(format!("the editor `{editor}` ended with {}; the text is as it was", exit.code));
+            return Err(format!("the editor `{editor}` exited with code {}; the text was not changed", exit.code));
         }
         let read = std::fs::File::open(&path).and_then(|file| {
             let mut edited = String::new();
             file.take(MOST_EDITED).read_to_string(&mut edited).map(|_| edited)
         });
-        let edited = read.map_err(|error| format!("the edited text cannot be read: {error}; the text is as it was"))?;
+        let edited = read.map_err(|error| format!("cannot read the edited text: {error}; the text was not changed"))?;
         // Editors end every file with a newline.
         let edited = edited.strip_suffix('\n').unwrap_or(&edited);
         let edited = edited.strip_suffix('\r').unwrap_or(edited);
@@ -105,7 +110,7 @@ impl Machine {
             None => self.cwd.join(path),
         };
         let failed =
-            |why: String| format!("the picture {path} cannot be attached: {why}\nhint: its name stays in the message");
+            |why: String| format!("cannot attach the image {path}: {why}\nhint: its name stays in the message");
         let (file, metadata) = omp_workspace::open_regular(&place).map_err(|error| failed(error.to_string()))?;
         if metadata.len() > MAX_FILE_BYTES {
             return Err(failed(format!("it has more than {} MiB", MAX_FILE_BYTES >> 20)));
@@ -131,7 +136,7 @@ impl Machine {
         let file = file.display();
         Ok(Copied::Elsewhere(match sent {
             true => {
-                format!("sent to the terminal's clipboard, which may not take it; the text is also in {file}\n{hint}")
+                format!("sent to the terminal's clipboard, if it supports that; the text is also in {file}\n{hint}")
             }
             false => format!("{what}; the text is in {file}\n{hint}"),
         }))
@@ -161,16 +166,16 @@ impl Machine {
                 Err(error) => problem = Some(error.to_string()),
             }
         }
-        let why = problem.unwrap_or_else(|| "no program is there that opens addresses".to_owned());
-        Err(format!("the browser cannot be started: {why}\nhint: copy the address and open it yourself"))
+        let why = problem.unwrap_or_else(|| "no program found that opens links".to_owned());
+        Err(format!("cannot start the browser: {why}\nhint: copy the link and open it yourself"))
     }
 
     /// tmux blocks programs from the clipboard unless configured, but forwards text that it receives itself (`-w`, since
     /// 3.2). Returns `None` if tmux does not accept the text.
     async fn by_tmux(&self, text: &str) -> Option<String> {
-        const ONLY_HERE: &str = "copied to tmux alone, where `prefix ]` pastes it\n\
-            hint: `tmux set -g set-clipboard on` lets it reach the clipboard";
-        const PASSED_ON: &str = "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it";
+        const ONLY_HERE: &str = "copied to tmux only; `prefix ]` pastes it\n\
+            hint: run `tmux set -g set-clipboard on` to copy to the clipboard";
+        const PASSED_ON: &str = "copied to tmux (`prefix ]`), and to the clipboard if your terminal allows it";
         let load = async |args: &[&str]| {
             let fed = self.spawn("tmux").args(args).feed(text.as_bytes(), PATIENCE).await;
             matches!(fed, Ok(Some(exit)) if exit.code == 0)
@@ -181,6 +186,27 @@ impl Machine {
         let asked = self.spawn("tmux").args(["show-options", "-sv", "set-clipboard"]).capture(64, PATIENCE).await;
         let off = asked.is_ok_and(|said| said.output.trim_ascii() == b"off");
         Some(if off { ONLY_HERE } else { PASSED_ON }.to_owned())
+    }
+
+    /// Reads the pane of tmux that omp runs in. Two commands are needed, for only the first one tells where the cursor is.
+    async fn tmux_text(&self) -> Option<PaneText> {
+        let pane = self.env.get(vars::TMUX_PANE).filter(|_| self.env.get(vars::TMUX).is_some())?;
+        let mut printed = self.told_by_tmux(PaneFacts::arguments(pane)).await?;
+        for _ in 0..PANE_TRIES {
+            // In a terminal inside of the pane, such as that of an editor, the pane is not ours.
+            let facts = PaneFacts::parse(&printed).filter(|facts| is_our_terminal(Path::new(&facts.tty)))?;
+            printed = self.told_by_tmux(facts.text_arguments(pane)?).await?;
+            if let Some(text) = PaneText::parse(&printed, &facts) {
+                return Some(text);
+            }
+        }
+        None
+    }
+
+    async fn told_by_tmux(&self, arguments: Vec<String>) -> Option<String> {
+        let told = self.spawn("tmux").args(arguments).capture(MOST_PANE_TEXT, PANE_PATIENCE).await.ok()?;
+        let done = told.exit.is_some_and(|exit| exit.code == 0) && !told.truncated;
+        done.then(|| String::from_utf8_lossy(&told.output).into_owned())
     }
 
     /// Stores the last text in one file per run, readable by the user alone. Each text gets a new file that replaces the old
@@ -195,6 +221,19 @@ impl Machine {
         let (_, path) = file.keep()?;
         Ok(self.kept.get_or_init(|| path).clone())
     }
+}
+
+/// Whether standard output is this terminal.
+#[cfg(unix)]
+fn is_our_terminal(tty: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.rdev()).filter(|rdev| *rdev != 0);
+    device(tty).is_some_and(|ours| device(Path::new("/dev/stdout")) == Some(ours))
+}
+
+#[cfg(not(unix))]
+fn is_our_terminal(_: &Path) -> bool {
+    false
 }
 
 impl Outside for Machine {
@@ -214,6 +253,10 @@ impl Outside for Machine {
 
     fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>> {
         self.copied(text, sent).boxed()
+    }
+
+    fn pane_text(&self) -> BoxFuture<'_, Option<PaneText>> {
+        self.tmux_text().boxed()
     }
 
     fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>> {
@@ -249,7 +292,7 @@ impl ClipboardReader {
             Gives::Encoded => decoded(&output)?,
         };
         PictureFormat::of(&bytes)?;
-        let told = |why| format!("the picture in the clipboard cannot be sent: {why}");
+        let told = |why| format!("cannot send the image in the clipboard: {why}");
         Some(sendable(bytes).map(Clip::Image).map_err(told))
     }
 }

@@ -15,7 +15,10 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 pub fn log(folder: &Path) -> Result<Redraws, String> {
     let path = folder.join("redraw.log");
     let told = |error: std::io::Error| {
-        format!("redraws are not logged: {}: {error}\nhint: unset PI_DEBUG_REDRAW, or make it writable", path.display())
+        format!(
+            "cannot log redraws to {}: {error}\nhint: unset PI_DEBUG_REDRAW, or make the file writable",
+            path.display()
+        )
     };
     std::fs::create_dir_all(folder).map_err(told)?;
     let file = private_file::append(&path).map_err(told)?;

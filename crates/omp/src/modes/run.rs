@@ -177,9 +177,7 @@ fn prompts(args: &RunArgs, setup: &FolderSetup) -> Result<Vec<Vec<Content>>, Fol
         stdin => {
             let text = read_piped_within(stdin, STDIN_PATIENCE).map_err(|error| error.to_string())?;
             if text.is_none() {
-                warn(&[
-                    "nothing came on standard input, so it is not read; add `</dev/null` to skip the wait".to_owned()
-                ]);
+                warn(&["no input on standard input, so it is ignored; add `</dev/null` to skip the wait".to_owned()]);
             }
             text
         }

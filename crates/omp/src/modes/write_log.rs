@@ -21,7 +21,7 @@ pub fn with_log(tty: Box<dyn Tty>, path: Option<&Path>, secrets: Secrets) -> (Bo
         Ok(file) => (Box::new(Logged { tty, file, left: MAX_BYTES, secrets }), None),
         Err(error) => {
             let path = path.display();
-            let problem = format!("what is drawn is not logged: {path}: {error}\nhint: unset PI_TUI_WRITE_LOG");
+            let problem = format!("cannot log terminal output to {path}: {error}\nhint: unset PI_TUI_WRITE_LOG");
             (tty, Some(problem))
         }
     }

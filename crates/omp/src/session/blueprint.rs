@@ -427,9 +427,7 @@ impl Blueprint {
         if let Some(names) = &wanted.tools {
             let offered = &self.args.tools.tools;
             if let Some(other) = names.iter().find(|name| !offered.is_empty() && !offered.contains(name)) {
-                return Err(format!(
-                    "the tool `{other}` is not offered in this run\nhint: `--tools` names those that are"
-                ));
+                return Err(format!("the tool `{other}` is not offered in this run\nhint: add it with `--tools`"));
             }
             args.tools.no_tools |= names.is_empty();
             args.tools.tools = if args.tools.no_tools { Vec::new() } else { names.clone() };
@@ -503,7 +501,7 @@ fn rules_resource(setup: &FolderSetup) -> Option<Arc<dyn Resource>> {
 }
 
 fn unpriced(model: &Model) -> String {
-    format!("there is a cost budget, but {} has no prices, so nothing counts towards it", model.selector())
+    format!("a cost budget is set, but {} has no prices, so it has no effect", model.selector())
 }
 
 fn cache_retention(env: &Env) -> CacheRetention {

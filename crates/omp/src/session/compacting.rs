@@ -46,7 +46,7 @@ impl RemoteSummary for Endpoint {
             let asked = self.client.post_json::<Value>(&self.url, &body, PATIENCE, LONGEST_ANSWER).await;
             let answer = asked.map_err(|error| error.to_string())?;
             let summary = answer.get("summary").and_then(Value::as_str);
-            summary.map(str::to_owned).ok_or_else(|| "its answer holds no `summary`".to_owned())
+            summary.map(str::to_owned).ok_or_else(|| "its answer has no `summary`".to_owned())
         }
         .boxed()
     }

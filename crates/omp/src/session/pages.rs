@@ -56,9 +56,12 @@ impl Exporter {
         if !file.exists() {
             return Err(match session.leaf() {
                 Some(_) => {
-                    format!("the session's file is gone: {}\nhint: `/dump` shows the conversation", file.display())
+                    format!(
+                        "the session file no longer exists: {}\nhint: `/dump` shows the conversation",
+                        file.display()
+                    )
                 }
-                None => "there is nothing to export: nothing was said yet\nhint: send a message first".to_owned(),
+                None => "nothing to export: this session has no messages yet\nhint: send a message first".to_owned(),
             });
         }
         let (tools, system_prompt) = (session.tools(), session.system_prompt());

@@ -11,7 +11,7 @@ use omp_session::{
 };
 use omp_testkit::{ScriptedLlm, Turn, mock_model};
 use omp_tools::{Bash, Find, HashlineEdit, Read, Search, ToolOptions, Toolbox, Write};
-use omp_types::{Content, Model, Request, ToolSpec, text_of};
+use omp_types::{CommandScreen, CommandScreens, Content, Editor, Model, Request, ScreenFuture, ToolSpec, text_of};
 
 /// The token limit for the default prompt with all its tools.
 const MAX_TOKENS: usize = 6000;
@@ -26,6 +26,8 @@ struct Preset {
     opening: Opening,
     window: u64,
     plans: bool,
+    /// Commands can have a terminal.
+    screen: bool,
 }
 
 impl Default for Preset {
@@ -37,7 +39,15 @@ impl Default for Preset {
             began: Some("2026-01-31".into()),
         };
         let parts = PromptParts { environment, ..PromptParts::default() };
-        Self { parts, opening: Opening::default(), window: 200_000, plans: false }
+        Self { parts, opening: Opening::default(), window: 200_000, plans: false, screen: false }
+    }
+}
+
+struct NoScreen;
+
+impl CommandScreens for NoScreen {
+    fn open<'a>(&'a self, _: &'a str) -> ScreenFuture<'a, Box<dyn CommandScreen>> {
+        Box::pin(std::future::pending())
     }
 }
 
@@ -45,8 +55,10 @@ impl Default for Preset {
 async fn first_request(preset: Preset) -> Request {
     let llm = Arc::new(ScriptedLlm::new([Turn::text("Done.")]));
     let model = Arc::new(Model { context_window: preset.window, ..mock_model() });
+    let screens = preset.screen.then(|| Arc::new(NoScreen) as Arc<dyn CommandScreens>);
     let toolbox = Toolbox {
         options: ToolOptions::default(),
+        editor: Editor { screens, ..Editor::default() },
         ..Toolbox::alone("/project".into(), "/home/user".into(), model.clone())
     };
     let opening = preset.opening;
@@ -97,6 +109,21 @@ async fn the_default_prompt_is_small() {
     let request = first_request(Preset::default()).await;
     assert!(tokens(&with_tools(&request, &|_| true)) <= MAX_TOKENS);
     assert!(tokens(&with_tools(&request, &|name| BASIC.contains(&name))) <= MAX_BASIC_TOKENS);
+}
+
+#[tokio::test]
+async fn a_terminal_adds_one_parameter() {
+    let bare = first_request(Preset::default()).await;
+    let request = first_request(Preset { screen: true, ..Preset::default() }).await;
+    assert_eq!(request.system, bare.system);
+    let changed: Vec<_> =
+        request.tools.iter().zip(bare.tools.iter()).filter(|(with, without)| with != without).collect();
+    let [(with, without)] = changed[..] else { panic!("{changed:?}") };
+    let mut parameters = with.parameters.clone();
+    insta::assert_snapshot!("terminal_parameter", parameters["properties"]["pty"]);
+    parameters["properties"].as_object_mut().unwrap().remove("pty");
+    assert_eq!((with.name.as_str(), &parameters), (Bash::NAME, &without.parameters));
+    assert!(tokens(&with_tools(&request, &|_| true)) <= MAX_TOKENS);
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ fn with_place(settings: &Settings, problem: &RuleProblem) -> String {
     let levels = [RuleLevel::Deny, RuleLevel::Ask, RuleLevel::Allow];
     let place =
         levels.into_iter().flat_map(|level| [(level.key(), false), (level.key(), true)]).find_map(|(key, its)| {
-            settings.place_of_item(key, its, |line| told.starts_with(&format!("{line} in `{key}` is no rule")))
+            settings.place_of_item(key, its, |line| told.starts_with(&format!("{line} in `{key}` is not a valid rule")))
         });
     let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
     let hint = if told.contains("\nhint: ") {

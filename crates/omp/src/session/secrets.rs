@@ -53,7 +53,7 @@ pub fn project_list(setup: &FolderSetup) -> Option<Item> {
     }
     let (listed, _) = load(&path);
     let replaced = listed.iter().filter(|found| matches!(found.entry.mode, SecretMode::Replace(_))).count();
-    let does = format!("hides {} texts from the model, {replaced} of them for good", listed.len());
+    let does = format!("hides {} values from the model, {replaced} of them permanently", listed.len());
     let source = ItemSource { provider: Provider::Native, level: Level::Project, path };
     Some(Item::of_effect(ItemKind::Secrets, FILE, &source, &repository_root(&setup.cwd), vec![does]))
 }

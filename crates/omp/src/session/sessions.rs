@@ -147,7 +147,7 @@ impl Moved {
     pub fn back(self, reason: FolderProblem) -> FolderProblem {
         match self.sessions.move_back(&self.now, &self.before, &self.cwd, self.blobs) {
             Ok(()) => reason,
-            Err(error) => format!("{reason}\nthe session is now {}, for: {error}", self.now.display()),
+            Err(error) => format!("{reason}\nthe session is now {}, because: {error}", self.now.display()),
         }
     }
 }
@@ -215,7 +215,7 @@ pub fn rename(session: LoadedSession, title: &str) -> Result<String, FolderProbl
 
 fn describe(info: &SessionInfo) -> String {
     let id: String = info.id.chars().take(13).collect();
-    let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(nothing said)");
+    let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(no messages)");
     let about: String = about.lines().next().unwrap_or_default().chars().take(80).collect();
     format!("{id}  {about}\n")
 }
@@ -292,7 +292,7 @@ fn other_project(home: Option<PathBuf>, cwd: &Path) -> Option<PathBuf> {
 fn belongs_elsewhere(id: &str, home: &Path) -> FolderProblem {
     let home = home.display();
     format!(
-        "session {id} belongs to another folder, {home}\nhint: go on there with --cwd {home}, or here with a copy: --fork {id}"
+        "session {id} belongs to another folder, {home}\nhint: continue there with --cwd {home}, or here in a copy with --fork {id}"
     )
 }
 

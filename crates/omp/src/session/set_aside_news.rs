@@ -41,10 +41,10 @@ fn told(SetAside { path, deed, to, put_back, .. }: &SetAside) -> String {
         Deed::Changed | Deed::Unwatched => "changed",
     };
     let now = match (to, put_back) {
-        (Some(to), true) => format!("it was put back, and the change is in {}", to.display()),
+        (Some(to), true) => format!("it was restored, and the change is in {}", to.display()),
         (Some(to), false) => format!("it is {} now", to.display()),
-        (None, true) => "it was put back".to_owned(),
-        (None, false) => "nothing could be done about it".to_owned(),
+        (None, true) => "it was restored".to_owned(),
+        (None, false) => "it could not be restored".to_owned(),
     };
     format!(
         "{} was {what} while a command runs in the background, and decides what runs or is allowed: {now}\n\

@@ -53,7 +53,7 @@ impl omp_session::TodoBoard for SharedTodos {
 
     fn set_phases(&self, phases: Value) -> Result<(), String> {
         let phases: Vec<TodoPhase> =
-            serde_json::from_value(phases).map_err(|error| format!("this is no list of phases: {error}"))?;
+            serde_json::from_value(phases).map_err(|error| format!("not a list of phases: {error}"))?;
         self.0.set(phases).map_err(|problems| problems.join("; "))
     }
 }

@@ -43,7 +43,7 @@ impl FolderSetup {
             options,
             model: model.clone(),
             attended,
-            terminal: false,
+            no_pty: args.no_pty,
             editor,
             jobs: jobs.clone(),
             todo: TodoList::default(),
@@ -81,11 +81,10 @@ fn no_tool(name: &str, names: &[String]) -> FolderProblem {
     let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
     match name {
         Ask::NAME => {
-            "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
-                .to_owned()
+            "the tool `ask` needs a user to answer\nhint: leave it out with -p, or use omp in a terminal".to_owned()
         }
         _ => format!(
-            "there is no tool `{name}`\nhint: the tools are {}; off by default: {}",
+            "unknown tool `{name}`\nhint: the tools are {}; off by default: {}",
             names.join(", "),
             off.join(", ")
         ),

@@ -21,7 +21,7 @@ pub struct FileHistory {
 impl History for FileHistory {
     fn transcript(&self) -> Result<String, String> {
         if !self.session.exists() {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("this session has no messages yet".to_owned());
         }
         let session = self.load()?;
         Ok(session.transcript(None).map(|transcript| text(&transcript, MOST)).unwrap_or_default())
@@ -29,13 +29,13 @@ impl History for FileHistory {
 
     fn span(&self, first: &str, last: &str) -> Result<String, String> {
         if !self.session.exists() {
-            return Err("nothing was said yet".to_owned());
+            return Err("this session has no messages yet".to_owned());
         }
         let session = self.load()?;
         let (first, last) = (EntryId::from(first), EntryId::from(last));
         for id in [&first, &last] {
             if session.entry(id).is_none() {
-                return Err(format!("there is no entry {id}"));
+                return Err(format!("no entry {id}"));
             }
         }
         let span = session.span(&first, &last).ok_or_else(|| format!("{first} does not come before {last}"))?;
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn the_conversation_as_text() {
         let Stage { _temp, mut writer, history } = stage();
-        assert_eq!(history.transcript().unwrap(), "nothing was said yet");
+        assert_eq!(history.transcript().unwrap(), "this session has no messages yet");
         let call = ToolCall { id: "1".into(), name: "read".into(), ..ToolCall::default() };
         let mut answer = AssistantMessage::empty(Api::Demo, "p", "m");
         answer.content = vec![Content::text("I look."), Content::ToolCall(call.clone())];
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn what_was_compacted_away_is_read_by_its_address() {
         let Stage { _temp, mut writer, history } = stage();
-        assert_eq!(history.span("a", "b").unwrap_err(), "nothing was said yet");
+        assert_eq!(history.span("a", "b").unwrap_err(), "this session has no messages yet");
         let ids: Vec<EntryId> = (0..4).map(|at| writer.append(&said(&format!("words {at}"))).unwrap()).collect();
         let compaction = Compaction {
             summary: "forgotten".into(),
@@ -196,7 +196,7 @@ mod tests {
         );
         assert_eq!(span(&ids[0], &ids[0]).unwrap(), format!("## user [{}]\nwords 0", ids[0]));
         assert_eq!(span(&ids[2], &ids[1]).unwrap_err(), format!("{} does not come before {}", ids[2], ids[1]));
-        assert_eq!(history.span("nobody", ids[1].as_str()).unwrap_err(), "there is no entry nobody");
+        assert_eq!(history.span("nobody", ids[1].as_str()).unwrap_err(), "no entry nobody");
         assert!(history.transcript().unwrap().contains("words 0"), "the whole is the whole");
     }
 

@@ -31,8 +31,8 @@ use looks::{UndoLooks, Waited};
 const MOST_ENTRIES: u64 = 600_000;
 /// Caps the length of a prompt in lists of turns.
 const LONGEST_LABEL: usize = 60;
-const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
-    hint: start omp in the folder of a project; undo.enabled=false leaves this out";
+const HOME: &str = "undo is off in this session: its folder contains a home folder, which is too large to copy\n\
+    hint: start omp in a project folder; undo.enabled=false hides this warning";
 
 /// Opens the undo store if it is enabled and possible; otherwise returns the reason.
 pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Option<String>) {
@@ -58,7 +58,7 @@ pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Opt
     // An unrecorded session leaves no copies of files either.
     match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
         Ok(undo) => (Some(Arc::new(undo)), None),
-        Err(error) => (None, Some(format!("nothing can be undone in this session: {error}"))),
+        Err(error) => (None, Some(format!("undo is off in this session: {error}"))),
     }
 }
 
@@ -141,8 +141,8 @@ impl SessionUndo {
 
 /// How long a scan may exceed its timeout before it counts as hanging.
 const SLACK: Duration = Duration::from_secs(1);
-const HANGS: &str = "the workspace does not answer in time\n\
-    hint: nothing is kept until it does; undo.patienceMs says how long a command waits";
+const HANGS: &str = "scanning the workspace takes too long\n\
+    hint: changes are not recorded until it is done; undo.patienceMs sets how long commands wait";
 
 struct StopUndoOnDrop(StopFlag);
 
@@ -153,7 +153,7 @@ impl Drop for StopUndoOnDrop {
 }
 
 fn unkept(problem: String) -> String {
-    format!("what this call changes cannot be undone: {problem}")
+    format!("the changes of this call cannot be undone: {problem}")
 }
 
 impl FilesKept for SessionUndo {
@@ -234,7 +234,7 @@ impl FilesKept for SessionUndo {
         let wanted = wanted(entries);
         async move {
             match aside(&self.undo, move |undo| undo.undo(&wanted)).await {
-                Ok(report) => reported("taken back", &report),
+                Ok(report) => reported("undone", &report),
                 Err(problem) => problem,
             }
         }

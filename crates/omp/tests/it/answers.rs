@@ -15,7 +15,7 @@ async fn a_refusal_is_reported_and_not_repeated() {
             .await
             .exits(1)
             .prints("")
-            .complains(&["policy", "hint: put it in other words"]);
+            .complains(&["policy", "hint: rephrase the message"]);
         assert_eq!(scene.server.model_requests().len(), 1, "{wire:?}");
         assert_eq!(outline(&scene.messages())[0], "user: do evil");
     }
@@ -25,7 +25,7 @@ async fn a_refusal_is_reported_and_not_repeated() {
 async fn an_answer_without_a_word_is_told() {
     for wire in Wire::ALL {
         let scene = Scene::new(wire, [Turn::default()]).await;
-        scene.omp(&["-p", "hi"]).run().await.exits(0).prints("").complains(&["ended without a last word"]);
+        scene.omp(&["-p", "hi"]).run().await.exits(0).prints("").complains(&["ended without a final answer"]);
         let nothing = Turn::default().usage(TokenCounts::default());
         let scene = Scene::new(wire, [nothing, Turn::text("Hello.")]).await;
         scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n").complains(&["empty answer", "trying again"]);

@@ -119,7 +119,7 @@ async fn only_writes_outside_of_build_folders_ask_in_ask_writes() {
 async fn a_push_is_refused_in_every_mode_unless_a_rule_names_it() {
     let allow = "tools: { allow: ['bash(git push *)'] }\n";
     let hint = "`tools.allow: ['bash(git push origin main)']` in config.yml allows it";
-    let always = "such calls always need a yes";
+    let always = "such calls always need approval";
     for (config, mode, command, said) in [
         ("", "auto", "git push origin main", Some(hint)),
         ("", "yolo", "git push origin main", Some(hint)),

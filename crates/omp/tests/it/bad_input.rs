@@ -36,7 +36,7 @@ async fn bad_usage_is_refused_with_a_hint() {
         ),
         (&["-p", "hi", "--model", "mock/mock-model:hgih"], &["hgih", "hint: use off, minimal"]),
         (&["-p", "hi", "--api-key", "x"], &["hint: "]),
-        (&["-p", "--model", MOCK], &["no message was given", "hint: omp -p"]),
+        (&["-p", "--model", MOCK], &["no message given", "hint: run omp -p"]),
         (&[], &["hint: "]),
         (
             &["-p", "hi", "--model", MOCK, "--system-prompt", "prompts/nope.md"],
@@ -52,7 +52,7 @@ async fn bad_usage_is_refused_with_a_hint() {
         (&["-p", "--model", MOCK, "@/dev/zero"], &["cannot attach /dev/zero", "hint: "]),
         (&["-p", "--model", MOCK, "@."], &["cannot attach", "hint: "]),
         (&["-p", "--model", MOCK, "@binary"], &["neither text nor an image", "hint: "]),
-        (&["-p", "hi", "--nonsense"], &["omp: unknown flag `--nonsense`\nhint: `omp --help` lists what it takes"]),
+        (&["-p", "hi", "--nonsense"], &["omp: unknown flag `--nonsense`\nhint: see `omp --help`"]),
         (&["-p", "hi", "--modle", "x"], &["hint: did you mean `--mode` or `--model`?"]),
         (&["-p", "hi", "--no-lsp"], &["omp: unknown flag `--no-lsp`\nhint: leave it out"]),
         (&["--mode", "acp"], &["hint: `omp acp` serves an editor"]),
@@ -115,8 +115,7 @@ async fn settings_of_the_wrong_kind_do_no_harm() {
 #[tokio::test]
 async fn what_guards_the_user_and_cannot_be_read_is_named_with_its_place() {
     let scene = scene().await;
-    let no_path =
-        "must be a path that begins with / or ~/; omp does not start without it, as commands could touch more";
+    let no_path = "must be a path that starts with / or ~/; omp does not start, because commands could access more than you intended";
     for (list, place, item) in [
         ("hidden: [~/fine, secretdir]", "2:20", "secretdir"),
         ("hidden: [./src]", "2:12", "./src"),
@@ -132,16 +131,16 @@ async fn what_guards_the_user_and_cannot_be_read_is_named_with_its_place() {
         scene.workspace.write_config_yml(&format!("containment:\n  {list}\n")).unwrap();
         let key = list.split(':').next().unwrap();
         let told = format!("config.yml:{place}: `{item}` in `containment.{key}` {no_path}");
-        scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[&told, "hint: correct it, or take it out"]);
+        scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[&told, "hint: correct it, or remove it"]);
     }
     for (yaml, told) in [
         ("containment: { sockets: [3] }\n", "config.yml:1:26: `3` in `containment.sockets` must be one of ssh-agent, "),
-        ("containment: { hosts: [3] }\n", "config.yml:1:24: `3` in `containment.hosts` must be a text; omp does not"),
+        ("containment: { hosts: [3] }\n", "config.yml:1:24: `3` in `containment.hosts` must be text; omp does not"),
         (
             "tools:\n  deny:\n    - bash(ls)\n    - bash(git\n",
-            "config.yml:4:7: \"bash(git\" in `tools.deny` is no rule: the bracket is not closed\nhint: a rule is written",
+            "config.yml:4:7: \"bash(git\" in `tools.deny` is not a valid rule: the parenthesis is not closed\nhint: a rule is written",
         ),
-        ("tools:\n  ask: ['bash(git']\n", "config.yml:2:9: \"bash(git\" in `tools.ask` is no rule"),
+        ("tools:\n  ask: ['bash(git']\n", "config.yml:2:9: \"bash(git\" in `tools.ask` is not a valid rule"),
         ("theme: {}\ntheme: {}\n", "config.yml:2:1: not valid YAML: `theme` is given twice"),
         ("a: &x\n  b: *x\n", "not valid YAML: a reference (`*name`) stands in what it refers to"),
     ] {
@@ -151,11 +150,13 @@ async fn what_guards_the_user_and_cannot_be_read_is_named_with_its_place() {
     scene.workspace.write_config_yml("").unwrap();
     let set = ["config", "set", "containment.hidden", "~/a, b"];
     let set = Omp::bare(&scene.workspace).args(set).run().await.exits(2);
-    set.complains(&["hint: it must be a list, each value a path that begins with / or ~/"]);
+    set.complains(&["hint: it must be a list, each value a path that starts with / or ~/"]);
     assert!(scene.server.requests().is_empty());
     scene.workspace.write_config_yml("tools:\n  allow: ['bash(git']\ncontainment: {hidden: [~/a, /b]}\n").unwrap();
     let ran = scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
-    ran.complains(&["config.yml:2:11: \"bash(git\" in `tools.allow` is no rule: the bracket is not closed"]);
+    ran.complains(&[
+        "config.yml:2:11: \"bash(git\" in `tools.allow` is not a valid rule: the parenthesis is not closed",
+    ]);
 }
 
 #[tokio::test]
@@ -259,7 +260,7 @@ async fn odd_standard_streams_are_put_up_with() {
         ("exec \"$@\" 2>&-", 0, "Hello.\n", ""),
         ("exec \"$@\" <&- >&- 2>&-", 0, "", ""),
         ("exec \"$@\" < .", 2, "", "cannot read standard input: Is a directory (os error 21)\nhint: "),
-        ("head -c 9000000 /dev/zero | \"$@\"", 2, "", "hint: put it into a file"),
+        ("head -c 9000000 /dev/zero | \"$@\"", 2, "", "hint: save it in a file"),
         ("unset TERM TMPDIR; exec \"$@\"", 0, "Hello.\n", ""),
         ("unset HOME USERPROFILE; exec \"$@\"", 2, "", "hint: set HOME"),
     ];
@@ -333,7 +334,7 @@ async fn addresses_with_unknown_schemes_are_refused_with_the_list() {
         assert!(result.contains("artifact://, agent://, local://"), "{result}");
     }
     let ran = scene.omp(&["-p", "@issue://1", "what is it?"]).run().await.exits(2);
-    ran.complains(&["cannot attach issue://1: it is an address", "artifact://"]);
+    ran.complains(&["cannot attach issue://1: it is a URL, not a file", "artifact://"]);
     Omp::bare(&scene.workspace)
         .args(["read", "issue://1"])
         .run()

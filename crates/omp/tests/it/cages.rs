@@ -285,14 +285,14 @@ async fn where_nothing_can_be_kept_a_chosen_mode_refuses_and_the_default_tells()
         let scene = scene().await;
         scene.workspace.write_config_yml("containment: { mode: workspace-write }\n").unwrap();
         let omp = Omp::behind(AS_IT_IS, &scene.workspace, &["--yolo", "-p", "go"]).without_calls(calls, libc::EPERM);
-        omp.run().await.exits(0).prints("Done.\n").complains(&["cannot be kept here", why, "hint: "]);
+        omp.run().await.exits(0).prints("Done.\n").complains(&["is not available here", why, "hint: "]);
         let told = scene.last_request().json().unwrap()["messages"].to_string();
         assert!(told.contains("the command was not run") && !told.contains("finished\\n"), "{why}: {told}");
         assert!(!scene.workspace.path("made").exists(), "{why}");
     }
     let scene = scene().await;
     let omp = Omp::behind(AS_IT_IS, &scene.workspace, &["--yolo", "-p", "go"]).without_calls(ALL, libc::EPERM);
-    omp.run().await.exits(0).prints("Done.\n").complains(&["commands are not contained", "hint: `omp doctor`"]);
+    omp.run().await.exits(0).prints("Done.\n").complains(&["commands run without a sandbox", "hint: `omp doctor`"]);
     assert!(scene.workspace.path("made").exists());
 }
 
@@ -366,16 +366,16 @@ async fn doctor_says_what_a_command_would_meet() {
     const NO_USER: &str =
         "exec unshare -U -r sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh \"$@\"";
     const SET: &str = "containment: { mode: workspace-write }\n";
-    let ran = "a contained command ran in";
+    let ran = "a sandboxed command ran in";
     for (behind, calls, config, code, told) in [
         (NESTED, &[][..], "", 0, &["ok    containment", ran][..]),
-        (NO_USER, &[], "", 0, &["ok    containment", "by landlock+seccomp", "max_user_namespaces=10000", ran]),
-        (AS_IT_IS, NAMESPACES, "", 0, &["ok    containment", "by landlock+seccomp", "seccomp=unconfined", ran]),
-        (AS_IT_IS, JOINING, "", 0, &["ok    containment", "by namespaces+landlock+seccomp", ran]),
-        (AS_IT_IS, ALL, "", 1, &["FAIL  containment", "commands may do what you may", "forbids Landlock"]),
+        (NO_USER, &[], "", 0, &["ok    containment", "using landlock+seccomp", "max_user_namespaces=10000", ran]),
+        (AS_IT_IS, NAMESPACES, "", 0, &["ok    containment", "using landlock+seccomp", "seccomp=unconfined", ran]),
+        (AS_IT_IS, JOINING, "", 0, &["ok    containment", "using namespaces+landlock+seccomp", ran]),
+        (AS_IT_IS, ALL, "", 1, &["FAIL  containment", "commands can do everything you can", "forbids Landlock"]),
         (AS_IT_IS, ALL, SET, 1, &["FAIL  containment", "FAIL  command", "the command was not run"]),
         (AS_IT_IS, NO_SECCOMP, SET, 1, &["FAIL  containment", "FAIL  command", "applying seccomp failed"]),
-        (NO_PROC, &[], "", 0, &["ok    containment", "by landlock+seccomp", "hint: mount /proc", ran]),
+        (NO_PROC, &[], "", 0, &["ok    containment", "using landlock+seccomp", "hint: mount /proc", ran]),
         (NO_DEV, &[], "", 1, &["FAIL  containment", "FAIL  command", "/dev/null is missing"]),
     ] {
         let scene = Scene::new(Wire::Completions, [Turn::text("never asked")]).await;

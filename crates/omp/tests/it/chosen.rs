@@ -23,7 +23,7 @@ async fn a_recorded_model_that_is_gone_is_told_and_no_similar_one_taken_for_it()
     models(&scene, &["small", "big-1-mini", "big-10"]);
     scene.workspace.write_config_yml("modelRoles: { default: mock/small }\n").unwrap();
     let ran = Omp::bare(&scene.workspace).args(["-c", "-p", "go on"]).run().await.exits(0);
-    ran.complains(&["the session's model cannot be used: unknown model `mock/big-1`", "using mock/small"]);
+    ran.complains(&["the session's model is not available: unknown model `mock/big-1`", "using mock/small"]);
     assert_eq!(scene.last_request().json().unwrap()["model"], "small");
     // A model that is available again is used without a message.
     models(&scene, &["small", "big-1"]);
@@ -44,7 +44,7 @@ async fn a_recorded_model_without_a_key_is_told() {
     first.env("ANTHROPIC_API_KEY", "sk-ant-1").run().await.exits(0);
     let ran = Omp::bare(&scene.workspace).args(["-c", "-p", "go on"]).run().await.exits(0);
     ran.complains(&[
-        "the session's model cannot be used",
+        "the session's model is not available",
         "anthropic/claude-sonnet-4-5",
         "ANTHROPIC_API_KEY",
         "using mock/spare",
@@ -76,8 +76,8 @@ async fn tools_that_are_off_by_default_can_be_named() {
     scene.workspace.write_config_yml("bash: { enabled: false }\n").unwrap();
     assert_eq!(offered("bash").await, ["bash"]);
     let ran = scene.omp(&["--tools", "frobnicate", "-p", "hi"]).run().await.exits(2);
-    ran.complains(&["there is no tool `frobnicate`", "off by default: job, calc"]);
-    scene.omp(&["--tools", "ask", "-p", "hi"]).run().await.exits(2).complains(&["needs somebody to answer", "hint: "]);
+    ran.complains(&["unknown tool `frobnicate`", "off by default: job, calc"]);
+    scene.omp(&["--tools", "ask", "-p", "hi"]).run().await.exits(2).complains(&["needs a user to answer", "hint: "]);
 }
 
 #[tokio::test]

@@ -83,17 +83,17 @@ async fn the_terminal_shows_a_divider_the_summary_behind_a_key_and_both_again_on
         let seat = Seat::ready(&scene, &["-c"]);
         seat.keys("/compact\r");
         seat.wait("a divider", |glass| glass.text().contains("── compacted · the short one · ctrl+o ──"));
-        seat.wait("what survived", |glass| glass.text().contains("are kept as they are"));
+        seat.wait("what survived", |glass| glass.text().contains(" messages summarized, "));
         seat.keys("\x0f");
         seat.wait("the summary", |glass| glass.text().contains("THE SUMMARY"));
         seat.keys("\x0f");
         seat.keys("/compact edit\r");
         seat.wait("the summary to be corrected", |glass| {
-            glass.text().contains("what the model is told of what was taken out")
+            glass.text().contains("what the model sees instead of the removed messages")
         });
         seat.keys(" CORRECTED\r");
-        seat.wait("a word on it", |glass| glass.text().contains("The summary is corrected"));
-        seat.wait("what survived", |glass| glass.text().contains("Kept word by word"));
+        seat.wait("a word on it", |glass| glass.text().contains("Summary updated"));
+        seat.wait("what survived", |glass| glass.text().contains("Kept word for word"));
         seat.leaves();
         assert!(std::fs::read_to_string(scene.session_file()).unwrap().contains("CORRECTED"));
         let seat = Seat::ready(&scene, &["-c"]);

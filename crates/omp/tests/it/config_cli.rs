@@ -85,20 +85,20 @@ async fn what_is_no_setting_or_no_value_is_refused_with_a_way_out() {
         (&["set", "tool.approvalMode", "write"], "did you mean `tools.approvalMode`?"),
         (&["get", "retry"], "it is a group"),
         (&["get", "zzzzzz"], "`omp config list` shows"),
-        (&["set", "advisor.enabled", "true"], "this omp does not use"),
+        (&["set", "advisor.enabled", "true"], "this version of omp does not use"),
         (&["set", "tools.approvalMode", "ask"], "one of auto, ask-writes, ask-all"),
         (&["set", "tools.approval.bash", "dney"], "one of allow, prompt, deny"),
         (&["set", "retry.maxRetries", "many"], "a number from 0 to 100"),
         (&["set", "retry.maxRetries", "101"], "a number from 0 to 100"),
         (&["set", "retry.enabled", "perhaps"], "true or false"),
         (&["set", "retry.enabled", "[1"], "values are YAML"),
-        (&["reset", "nosuchthing"], "there is no setting"),
+        (&["reset", "nosuchthing"], "unknown setting"),
     ] {
         config(&workspace, args).await.exits(2).complains(&[said, "hint:"]);
     }
     assert!(!workspace.agent_dir().join("config.yml").exists());
     workspace.write_config_yml("{retry: {maxRetries: 1}}\n").unwrap();
-    config(&workspace, &["set", "retry.maxRetries", "2"]).await.exits(1).complains(&["between braces", "hint:"]);
+    config(&workspace, &["set", "retry.maxRetries", "2"]).await.exits(1).complains(&["written in braces", "hint:"]);
 }
 
 #[tokio::test]
@@ -123,11 +123,11 @@ async fn slips_in_files_are_told_once_and_what_is_wrong_does_not_count() {
     std::fs::write(scene.workspace.project().join(".omp/config.yml"), "shellPath: ./evil.sh\n").unwrap();
     let ran = scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
     for said in [
-        "there is no setting `retry.maxRetrys`",
+        "unknown setting `retry.maxRetrys`",
         "did you mean `retry.maxRetries`?",
         "`retry.maxRetries` is ignored: it must be a number from 0 to 100",
         "`shellPath` is ignored: a project cannot set it",
-        "there is no setting `company`",
+        "unknown setting `company`",
     ] {
         assert_eq!(ran.stderr.matches(said).count(), 1, "{said}\n{}", ran.stderr);
     }
@@ -190,14 +190,14 @@ async fn settings_in_a_database_of_an_older_version_are_taken_over_once() {
     std::fs::create_dir_all(workspace.agent_dir()).unwrap();
     std::fs::write(workspace.agent_dir().join("agent.db"), b"SQLite format 3\0 and then nothing of the kind").unwrap();
     config(&workspace, &["get", "steeringMode"]).await.exits(0).prints("one-at-a-time\n");
-    config(&workspace, &["list"]).await.exits(0).complains(&["agent.db were not taken over"]);
+    config(&workspace, &["list"]).await.exits(0).complains(&["agent.db were not imported"]);
 }
 
 #[tokio::test]
 async fn what_is_kept_but_not_read_is_said() {
     let workspace = world("advisor:\n  enabled: true\ncompany:\n  key: 1\n", "");
     let ran = config(&workspace, &["list", "--changed"]).await.exits(0);
-    assert!(ran.stdout.contains("Kept for other versions, not read by this omp: advisor.enabled\n"), "{ran}");
+    assert!(ran.stdout.contains("Used by other versions only: advisor.enabled\n"), "{ran}");
     assert!(ran.stdout.contains("Unknown: company.key\n"), "{ran}");
     config(&workspace, &["get", "advisor.enabled"]).await.exits(2).complains(&["does not use the setting"]);
 }

@@ -130,7 +130,7 @@ async fn the_faces_tell_how_commands_are_kept() {
         assert_eq!((&state["trusted"], &state["undo"]["enabled"]), (&json!(trusted), &json!(!config.contains("undo"))));
         assert_eq!(client.finish().await, Some(0));
         let is_partly = !omp_contain::standing().missing.is_empty();
-        let row = if is_partly { row.replace("· contained", "· partly contained") } else { row.to_owned() };
+        let row = if is_partly { row.replace("· contained", "· partly sandboxed") } else { row.to_owned() };
         at_a_seat(|| {
             let seat = Seat::ready(&scene, args);
             seat.until(&row);

@@ -61,7 +61,7 @@ async fn a_session_is_measured_with_its_conversation_in_every_mode() {
     for args in [&["--tools", "nosuch"][..], &["-c", "--resume", "x"], &["--resume", "nosuch"], &["words"]] {
         context(&scene, args).run().await.exits(2);
     }
-    assert!(scene.omp(&["-p", "/context now"]).run().await.stderr.contains("hint: /context [json]"));
+    assert!(scene.omp(&["-p", "/context now"]).run().await.stderr.contains("hint: usage: /context [json]"));
 }
 
 /// Returns the system prompt of the first request, with `omp` started in a project that has these files.

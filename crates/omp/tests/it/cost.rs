@@ -19,7 +19,7 @@ fn counts(input: u64, cache_read: u64) -> TokenCounts {
 async fn a_print_run_over_its_tokens_stops_cleanly_and_says_so() {
     let scene = Scene::new(Wire::Completions, [call(30_000, 0), call(31_000, 0), Turn::text("Done.")]).await;
     let ran = scene.omp(&["-p", "read it", "--max-tokens", "70k"]).run().await.exits(3);
-    let ran = ran.complains(&["stopped by the token budget of this run: 61100 of 70000 tokens are used", "hint: "]);
+    let ran = ran.complains(&["token budget of this run reached: 61100 of 70000 tokens used", "hint: "]);
     assert_eq!(ran.stdout, "Reading.\n", "what was said last");
     assert_eq!(scene.server.model_requests().len(), 2);
     // Nothing is lost: the same session continues with a larger budget.
@@ -30,7 +30,7 @@ async fn a_print_run_over_its_tokens_stops_cleanly_and_says_so() {
 async fn a_request_that_cannot_fit_is_never_sent() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("Done.")]).await;
     let few = scene.omp(&["-p", "hello", "--max-tokens", "100"]).run().await.exits(3);
-    few.complains(&["0 of 100 tokens are used, and the next request needs about"]);
+    few.complains(&["0 of 100 tokens used, and the next request needs about"]);
     assert!(scene.server.model_requests().is_empty());
     scene.omp(&["-p", "hello", "--max-tokens", "100k"]).run().await.exits(0).prints("Done.\n");
 }
@@ -41,7 +41,7 @@ async fn settings_hold_for_a_session_and_a_project_cannot_raise_them() {
     scene.workspace.write_config_yml("budget: { maxTokens: 31000 }\n").unwrap();
     scene.workspace.write(".omp/config.yml", "budget:\n  maxTokens: 9000000\n").unwrap();
     let ran = scene.omp(&["-p", "read it"]).run().await.exits(3);
-    ran.complains(&["stopped by the token budget of this session: 30050 of 31000 tokens are used", "/budget"]);
+    ran.complains(&["token budget of this session reached: 30050 of 31000 tokens used", "/budget"]);
     let again = scene.omp(&["-c", "-p", "go on"]).run().await.exits(3);
     again.complains(&["30050 of 31000"]);
     assert_eq!(scene.server.model_requests().len(), 1, "what earlier runs took counts");
@@ -68,7 +68,7 @@ async fn bad_budgets_are_refused_before_anything_is_sent() {
 async fn a_model_without_prices_cannot_be_held_to_a_cost_and_that_is_said() {
     let scene = Scene::new(Wire::Completions, [Turn::text("Done.")]).await;
     let ran = scene.omp(&["-p", "hello", "--max-cost", "0.01"]).run().await.exits(0);
-    assert!(ran.stderr.contains("has no prices, so nothing counts towards it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has no prices, so it has no effect"), "{}", ran.stderr);
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn a_lost_cache_is_named_in_json_and_warned_of_in_print() {
     let turns = || [call(9000, 0), call(100, 9000), Turn::text("Done.").usage(counts(9300, 0))];
     let scene = Scene::new(Wire::Completions, turns()).await;
     let ran = scene.omp(&["-p", "read it"]).run().await.exits(0).prints("Done.\n");
-    let expect = "warning: the prompt cache was lost unexpectedly: the provider no longer had it; about 9100 tokens";
+    let expect = "warning: prompt cache miss (unexpected): the provider no longer had it; about 9100 tokens";
     assert!(ran.stderr.contains(expect), "{}", ran.stderr);
     let scene = Scene::new(Wire::Completions, turns()).await;
     let ran = scene.omp(&["--mode", "json", "-p", "read it", "/usage"]).run().await.exits(0);
@@ -112,7 +112,7 @@ async fn a_lost_cache_is_named_in_json_and_warned_of_in_print() {
     for part in [
         "cache read (32%)",
         "turns\n1: 3 answers, 27.4k in (32% cached), 150 out",
-        "the provider no longer had it, unexpected: once, about 9100 tokens read again",
+        "the provider no longer had it, unexpected: once, about 9100 tokens sent again uncached",
     ] {
         assert!(usage.contains(part), "{part}\n{usage}");
     }
@@ -127,7 +127,7 @@ async fn rpc_warns_and_goes_on_when_the_budget_is_raised() {
     let notice = client.until("notice").await;
     assert_eq!(notice["level"], "warning");
     let text = notice["message"].as_str().unwrap();
-    assert!(text.starts_with("stopped by the token budget of this run: 30050 of 40000 tokens are used"), "{text}");
+    assert!(text.starts_with("token budget of this run reached: 30050 of 40000 tokens used"), "{text}");
     client.send(&json!({"type": "prompt", "message": "/budget off"})).await;
     client.send(&json!({"type": "prompt", "message": "go on"})).await;
     client.until("spent").await;

@@ -106,7 +106,7 @@ async fn the_list_names_imports_plugins_modules_and_named_folders() {
     ] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
-    assert!(run.stderr.contains("`@~/x.md` was not imported: it lies outside the project"), "{}", run.stderr);
+    assert!(run.stderr.contains("`@~/x.md` was not imported: it is outside the project"), "{}", run.stderr);
     let run = sources(&["--json"]).run().await.exits(0);
     let told: Value = serde_json::from_str(&run.stdout).unwrap();
     let kinds = |kind: &str| told["items"].as_array().unwrap().iter().filter(|item| item["kind"] == kind).count();

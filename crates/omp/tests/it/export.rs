@@ -46,16 +46,11 @@ async fn what_cannot_be_exported_is_told() {
     scene.workspace.write("mine.html", "mine").unwrap();
     let gone = scene.omp(&["--export", "gone.jsonl"]).run().await.exits(2);
     assert!(gone.stderr.contains("File not found: ") && gone.stderr.contains("gone.jsonl"), "{gone}");
-    scene
-        .omp(&["--export", &file, "mine.html"])
-        .run()
-        .await
-        .exits(2)
-        .complains(&["mine.html is there already", "hint:"]);
+    scene.omp(&["--export", &file, "mine.html"]).run().await.exits(2).complains(&["mine.html already exists", "hint:"]);
     assert_eq!(page(&scene, "mine.html"), "mine");
     scene.omp(&["--export", &file, "no/such/folder.html"]).run().await.exits(2).complains(&["cannot write", "hint:"]);
     scene.omp(&["--export", "a.txt"]).run().await.exits(2).complains(&["is not a session file"]);
-    scene.omp(&["--export", "ffffffff"]).run().await.exits(2).complains(&["no session's id starts with"]);
+    scene.omp(&["--export", "ffffffff"]).run().await.exits(2).complains(&["no session id starts with"]);
 }
 
 #[tokio::test]
@@ -64,7 +59,7 @@ async fn the_running_session_becomes_a_page() {
     let scene = Scene::new(Wire::Completions, turns).await;
     let prompts = ["-p", "/export", "hello", "/export my talk.html", "/export 'my talk.html'"];
     let early = scene.omp(&prompts).env("GROQ_API_KEY", "sk-live-0123456789").run().await.exits(2);
-    assert!(early.stderr.contains("nothing was said yet"), "{early}");
+    assert!(early.stderr.contains("this session has no messages yet"), "{early}");
     let ran = scene.omp(&["-p", "hello", "/export my talk.html", "/export 'my talk.html'"]);
     let ran = ran.env("GROQ_API_KEY", "sk-live-0123456789").run().await.exits(0);
     assert_eq!(ran.stdout.matches("my talk.html").count(), 2, "{ran}");

@@ -28,7 +28,7 @@ fn passing_faults() -> Vec<(Fault, &'static str)> {
     rows.push((Fault::status(503), "(503)"));
     rows.push((Fault::status(529), "(529)"));
     rows.push((Fault::status(429), "(429)"));
-    rows.push((FaultKind::ErrorEvent { code: 529 }.into(), "at the moment"));
+    rows.push((FaultKind::ErrorEvent { code: 529 }.into(), "right now"));
     rows.push((FaultKind::MalformedEvent.into(), "is not usable"));
     rows.push((FaultKind::Html.into(), "text/html"));
     rows.push((FaultKind::EmptyStream.into(), "the stream is empty"));
@@ -45,8 +45,8 @@ fn stalls() -> Vec<(Fault, &'static str)> {
             Moment::AfterHeaders,
             "sent nothing within 4 s\nhint: if it is only slow, raise `providers.streamFirstEvent",
         ),
-        row(Moment::MidStream, "fell silent for 4 s in the middle of its answer"),
-        alive(Moment::AfterHeaders, "sent only signs of life ("),
+        row(Moment::MidStream, "for 4 s in the middle of its answer"),
+        alive(Moment::AfterHeaders, "sent only keep-alives ("),
         alive(Moment::AfterEvents(3), "between tokens: http://127.0.0.1"),
     ]
 }
@@ -153,9 +153,10 @@ async fn stalls_on_every_wire() {
 #[tokio::test]
 async fn the_settings_say_how_long_a_silent_provider_is_waited_for() {
     // Only the tested timeout is short; a busy machine needs more for the other.
-    for (at, first, idle, words) in
-        [(Moment::AfterHeaders, 0.3, 60.0, "within 0.3 s"), (Moment::AfterEvents(5), 60.0, 0.4, "silent for 0.4 s")]
-    {
+    for (at, first, idle, words) in [
+        (Moment::AfterHeaders, 0.3, 60.0, "within 0.3 s"),
+        (Moment::AfterEvents(5), 60.0, 0.4, "for 0.4 s in the middle of its answer"),
+    ] {
         let scene = Scene::new(Wire::Anthropic, work(Some(Fault::stall(at)))).await;
         let settings = format!(
             "retry: {{ enabled: false }}\nproviders: {{ streamFirstEventTimeoutSeconds: {first}, \

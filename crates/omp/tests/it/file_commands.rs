@@ -66,7 +66,7 @@ async fn a_command_of_the_users_own_runs_what_it_asks_for() {
 }
 
 /// A second model beside the mock one.
-fn with_other_model(scene: &Scene) {
+pub fn with_other_model(scene: &Scene) {
     let models =
         omp_testkit::MockProvider::new(&scene.server.base_url(), Wire::Completions.api()).reasoning().models_yml();
     let first = models.find("      - id:").unwrap();
@@ -97,7 +97,7 @@ async fn a_model_that_cannot_be_had_is_said_before_anything_is_sent() {
     let scene = scene([Turn::text("Never.")]).await;
     scene.workspace.write(".omp/commands/think.md", "---\nmodel: no-such-model\n---\nThink.").unwrap();
     let ran = scene.omp(&["-p", "/think"]).run().await.exits(2);
-    ran.complains(&["/think wants the model `no-such-model`, which cannot be used", "hint: change `model`"]);
+    ran.complains(&["/think asks for the model `no-such-model`, which is not available", "hint: change `model`"]);
     assert!(scene.server.model_requests().is_empty());
 }
 
@@ -146,7 +146,7 @@ async fn piped_text_and_files_go_with_a_command() {
     let sent = scene.last_request().json().unwrap()["messages"].to_string();
     assert!(!sent.contains("Use the form tool."), "a skill is called by what was typed alone: {sent}");
     let refused = scene.omp(&["-p", "/session"]).input("a log").run().await.exits(2);
-    refused.complains(&["/session takes no attached files and no piped text", "hint:"]);
+    refused.complains(&["/session takes no attached files or piped text", "hint:"]);
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn a_file_is_read_anew_whenever_it_is_used() {
     assert_eq!(said(&scene), "Look at x again");
     std::fs::remove_file(scene.workspace.path(".omp/commands/review.md")).unwrap();
     let refused = client.ask(json!({"id": "3", "type": "prompt", "message": "/review x"})).await;
-    assert!(refused["error"].as_str().unwrap().contains("review.md is gone"), "{refused}");
+    assert!(refused["error"].as_str().unwrap().contains("review.md no longer exists"), "{refused}");
     client.finish().await;
 }
 
@@ -195,9 +195,11 @@ async fn commands_are_listed_with_where_they_come_from() {
     assert_eq!(find("help")[0]["source"], "builtin");
     client.finish().await;
     let help = scene.omp(&["-p", "/help"]).run().await.exits(0).stdout;
-    for line in
-        ["/review [path]", "Review code (project)", "/help of a file is not there: omp has a command of this name"]
-    {
+    for line in [
+        "/review [path]",
+        "Review code (project)",
+        "the file command /help is not available: omp has a command with this name",
+    ] {
         assert!(help.contains(line), "{help}");
     }
 }

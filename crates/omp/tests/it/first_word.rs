@@ -18,7 +18,7 @@ async fn no_reserved_word_is_sent_to_a_model() {
     let scene = scene().await;
     for word in MISSING.split_whitespace() {
         let bare = Omp::bare(&scene.workspace).args([word]).run().await.exits(2).prints("");
-        bare.complains(&[&format!("there is no `omp {word}`"), "hint: ", &format!("omp -- {word}")]);
+        bare.complains(&[&format!("unknown command `omp {word}`"), "hint: ", &format!("omp -- {word}")]);
         let ran = Omp::bare(&scene.workspace).args([word, "list"]).run().await.exits(2);
         ran.complains(&[&format!("omp \"{word} list\"")]);
     }

@@ -326,6 +326,13 @@ impl std::fmt::Display for Ran {
     }
 }
 
+/// Returns a free port below those that the system hands out, so that no other test gets it before the server starts.
+pub fn free_port() -> u16 {
+    let first = 10_000 + u16::try_from(std::process::id() % 20_000).unwrap();
+    let free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (first..32_000).find(free).unwrap()
+}
+
 /// Fails the test after a timeout; the process is killed when its handle is dropped.
 pub async fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(LIMIT, work).await.expect("omp did not get on within the time limit")

@@ -39,7 +39,7 @@ async fn a_session_of_claude_code_goes_on_in_omp() {
     let ran = omp(&["sessions", "import", "claude"]).run().await.exits(0);
     ran.prints(&format!("{}  2 messages\n", &ID[..13])).complains(&["omp: warning: ", ".jsonl: line 2: not imported"]);
     let again = omp(&["sessions", "import", "claude", "--all"]).run().await.exits(0);
-    assert!(again.stdout.contains("was imported before") && again.stdout.lines().count() == 1, "{again}");
+    assert!(again.stdout.contains("already imported") && again.stdout.lines().count() == 1, "{again}");
     scene.omp(&["-c", "-p", "and three?"]).run().await.exits(0).prints("Going on.\n");
     let expect = ["user: two and two?", "assistant: Four.", "user: and three?", "assistant: Going on."];
     assert_eq!(outline(&scene.messages()), expect);
@@ -49,7 +49,7 @@ async fn a_session_of_claude_code_goes_on_in_omp() {
 async fn what_cannot_be_imported_is_told() {
     let scene = scene().await;
     let omp = |args: &[&str]| Omp::bare(&scene.workspace).args(["sessions", "import"]).args(args);
-    omp(&["codex", "a.txt"]).run().await.exits(1).complains(&["a.txt is no session of Codex", "hint: "]);
+    omp(&["codex", "a.txt"]).run().await.exits(1).complains(&["a.txt is not a session of Codex", "hint: "]);
     omp(&["pi", "gone.jsonl"]).run().await.exits(1).complains(&["cannot read", "gone.jsonl", "hint: "]);
     let none = omp(&["codex"]).run().await.exits(0);
     assert!(none.stdout.starts_with("no sessions of Codex in this folder\nhint: "), "{none}");

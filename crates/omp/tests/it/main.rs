@@ -107,7 +107,13 @@ mod talking;
 #[cfg(unix)]
 mod terminal;
 #[cfg(unix)]
+mod terminal_day;
+#[cfg(unix)]
 mod terminal_faults;
+#[cfg(unix)]
+mod terminal_habits;
+#[cfg(unix)]
+mod terminal_hands;
 #[cfg(unix)]
 mod terminal_images;
 #[cfg(unix)]
@@ -117,8 +123,9 @@ mod terminal_load;
 #[cfg(unix)]
 mod terminal_noise;
 #[cfg(unix)]
-mod terminal_rows;
+mod terminal_pty;
 #[cfg(unix)]
+mod terminal_rows;
 mod terminal_tmux;
 mod trust;
 mod undo;

@@ -62,7 +62,7 @@ async fn what_cannot_be_moved_stays_where_it_is() {
     let scene = talkative().await;
     let file = scene.workspace.write("file", "").unwrap();
     for (typed, complaint) in [
-        ("/move", "to which folder?".to_owned()),
+        ("/move", "no folder given".to_owned()),
         ("/move nowhere", "hint: give a folder that exists".to_owned()),
         ("/move file", format!("{}: it is not a folder", file.canonicalize().unwrap().display())),
     ] {
@@ -70,11 +70,11 @@ async fn what_cannot_be_moved_stays_where_it_is() {
         assert!(told.contains(&complaint), "{typed}: {told}");
     }
     scene.omp(&["-p", "/move ."]).run().await.exits(0).prints(&format!(
-        "the session is in {} already\n",
+        "the session is already in {}\n",
         scene.workspace.project().canonicalize().unwrap().display()
     ));
     let told = scene.omp(&["--no-session", "-p", "hi", "/move ~/other work"]).run().await.exits(2).stderr;
-    assert!(told.contains("not kept in a file") && told.contains("hint:"), "{told}");
+    assert!(told.contains("this session is not saved") && told.contains("hint:"), "{told}");
     assert!(scene.workspace.session_files().unwrap().is_empty());
 }
 
@@ -121,7 +121,7 @@ async fn a_client_keeps_its_session_whatever_comes_of_the_move() {
     let home = json!({"type": "prompt", "message": format!("/move {}", scene.workspace.project().display())});
     std::fs::write(&file, "another").unwrap();
     let told = client.ask(home.clone()).await;
-    assert!(told["error"].as_str().unwrap().contains("is there already\nhint: nothing was moved"), "{told}");
+    assert!(told["error"].as_str().unwrap().contains("already exists\nhint: nothing was moved"), "{told}");
     std::fs::remove_file(&file).unwrap();
     std::fs::remove_dir(file.parent().unwrap()).unwrap();
     std::fs::write(file.parent().unwrap(), "").unwrap();

@@ -31,10 +31,10 @@ async fn a_named_host_is_reached_another_is_told_of_and_both_are_written_down() 
     let hosts = format!("hosts: ['localhost:{named}', 'https://no.example']");
     let config = format!("{QUICK_RETRIES}containment: {{ network: allowlist, {hosts} }}\n");
     scene.workspace.write_config_yml(&config).unwrap();
-    let problem = "`https://no.example` in containment.hosts allows nothing";
+    let problem = "`https://no.example` in containment.hosts is ignored";
     scene.omp(&["-p", "go"]).run().await.exits(0).complains(&[problem, "hint:"]);
     let session = std::fs::read_to_string(scene.session_file()).unwrap();
-    let why = format!("localhost:{other} was not reached: it is none of the hosts that commands may reach");
+    let why = format!("localhost:{other} is blocked: it is not an allowed host");
     for part in [
         "hello\\nkept\\n".to_owned(),
         format!("Contained: {why}."),

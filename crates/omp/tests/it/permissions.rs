@@ -59,8 +59,8 @@ async fn rules_decide_where_nobody_answers() {
     write: run, allow write(src/**) (user), -
     write: deny, deny write(src/no/**) (user), -
     write: run, allow Edit(made.txt) (user), -
-    write: ask, tools.approvalMode ask-all, nobody was there
-    write: ask, tools.approvalMode ask-all, nobody was there
+    write: ask, tools.approvalMode ask-all, nobody to ask
+    write: ask, tools.approvalMode ask-all, nobody to ask
     read: deny, deny read(a.txt) (user), -
     ");
     // Decisions are not part of the conversation.
@@ -109,7 +109,7 @@ async fn a_deny_outside_of_what_can_be_written_asks_about_nothing_else() {
         assert_eq!(scene.workspace.project().join("ran.txt").exists(), runs, "{containment}{rule}: {told}");
         if !runs {
             let way_out = format!("`/permissions remove deny write({rule})`");
-            assert!(told.contains("cannot be told") && told.contains(&way_out), "{told}");
+            assert!(told.contains("it is unclear whether the rule") && told.contains(&way_out), "{told}");
             assert!(!told.contains("with a rule in tools.allow"), "{told}");
         }
     }
@@ -141,7 +141,7 @@ async fn critical_calls_have_no_always() {
 #[tokio::test]
 async fn a_broken_deny_stops_and_a_project_cannot_allow() {
     let broken = scene("tools: { deny: ['bash(rm'] }\n", [Turn::text("Done.")]).await;
-    broken.omp(&["-p", "go"]).run().await.exits(2).complains(&["tools.deny", "the bracket is not closed"]);
+    broken.omp(&["-p", "go"]).run().await.exits(2).complains(&["tools.deny", "the parenthesis is not closed"]);
 
     let open = scene("tools:\n  approvalMode: always-ask\n", [write("b.txt"), Turn::text("Done.")]).await;
     let folder = open.workspace.project().join(".omp");
@@ -292,7 +292,7 @@ async fn a_word_typed_at_a_question_writes_no_rule_and_runs_nothing() {
             seat.keys("\x1b[B");
         }
         seat.keys("wait");
-        seat.until("What you type goes to the editor");
+        seat.until("Typing goes to the editor");
         assert!(seat.text().contains("Rule: write(made.txt)"), "{}", seat.text());
         seat.keys("\x1b");
         seat.until("Fine.");

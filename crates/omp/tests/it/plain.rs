@@ -157,9 +157,9 @@ async fn questions_are_numbered_and_answered_by_lines() {
     terminal.until("You: go");
     terminal.until("Question: may this run? bash: ");
     terminal.until("runs: echo ran\r\n1. Yes\r\n2. No\r\n3. Always allow: bash(echo ran)\r\n");
-    terminal.until("Answer with a number, or no and why: ");
+    terminal.until("Enter a number, or \"no\" and the reason: ");
     terminal.type_line("maybe");
-    terminal.until("Please answer ");
+    terminal.until("Enter a number from the list, ");
     terminal.type_line("1");
     terminal.until("Tool: ");
     terminal.until("omp: Done.");
@@ -233,7 +233,7 @@ async fn lines_from_a_pipe_are_taken_one_after_the_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_are_told_in_words_and_the_talk_goes_on() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
-    for (typed, told) in [("/nope", "there is no command /nope"), ("/tools now", "/tools takes no arguments")] {
+    for (typed, told) in [("/nope", "unknown command /nope"), ("/tools now", "/tools takes no arguments")] {
         let ran = scene.omp(&["--plain", typed]).run().await.exits(0);
         assert!(ran.stdout.contains(&format!("You: {typed}\nError: {told}")), "{ran}");
     }
@@ -248,16 +248,16 @@ async fn setup_takes_a_key_that_is_never_shown() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
     let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "dumb")]);
     terminal.until("Welcome to omp.");
-    terminal.until("goes back: ");
+    terminal.until("(empty to go back): ");
     terminal.type_line("enter a key");
     terminal.until("Which provider is the key for?");
-    terminal.until("goes back: ");
+    terminal.until("(empty to go back): ");
     terminal.type_line("anthropic");
-    terminal.until("not shown while you type");
+    terminal.until("hidden while you type");
     terminal.until(": ");
     terminal.type_line("sk-ant-test-0123456789");
     terminal.until("Found a key for anthropic in ANTHROPIC_API_KEY.");
-    terminal.until("goes back: ");
+    terminal.until("(empty to go back): ");
     terminal.type_line("start");
     let shown = terminal.ends(0);
     assert!(!shown.contains("sk-ant-test"), "{shown}");
@@ -274,17 +274,17 @@ async fn setup_on_a_screen_takes_a_key_that_is_never_shown() {
     terminal.until("Welcome to omp");
     // A model is already available.
     terminal.until("Found mock in models.yml with 1 model.");
-    terminal.until("esc goes back");
+    terminal.until("esc back");
     terminal.press("\x1b[B\r");
     terminal.until("Which provider is the key for?");
     terminal.press("anthropic");
-    terminal.until("only those with");
+    terminal.until("filter: ");
     terminal.press("\r");
-    terminal.until("enter keeps it");
+    terminal.until("enter save");
     terminal.press("\x1b[200~sk-ant-test-0123456789\x1b[201~");
     terminal.until("••••");
     terminal.press("\r");
-    terminal.until("was saved.");
+    terminal.until("Saved the key for anthropic.");
     terminal.press("\r");
     let shown = terminal.leaves(0);
     assert!(!shown.contains("sk-ant-test"), "{shown:?}");
@@ -298,8 +298,8 @@ async fn with_nothing_to_talk_to_a_start_begins_with_setup_that_can_be_left() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
     std::fs::remove_file(scene.workspace.agent_dir().join("models.yml")).unwrap();
     let mut terminal = Terminal::start::<&str>(&scene, &["--plain"], &[("TERM", "xterm")]);
-    terminal.until("No API key and no local model server");
-    terminal.until("goes back: ");
+    terminal.until("No API key or local model server found");
+    terminal.until("(empty to go back): ");
     terminal.type_line("");
     terminal.until("Nothing is set up yet.");
     let shown = terminal.ends(2);
@@ -307,4 +307,27 @@ async fn with_nothing_to_talk_to_a_start_begins_with_setup_that_can_be_left() {
     scene.workspace.write_config_yml("startup: { setupWizard: false }\n").unwrap();
     let shown = Terminal::start::<&str>(&scene, &["--plain"], &[("TERM", "xterm")]).ends(2);
     assert!(!shown.contains("Welcome") && shown.contains("hint:"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exit_at_a_question_leaves() {
+    let question =
+        json!({"questions": [{"id": "q", "question": "Which?", "options": [{"label": "Red"}, {"label": "exit"}]}]});
+    let turns = [call("bash", json!({"command": "echo a > b"})), call("ask", question), Turn::text("Chosen.")];
+    let scene = Scene::new(Wire::Anthropic, turns).await;
+    let mut terminal = Terminal::plain(&scene, &["--approval-mode", "ask-all"]);
+    terminal.until("You: ");
+    terminal.type_line("go");
+    terminal.until("Question: may this run?");
+    terminal.type_line("exit");
+    terminal.ends(0);
+    let mut terminal = Terminal::plain(&scene, &[]);
+    terminal.until("You: ");
+    terminal.type_line("go");
+    terminal.until("Question: Which?");
+    terminal.type_line("exit");
+    terminal.until("Chosen.");
+    terminal.until("You: ");
+    terminal.type_line("exit");
+    terminal.ends(0);
 }

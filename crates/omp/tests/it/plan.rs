@@ -19,7 +19,10 @@ async fn a_plan_is_written_and_then_carried_out() {
     let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
     scene.omp(&["-p", "/plan make it"]).run().await.exits(0).prints("Planned.\n");
     let told = scene.last_request().json().unwrap()["messages"].to_string();
-    assert!(told.contains("Plan mode is on") && told.contains("plan mode is on, so nothing"), "{told}");
+    assert!(
+        told.contains("Plan mode is on") && told.contains("plan mode is on, so the project is not changed"),
+        "{told}"
+    );
     assert!(told.contains("Successfully wrote 5 bytes to local://PLAN.md"), "{told}");
     assert!(told.contains("`bash` was not run: it needs the user's approval"), "{told}");
     assert!(

@@ -194,7 +194,7 @@ async fn tools_are_offered_as_asked() {
     assert!(offered(&["-p", "hi", "--no-tools"]).await.is_empty());
     let scene = Scene::new(Wire::Completions, answer()).await;
     let ran = scene.omp(&["-p", "hi", "--tools", "read,nonsense"]).run().await;
-    ran.exits(2).complains(&["no tool `nonsense`", "hint: the tools are read, "]);
+    ran.exits(2).complains(&["unknown tool `nonsense`", "hint: the tools are read, "]);
     assert!(scene.server.requests().is_empty());
 }
 

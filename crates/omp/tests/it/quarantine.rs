@@ -61,7 +61,7 @@ async fn a_bricked_session_works_again_on_every_wire() {
         let scene = Scene::new(wire, [refused_once(wire, "Here I am."), Turn::text("Still here.")]).await;
         let file = write_bricked(&scene);
         let ran = scene.omp(&["-c", "-p", "are you there?"]).run().await.exits(0).prints("Here I am.\n");
-        assert!(ran.stderr.contains("left out from now on") && ran.stderr.contains("image/png image"), "{ran}");
+        assert!(ran.stderr.contains("no longer sent to the model") && ran.stderr.contains("image/png image"), "{ran}");
         scene.omp(&["-c", "-p", "and now?"]).run().await.exits(0).prints("Still here.\n");
         let requests = scene.server.model_requests();
         let bodies: Vec<String> = requests.iter().map(|request| request.json().unwrap().to_string()).collect();

@@ -121,12 +121,12 @@ async fn the_golden_recording_still_plays() {
 async fn what_cannot_be_recorded_or_played_is_told_before_anything_is_sent() {
     let scene = Scene::new(Wire::Anthropic, Script::new([Turn::text("never")])).await;
     let taken = scene.omp(&["--record", "a.txt", "-p", "x"]).run().await.exits(2);
-    taken.complains(&["cannot record to", "hint: a recording is not overwritten"]);
+    taken.complains(&["cannot record to", "hint: recordings are not overwritten"]);
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
     scene.omp(&["--record", "no/r.jsonl", "-p", "x"]).run().await.exits(2).complains(&["hint: the folder must exist"]);
     for (model, words) in [
         ("replay/nothing.jsonl", "cannot read the recording"),
-        ("replay/a.txt", "is no recording of omp"),
+        ("replay/a.txt", "is not an omp recording"),
         ("replay/", "cannot read the recording"),
     ] {
         let ran = replay(&scene, model, &["-p", "x"]).run().await.exits(2);

@@ -55,7 +55,7 @@ async fn pictures_are_prepared_whichever_way_they_come_in() {
         let scene = Scene::new(wire, turns).await;
         write_pictures(&scene);
         let args = ["-p", "@wide.png", "@a.gif", "@broken.png", "look"];
-        scene.omp(&args).run().await.exits(0).prints("Seen.\n").complains(&["picture 3 of the prompt is left out: "]);
+        scene.omp(&args).run().await.exits(0).prints("Seen.\n").complains(&["image 3 of the prompt was not sent: "]);
         scene.omp(&["-c", "-p", "and now?"]).run().await.exits(0).prints("Still fine.\n");
         let gif = if wire == Wire::Anthropic { "image/gif 1x1" } else { "image/png 1x1" };
         let expect = ["image/png 1568x1".to_owned(), gif.to_owned(), "image/png 1568x1".to_owned()];
@@ -180,7 +180,7 @@ async fn thinking_levels_are_those_that_the_model_takes() {
     ] {
         let scene = openai([Turn::text("Hello.")], "    apiKey: k\n").await;
         let ran = ask_openai(&scene, model, &["--thinking", level]).run().await.exits(0).prints("Hello.\n");
-        let note = format!("{model} does not take the thinking level `{level}`: `{sent}` is used");
+        let note = format!("{model} does not support the thinking level `{level}`; using `{sent}`");
         assert_eq!(ran.stderr.matches(&note).count(), usize::from(told), "{ran}");
         assert_eq!(scene.last_request().json().unwrap()["reasoning"]["effort"], sent, "{model} {level}");
     }

@@ -252,9 +252,9 @@ async fn a_session_that_is_not_kept_says_what_it_cannot() {
     assert!(failed.as_str().unwrap().starts_with("Cannot export in-memory session to HTML"), "{failed}");
     assert_eq!(client.ask(json!({"type": "get_branch_messages"})).await["data"], json!({"messages": []}));
     let failed = client.ask(json!({"type": "branch", "entryId": "x"})).await;
-    assert!(failed["error"].as_str().unwrap().contains("not recorded"), "{failed}");
+    assert!(failed["error"].as_str().unwrap().contains("not saved, so it has no branches"), "{failed}");
     let failed = client.ask(json!({"type": "prompt", "message": "/move /"})).await;
-    assert!(failed["error"].as_str().unwrap().contains("not kept in a file"), "{failed}");
+    assert!(failed["error"].as_str().unwrap().contains("this session is not saved"), "{failed}");
     assert_eq!(client.finish().await, Some(0));
 }
 

@@ -106,9 +106,9 @@ async fn a_projects_rule_takes_the_place_of_the_users_only_where_it_is_trusted()
     assert!(run.stderr.contains("because not trusted: rule no-elided-code, rule no-foo"), "{run}");
     let omp = |args: &[&str]| Omp::bare(&scene.workspace).args(args);
     let list = omp(&["ttsr", "list"]).run().await.exits(0).stdout;
-    assert!(list.contains(r"\bfoo\b") && list.contains("left out until the folder is trusted: no-foo"), "{list}");
+    assert!(list.contains(r"\bfoo\b") && list.contains("ignored until the folder is trusted: no-foo"), "{list}");
     let told = omp(&["trust", "explain"]).run().await.exits(0).stdout;
-    assert!(told.contains("takes the place of your rule") && told.contains("omp's own rule no-elided-code"), "{told}");
+    assert!(told.contains("replaces your rule") && told.contains("omp's own rule no-elided-code"), "{told}");
     omp(&["trust", "add"]).run().await.exits(0);
     let run = scene.omp(&["--yolo", "-p", "hi there", "hi"]).run().await.exits(0);
     assert_eq!(run.stdout, "I say foo now and then some\n", "{run}");
@@ -143,10 +143,10 @@ async fn ttsr_tries_a_rule_on_files_and_sessions() {
     let ttsr = |args: &[&str]| Omp::bare(&scene.workspace).args([&["ttsr"], args].concat());
     let rule = ".omp/rules/no-foo.md";
     for (args, code, told) in [
-        (&["test", rule, "b.txt"][..], 0, "fires on b.txt\nin what it says\n  2: a foo\n"),
+        (&["test", rule, "b.txt"][..], 0, "fires on b.txt\nin text\n  2: a foo\n"),
         (&["test", "no-foo", "b.txt"], 0, "fires on b.txt"),
         (&["test", rule, "a.txt"], 1, "does not fire on a.txt"),
-        (&["test", rule, session.as_str()], 0, "in what it says\n  1: I say foo"),
+        (&["test", rule, session.as_str()], 0, "in text\n  1: I say foo"),
         (&["list"], 0, r"condition     \bfoo\b"),
         (&["list"], 0, "no-elided-code"),
     ] {
@@ -155,7 +155,7 @@ async fn ttsr_tries_a_rule_on_files_and_sessions() {
         assert!(run.stdout.contains(told), "{args:?}: {}", run.stdout);
     }
     for (args, told) in [
-        (&["test", "nothing.md", "a.txt"][..], "no rule of that name"),
+        (&["test", "nothing.md", "a.txt"][..], "no rule or rule file `nothing.md`"),
         (&["test", rule, "nothing.txt"], "cannot read"),
         (&["test", ".omp/rules/broken.md", "a.txt"], "look-around"),
     ] {

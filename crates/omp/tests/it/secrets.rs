@@ -206,5 +206,5 @@ async fn what_secrets_yml_lists_is_hidden_and_what_is_wrong_with_it_is_told() {
     kept(&scene, &ran.stdout, &["notes.txt", "secrets.yml"]);
     let body = String::from_utf8_lossy(&scene.last_request().body).into_owned();
     assert!(body.contains("gone <<$env:S") && body.contains(">> akIA"), "{body}");
-    ran.complains(&["secrets.yml entry 3 is not used", "not a regular expression", "hint:"]);
+    ran.complains(&["secrets.yml entry 3 is not used", "not a supported regular expression", "hint:"]);
 }

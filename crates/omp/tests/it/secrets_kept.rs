@@ -109,7 +109,7 @@ async fn a_question_shows_no_secret_and_offers_no_rule_with_one() {
     }
     assert_eq!(client.finish().await, Some(0));
     let all: String = frames.iter().map(|frame| format!("{frame}\n")).collect();
-    assert!(all.contains("it gets the secret MY_TOKEN"), "{all}");
+    assert!(all.contains("it receives the secret MY_TOKEN"), "{all}");
     kept(&scene, &all, &["notes.txt", "shell.txt"]);
     assert_eq!(scene.workspace.read("shell.txt").unwrap(), SECRET, "{all}");
 }
@@ -130,14 +130,17 @@ async fn a_projects_list_waits_for_trust() {
     assert!(told.contains("because not trusted: secrets secrets.yml") && told.contains("omp trust add"), "{told}");
     let explained = trust("explain").await;
     assert!(explained.contains("secrets secrets.yml  (.omp/secrets.yml)"), "{explained}");
-    assert!(explained.contains("hides 1 texts from the model, 1 of them for good"), "{explained}");
+    assert!(explained.contains("hides 1 values from the model, 1 of them permanently"), "{explained}");
     trust("add").await;
     let (body, told) = said().await;
     assert!(body.contains("always run it") && !body.contains("never run it"), "{body}");
     assert!(!told.contains("left out"), "{told}");
     scene.workspace.write(".omp/secrets.yml", replaced.replace("always", "surely")).unwrap();
     let (body, told) = said().await;
-    assert!(body.contains("never run it") && told.contains("new or changed since it was trusted"), "{body} {told}");
+    assert!(
+        body.contains("never run it") && told.contains("new or changed since you trusted the folder"),
+        "{body} {told}"
+    );
     // If lists are disabled there is nothing to ask about.
     scene.workspace.write_config_yml("").unwrap();
     let (_, told) = said().await;
@@ -153,7 +156,7 @@ async fn what_was_stripped_is_told_on_request_in_every_mode() {
     for part in ["10 control characters: \\e[0m, \\e[31m, \\x07", "1 invisible character: U+200B zero width space"] {
         assert!(ran.stdout.contains(part), "{part}: {ran}");
     }
-    ran.complains(&["`x` is no number of calls", "hint: /stripped"]);
+    ran.complains(&["`x` is not a number of calls", "hint: usage: /stripped"]);
     let scene = Scene::new(Wire::Completions, turns()).await;
     let mut client = Client::start(&scene, &[]).await;
     client.prompt("go").await;

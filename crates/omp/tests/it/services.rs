@@ -3,14 +3,13 @@
 #![expect(clippy::disallowed_methods, reason = "sshd, ssh-agent and git run as the user's own programs, beside omp")]
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use omp_testkit::Turn;
 use serde_json::json;
 
-use crate::harness::Scene;
+use crate::harness::{Scene, free_port};
 use crate::reach::{bash, git, scene, told};
 use crate::rpc::Client;
 
@@ -65,7 +64,7 @@ impl Remote {
             run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &text(key)]);
         }
         std::fs::copy(keys.join("id_ed25519.pub"), other.join("authorized_keys")).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let public = std::fs::read_to_string(other.join("host_key.pub")).unwrap();
         std::fs::write(keys.join("known_hosts"), format!("[127.0.0.1]:{port} {public}")).unwrap();
         let server = format!(
@@ -144,7 +143,7 @@ async fn ssh_is_closed_until_the_user_opens_it_and_no_key_is_shown() {
     for answer in ["Approve", "Always allow: use ssh-agent"] {
         let asked = client.until("extension_ui_request").await;
         let title = asked["title"].as_str().unwrap();
-        for part in ["use ssh-agent (closed to commands; opens ", "agent.17", "known_hosts", "id_ed25519.pub"] {
+        for part in ["use ssh-agent (blocked for commands; allows ", "agent.17", "known_hosts", "id_ed25519.pub"] {
             assert!(title.contains(part), "{part}: {title}");
         }
         assert!(!has_main(&bare) || answer != "Approve", "nothing was pushed before the yes");
@@ -159,7 +158,7 @@ async fn ssh_is_closed_until_the_user_opens_it_and_no_key_is_shown() {
     assert!(said.contains("Host key verification failed"), "{said}");
     assert!(said.matches("Contained: ssh-agent is closed to commands: ").count() >= 3, "{said}");
     assert!(said.contains("hint: run it again with `sockets: ["), "{said}");
-    assert!(said.contains("there is no service `no-agent`") && said.contains("takes ssh-agent, gpg-agent"), "{said}");
+    assert!(said.contains("unknown service `no-agent`") && said.contains("takes ssh-agent, gpg-agent"), "{said}");
     // The private key is empty, the public one is not.
     assert!(said.contains("(ED25519)\\n0\\n1"), "{said}");
     let config = std::fs::read_to_string(scene.workspace.agent_dir().join("config.yml")).unwrap();
@@ -183,7 +182,7 @@ async fn a_service_that_does_not_exist_is_an_error_with_the_list() {
     let scene = scene("containment: { sockets: [ssh-agnet] }\n", []).await;
     let parts = [
         "config.yml:2:26: `ssh-agnet` in `containment.sockets` must be one of ssh-agent, gpg-agent",
-        "or a path that begins with / or ~/; omp does not start",
+        "or a path that starts with / or ~/; omp does not start",
     ];
     scene.omp(&["-p", "go"]).run().await.exits(2).complains(&parts);
 }

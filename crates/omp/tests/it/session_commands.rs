@@ -88,7 +88,7 @@ async fn the_tree_is_shown_moved_in_and_branched_from() {
     let found = outlines(&scene);
     assert!(found.len() == 2 && found.contains(&branched.map(str::to_owned).to_vec()), "{found:?}");
     let listed = scene.omp(&["-c", "-p", "/branch"]).run().await.exits(0).stdout;
-    assert!(listed.contains("user: four") && listed.contains("hint: /branch <entry>"), "{listed}");
+    assert!(listed.contains("user: four") && listed.contains("hint: usage: /branch <entry>"), "{listed}");
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn what_there_is_can_be_asked() {
     assert!(info.contains("messages: 2") && info.contains("model:    mock/"), "{info}");
     assert!(ask("/tools").await.contains("read: "));
     assert!(ask("/jobs").await.contains("There are no jobs."));
-    assert!(ask("/queue").await.contains("nothing waits"));
+    assert!(ask("/queue").await.contains("no queued messages"));
     assert!(ask("/copy all").await.contains("## user\nhi\n\n## assistant\nAnswer"));
     assert!(ask("/model").await.contains("now: mock/"));
 }
@@ -123,22 +123,22 @@ async fn what_there_is_can_be_asked() {
 async fn what_cannot_be_done_is_said() {
     let scene = talkative().await;
     for (typed, complaint) in [
-        ("/rename", "which title?"),
-        ("/tree nowhere", "there is no entry `nowhere`"),
-        ("/label", "which entry?"),
-        ("/fork", "nothing was said yet"),
-        ("/branch", "nothing was said yet"),
+        ("/rename", "no title given"),
+        ("/tree nowhere", "no entry `nowhere`"),
+        ("/label", "no entry given"),
+        ("/fork", "this session has no messages yet"),
+        ("/branch", "this session has no messages yet"),
         ("/resume 0000nothing", "0000nothing"),
         ("/model nothing/like-this", "like-this"),
-        ("/retry", "there is nothing to ask again"),
+        ("/retry", "nothing to retry"),
         ("/copy", "nothing to copy"),
-        ("/session explode", "there is no `explode`"),
+        ("/session explode", "unknown argument `explode`"),
     ] {
         let told = scene.omp(&["-p", typed]).run().await.exits(2).stderr;
         assert!(told.contains(complaint), "{typed}: {told}");
     }
     let told = scene.omp(&["--no-session", "-p", "hi", "/fork"]).run().await.exits(2).stderr;
-    assert!(told.contains("not kept in a file") && told.contains("hint:"), "{told}");
+    assert!(told.contains("this session is not saved") && told.contains("hint:"), "{told}");
 }
 
 #[tokio::test]

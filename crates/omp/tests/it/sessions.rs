@@ -68,7 +68,7 @@ async fn sessions_are_listed_newest_first() {
 async fn a_session_that_cannot_be_found_is_told() {
     let scene = scene().await;
     for (args, words) in [
-        (&["-p", "x", "--resume", "ffffffff"][..], &["no session's id starts with `ffffffff`", "hint: "][..]),
+        (&["-p", "x", "--resume", "ffffffff"][..], &["no session id starts with `ffffffff`", "hint: "][..]),
         (&["-p", "x", "--resume", "./gone.jsonl"], &["gone.jsonl", "no such file", "hint: "]),
         (&["-p", "x", "--resume", "./a.txt"], &["is not a session file", "hint: "]),
         (&["-p", "x", "--resume", "/"], &["hint: "]),
@@ -86,7 +86,7 @@ async fn an_id_that_fits_several_sessions_is_told() {
     scene.omp(&["-p", "one"]).run().await.exits(0);
     scene.omp(&["-p", "two"]).run().await.exits(0);
     let ran = scene.omp(&["-p", "x", "--resume", "0"]).run().await;
-    ran.exits(2).complains(&["several sessions' ids start with `0`", "hint: give more of the id"]);
+    ran.exits(2).complains(&["several session ids start with `0`", "hint: give more of the id"]);
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn a_session_of_another_folder_is_refused() {
     scene.workspace.write("inner/b.txt", "b\n").unwrap();
     let args = ["-p", "two", "--model", "mock/mock-model", "--cwd", "inner", "--resume", file.to_str().unwrap()];
     let ran = Omp::bare(&scene.workspace).args(args).run().await;
-    ran.exits(2).complains(&["belongs to another folder", "hint: go on there with --cwd"]);
+    ran.exits(2).complains(&["belongs to another folder", "hint: continue there with --cwd"]);
     assert_eq!(std::fs::read(&file).unwrap(), before);
 }
 

@@ -43,7 +43,7 @@ async fn a_fork_goes_on_and_leaves_the_session_alone() {
     let said = outline(&messages_in(&fork, &scene.workspace.agent_dir()));
     assert_eq!((said[0].as_str(), said[4].as_str()), ("user: one", "user: two"));
     scene.omp(&["--fork", "x", "-c", "-p", "hi"]).run().await.exits(2);
-    scene.omp(&["--fork", "zzz", "-p", "hi"]).run().await.exits(2).complains(&["no session's id starts with `zzz`"]);
+    scene.omp(&["--fork", "zzz", "-p", "hi"]).run().await.exits(2).complains(&["no session id starts with `zzz`"]);
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_session_of_another_project_is_not_resumed_here_but_can_be_forked() {
 #[tokio::test]
 async fn sessions_are_listed_searched_shown_and_counted() {
     let scene = scene().await;
-    scene.sessions(&["list"]).await.exits(0).prints("no sessions here; `--all` looks in all folders\n");
+    scene.sessions(&["list"]).await.exits(0).prints("no sessions here; `--all` lists those of all folders\n");
     assert_eq!(scene.sessions_json(&["list", "--json"]).await, json!([]));
     scene.omp(&["-p", "the parser is broken"]).run().await.exits(0);
     let file = scene.session_file();
@@ -79,8 +79,8 @@ async fn sessions_are_listed_searched_shown_and_counted() {
     assert_eq!(stats["toolCalls"], json!({"read": 1}));
     let shown = scene.sessions(&["show", &id]).await.exits(0).stdout;
     assert!(shown.contains("First.") && shown.contains(&id) && !shown.contains("damage"), "{shown}");
-    scene.sessions(&["show", "zzz"]).await.exits(2).complains(&["no session's id starts with `zzz`", "hint:"]);
-    scene.sessions(&["stats", "no/such.jsonl"]).await.exits(2).complains(&["there is no such file"]);
+    scene.sessions(&["show", "zzz"]).await.exits(2).complains(&["no session id starts with `zzz`", "hint:"]);
+    scene.sessions(&["stats", "no/such.jsonl"]).await.exits(2).complains(&["no such file"]);
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_session_moves_to_another_project_and_goes_on_there() {
     let other = scene.workspace.project().with_file_name("other");
     std::fs::create_dir(&other).unwrap();
     let there = other.to_str().unwrap();
-    scene.sessions(&["move", &id, "no/such/folder"]).await.exits(2).complains(&["cannot move a session", "hint:"]);
+    scene.sessions(&["move", &id, "no/such/folder"]).await.exits(2).complains(&["cannot move the session", "hint:"]);
     scene.sessions(&["move", &id, there]).await.exits(0);
     assert_eq!(scene.sessions_json(&["list", "--json"]).await, json!([]));
     scene.omp(&["--cwd", there, "-c", "-p", "two"]).run().await.exits(0).prints("Second.\n");

@@ -32,16 +32,19 @@ async fn a_client_reads_and_changes_settings() {
     let one = told(&mut client, "/settings compaction.strategy").await;
     assert!(one.starts_with("compaction.strategy = context-full (default)\n") && one.contains("handoff"), "{one}");
     let set = told(&mut client, "/settings compaction.strategy shake").await;
-    assert!(set.starts_with("compaction.strategy = shake (") && set.ends_with("next session on."), "{set}");
+    assert!(
+        set.starts_with("compaction.strategy = shake (") && set.ends_with("Takes effect in the next session."),
+        "{set}"
+    );
     let stronger = told(&mut client, "/settings todo.reminders true").await;
     assert!(stronger.contains("here `todo.reminders` is false, from project (.omp/config.yml)"), "{stronger}");
     let file = std::fs::read_to_string(scene.workspace.agent_dir().join("config.yml")).unwrap();
     assert!(file.starts_with("# mine\n") && file.contains("shake"), "{file}");
     assert!(told(&mut client, "/settings reset compaction.strategy").await.contains("context-full"));
     for (typed, complaint) in [
-        ("/settings compaction.strategy soon", "`soon` is no value for `compaction.strategy`"),
+        ("/settings compaction.strategy soon", "`soon` is not a valid value for `compaction.strategy`"),
         ("/settings compaction.stategy", "did you mean `compaction.strategy`?"),
-        ("/settings reset", "which setting?"),
+        ("/settings reset", "no setting given"),
     ] {
         let refused = client.ask(json!({"type": "prompt", "message": typed})).await;
         assert!(refused["error"].as_str().unwrap_or_default().contains(complaint), "{typed}: {refused}");

@@ -173,11 +173,11 @@ async fn nothing_but_commits_is_signed_and_no_key_is_seen() {
     let (listed, _) = results[0].split_once("listed").unwrap();
     assert!(!listed.contains("private-keys") && !listed.contains("id_ed25519"), "{shown}");
     assert!(results[1].contains("only commits and tags are signed") && results[1].contains("hint: "), "{shown}");
-    assert!(results[2].contains("own git settings name, and `Other <x@y>` is none of them"), "{shown}");
-    assert!(results[3].contains("only what git asks for in its own words"), "{shown}");
+    assert!(results[2].contains("keys in the user's git settings, and `Other <x@y>` is not one of them"), "{shown}");
+    assert!(results[3].contains("only requests from git itself are signed"), "{shown}");
     assert!(results[4].contains("may have 1048576 bytes"), "{shown}");
     assert!(results[5].contains("\n0\ncode 0"), "{shown}");
-    assert!(results[6].contains("`Some One <other@example.com>` is none of them"), "{shown}");
+    assert!(results[6].contains("`Some One <other@example.com>` is not one of them"), "{shown}");
     assert!(results[8].contains("may have 1048576 bytes"), "{shown}");
     assert!(!signs.0.home().join("outside").exists(), "{shown}");
     assert_eq!(signs.0.shell("git log --oneline | wc -l").trim(), "1", "{shown}");
@@ -189,7 +189,7 @@ async fn a_passphrase_that_nobody_types_is_told_and_one_that_the_agent_knows_is_
     let mut signs = person(&[commit]).await.with_gpg("sesame");
     signs.0.shell("gpgconf --kill gpg-agent");
     let results = signs.run().await;
-    let parts = ["omp did not sign: ", "hint: a key with a passphrase has to be unlocked first"];
+    let parts = ["omp did not sign: ", "hint: a key with a passphrase must be unlocked first"];
     assert!(parts.iter().all(|part| results[0].contains(part)), "{results:?}");
     assert!(!results[0].contains("sockets:"), "{results:?}");
 

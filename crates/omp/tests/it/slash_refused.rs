@@ -13,14 +13,14 @@ async fn scene() -> Scene {
 
 const WRONG: [(&str, &str); 9] = [
     ("/modle gpt", "did you mean /model"),
-    ("/frobnicate the thing", "there is no command /frobnicate"),
+    ("/frobnicate the thing", "unknown command /frobnicate"),
     ("/dump now", "/dump takes no arguments"),
     ("/new session please", "/new takes no arguments"),
     ("/tools x", "/tools takes no arguments"),
     ("/help me", "/help takes no arguments"),
     ("/session destroy", "hint: "),
     ("/mcp list", "MCP servers are not started yet"),
-    ("/theme dark", "works in the terminal application only"),
+    ("/theme dark", "works only in the terminal app"),
 ];
 
 #[tokio::test]
@@ -100,6 +100,6 @@ async fn an_editor_is_refused() {
 async fn a_colon_stands_for_a_blank() {
     let scene = scene().await;
     let shown = scene.omp(&["-p", "/force:read"]).run().await.exits(0).stdout;
-    assert_eq!(shown, "the next answer has to call `read`\n");
+    assert_eq!(shown, "the next answer must call `read`\n");
     assert!(scene.server.requests().is_empty());
 }

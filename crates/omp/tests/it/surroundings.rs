@@ -30,8 +30,8 @@ fn pipe(path: &Path) {
 async fn pipes_in_a_repository_keep_nobody_waiting() {
     for (name, told) in [
         ("AGENTS.md", "AGENTS.md was not read"),
-        (".omp/config.yml", "config.yml: it is not a plain file"),
-        (".omp/settings.json", "settings.json: it is not a plain file"),
+        (".omp/config.yml", "config.yml: it is not a regular file"),
+        (".omp/settings.json", "settings.json: it is not a regular file"),
         (".omp/AGENTS.md", ""),
         (".env", ""),
         (".git", ""),
@@ -45,7 +45,7 @@ async fn pipes_in_a_repository_keep_nobody_waiting() {
 #[tokio::test]
 async fn pipes_among_the_users_own_files_keep_nobody_waiting() {
     for (name, code, told) in [
-        ("config.yml", 2, "hint: correct the file"),
+        ("config.yml", 2, "hint: fix the file"),
         ("models.yml", 2, "hint: built-in models still work"),
         ("AGENTS.md", 0, "was not read"),
         (".env", 0, ""),
@@ -55,9 +55,9 @@ async fn pipes_among_the_users_own_files_keep_nobody_waiting() {
         scene.omp(&["-p", "hi"]).run().await.exits(code).complains(&[told]);
     }
     for (flag, code, told) in [
-        ("--system-prompt", 2, "is no plain file"),
-        ("--append-system-prompt", 2, "is no plain file"),
-        ("--config", 2, "hint: correct the file"),
+        ("--system-prompt", 2, "is not a regular file"),
+        ("--append-system-prompt", 2, "is not a regular file"),
+        ("--config", 2, "hint: fix the file"),
         ("--resume", 2, "not a regular file"),
         ("--session-dir", 1, "cannot create session"),
     ] {
@@ -72,7 +72,7 @@ async fn instructions_that_are_no_text_are_left_out() {
     let scene = scene().await;
     let file = scene.workspace.path("AGENTS.md");
     std::fs::create_dir(&file).unwrap();
-    scene.omp(&["-p", "hi"]).run().await.exits(0).complains(&["was not read: it is not a plain file"]);
+    scene.omp(&["-p", "hi"]).run().await.exits(0).complains(&["was not read: it is not a regular file"]);
     std::fs::remove_dir(&file).unwrap();
     std::fs::File::create(&file).unwrap().set_len(1 << 30).unwrap();
     scene.omp(&["-p", "hi"]).run().await.exits(0).complains(&["was not read: it is not text"]);
@@ -187,8 +187,8 @@ async fn a_folder_that_may_not_be_entered_is_told() {
     };
     for (folder, mode) in [(&closed, "000"), (&closed, "444"), (&inner, "600")] {
         for words in ["-p hi --model mock/mock-model", "grep x ."] {
-            let told = format!("cannot work in {}: you may not enter {}\n", inner.display(), folder.display());
-            run(folder, mode, words).await.exits(2).complains(&[&told, "hint: have it opened"]);
+            let told = format!("cannot work in {}: no permission to enter {}\n", inner.display(), folder.display());
+            run(folder, mode, words).await.exits(2).complains(&[&told, "hint: get access"]);
         }
     }
     // A folder that cannot be listed can be used.
@@ -201,8 +201,10 @@ async fn proxies_that_do_not_work_are_told() {
     let scene = scene().await;
     let run = async |proxy: &str| scene.omp(&["-p", "hi"]).env("HTTP_PROXY", proxy).env("NO_PROXY", "").run().await;
     run("http://127.0.0.1:9").await.exits(1).complains(&["through the proxy", "hint: check HTTPS_PROXY, HTTP_PROXY"]);
-    let ran =
-        run("nonsense::/secret").await.exits(1).complains(&["HTTP_PROXY does not hold", "hint: it must look like"]);
+    let ran = run("nonsense::/secret")
+        .await
+        .exits(1)
+        .complains(&["HTTP_PROXY is not a valid proxy URL", "hint: use http://host:port"]);
     assert!(!ran.stderr.contains("trying again") && !ran.stderr.contains("secret"), "{ran}");
     assert!(scene.server.requests().is_empty());
 }

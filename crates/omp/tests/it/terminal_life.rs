@@ -220,7 +220,7 @@ async fn a_time_limit_ends_the_talk_and_says_so() {
         at_a_seat(|| {
             let mut seat = Seat::omp(&scene, &[args, &["wait"]].concat());
             assert_eq!(seat.end(), 3, "{}", seat.text());
-            assert!(seat.text().contains("the time limit of --max-time is reached"), "{}", seat.text());
+            assert!(seat.text().contains("stopped: the time limit of --max-time was reached"), "{}", seat.text());
             seat.is_sane();
         })
         .await;
@@ -237,16 +237,16 @@ async fn a_storm_of_sizes_is_one_picture() {
         seat.says("tell me", "paragraph-60-end");
         seat.until_quiet(Duration::from_millis(300));
         let whole = |seat: &Seat, from: usize| {
-            seat.look(|glass| String::from_utf8_lossy(&glass.raw[from..]).matches("\x1b[3J").count())
+            seat.look(|glass| String::from_utf8_lossy(&glass.raw[from..]).matches(READY).count())
         };
         let before = seat.shown();
         seat.resize(70, 20);
-        seat.wait("a picture", |glass| glass.raw[before..].windows(4).any(|bytes| bytes == b"\x1b[3J"));
+        seat.until_after(before, READY);
         seat.until_quiet(Duration::from_millis(300));
         let one = seat.shown() - before;
         let before = seat.shown();
         (0..50).for_each(|step| seat.resize(100 - step, 20 + step % 5));
-        seat.wait("a picture", |glass| glass.raw[before..].windows(4).any(|bytes| bytes == b"\x1b[3J"));
+        seat.until_after(before, READY);
         seat.until_quiet(Duration::from_millis(300));
         // A pause of the machine can split the burst in two.
         let (pictures, bytes) = (whole(&seat, before), seat.shown() - before);

@@ -4,7 +4,7 @@ use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
 
 use crate::harness::Scene;
-use crate::seat::{RUNS, Seat, at_a_seat};
+use crate::seat::{READY, RUNS, Seat, at_a_seat};
 
 const ROWS: usize = 6;
 
@@ -86,6 +86,41 @@ async fn rows_above_the_screen_never_change() {
         let raw = seat.look(|glass| String::from_utf8_lossy(&glass.raw).into_owned());
         assert!(!raw.contains("\x1b[3J") && !raw.contains("\x1b[2J"));
         seat.leaves();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resize_keeps_what_the_shell_printed_before() {
+    const WORDS: usize = 600;
+    let word = |at: usize| format!("word-{at}{}", if at.is_multiple_of(40) { "\n\n" } else { " " });
+    let answer = Turn::text(omp_testkit::Text::Chunks((1..=WORDS).map(word).collect())).delay_ms(4);
+    let scene = Scene::new(Wire::Anthropic, [answer]).await;
+    at_a_seat(|| {
+        let seat = Seat::shell(&scene);
+        seat.keys("seq -f 'before-%g' 1 60; \"$OMP\" --model mock/mock-model\r");
+        seat.until(READY);
+        seat.keys("tell me\r");
+        // This terminal moves no row when its width changes.
+        for number in 1..=20u16 {
+            let before = seat.shown();
+            seat.resize(50 + 37 * number % 60, 24);
+            seat.wait("the next words", |glass| glass.raw.len() > before + 500 || glass.text().contains("word-600"));
+        }
+        seat.until("word-600");
+        seat.until_gone(RUNS);
+        let all = seat.all();
+        let kept: Vec<&str> = all.lines().map(str::trim_end).filter(|row| row.starts_with("before-")).collect();
+        assert_eq!(kept, (1..=60).map(|number| format!("before-{number}")).collect::<Vec<_>>(), "{all}");
+        let mut shown = all.split_whitespace();
+        for at in 1..=WORDS {
+            let word = format!("word-{at}");
+            assert!(shown.any(|shown| shown == word), "{word} was lost in\n{all}");
+        }
+        let raw = seat.look(|glass| String::from_utf8_lossy(&glass.raw).into_owned());
+        assert!(!raw.contains("\x1b[3J") && !raw.contains("\x1b[2J"));
+        seat.keys("\x04");
+        seat.until("shell$ ");
     })
     .await;
 }

@@ -173,7 +173,7 @@ async fn what_is_trusted_runs_until_it_is_changed() {
     let changed = format!("Status: !`touch {}/other`\n", scene.workspace.project().display());
     write(&scene, ".omp/commands/status.md", &changed);
     let run = scene.omp(&["-p", "/status"]).run().await.exits(0);
-    assert!(run.stderr.contains("new or changed since it was trusted: command /status\n"), "{run}");
+    assert!(run.stderr.contains("new or changed since you trusted the folder: command /status\n"), "{run}");
     assert!(!scene.workspace.project().join("other").exists());
     assert_eq!(ran(&scene), EVERYTHING[1..], "what has not changed");
     let run = trust(&scene, &["explain"]).await.exits(0);
@@ -276,7 +276,7 @@ async fn a_command_of_the_models_cannot_trust() {
     ])
     .await;
     scene.omp(&["-p", "hello"]).run().await.exits(0);
-    assert!(said(&scene).contains("a command that omp runs cannot trust a folder"), "{}", said(&scene));
+    assert!(said(&scene).contains("commands that omp runs cannot trust a folder"), "{}", said(&scene));
     assert!(!scene.workspace.agent_dir().join("trust.json").exists() && ran(&scene).is_empty());
 }
 
@@ -299,11 +299,11 @@ async fn a_client_is_asked_on_request_and_a_text_is_no_answer() {
     let scene = scene((0..2).map(|_| Turn::text("Fine."))).await;
     // Without a user it is only reported.
     let run = scene.omp(&["-p", "/trust", "/trust remove"]).run().await.exits(2);
-    assert!(run.stdout.contains("is not trusted.") && run.stdout.contains("hint: `omp trust add`"), "{run}");
+    assert!(run.stdout.contains("is not trusted.") && run.stdout.contains("run `omp trust add` to trust it"), "{run}");
     run.complains(&["is not trusted", "hint: `omp trust list`"]);
     assert!(!scene.workspace.agent_dir().join("trust.json").exists());
     let mut client = Client::start(&scene, &[]).await;
-    for (answer, told) in [("Not now", "stays as it was"), ("Trust this folder", "is trusted. It counts")] {
+    for (answer, told) in [("Not now", "is unchanged"), ("Trust this folder", "is trusted. Takes effect")] {
         client.send(&json!({"id": "t", "type": "prompt", "message": "/trust"})).await;
         let asked = client.until("extension_ui_request").await;
         assert!(asked["title"].as_str().unwrap().contains("command /status"), "{asked}");
@@ -315,7 +315,7 @@ async fn a_client_is_asked_on_request_and_a_text_is_no_answer() {
     }
     client.send(&json!({"type": "prompt", "message": "/trust nonsense"})).await;
     let refused = client.until("response").await;
-    assert!(refused.to_string().contains("hint: /trust [remove]"), "{refused}");
+    assert!(refused.to_string().contains("hint: usage: /trust [remove]"), "{refused}");
     assert_eq!(client.finish().await, Some(0));
     assert_eq!(ran(&scene), Vec::<String>::new(), "it counts for later sessions");
     let run = trust(&scene, &["list"]).await.exits(0);

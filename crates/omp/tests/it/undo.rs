@@ -75,7 +75,7 @@ async fn after_a_crash_the_list_and_the_undo_agree() {
         assert!(listed.contains("1: go") && listed.contains("~ a.txt +1 -1"), "{listed}");
     }
     let told = scene.omp(&["-c", "-p", "/undo"]).run().await.exits(0).stdout;
-    assert!(told.contains("1 path taken back"), "{told}");
+    assert!(told.contains("1 path undone"), "{told}");
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "1\n");
 }
 
@@ -95,7 +95,7 @@ async fn without_a_session_it_works_and_leaves_nothing() {
     let mut client = Client::start(&scene, &["--no-session"]).await;
     client.prompt("go").await;
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "2\n");
-    assert!(told(&mut client, "/undo").await.starts_with("1 path taken back"));
+    assert!(told(&mut client, "/undo").await.starts_with("1 path undone"));
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "1\n");
     assert_eq!(client.finish().await, Some(0));
     let left = fs::read_dir(scene.workspace.agent_dir()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -115,10 +115,10 @@ async fn what_the_user_changed_since_is_overwritten_only_when_told_to() {
     scene.workspace.write("mine.txt", "the user's\n").unwrap();
 
     let text = told(&mut client, "/undo mine.txt").await;
-    assert!(text.starts_with("nothing was taken back") && text.contains("mine.txt (changed since)"), "{text}");
+    assert!(text.starts_with("nothing undone") && text.contains("mine.txt (changed since)"), "{text}");
     let text = told(&mut client, "/undo").await;
-    assert!(text.contains("1 path taken back") && text.contains("mine.txt (changed since)"), "{text}");
-    assert!(text.contains("hint: `force`"), "{text}");
+    assert!(text.contains("1 path undone") && text.contains("mine.txt (changed since)"), "{text}");
+    assert!(text.contains("hint: add `force`"), "{text}");
     assert_eq!(both(), ["the user's\n", "1\n"]);
     told(&mut client, "/undo force").await;
     assert_eq!(both(), ["1\n", "1\n"]);
@@ -127,7 +127,7 @@ async fn what_the_user_changed_since_is_overwritten_only_when_told_to() {
 
     scene.workspace.write("theirs.txt", "the user's too\n").unwrap();
     let text = told(&mut client, "/redo").await;
-    assert!(text.contains("theirs.txt (changed since)") && !text.contains("/redo gives"), "{text}");
+    assert!(text.contains("theirs.txt (changed since)") && !text.contains("/redo restores"), "{text}");
     assert_eq!(both(), ["the user's\n", "the user's too\n"]);
     told(&mut client, "/redo force").await;
     assert_eq!(both(), ["the user's\n", "2\n"]);
@@ -150,12 +150,12 @@ async fn going_back_takes_files_along_when_the_client_says_so() {
         client.send(&json!({"type": "prompt", "message": format!("/tree {entry}")})).await;
         let asked = client.until("extension_ui_request").await;
         let title = asked["title"].as_str().unwrap();
-        let line = if changed_since { "left as it is: a.txt (changed since)" } else { "~ a.txt" };
-        assert!(title.contains("Files were changed since then") && title.contains(line), "{title}");
+        let line = if changed_since { "skipped: a.txt (changed since)" } else { "~ a.txt" };
+        assert!(title.contains("Files changed since then") && title.contains(line), "{title}");
         client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": answer})).await;
         if answer == REWIND {
             let notice = client.until("notice").await;
-            let done = if changed_since { "nothing was taken back" } else { "1 path taken back" };
+            let done = if changed_since { "nothing undone" } else { "1 path undone" };
             assert!(notice["message"].as_str().unwrap().starts_with(done), "{notice}");
         }
         client.finish().await;
@@ -166,10 +166,10 @@ async fn going_back_takes_files_along_when_the_client_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn going_back_takes_files_along_when_the_user_says_so() {
     for (keys, changed_since, told, expect) in [
-        ("\r", false, "1 path taken back", "1\n"),
-        ("\x1b[B\r", false, "files left as they are", "2\n"),
-        ("\x1b", false, "files left as they are", "2\n"),
-        ("\r", true, "nothing was taken back", "the user's\n"),
+        ("\x1b[B\r", false, "1 path undone", "1\n"),
+        ("\r", false, "files kept", "2\n"),
+        ("\x1b", false, "files kept", "2\n"),
+        ("\x1b[B\r", true, "nothing undone", "the user's\n"),
     ] {
         let scene = changing().await;
         at_a_seat(|| {
@@ -183,12 +183,12 @@ async fn going_back_takes_files_along_when_the_user_says_so() {
             seat.keys("\x1b");
             seat.until("Go back to");
             seat.keys("\r");
-            seat.until("Files were changed since then");
+            seat.until("Files changed since then");
             assert!(!seat.text().contains("type your own"), "{}", seat.text());
             // A question ignores keys that were typed before it could be read.
             seat.until_quiet(Duration::from_millis(500));
             seat.keys(keys);
-            seat.until_gone("Files were changed since then");
+            seat.until_gone("Files changed since then");
             seat.until(told);
         })
         .await;
@@ -210,11 +210,11 @@ async fn at_the_terminal_changes_are_shown_taken_back_and_done_again() {
         for (line, told, a, b) in [
             ("/changes", "target (ignored by .gitignore)", "2\n", Some("new\n")),
             ("/changes diff", "+2", "2\n", Some("new\n")),
-            ("/undo b.txt", "1 path taken back", "2\n", None),
+            ("/undo b.txt", "1 path undone", "2\n", None),
             ("/undo", "~ a.txt", "1\n", None),
             ("/redo", "~ a.txt", "2\n", None),
             ("/redo", "+ b.txt", "2\n", Some("new\n")),
-            ("/redo", "nothing was taken back that could be done again", "2\n", Some("new\n")),
+            ("/redo", "nothing to redo", "2\n", Some("new\n")),
         ] {
             obeys(&seat, line, told);
             assert_eq!((read("a.txt").as_deref(), read("b.txt").as_deref()), (Some(a), b), "{line}");
@@ -230,12 +230,12 @@ async fn a_command_that_failed_leaves_the_editor_empty() {
     at_a_seat(|| {
         let seat = Seat::ready(&scene, &[]);
         seat.says("hello", "Hi.");
-        obeys(&seat, "/undo", "there is nothing to take back");
-        obeys(&seat, "/redo", "nothing was taken back that could be done again");
+        obeys(&seat, "/undo", "nothing to undo");
+        obeys(&seat, "/redo", "nothing to redo");
         obeys(&seat, "/compact", "Nothing to compact");
-        obeys(&seat, "/undo", "there is nothing to take back");
+        obeys(&seat, "/undo", "nothing to undo");
         seat.keys("/undo/redo\r");
-        seat.until("there is no command /undo/redo");
+        seat.until("unknown command /undo/redo");
         seat.until("did you mean /undo, /redo?");
     })
     .await;
@@ -245,7 +245,7 @@ async fn a_command_that_failed_leaves_the_editor_empty() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_the_terminal_the_user_decides_about_files_that_were_changed_since() {
     for (keys, told, expect) in
-        [("\r", "", "the user's\n"), ("\x1b", "", "the user's\n"), ("\x1b[B\r", "1 path taken back", "1\n")]
+        [("\r", "", "the user's\n"), ("\x1b", "", "the user's\n"), ("\x1b[B\r", "1 path undone", "1\n")]
     {
         let scene = Scene::new(Wire::Anthropic, Script::new([bash("echo 2 > a.txt"), Turn::text("Done.")])).await;
         scene.workspace.write("a.txt", "1\n").unwrap();
@@ -254,7 +254,7 @@ async fn at_the_terminal_the_user_decides_about_files_that_were_changed_since() 
             seat.says("go", "Done.");
             scene.workspace.write("a.txt", "the user's\n").unwrap();
             seat.keys("/undo\r");
-            seat.until("nothing was taken back");
+            seat.until("nothing undone");
             seat.until(IN_THE_WAY);
             assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
             // A question ignores keys that were typed before it could be read.
@@ -263,7 +263,7 @@ async fn at_the_terminal_the_user_decides_about_files_that_were_changed_since() 
             seat.until_gone("Overwrite them");
             seat.until(told);
             assert_eq!(scene.workspace.read("a.txt").unwrap(), expect, "{keys:?}");
-            obeys(&seat, "/redo", if expect == "1\n" { "1 path done again" } else { "could be done again" });
+            obeys(&seat, "/redo", if expect == "1\n" { "1 path redone" } else { "nothing to redo" });
             assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
         })
         .await;
@@ -285,7 +285,7 @@ async fn a_client_decides_about_files_that_were_changed_since() {
         client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": answer})).await;
         if answer != LEAVE {
             let notice = client.until("notice").await;
-            assert!(notice["message"].as_str().unwrap().starts_with("1 path taken back"), "{notice}");
+            assert!(notice["message"].as_str().unwrap().starts_with("1 path undone"), "{notice}");
         }
         client.finish().await;
         assert_eq!(scene.workspace.read("a.txt").unwrap(), expect);
@@ -310,7 +310,7 @@ async fn an_editor_takes_back_and_decides_about_files_that_were_changed_since() 
     scene.workspace.write("a.txt", "the user's\n").unwrap();
     let (ended, mut seen) = request(&mut editor, 3, "session/prompt", said("/undo")).await;
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
-    assert!(seen.iter().any(|frame| frame.to_string().contains("1 path taken back")), "{seen:?}");
+    assert!(seen.iter().any(|frame| frame.to_string().contains("1 path undone")), "{seen:?}");
     assert_eq!(scene.workspace.read("b.txt").unwrap(), "1\n");
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
     let asked = loop {
@@ -324,7 +324,7 @@ async fn an_editor_takes_back_and_decides_about_files_that_were_changed_since() 
     let wanted = options.iter().find(|option| option["name"] == "Overwrite them").unwrap();
     let chosen = json!({"outcome": {"outcome": "selected", "optionId": wanted["optionId"]}});
     editor.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": chosen})).await;
-    while !editor.next().await.to_string().contains("1 path taken back") {}
+    while !editor.next().await.to_string().contains("1 path undone") {}
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "1\n");
     request(&mut editor, 4, "session/prompt", said("/redo")).await;
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
@@ -368,7 +368,7 @@ async fn what_hooks_of_a_turn_write_is_taken_back_with_it() {
     let text = told(&mut client, "/changes").await;
     assert!(text.contains("Stop hooks stop-0") && text.contains("PreToolUse hooks"), "{text}");
     let text = told(&mut client, "/undo").await;
-    assert!(text.starts_with("3 paths taken back") && !text.contains("left as it is"), "{text}");
+    assert!(text.starts_with("3 paths undone") && !text.contains("skipped"), "{text}");
     assert_eq!(scene.workspace.read("a.txt").unwrap(), "1\n");
     for name in ["before.json", "stopped.txt"] {
         assert!(!scene.workspace.path(name).exists(), "{name}");
@@ -382,8 +382,13 @@ async fn a_home_or_the_whole_disk_is_not_kept_and_that_is_told() {
     let home = scene.workspace.home().canonicalize().unwrap();
     for folder in [home.to_str().unwrap(), "/"] {
         let ran = scene.omp(&["--cwd", folder, "-p", "hello"]).run().await.exits(0);
-        assert!(ran.stderr.contains("nothing can be undone in this session: its folder holds a home"), "{ran}");
-        scene.omp(&["--cwd", folder, "-c", "-p", "/undo"]).run().await.exits(2).complains(&["nothing is kept to undo"]);
+        assert!(ran.stderr.contains("undo is off in this session: its folder contains a home"), "{ran}");
+        scene
+            .omp(&["--cwd", folder, "-c", "-p", "/undo"])
+            .run()
+            .await
+            .exits(2)
+            .complains(&["undo is not available in this session"]);
     }
     assert!(!scene.workspace.agent_dir().join("undo").exists());
 }
@@ -400,10 +405,13 @@ async fn a_workspace_beyond_the_quota_is_told_once_and_the_call_runs() {
     scene.workspace.write("small.txt", "1\n").unwrap();
     let ran = scene.omp(&["-p", "go"]).run().await.exits(0).prints("Done.\n");
     assert_eq!(ran.stderr.matches("/undo does not cover all of this workspace").count(), 1, "{ran}");
-    assert!(ran.stderr.contains("more than is kept of one workspace") && ran.stderr.contains("undo.quotaMb"), "{ran}");
+    assert!(
+        ran.stderr.contains("over the storage limit of one workspace") && ran.stderr.contains("undo.quotaMb"),
+        "{ran}"
+    );
     assert_eq!(scene.workspace.read("small.txt").unwrap(), "3\n");
     let listed = scene.omp(&["-c", "-p", "/changes"]).run().await.exits(0).stdout;
-    assert!(listed.contains("(more than what is kept of one workspace)"), "{listed}");
+    assert!(listed.contains("(over the storage limit of one workspace)"), "{listed}");
 }
 
 #[tokio::test]
@@ -466,7 +474,7 @@ async fn a_tree_that_is_not_covered_in_time_is_told_of_before_the_command_runs()
     assert_eq!(scene.workspace.read("f7").unwrap(), "2\n");
     let text = told(&mut client, "/undo").await;
     let is_back = fs::read(scene.workspace.path("f7")).unwrap() == noise(8);
-    assert!(if is_back { text.starts_with("1 path taken back") } else { text.contains("f7 (not kept: ") }, "{text}");
+    assert!(if is_back { text.starts_with("1 path undone") } else { text.contains("f7 (not stored: ") }, "{text}");
     client.finish().await;
 }
 
@@ -525,10 +533,8 @@ async fn a_long_look_after_a_command_goes_on_by_itself_and_loses_nothing() {
         for name in ["a.txt", "b.txt"] {
             scene.workspace.write(name, "1\n").unwrap();
         }
-        let is_told = |text: &str| {
-            text.contains("the look at what the command changed takes longer than 0.1 s")
-                && text.contains("hint: /undo")
-        };
+        let is_told =
+            |text: &str| text.contains("scanning for changes takes longer than 0.1 s") && text.contains("hint: /undo");
         if in_one_process {
             let mut client = Client::start(&scene, &[]).await;
             client.send(&json!({"type": "prompt", "message": "go"})).await;
@@ -536,14 +542,14 @@ async fn a_long_look_after_a_command_goes_on_by_itself_and_loses_nothing() {
             assert!(is_told(notice["message"].as_str().unwrap()), "{notice}");
             client.until("agent_end").await;
             let text = told(&mut client, "/undo").await;
-            assert!(text.starts_with(&format!("{} paths taken back", NEW + 3)), "{text}");
+            assert!(text.starts_with(&format!("{} paths undone", NEW + 3)), "{text}");
             client.finish().await;
         } else {
             // The run ends before the scan is complete; the next run continues it.
             let ran = scene.omp(&["-p", "go"]).run().await.exits(0);
             assert!(is_told(&ran.stderr), "{ran}");
             let text = scene.omp(&["-c", "-p", "/undo"]).run().await.exits(0).stdout;
-            assert!(text.starts_with(&format!("{} paths taken back", NEW + 3)), "{text}");
+            assert!(text.starts_with(&format!("{} paths undone", NEW + 3)), "{text}");
         }
         assert_eq!(["a.txt", "b.txt"].map(|name| scene.workspace.read(name).unwrap()), ["1\n"; 2]);
         assert!(!scene.workspace.path("new").exists());
@@ -559,9 +565,9 @@ fn obeys(seat: &Seat, line: &str, told: &str) {
     seat.until_quiet(Duration::from_millis(300));
 }
 
-const IN_THE_WAY: &str = "These files were changed since";
+const IN_THE_WAY: &str = "These files were changed later, so they were skipped";
 const REWIND: &str = "Rewind the files too";
-const LEAVE: &str = "Leave the files as they are";
+const LEAVE: &str = "Keep the files";
 
 /// Answers first, then changes a file.
 async fn changing() -> Scene {

@@ -49,6 +49,6 @@ async fn a_talk_begins_with_one_line_about_it() {
             "exit\n",
         )
     });
-    assert!(shown.contains("found and not used: 1 MCP server, "), "{shown}");
-    assert!(shown.contains("omp config sources lists them"), "{shown}");
+    assert!(shown.contains("found but not used: 1 MCP server, "), "{shown}");
+    assert!(shown.contains("`omp config sources` lists them"), "{shown}");
 }

@@ -56,7 +56,7 @@ fn what_is_watched_has_an_end() {
     let many: Vec<Rule> = (0..1_001).map(|at| watched(&format!("r{at}"), "x")).collect();
     let buckets = bucket(&many, &default);
     assert_eq!((buckets.ttsr.rules().len(), buckets.warnings.len()), (1_000, 1));
-    assert!(buckets.warnings[0].contains("1000 are watched already"), "{}", buckets.warnings[0]);
+    assert!(buckets.warnings[0].contains("1000 rules are already active"), "{}", buckets.warnings[0]);
     let conditions = Rule { condition: vec!["x".to_owned(); 65], ..rule("a") };
     check(&[conditions], &default, "a", "", "", 1);
     // Each of them is allowed, but not all together.
@@ -65,7 +65,7 @@ fn what_is_watched_has_an_end() {
     let buckets = bucket(&many, &default);
     let watched = buckets.ttsr.rules().len();
     assert!((1..20).contains(&watched) && buckets.warnings.len() == 20 - watched, "{watched}");
-    assert!(buckets.warnings[0].contains("together have grown too large\nhint: "), "{}", buckets.warnings[0]);
+    assert!(buckets.warnings[0].contains("together are too large\nhint: "), "{}", buckets.warnings[0]);
 }
 
 #[test]

@@ -134,8 +134,8 @@ impl Wishes {
         }
         let keeper = control.approvals().keeper.clone();
         let (setting, value) = wish.setting();
-        let kept =
-            keeper.map_or_else(|| Err("nothing is kept here".to_owned()), |keeper| keeper.keep_listed(setting, &value));
+        let kept = keeper
+            .map_or_else(|| Err("nothing is saved here".to_owned()), |keeper| keeper.keep_listed(setting, &value));
         kept.map_err(|problem| format!("`{}` is allowed for this session only: {problem}", wish.name()))
     }
 
@@ -200,7 +200,7 @@ impl Wish {
                 Denied::Guarded(_) => "guarded: it decides what runs or is allowed".to_owned(),
                 Denied::Outside(_) => "outside the workspace".to_owned(),
                 Denied::ReadOnly(_) => "this session only reads".to_owned(),
-                Denied::Link(_) => "a link in the workspace leads there, out of the workspace".to_owned(),
+                Denied::Link(_) => "a link in the workspace leads there".to_owned(),
             },
             Wish::Use(service) => opened_by(service),
         };
@@ -228,7 +228,7 @@ impl Wish {
             Wish::Touch { touch: Touch::Read, path, .. } => Ok(format!("read({})", glob(path))),
             Wish::Touch { touch: Touch::Write, path, .. } => Ok(format!("write({})", glob(path))),
             Wish::Use(service) => {
-                Err(format!("{} stays closed: no rule is needed, as every call that wants it has to ask", service.name))
+                Err(format!("{} stays blocked: calls that need it always ask, so no rule is needed", service.name))
             }
         }
     }
@@ -245,9 +245,9 @@ fn opened_by(service: &Service) -> String {
         }
         shown.join(", ")
     };
-    let mut told = format!("closed to commands; opens {}", listed(&mut service.paths()));
+    let mut told = format!("blocked for commands; allows {}", listed(&mut service.paths()));
     if !service.withheld.is_empty() {
-        told.push_str(&format!("; {} stays hidden: it holds credentials", listed(&mut service.withheld.iter())));
+        told.push_str(&format!("; {} stays hidden: it contains credentials", listed(&mut service.withheld.iter())));
     }
     told
 }
@@ -361,14 +361,14 @@ mod tests {
         let access = Access::new(map);
         let follow = |to: &str| Effect::Follow { link: "/w/link".into(), to: to.into() };
         let link = Wishes::of(access.clone(), &[follow("/srv/x"), follow("/w/x"), follow("/users/u/.ssh/id")]);
-        assert_eq!(link.told(), "read /srv/x (a link in the workspace leads there, out of the workspace)");
+        assert_eq!(link.told(), "read /srv/x (a link in the workspace leads there)");
         assert_eq!(link.offers()[0].rules, ["read /srv/x"]);
         assert_eq!(link.settings().unwrap(), "`containment.shown: [/srv/x]` in config.yml allows it");
         let service = Wishes::of(access.clone(), &[Effect::Use("ssh-agent".into()), Effect::Use("other".into())]);
         assert_eq!(
             service.told(),
-            "use ssh-agent (closed to commands; opens /users/u/.ssh/agent, /users/u/.ssh/known_hosts; \
-             /users/u/.ssh/secret stays hidden: it holds credentials)"
+            "use ssh-agent (blocked for commands; allows /users/u/.ssh/agent, /users/u/.ssh/known_hosts; \
+             /users/u/.ssh/secret stays hidden: it contains credentials)"
         );
         assert_eq!(service.offers()[0].rules, ["use ssh-agent"]);
         assert_eq!(service.settings().unwrap(), "`containment.sockets: [ssh-agent]` in config.yml allows it");

@@ -96,7 +96,7 @@ impl CallDetails {
     pub fn check_edited(&self, rules: &[String]) -> Result<(), String> {
         match &self.edited {
             Some(edited) => edited.check(rules),
-            None => Err("the rules of this question cannot be changed".to_owned()),
+            None => Err("the rules of this request cannot be changed".to_owned()),
         }
     }
 }
@@ -160,7 +160,7 @@ pub(crate) async fn decide(
             return Err(error.to_string());
         }
         VerdictKind::Ask { reason } if !control.attended => {
-            answer = Some("nobody was there".to_owned());
+            answer = Some("nobody to ask".to_owned());
             let policy = control.policy().clone();
             let asked = Asked {
                 policy: &policy,
@@ -295,11 +295,11 @@ fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<()
 
 /// Adds a rule, effective immediately. If it cannot be stored, it still applies to this session and the error says so.
 pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str, scope: RuleScope) -> Result<(), String> {
-    let no_rule = |problem: String| format!("`{rule}` is no rule: {problem}");
+    let no_rule = |problem: String| format!("`{rule}` is not a valid rule: {problem}");
     // Check that the rule parses before it is written.
     control.policy().rules.clone().add(level, RuleSource::User, rule).map_err(no_rule)?;
     let keeper = control.approvals().keeper.clone();
-    let none = || Err("rules are not kept here".to_owned());
+    let none = || Err("rules are not saved here".to_owned());
     let (kept, source) = match scope {
         RuleScope::Session => (Ok(()), RuleSource::Session),
         RuleScope::Project => (keeper.map_or_else(none, |keeper| keeper.keep_here(rule)), RuleSource::UserHere),
@@ -307,7 +307,7 @@ pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str, scope: R
     };
     let source = if kept.is_ok() { source } else { RuleSource::Session };
     control.policy().rules.add(level, source, rule).map_err(no_rule)?;
-    kept.map_err(|problem| format!("the rule `{rule}` holds for this session only: {problem}"))
+    kept.map_err(|problem| format!("the rule `{rule}` applies to this session only: {problem}"))
 }
 
 pub(crate) fn remove_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
@@ -315,13 +315,13 @@ pub(crate) fn remove_rule(control: &Control, level: RuleLevel, rule: &str) -> Re
         known.level == level && known.text == rule && known.source == RuleSource::Project
     };
     if control.policy().rules.iter().any(theirs) {
-        return Err(format!("`{rule}` is the project's rule\nhint: it stands in the project's .omp/config.yml"));
+        return Err(format!("`{rule}` is the project's rule\nhint: remove it from the project's .omp/config.yml"));
     }
     let keeper = control.approvals().keeper.clone();
     let forgotten = keeper.map_or(Ok(false), |keeper| keeper.forget(level, rule))?;
     match control.policy().rules.remove(level, rule) || forgotten {
         true => Ok(()),
-        false => Err(format!("there is no rule `{} {rule}`\nhint: /permissions lists them", level.as_str())),
+        false => Err(format!("no such rule: `{} {rule}`\nhint: /permissions lists the rules", level.as_str())),
     }
 }
 
@@ -389,7 +389,7 @@ fn effect_line(effect: &Effect, typed: Option<&str>, places: &RulePlaces) -> Str
         Effect::Connect { host } => format!("connects to: {host}"),
         Effect::Follow { link, to } => format!("follows the link: {} -> {}", link.display(), to.display()),
         Effect::Use(service) => format!("uses: {service}"),
-        Effect::Unknown(what) => format!("cannot be told: {what}"),
+        Effect::Unknown(what) => format!("unknown: {what}"),
     }
 }
 

@@ -96,12 +96,12 @@ impl Asked<'_> {
 
     fn of_policy(&self, by: &str) -> String {
         if by == "critical" {
-            return format!("critical calls always need a yes: {IN_TERMINAL}");
+            return format!("critical calls always need approval: {IN_TERMINAL}");
         }
         if by == IRREVERSIBLE_BY {
             return match self.rules() {
                 Some(rules) => format!("`tools.allow: [{rules}]` in config.yml allows it"),
-                None => format!("such calls always need a yes: {IN_TERMINAL}"),
+                None => format!("such calls always need approval: {IN_TERMINAL}"),
             };
         }
         if by.starts_with("tools.approvalMode") {
@@ -111,16 +111,16 @@ impl Asked<'_> {
             return format!("`{by}: allow` in config.yml allows it");
         }
         if by == BY_HOOK {
-            return format!("the hook wants you to be asked: {IN_TERMINAL}");
+            return format!("a hook requires your approval: {IN_TERMINAL}");
         }
         let is_rule = by.starts_with("ask ") || by.starts_with("deny ");
         match is_rule {
             true if by.ends_with("(project)") => {
-                format!("take that rule out of the project's .omp/config.yml, or {IN_TERMINAL}")
+                format!("remove that rule from the project's .omp/config.yml, or {IN_TERMINAL}")
             }
             true => {
                 let rule = by.rsplit_once(" (").map_or(by, |(rule, _)| rule);
-                format!("take that rule out with `/permissions remove {rule}`, or {IN_TERMINAL}")
+                format!("remove that rule with `/permissions remove {rule}`, or {IN_TERMINAL}")
             }
             false => IN_TERMINAL.to_owned(),
         }
@@ -196,19 +196,19 @@ mod tests {
         let end = "and nobody can be asked in this mode\nhint:";
         let yolo = Policy::default();
         for (said, hint) in [
-            ("critical", "critical calls always need a yes: start omp in the terminal, where it asks you"),
+            ("critical", "critical calls always need approval: start omp in the terminal, where it asks you"),
             (IRREVERSIBLE_BY, "`tools.allow: ['bash(echo ''a b'')']` in config.yml allows it"),
             ("tools.approval.bash", "`tools.approval.bash: allow` in config.yml allows it"),
-            (BY_HOOK, "the hook wants you to be asked: start omp in the terminal, where it asks you"),
+            (BY_HOOK, "a hook requires your approval: start omp in the terminal, where it asks you"),
             (
                 "ask bash(x *) (user)",
-                "take that rule out with `/permissions remove ask bash(x *)`, or start omp in the terminal, where it asks you",
+                "remove that rule with `/permissions remove ask bash(x *)`, or start omp in the terminal, where it asks you",
             ),
             (
                 "ask bash(x *) (project)",
-                "take that rule out of the project's .omp/config.yml, or start omp in the terminal, where it asks you",
+                "remove that rule from the project's .omp/config.yml, or start omp in the terminal, where it asks you",
             ),
-            ("a secret of omp's own", "start omp in the terminal, where it asks you"),
+            ("one of omp's own secrets", "start omp in the terminal, where it asks you"),
         ] {
             check(&yolo, by(said), &[], &format!("{start} ({said}), {end} {hint}"));
         }
@@ -221,7 +221,7 @@ mod tests {
             by("critical"),
             &outside,
             &format!(
-                "`bash` was not run (runs: x): {would}, {end} {allow}; besides, critical calls always need a yes: start \
+                "`bash` was not run (runs: x): {would}, {end} {allow}; besides, critical calls always need approval: start \
                  omp in the terminal, where it asks you"
             ),
         );

@@ -41,7 +41,7 @@ impl Contained {
             _ if self.refused.is_some() => return "no commands".to_owned(),
             ContainMode::Off => return "uncontained".to_owned(),
             ContainMode::ReadOnly => "read-only",
-            ContainMode::WorkspaceWrite if !self.missing.is_empty() => "partly contained",
+            ContainMode::WorkspaceWrite if !self.missing.is_empty() => "partly sandboxed",
             ContainMode::WorkspaceWrite => "contained",
         };
         match self.network {
@@ -73,7 +73,7 @@ mod tests {
         check(Contained { network: NetworkMode::Off, ..usual() }, "contained, net off", false);
         check(Contained { network: NetworkMode::Allowlist, ..usual() }, "contained, net listed", false);
         check(Contained { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
-        check(Contained { missing: vec!["x".into()], ..usual() }, "partly contained", true);
+        check(Contained { missing: vec!["x".into()], ..usual() }, "partly sandboxed", true);
         check(Contained { refused: Some("x".into()), ..usual() }, "no commands", true);
         // Without containment the network is not restricted either, whatever the setting.
         let off = Contained { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };

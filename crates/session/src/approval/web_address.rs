@@ -16,25 +16,25 @@ impl WebAddress {
     /// An error is a sentence that does not repeat the address.
     pub fn parse(url: &str) -> Result<Self, String> {
         let refused =
-            |why: &str| Err(format!("this address is not opened: {why}\nhint: only plain http and https are"));
+            |why: &str| Err(format!("this link is not opened: {why}\nhint: only http and https links can be opened"));
         if url.len() > LONGEST {
             return refused("it is too long");
         }
         if url.contains(|sign: char| !sign.is_ascii_graphic() || NEVER.contains(&sign)) {
-            return refused("it holds characters that belong to no address");
+            return refused("it contains characters that are not valid in a URL");
         }
         let Some((scheme, rest)) = url.split_once("://") else {
-            return refused("it does not begin with http or https");
+            return refused("it does not start with http or https");
         };
         if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-            return refused("it does not begin with http or https");
+            return refused("it does not start with http or https");
         }
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.contains('@') {
-            return refused("it holds a user name, which hides where it leads");
+            return refused("it contains a user name, which can hide the real host");
         }
         if authority.is_empty() || authority.starts_with(':') {
-            return refused("it names no host");
+            return refused("it has no host");
         }
         Ok(Self(url.to_owned()))
     }
@@ -66,10 +66,10 @@ mod tests {
         }
         let long = format!("https://example.com/{}", "x".repeat(LONGEST));
         for (bad, why) in [
-            ("", "does not begin"),
-            ("example.com", "does not begin"),
-            ("javascript:alert(1)", "does not begin"),
-            ("file:///etc/passwd", "does not begin"),
+            ("", "does not start"),
+            ("example.com", "does not start"),
+            ("javascript:alert(1)", "does not start"),
+            ("file:///etc/passwd", "does not start"),
             ("-x https://example.com", "characters"),
             ("https://example.com/\u{1b}[2J", "characters"),
             ("https://example.com/\nhttps://other", "characters"),

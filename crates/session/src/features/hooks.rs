@@ -270,7 +270,7 @@ impl Hooks {
         if let Some(why) = reply.halted {
             self.turn().halted = Some(why.clone());
             decided(json!({"decision": "stopped", "reason": why}));
-            return Word::refuse(format!("`{}` was not run: a hook has stopped the work: {why}", call.name));
+            return Word::refuse(format!("`{}` was not run: a hook stopped the turn: {why}", call.name));
         }
         if let Some(why) = reply.blocked {
             decided(json!({"decision": "blocked", "reason": why}));
@@ -331,7 +331,7 @@ impl Hooks {
                 continue;
             };
             if let Some(why) = reply.halted.or(reply.blocked) {
-                refused = Some(format!("a hook has stopped the prompt: {why}"));
+                refused = Some(format!("a hook stopped the prompt: {why}"));
                 continue;
             }
             said.push(message);
@@ -369,16 +369,14 @@ impl Hooks {
         cx.control.after_change(&id).await;
         let reply = reply?;
         if let Some(why) = reply.halted {
-            cx.notice(SOURCE, format!("a hook has stopped the work: {why}")).await;
+            cx.notice(SOURCE, format!("a hook stopped the turn: {why}")).await;
             return None;
         }
         // Context alone, without a block, also makes the model go on.
         let said: Vec<String> = reply.blocked.into_iter().chain(reply.context).collect();
         let why = (!said.is_empty()).then(|| said.join("\n\n"))?;
         if held >= MOST_HELD {
-            let text = format!(
-                "a hook wants the model to go on once more; it has done so {MOST_HELD} times, so it stops: {why}"
-            );
+            let text = format!("a hook asked the model to continue again; stopped after {MOST_HELD} times: {why}");
             cx.notice(SOURCE, text).await;
             return None;
         }
@@ -415,7 +413,7 @@ impl SessionFeature for Hooks {
     }
 
     fn stops_run(&self) -> Option<String> {
-        self.turn().halted.take().map(|why| format!("a hook has stopped the work: {why}"))
+        self.turn().halted.take().map(|why| format!("a hook stopped the turn: {why}"))
     }
 
     fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {

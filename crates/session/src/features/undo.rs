@@ -64,15 +64,14 @@ pub struct Overwritten {
 }
 
 const REWIND: &str = "Rewind the files too";
-const LEAVE: &str = "Leave the files as they are";
-const LEFT: &str = "files left as they are";
+const LEAVE: &str = "Keep the files";
+const LEFT: &str = "files kept";
 const OVERWRITE: &str = "Overwrite them";
-const WORKS: &str =
-    "nothing was overwritten: the session is working\nhint: the same command again, with `force` behind it";
+const WORKS: &str = "nothing was overwritten: a turn is running\nhint: run the command again with `force`";
 
 /// Asks whether the files may be overwritten. The first option is the harmless one.
 pub(crate) async fn ask_to_overwrite(control: Arc<Control>, files: FilesInTheWay) {
-    let question = format!("These files were changed since, so they were left as they are:\n{}", files.paths);
+    let question = format!("These files were changed later, so they were skipped:\n{}", files.paths);
     let text = match is_wanted(&control, question, [LEAVE, OVERWRITE], OVERWRITE).await {
         false => LEFT.to_owned(),
         true if control.snapshot().running => WORKS.to_owned(),
@@ -97,15 +96,16 @@ async fn is_wanted(control: &Control, question: String, labels: [&str; 2], wante
     }
 }
 
-/// Offers to restore the files after the session moved back in its tree. `from` is the entry before the move.
+/// Offers to restore the files after the session moved back in its tree. `from` is the entry before the move. The first
+/// option is the harmless one, so that neither Esc nor a stray Enter rewinds.
 async fn offer_rewind(control: Arc<Control>, files: Arc<dyn FilesKept>, from: Option<EntryId>) {
     let entries = left_behind(&control, from);
     if entries.is_empty() {
         return;
     }
     let Some(changed) = files.changed_by(&entries).await else { return };
-    let question = format!("Files were changed since then:\n{changed}");
-    let text = match is_wanted(&control, question, [REWIND, LEAVE], REWIND).await {
+    let question = format!("Files changed since then:\n{changed}");
+    let text = match is_wanted(&control, question, [LEAVE, REWIND], REWIND).await {
         true => files.rewind(&entries).await,
         false => LEFT.to_owned(),
     };

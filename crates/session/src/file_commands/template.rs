@@ -140,7 +140,9 @@ impl<'a> Expander<'a> {
         if path.len() <= MAX_PATH && !self.seen.contains(&path) {
             match self.done.files.len() < MAX_FILES {
                 true => self.done.files.push(path.clone()),
-                false => self.note(format!("@{path} is not included: a template may include {MAX_FILES} files")),
+                false => {
+                    self.note(format!("@{path} is not included: a template can include at most {MAX_FILES} files"))
+                }
             }
             self.seen.insert(path);
         }
@@ -160,7 +162,7 @@ impl<'a> Expander<'a> {
         self.takes_arguments |= line.match_indices('$').any(|(at, _)| placeholder(&line[at..]).is_some());
         self.runs += 1;
         if self.runs > MAX_RUNS {
-            self.note(format!("`{line}` is not run: a template may hold {MAX_RUNS} commands"));
+            self.note(format!("`{line}` is not run: a template can contain at most {MAX_RUNS} commands"));
             return None;
         }
         self.end_text();

@@ -123,7 +123,7 @@ fn everything_has_a_limit_and_says_so() {
     assert_eq!((expanded.files.len(), expanded.notes.len()), (MAX_FILES, 2));
     let expanded = expand(&"!`x` ".repeat(100), &Arguments::default());
     assert_eq!(expanded.pieces.iter().filter(|piece| matches!(piece, Piece::Run(_))).count(), MAX_RUNS);
-    assert!(expanded.notes[0].contains("a template may hold 16 commands"), "{:?}", expanded.notes);
+    assert!(expanded.notes[0].contains("a template can contain at most 16 commands"), "{:?}", expanded.notes);
 }
 
 /// A quadratic expansion of half a megabyte of these patterns would take minutes.

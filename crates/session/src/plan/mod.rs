@@ -3,18 +3,27 @@
 //! The instructions are sent with the next prompt and not in the system prompt, so that the cached beginning of the
 //! conversation stays the same.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_agent::{Approval, Tier};
 use omp_policy::{ApprovalMode, Policy, Verdict};
-use omp_types::Message;
+use omp_store::ArtifactDir;
+use omp_types::{Message, text_of};
 
+use crate::Session;
 use crate::features::hidden;
 
 /// The address of the plan.
 pub const PLAN_FILE: &str = "local://PLAN.md";
 /// The message that approves a plan.
 pub const PLAN_APPROVED: &str = include_str!("approved.md");
+/// The message that approves a plan that the user has edited; the plan follows it.
+pub const PLAN_APPROVED_EDITED: &str = include_str!("approved_edited.md");
+/// Caps the part of a plan that is shown.
+const LONGEST_PLAN: u64 = 256 << 10;
 /// The mode's name in session files.
 pub(crate) const PLAN: &str = "plan";
 const MESSAGE_TYPE: &str = "plan-mode";
@@ -30,12 +39,50 @@ pub(crate) fn is_told(message: &Message) -> bool {
     matches!(message, Message::Custom(custom) if custom.custom_type == MESSAGE_TYPE)
 }
 
+/// The message that the conversation lacks: the mode was changed and no prompt has told the model so.
+pub(crate) fn untold<'a>(
+    plans: bool,
+    messages: impl DoubleEndedIterator<Item = &'a Arc<Message>>,
+) -> Option<Arc<Message>> {
+    let last = messages.rev().find(|message| is_told(message));
+    let knows = last.is_some_and(|message| text_of(message.content()).trim() == BEGIN.trim());
+    (plans != knows).then(|| told(plans))
+}
+
+impl Session {
+    /// The text of the plan, if one was written.
+    pub fn plan(&self) -> Option<String> {
+        let mut text = String::new();
+        File::open(self.plan_path()?).ok()?.take(LONGEST_PLAN).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    /// Replaces the text of the plan.
+    pub fn keep_plan(&self, text: &str) -> Result<(), String> {
+        let path = self.plan_path().ok_or("the plan cannot be kept: this session has no file")?;
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let written = folder.and_then(|()| std::fs::write(&path, format!("{}\n", text.trim_end())));
+        written.map_err(|error| format!("the plan cannot be written to {}: {error}", path.display()))
+    }
+
+    fn plan_path(&self) -> Option<PathBuf> {
+        let file = self.snapshot().file.clone()?;
+        let name = PLAN_FILE.strip_prefix("local://")?;
+        Some(ArtifactDir::of_session(&file).path().join("local").join(name))
+    }
+
+    /// Writes changes of mode, model and thinking level that wait for the next message, for a copy of the file.
+    pub fn write_pending(&self) -> Result<(), String> {
+        self.control.recorder().write_pending().map_err(|error| error.to_string())
+    }
+}
+
 /// The verdict on a call in plan mode.
 pub(crate) fn verdict(policy: &Policy, tool: &str, approval: &Approval) -> Verdict {
     match approval.tier {
         Tier::Read => policy.verdict(tool, approval),
         Tier::Write => Verdict::deny(
-            format!("plan mode is on, so nothing of the project changes; the plan goes to {PLAN_FILE}"),
+            format!("plan mode is on, so the project is not changed; the plan goes to {PLAN_FILE}"),
             "plan mode",
         ),
         Tier::Exec => {

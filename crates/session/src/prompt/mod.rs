@@ -48,12 +48,13 @@ const MAX_RULES: usize = 48 * 1024;
 pub const INCLUDE_WORKSPACE_TREE: &str = "includeWorkspaceTree";
 
 pub const SETTINGS: &[Setting] = &[Setting::new(
-    "context",
+    "Context",
     "includeWorkspaceTree",
     SettingKind::Bool,
     "false",
-    "Tell the model the files of the project with the first prompt",
-)];
+    "Send a list of the project's files with the first prompt.",
+)
+.titled("Send the file tree")];
 
 /// The kind of a part of the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -129,7 +129,7 @@ impl ContextReport {
         let mut rows: Vec<(String, u64)> = self.parts.iter().map(|part| (label(part), part.tokens)).collect();
         rows.push(("total".to_owned(), self.total_tokens));
         rows.extend(self.free_tokens.map(|free| ("free".to_owned(), free)));
-        rows.push(("expected from the cache".to_owned(), self.expected_cached_tokens));
+        rows.push(("expected cached".to_owned(), self.expected_cached_tokens));
         let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
         let digits = rows.iter().map(|(_, tokens)| format::grouped(*tokens).len()).max().unwrap_or_default();
         let window = match self.context_window {

@@ -194,7 +194,7 @@ fn costs_as_a_table() {
     notes to the model (1)                       7    0.0%
     total                                      226    0.1%
     free                                   199,774   99.9%
-    expected from the cache                    217    0.1%
+    expected cached                            217    0.1%
     ");
 }
 
@@ -214,7 +214,7 @@ fn costs_before_anything_was_said_and_with_an_unknown_window() {
     tool read                               10
     project state, with the first prompt     3
     total                                  206
-    expected from the cache                  0
+    expected cached                          0
     ");
 }
 

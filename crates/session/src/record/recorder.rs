@@ -272,7 +272,7 @@ impl Recorder {
         }
     }
 
-    fn write_pending(&mut self) -> Result<(), RecorderError> {
+    pub(crate) fn write_pending(&mut self) -> Result<(), RecorderError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         for fact in std::mem::take(&mut self.pending) {
             writer.append(&fact)?;

@@ -42,11 +42,11 @@ pub(crate) fn verdict(veil: &Veil, call: &ToolCall, approval: &Approval, verdict
     }
     let names = given.names.join(", ");
     let told = match &approval.reason {
-        Some(reason) => format!("{reason}; it gets the secret {names}"),
-        None => format!("it gets the secret {names}"),
+        Some(reason) => format!("{reason}; it receives the secret {names}"),
+        None => format!("it receives the secret {names}"),
     };
     match &verdict.kind {
-        VerdictKind::Run if given.held => Verdict::ask(Some(told), "a secret of omp's own"),
+        VerdictKind::Run if given.held => Verdict::ask(Some(told), "one of omp's own secrets"),
         VerdictKind::Ask { .. } => Verdict::ask(Some(told), verdict.by),
         _ => verdict,
     }

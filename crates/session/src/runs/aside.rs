@@ -39,10 +39,10 @@ pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Res
         Some(error) => Err(error.message.clone()),
         None if !text.trim().is_empty() => Ok(text.trim().to_owned()),
         None if answer.tool_calls().next().is_some() => {
-            Err("the model wanted to use tools, which a side question has none of\nhint: ask it as a message"
+            Err("the model tried to use tools, which a side question cannot\nhint: send it as a message instead"
                 .to_owned())
         }
-        None => Err("the model said nothing".to_owned()),
+        None => Err("the model gave no answer".to_owned()),
     }
 }
 

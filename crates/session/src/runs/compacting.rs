@@ -83,8 +83,7 @@ impl CompactionSession for CompactingSession {
         let Some(source) = source else { return Ok(None) };
         let session = source.load_if_written().map_err(|error| error.to_string())?;
         let (Some(mut session), Some(leaf)) = (session, &source.leaf) else { return Ok(Some(Vec::new())) };
-        let context =
-            session.context_at(leaf).ok_or_else(|| format!("there is no entry `{leaf}` in the session's file"))?;
+        let context = session.context_at(leaf).ok_or_else(|| format!("the session file has no entry `{leaf}`"))?;
         let messages = history::prepare(context.messages).map(Arc::new);
         let entries = context.entry_ids.into_iter().zip(messages).map(|(id, message)| {
             let typed = matches!(&*message, Message::User(_)).then(|| typed_before(&session, &id)).flatten();
@@ -110,7 +109,7 @@ impl CompactionSession for CompactingSession {
         match recorder.go_to(Some(id.clone())) {
             Some(Ok(Some(context))) => Ok(Some((id, context.messages))),
             Some(Err(error)) => Err(error.to_string()),
-            Some(Ok(None)) | None => Err("the compaction cannot be found in the session's file".to_owned()),
+            Some(Ok(None)) | None => Err("the compaction is not in the session file".to_owned()),
         }
     }
 

@@ -15,7 +15,8 @@ impl Actor {
         if self.guard.told_levels.contains(&told) {
             return;
         }
-        let text = format!("{} does not take the thinking level `{thinking}`: `{instead}` is used", current.selector());
+        let text =
+            format!("{} does not support the thinking level `{thinking}`; using `{instead}`", current.selector());
         if self.guard.told_levels.len() == MAX_TOLD {
             self.guard.told_levels.clear();
         }

@@ -223,7 +223,7 @@ impl Actor {
 
     pub(crate) async fn edit_summary(&mut self, summary: &str) -> Result<Compacted, String> {
         if summary.trim().is_empty() {
-            return Err("the summary is empty\nhint: write what the model has to know".to_owned());
+            return Err("the summary is empty\nhint: write what the model needs to know".to_owned());
         }
         let cancel = CancellationToken::new();
         let (session, upkeep, transcript) = self.at_work(&cancel);
@@ -429,7 +429,7 @@ impl Actor {
     async fn promote(&mut self, need: CompactionReason) -> bool {
         let Some(larger) = self.larger_model(need) else { return false };
         let text = format!(
-            "the context is too large for {}; going on with {}, which holds {} tokens",
+            "the context is too large for {}; continuing with {}, which takes {} tokens",
             self.models.current.selector(),
             larger.selector(),
             larger.context_window

@@ -40,7 +40,7 @@ fn prepare_all(content: Vec<Content>) -> (Vec<Content>, Vec<String>) {
         match prepare_encoded(&image.data, PictureLimits::default()) {
             Ok(picture) => Content::Image(ImageContent { data: picture.data, mime_type: picture.mime_type.to_owned() }),
             Err(why) => {
-                notes.push(format!("picture {number} of the prompt is left out: {why}"));
+                notes.push(format!("image {number} of the prompt was not sent: {why}"));
                 Content::text(format!("[An image stood here. It was left out because {why}.]"))
             }
         }
@@ -72,6 +72,6 @@ mod tests {
         assert!(content[2].as_text().unwrap().contains("left out because it is not a picture"));
         assert_eq!(content[3], image(PNG, "image/png"));
         assert_eq!(notes.len(), 1);
-        assert!(notes[0].starts_with("picture 2 of the prompt is left out: "), "{notes:?}");
+        assert!(notes[0].starts_with("image 2 of the prompt was not sent: "), "{notes:?}");
     }
 }

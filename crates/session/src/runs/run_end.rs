@@ -29,7 +29,7 @@ pub(crate) fn after_panic(panic: &(dyn Any + Send)) -> RunEnd {
     let what = panic.downcast_ref::<&str>().copied();
     let what = what.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown panic");
     RunEnd::Fatal(format!(
-        "omp failed inside: {what}\nhint: this is a bug in omp; what was said so far is kept, go on from there"
+        "internal error: {what}\nhint: this is a bug in omp; the session is saved, so you can continue"
     ))
 }
 

@@ -10,7 +10,7 @@ pub struct TimeLimit(Option<Instant>);
 
 impl TimeLimit {
     /// The message for the user.
-    pub const REACHED: &str = "the time limit of --max-time is reached";
+    pub const REACHED: &str = "stopped: the time limit of --max-time was reached";
 
     pub fn begin(time: Option<Duration>) -> Self {
         // A time that the clock cannot represent means no limit.

@@ -159,7 +159,7 @@ impl SlashCommands {
             return Some(format!("omp has no command /{stem}\nhint: {instead}"));
         }
         if missing::TERMINAL_ONLY.contains(&stem) {
-            return Some(format!("/{stem} works in the terminal application only\nhint: /help lists the commands"));
+            return Some(format!("/{stem} works only in the terminal app\nhint: /help lists the commands"));
         }
         if Path::new(word).exists() {
             return None;
@@ -174,7 +174,7 @@ impl SlashCommands {
             false => format!("did you mean {}?", near.join(", ")),
             true => "/help lists the commands".to_owned(),
         };
-        Some(format!("there is no command /{name}\nhint: {hint}\n{AS_MESSAGE}"))
+        Some(format!("unknown command /{name}\nhint: {hint}\n{AS_MESSAGE}"))
     }
 
     /// Refuses text such as `/undo/redo`: a command followed by something that is not a path. An existing file is not
@@ -187,7 +187,7 @@ impl SlashCommands {
         }
         let second = rest.split('/').next().filter(|name| is_known(name)).map(|name| format!(", /{name}"));
         let meant = format!("/{first}{}", second.unwrap_or_default());
-        Some(format!("there is no command {word}\nhint: did you mean {meant}?\n{AS_MESSAGE}"))
+        Some(format!("unknown command {word}\nhint: did you mean {meant}?\n{AS_MESSAGE}"))
     }
 
     /// The command that a typed text calls, with its arguments. A skill can be named anywhere; its argument is then the
@@ -313,18 +313,18 @@ mod tests {
     #[test]
     fn what_looks_like_a_command_is_never_a_message() {
         for (text, expect) in [
-            ("/todos", "there is no command /todos\nhint: did you mean /todo?"),
+            ("/todos", "unknown command /todos\nhint: did you mean /todo?"),
             ("/todos and more", "did you mean /todo?"),
             ("/frobnicate", "/help lists the commands"),
-            ("/api returns 500", "there is no command /api"),
+            ("/api returns 500", "unknown command /api"),
             ("/skill:pfd x", "did you mean /skill:pdf?"),
             ("/exit now", "/exit takes no arguments"),
-            ("/theme", "/theme works in the terminal application only"),
+            ("/theme", "/theme works only in the terminal app"),
             ("/hotkeys now", "/hotkeys takes no arguments"),
             ("/mcp list", "omp has no command /mcp\nhint: MCP servers are not started yet"),
             ("/mcp:list", "omp has no command /mcp"),
-            ("/todo/exit", "there is no command /todo/exit\nhint: did you mean /todo, /exit?"),
-            ("/quit/now and more", "there is no command /quit/now\nhint: did you mean /quit?"),
+            ("/todo/exit", "unknown command /todo/exit\nhint: did you mean /todo, /exit?"),
+            ("/quit/now and more", "unknown command /quit/now\nhint: did you mean /quit?"),
             ("/hotkeys/", "did you mean /hotkeys?"),
         ] {
             match some().read(text, &["hotkeys"]) {

@@ -64,7 +64,7 @@ impl Session {
         };
         if typed.refuses_attachments && typed.content.len() > 1 && !called.takes_attachments() {
             return Err(format!(
-                "/{} takes no attached files and no piped text\nhint: leave them out, or say what to do with them",
+                "/{} takes no attached files or piped text\nhint: leave them out, or send them with a message",
                 called.name()
             ));
         }

@@ -48,9 +48,7 @@ impl BudgetLimits {
         {
             let used = used.total_tokens;
             return Some(format!(
-                "stopped by the token budget of this {name}: {used} of {most} tokens are used, and the next request needs \
-                 about {}\n\
-                 hint: {hint}",
+                "token budget of this {name} reached: {used} of {most} tokens used, and the next request needs about {}\nhint: {hint}",
                 next.tokens
             ));
         }
@@ -59,8 +57,7 @@ impl BudgetLimits {
         {
             let used = used.cost.total;
             return Some(format!(
-                "stopped by the cost budget of this {name}: ${used:.4} of ${most:.4} are used, and the next request needs about \
-                 ${:.4}\nhint: {hint}",
+                "cost budget of this {name} reached: ${used:.4} of ${most:.4} used, and the next request needs about ${:.4}\nhint: {hint}",
                 next.cost
             ));
         }
@@ -124,11 +121,10 @@ impl Whose {
     fn hint(self) -> &'static str {
         match self {
             Whose::Run => {
-                "nothing is lost; `omp -c` with a higher --max-tokens or --max-cost goes on, and so does `/budget off` here"
+                "the session is saved; continue with `omp -c` and a higher --max-tokens or --max-cost, or with `/budget off` here"
             }
             Whose::Session => {
-                "nothing is lost; `/budget cost 5`, `/budget tokens 2000000` or `/budget off` here, or higher \
-                 budget.maxTokens and budget.maxCost in the settings"
+                "the session is saved; raise the limit with `/budget cost 5` or `/budget tokens 2000000`, remove it with `/budget off`, or raise budget.maxTokens and budget.maxCost"
             }
         }
     }

@@ -60,18 +60,18 @@ impl BreakCause {
         match self {
             Self::Compaction => "the conversation was compacted",
             Self::Pruning => "old results were shortened",
-            Self::ModelSwitch => "another model answers",
-            Self::ToolSet => "the tools have changed",
-            Self::Thinking => "the thinking level has changed",
-            Self::ForcedTool => "a tool had to be called",
-            Self::SystemPrompt => "the system prompt has changed",
-            Self::Moved => "the session went on from another place",
+            Self::ModelSwitch => "the model changed",
+            Self::ToolSet => "the tools changed",
+            Self::Thinking => "the thinking level changed",
+            Self::ForcedTool => "a tool was forced",
+            Self::SystemPrompt => "the system prompt changed",
+            Self::Moved => "the session continued from another entry",
             Self::Rewind => "an exploration was replaced by its report",
-            Self::Quarantine => "something the provider refused was left out",
-            Self::RuleDiscard => "a rule took an answer back",
-            Self::Expired => "the pause was longer than the provider keeps a prompt",
+            Self::Quarantine => "content the provider refused was removed",
+            Self::RuleDiscard => "a rule discarded an answer",
+            Self::Expired => "the provider's cache expired",
             Self::Eviction => "the provider no longer had it",
-            Self::Unknown => "what was said before has changed",
+            Self::Unknown => "earlier messages changed",
         }
     }
 
@@ -108,11 +108,11 @@ impl fmt::Display for PrefixBreak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cause, tokens, cost } = self;
         let kind = match cause {
-            cause if cause.is_deliberate() => "on purpose",
-            BreakCause::Expired => "by time",
-            _ => "unexpectedly",
+            cause if cause.is_deliberate() => "expected",
+            BreakCause::Expired => "expired",
+            _ => "unexpected",
         };
-        write!(f, "the prompt cache was lost {kind}: {}; about {tokens} tokens were read again", cause.words())?;
-        if *cost > 0.0 { write!(f, ", for ${cost:.4} more") } else { Ok(()) }
+        write!(f, "prompt cache miss ({kind}): {}; about {tokens} tokens were sent again uncached", cause.words())?;
+        if *cost > 0.0 { write!(f, ", which cost ${cost:.4} more") } else { Ok(()) }
     }
 }

@@ -14,15 +14,17 @@ pub const SPENDING_SETTINGS: &[Setting] = &[
         "budget.maxTokens",
         SettingKind::Number { least: 0.0, most: 1e15 },
         "0",
-        "tokens a session may take in all; 0: no limit",
-    ),
+        "Maximum tokens of a session; 0 means no limit.",
+    )
+    .titled("Token limit"),
     Setting::new(
         "Messages",
         "budget.maxCost",
         SettingKind::Number { least: 0.0, most: 1e9 },
         "0",
-        "dollars a session may cost in all; 0: no limit",
-    ),
+        "Maximum cost of a session in dollars; 0 means no limit.",
+    )
+    .titled("Cost limit"),
 ];
 
 impl BudgetLimits {

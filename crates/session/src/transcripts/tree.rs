@@ -8,7 +8,7 @@ const SHOWN: usize = 80;
 /// Why there is no tree.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    #[error("this session is not recorded, so it has no tree")]
+    #[error("this session is not saved, so it has no tree")]
     Unrecorded,
     #[error(transparent)]
     Open(#[from] OpenError),

@@ -71,7 +71,7 @@ async fn by_hand_the_older_part_becomes_a_summary_and_the_rest_stays() {
     let compacted = stage.session.compact(Some("keep the names".to_owned())).await.unwrap();
     assert!(compacted.summary.contains("SUMMARY") && compacted.short_summary.as_deref() == Some("short one"));
     assert!(compacted.survived.tokens_after < compacted.tokens_before, "{compacted:?}");
-    assert!(compacted.told().contains("are kept as they are"), "{}", compacted.told());
+    assert!(compacted.told().contains("10 messages summarized, 2 kept"), "{}", compacted.told());
     let entry = last_entry(&stage, "compaction");
     assert_eq!(entry["firstKeptEntryId"], compacted.first_kept_entry_id.as_str());
     let asked = text_of(stage.llm.requests()[6].messages[0].content());
@@ -301,7 +301,7 @@ async fn an_overflow_goes_to_the_larger_model_that_is_named() {
 async fn the_summary_can_be_corrected() {
     let replies = [answers(6), vec![said("WRONG"), said("short"), said("after")]].concat();
     let mut stage = Stage::with(turns(replies), small);
-    assert!(stage.session.edit_summary("x".to_owned()).await.unwrap_err().contains("not compacted"));
+    assert!(stage.session.edit_summary("x".to_owned()).await.unwrap_err().contains("has not been compacted"));
     talk(&mut stage, 6).await;
     stage.session.compact(None).await.unwrap();
     assert!(stage.session.summary().unwrap().contains("WRONG"));

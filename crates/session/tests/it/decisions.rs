@@ -151,7 +151,7 @@ fn of_the_policy_and_of_whoever_is_asked() {
     let words: fn(Vec<String>) -> Answer = |_| Answer::Text("use b".into());
     for (policy, arguments, answer, expect) in [
         (Policy::default(), call(), None, "run by tools.approvalMode auto, -, ran"),
-        (ask(), call(), None, "ask by tools.approvalMode ask-all, nobody was there, not run"),
+        (ask(), call(), None, "ask by tools.approvalMode ask-all, nobody to ask, not run"),
         (ask(), call(), Some(yes), "ask by tools.approvalMode ask-all, yes, ran"),
         (ask(), call(), Some(no), "ask by tools.approvalMode ask-all, no, not run"),
         (ask(), call(), Some(words), "ask by tools.approvalMode ask-all, no: use b, not run"),
@@ -160,7 +160,7 @@ fn of_the_policy_and_of_whoever_is_asked() {
         (rule(ToolPolicy::Allow), call(), None, "run by tools.approval.claim, -, ran"),
         (rule(ToolPolicy::Allow), json!({"reads": true}), None, "run by tools.approval.claim, -, ran"),
         (Policy::default(), json!({"critical": true}), Some(yes), "ask by critical, yes, ran"),
-        (Policy::default(), json!({"critical": true}), None, "ask by critical, nobody was there, not run"),
+        (Policy::default(), json!({"critical": true}), None, "ask by critical, nobody to ask, not run"),
     ] {
         check(Case { policy, arguments, answer, hook: None }, &[expect]);
     }
@@ -177,7 +177,7 @@ fn of_containment_once_and_always() {
     for (answer, expect) in [
         (Some(once), "ask by containment, yes, ran"),
         (Some(always), "ask by containment, always allow: write to /srv/x, ran"),
-        (None, "ask by containment, nobody was there, not run"),
+        (None, "ask by containment, nobody to ask, not run"),
     ] {
         check(Case { arguments: outside(), answer, ..Case::default() }, &[expect]);
     }
@@ -193,18 +193,18 @@ fn of_hooks() {
         (Policy::default(), HookReply { halted: Some("enough".into()), ..none() }, &["hook stopped"]),
         (Policy::default(), HookReply { amended: Some(json!({"path": "/w/a"})), ..none() }, &["hook amended", run]),
         (Policy::default(), HookReply { amended: Some(json!({"reads": 7})), ..none() }, &["hook refused"]),
-        (Policy::default(), HookReply { permission: look(), ..none() }, &["ask by a hook, nobody was there, not run"]),
+        (Policy::default(), HookReply { permission: look(), ..none() }, &["ask by a hook, nobody to ask, not run"]),
         (ask(), HookReply { permission: Some(HookPermission::Allow), ..none() }, &["run by a hook, -, ran"]),
         // The amended call is checked again: by the map, by the rules, and for being critical.
         (
             Policy::default(),
             HookReply { amended: Some(json!({"path": "/srv/x"})), ..none() },
-            &["hook amended", "ask by containment, nobody was there, not run"],
+            &["hook amended", "ask by containment, nobody to ask, not run"],
         ),
         (
             Policy::default(),
             HookReply { amended: Some(json!({"critical": true})), permission: Some(HookPermission::Allow), ..none() },
-            &["hook amended", "ask by critical, nobody was there, not run"],
+            &["hook amended", "ask by critical, nobody to ask, not run"],
         ),
     ] {
         check(Case { policy, arguments: json!({}), answer: None, hook: Some(hook) }, expect);

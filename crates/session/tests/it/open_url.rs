@@ -56,7 +56,7 @@ async fn the_user_says_whether_it_was_opened() {
 async fn what_is_no_plain_address_is_never_asked_about() {
     for url in ["file:///etc/passwd", "javascript:alert(1)", "https://good.com@evil.com", "https://x/\u{1b}[2J"] {
         let (result, asked) = log_in(url, true, Answer::Yes).await;
-        assert!(result.contains("this address is not opened"), "{url:?}: {result}");
+        assert!(result.contains("this link is not opened"), "{url:?}: {result}");
         assert!(asked.is_empty(), "{asked:?}");
     }
 }

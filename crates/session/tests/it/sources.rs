@@ -77,7 +77,7 @@ async fn a_source_brings_tools_and_takes_them_away_and_the_others_stay() {
         })
         .await;
     assert!(lines.contains(&"result: 1".to_owned()), "{lines:?}");
-    assert_eq!(notices, ["tools of server are left out, as their names are taken: `note`"]);
+    assert_eq!(notices, ["tools of server are ignored, because other tools have these names: `note`"]);
     assert_eq!(offered(&stage, 0), ["note", "count"]);
     stage.send(bring("server", Vec::new())).await;
     stage.prompt("go on").await;

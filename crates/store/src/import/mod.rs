@@ -55,7 +55,7 @@ pub struct Imported {
 pub enum ImportError {
     #[error("cannot read {}: {source}\nhint: give the path of a session file of {program}", path.display())]
     Unreadable { path: PathBuf, program: Program, source: io::Error },
-    #[error("{} is no session of {program}: no line of it holds a message\nhint: `omp sessions import --list` shows what can be imported", path.display())]
+    #[error("{} is not a session of {program}: it contains no messages\nhint: `omp sessions import --list` lists what can be imported", path.display())]
     Nothing { path: PathBuf, program: Program },
     #[error("cannot write {}: {source}\nhint: check free space and that the folder is writable; nothing was imported", path.display())]
     NotWritten { path: PathBuf, source: io::Error },

@@ -32,7 +32,7 @@ pub(super) fn convert(source: &ImportSource, draft: &mut ImportDraft<'_>) {
             Some(Value::Null) => None,
             Some(Value::String(parent)) if known.contains(parent) => Some(parent.clone()),
             Some(_) => {
-                let why = format!("the parent of entry {id} is missing; it follows the one before it");
+                let why = format!("the parent of entry {id} is missing; it was attached to the previous entry");
                 draft.report.add(line.number, Damage::NotImported(why));
                 draft.leaf().map(str::to_owned)
             }

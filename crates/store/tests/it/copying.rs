@@ -156,5 +156,5 @@ fn an_artifact_that_cannot_be_copied_is_told_and_a_copy_that_cannot_be_written_l
     }
     let file = place.path().join("file");
     std::fs::write(&file, "").unwrap();
-    assert!(source.fork(to(&file)).unwrap_err().to_string().contains("as it was"));
+    assert!(source.fork(to(&file)).unwrap_err().to_string().contains("the original session was not changed"));
 }

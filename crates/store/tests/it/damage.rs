@@ -122,20 +122,16 @@ fn cycles_and_forward_parents_are_broken() {
 #[test]
 fn entries_with_one_id_are_two_entries() {
     let [a, b, c] = abc();
-    check([HEADER, &a, &b, &b, &c].concat(), &["a", "b", "c"], &["line 4: the id b was used before"]);
+    check([HEADER, &a, &b, &b, &c].concat(), &["a", "b", "c"], &["line 4: duplicate id b"]);
     let second = said("a", "b").replace("\"content\":\"a\"", "\"content\":\"a2\"");
-    check(
-        [HEADER, &a, &b, &second, &said("d", "a")].concat(),
-        &["a", "b", "a2", "d"],
-        &["line 4: the id a was used before"],
-    );
+    check([HEADER, &a, &b, &second, &said("d", "a")].concat(), &["a", "b", "a2", "d"], &["line 4: duplicate id a"]);
 }
 
 #[test]
 fn entries_without_an_id_keep_their_place() {
     let [a, b, _] = abc();
     let no_id = b.replace("\"id\":\"b\",", "");
-    check([HEADER, &a, &no_id, &said("c", "b")].concat(), &["a", "b", "c"], &["line 3: an entry without an id"]);
+    check([HEADER, &a, &no_id, &said("c", "b")].concat(), &["a", "b", "c"], &["line 3: entry without an id"]);
 }
 
 #[test]
@@ -149,7 +145,7 @@ fn a_lost_header_does_not_lose_the_session() {
         &["a", "b"],
         &["line 1: the session header is damaged"],
     );
-    check([HEADER, &a, HEADER, &b].concat(), &["a", "b"], &["line 3: a second session header"]);
+    check([HEADER, &a, HEADER, &b].concat(), &["a", "b"], &["line 3: duplicate session header"]);
     let place = Place::new();
     assert_eq!(place.open(&place.file(a)).id(), "01a1e0cb", "the id is in the file name");
 }
@@ -157,9 +153,9 @@ fn a_lost_header_does_not_lose_the_session() {
 #[test]
 fn a_torn_last_line_is_moved_aside_when_the_session_goes_on() {
     let [a, b, _] = abc();
-    check([HEADER, &a, &b[..30]].concat(), &["a"], &["line 3: the last line (30 bytes) was cut off"]);
-    check([HEADER, &a, "nul"].concat(), &["a"], &["line 3: the last line (3 bytes) was cut off"]);
-    check([HEADER, &a, "\0\0\0\0"].concat(), &["a"], &["line 3: the last line (4 bytes) was cut off"]);
+    check([HEADER, &a, &b[..30]].concat(), &["a"], &["line 3: the last line (30 bytes) is incomplete"]);
+    check([HEADER, &a, "nul"].concat(), &["a"], &["line 3: the last line (3 bytes) is incomplete"]);
+    check([HEADER, &a, "\0\0\0\0"].concat(), &["a"], &["line 3: the last line (4 bytes) is incomplete"]);
     check([HEADER, &a, b.trim_end()].concat(), &["a", "b"], &[]);
 
     let place = Place::new();
@@ -178,14 +174,14 @@ fn bytes_that_are_not_utf8_are_replaced() {
     let at = damaged.windows(11).position(|window| window == b"\"content\":\"").unwrap() + 11;
     damaged[at] = 0xe2;
     let file = [HEADER.as_bytes(), a.as_bytes(), &damaged, c.as_bytes()].concat();
-    check(file, &["a", "\u{fffd}", "c"], &["line 3: holds bytes that are not UTF-8"]);
+    check(file, &["a", "\u{fffd}", "c"], &["line 3: contains invalid UTF-8"]);
 }
 
 #[test]
 fn kinds_nobody_knows_are_named() {
     let [a, b, c] = abc();
     let odd = b.replace("\"type\":\"message\"", "\"type\":\"massage\"");
-    check([HEADER, &a, &odd, &c].concat(), &["a", "c"], &["line 3: an entry of the unknown kind massage"]);
+    check([HEADER, &a, &odd, &c].concat(), &["a", "c"], &["line 3: entry of unknown kind massage"]);
     let known = b.replace("\"type\":\"message\"", "\"type\":\"credential_pin\"");
     check([HEADER, &a, &known, &c].concat(), &["a", "c"], &[]);
 }

@@ -5,6 +5,7 @@ mod command;
 mod denied;
 mod effects;
 mod fixup;
+mod in_terminal;
 mod intercept;
 mod minimizer;
 mod missing;
@@ -24,7 +25,7 @@ use std::time::Duration;
 
 use omp_agent::{AnyTool, Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::{Containment, Reaper};
-use omp_types::{Content, EditorTerminals, Env, SERVICES, Stripped, vars};
+use omp_types::{CommandScreens, Content, EditorTerminals, Env, SERVICES, Stripped};
 use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,6 @@ pub struct Bash {
     jobs: Arc<Jobs>,
     /// Names of the other tools that the model has.
     offered: Vec<String>,
-    terminal: TerminalUse,
     left_in_shell: LeftInShell,
 }
 
@@ -74,6 +74,10 @@ pub struct BashParts {
     pub editor: Option<Arc<dyn EditorTerminals>>,
     /// Whether the editor's terminals are used although commands there are not contained.
     pub uncontained_in_editor: bool,
+    /// Where the user can work with a command in a terminal.
+    pub screens: Option<Arc<dyn CommandScreens>>,
+    /// `--no-pty`: no command gets such a terminal. `PI_NO_PTY=1` has the same effect.
+    pub no_pty: bool,
     /// What the model's commands may access. The user's commands are not contained.
     pub containment: Containment,
 }
@@ -93,18 +97,11 @@ impl BashParts {
             attended: true,
             editor: None,
             uncontained_in_editor: false,
+            screens: None,
+            no_pty: false,
             containment: Containment::none(),
         }
     }
-}
-
-/// Whether a command may have a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TerminalUse {
-    /// `PI_NO_PTY=1`
-    Forbidden,
-    NobodyThere,
-    OnRequest,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -121,7 +118,7 @@ pub struct BashParams {
     #[serde(rename = "async")]
     #[schemars(skip)]
     pub in_background: Option<bool>,
-    /// Offered by [`OfferedBash`] where there is a terminal; passed over elsewhere.
+    /// Offered by [`OfferedBash`] where the user has a screen for it; passed over elsewhere.
     #[schemars(skip)]
     pub pty: Option<bool>,
     /// Offered by [`OfferedBash`] where commands are contained: places that this one writes to besides.
@@ -184,11 +181,9 @@ const ABORT_GRACE: Duration = Duration::from_secs(2);
 
 impl Bash {
     pub fn new(parts: BashParts) -> Self {
-        let forbidden = parts.env.get(vars::PI_NO_PTY) == Some("1");
-        let terminal = if forbidden { TerminalUse::Forbidden } else { TerminalUse::NobodyThere };
         let (jobs, offered) = (parts.jobs.clone(), parts.offered.clone());
         let runner = Arc::new(Runner::new(parts));
-        Self { runner, jobs, offered, terminal, left_in_shell: LeftInShell::default() }
+        Self { runner, jobs, offered, left_in_shell: LeftInShell::default() }
     }
 
     /// Returns the same shell for the user's own commands.
@@ -196,24 +191,22 @@ impl Bash {
         SessionShell { runner: self.runner.clone() }
     }
 
-    /// Builds the offered tool: with `async` only if there are jobs, with `pty` only if a user is at a terminal and
-    /// `PI_NO_PTY` does not forbid it.
-    pub fn into_tool(mut self, attended: bool) -> Arc<dyn AnyTool> {
-        if attended && self.terminal != TerminalUse::Forbidden {
-            self.terminal = TerminalUse::OnRequest;
-        }
+    /// Builds the offered tool: with `async` only if there are jobs, with `pty` only if the user has a screen for it.
+    pub fn into_tool(self) -> Arc<dyn AnyTool> {
         Arc::new(OfferedBash { bash: self })
     }
 
     fn call(&self, plan: CommandPlan, id: &str) -> Result<BashCall, ToolError> {
         let CommandPlan { params, writes, .. } = plan;
         let options = &self.runner.options;
-        let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
+        let in_background = params.in_background.unwrap_or(false);
+        let in_terminal = params.pty == Some(true) && !in_background && self.runner.screens.is_some();
         let most =
             if options.max_timeout > 0.0 { options.max_timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT) } else { MAX_TIMEOUT };
+        // The user needs time to read and to type.
+        let default = if in_terminal { most } else { DEFAULT_TIMEOUT };
+        let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(default);
         let seconds = requested.clamp(MIN_TIMEOUT, most);
-        let in_background = params.in_background.unwrap_or(false);
-        let in_terminal = params.pty == Some(true) && !in_background && self.terminal == TerminalUse::OnRequest;
         if in_background && !options.jobs {
             let hint = "hint: run it without `async`; the setting `async.enabled` turns background jobs on";
             return Err(ToolError::reply(format!("Async bash execution is disabled.\n{hint}")));
@@ -257,7 +250,7 @@ impl Bash {
         for name in asked {
             if !SERVICES.contains(&name.as_str()) {
                 let known = SERVICES.join(", ");
-                return Err(ToolError::reply(format!("there is no service `{name}`\nhint: `sockets` takes {known}")));
+                return Err(ToolError::reply(format!("unknown service `{name}`\nhint: `sockets` takes {known}")));
             }
             if access.map().service(name).is_none() {
                 notices.push(format!("{name}: nothing of it was found on this machine."));
@@ -373,5 +366,7 @@ fn partial(text: &str) -> ToolOutput {
 
 #[cfg(test)]
 mod editor_tests;
+#[cfg(test)]
+mod terminal_tests;
 #[cfg(test)]
 mod tests;

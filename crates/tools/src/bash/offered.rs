@@ -1,4 +1,4 @@
-//! `bash` as a session offers it: with `async` if there are background jobs, with `pty` if a user is at a terminal.
+//! `bash` as a session offers it: with `async` if there are background jobs, with `pty` if the user has a screen for it.
 //!
 //! The schema of a tool comes from its parameter type; this wrapper makes it depend on the session.
 
@@ -11,7 +11,7 @@ use omp_types::SERVICES;
 use omp_view::{CallKind, View};
 use serde_json::{Value, json};
 
-use super::{Bash, TerminalUse};
+use super::Bash;
 
 pub(super) struct OfferedBash {
     pub(super) bash: Bash,
@@ -20,7 +20,8 @@ pub(super) struct OfferedBash {
 const ASYNC: &str = "Run as a background job; needs the `job` tool.";
 const WRITE: &str = "Paths outside the workspace, or guarded, that it writes to, folders with `/` at the end";
 const READ: &str = "Hidden paths that it reads";
-const PTY: &str = "Give it a terminal, for programs that need one. Not with `async`.";
+const PTY: &str =
+    "Run it in a terminal that the user sees and types in: for passwords, editors, prompts. Not with `async`.";
 
 impl AnyTool for OfferedBash {
     fn name(&self) -> Cow<'_, str> {
@@ -44,7 +45,7 @@ impl AnyTool for OfferedBash {
                     properties.insert(name.into(), json!({"type": "array", "items": items, "description": told}));
                 }
             }
-            if self.bash.terminal == TerminalUse::OnRequest {
+            if self.bash.runner.screens.is_some() {
                 properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));
             }
         }

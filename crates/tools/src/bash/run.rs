@@ -15,6 +15,8 @@ pub(super) enum CommandEnd {
     TimedOut,
     /// Killed because the call was cancelled.
     Cancelled,
+    /// Killed because the user left its terminal.
+    HandedBack,
     /// Killed for too many processes or too much memory.
     Overran(Overrun),
 }
@@ -31,11 +33,11 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Limits the newest output in a partial result.
 const PROGRESS_BYTES: usize = 8 * 1024;
 /// Time between the request to end and the kill, after a timeout.
-const STOP_GRACE: Duration = Duration::from_secs(2);
+pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// Time between the request to end and the kill, after an abort. Short, but long enough to read the last output.
-const ABORT_GRACE: Duration = Duration::from_millis(50);
+pub(super) const ABORT_GRACE: Duration = Duration::from_millis(50);
 /// The capacity of a pipe.
-const READ_BYTES: usize = 64 * 1024;
+pub(super) const READ_BYTES: usize = 64 * 1024;
 
 /// Runs the command. Dropping the future kills it. `show` receives the newest output periodically.
 pub(super) async fn to_the_end(
@@ -94,6 +96,6 @@ pub(super) async fn to_the_end(
     }
 }
 
-fn lost(error: std::io::Error) -> ToolError {
+pub(super) fn lost(error: std::io::Error) -> ToolError {
     ToolError::reply(format!("Command failed: missing exit status ({error})"))
 }

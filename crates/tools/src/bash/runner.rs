@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{Output, ToolError};
-use omp_exec::{Child, Containment, Overrun, ProcessExit, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
-use omp_types::{Access, EditorTerminals, Env};
+use omp_exec::{Child, Containment, Overrun, ProcessExit, Reaper, Shell, ShellSession, Spawn};
+use omp_types::{Access, CommandScreens, EditorTerminals, Env, vars};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asking;
 use super::command::BashJob;
 use super::denied::{self, EndedCommand};
 use super::effects::WrittenPath;
+use super::in_terminal;
 use super::minimizer::Minimizer;
 use super::missing;
 use super::network;
@@ -26,6 +27,8 @@ use crate::output_sink::{OutputSink, OutputSummary, SinkLimits};
 
 const PRINTED_NOTHING: &str = "the command had printed nothing";
 const PRINTED_SO_FAR: &str = "the output above is what the command printed until then";
+
+const ON_THE_SCREEN: &str = "the output above is what was on its screen then";
 
 /// What all commands of a session share.
 pub(super) struct Runner {
@@ -41,6 +44,10 @@ pub(super) struct Runner {
     pub(super) editor: Option<Arc<dyn EditorTerminals>>,
     /// Whether the editor's terminals are used although commands there are not contained.
     pub(super) uncontained_in_editor: bool,
+    /// Where the user can work with a command in a terminal; `None` if that is switched off.
+    pub(super) screens: Option<Arc<dyn CommandScreens>>,
+    /// There would be screens, but `--no-pty` or `PI_NO_PTY` switches them off.
+    pub(super) no_pty: bool,
     pub(super) asking: Asking,
     env: Env,
 }
@@ -90,6 +97,7 @@ impl Runner {
             }
             None => session.clone(),
         };
+        let no_pty = parts.screens.is_some() && (parts.no_pty || env.get(vars::PI_NO_PTY) == Some("1"));
         Self {
             files,
             session,
@@ -100,6 +108,8 @@ impl Runner {
             options,
             editor: parts.editor,
             uncontained_in_editor: parts.uncontained_in_editor,
+            screens: parts.screens.filter(|_| !no_pty),
+            no_pty,
             asking: if parts.attended { Asking::User } else { Asking::Nobody },
             env,
         }
@@ -170,27 +180,39 @@ impl Runner {
             session.return_to(&self.session.cwd());
         }
         let keep = !call.in_background;
+        let screens = self.screens.as_ref().filter(|_| call.in_terminal);
+        let begin = async {
+            match screens {
+                None => (session.begin(&job.command, &job.cwd, &job.env, keep, &containment).await, None),
+                Some(screens) => {
+                    // Another command may hold the screen, and change the shell's state until it ends.
+                    let screen = screens.open(&job.command).await;
+                    (session.begin_in_terminal(&job.command, &job.cwd, &job.env, &containment).await, Some(screen))
+                }
+            }
+        };
         let begun = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            begun = session.begin(&job.command, &job.cwd, &job.env, keep, &containment) => Some(begun),
+            begun = begin => Some(begun),
         };
-        let Some((spawn, turn)) = begun.filter(|_| !cancel.is_cancelled()) else { return Ok(self.never_started()) };
+        let begun = begun.filter(|_| !cancel.is_cancelled());
+        let Some(((spawn, turn), screen)) = begun else { return Ok(self.never_started()) };
         let variables = session.variables();
         let minimizer = Minimizer::of(&job.command, &self.options.minimizer).filter(|_| !call.in_terminal);
         let capture_bytes = if minimizer.is_some() { self.options.minimizer.max_capture } else { 0 };
         let sink = self.sink(SinkLimits { capture_bytes, ..self.options.sink });
         let patience = Duration::from_secs_f64(call.seconds);
-        let mut finished = match self.start_in_editor(&spawn, call.in_editor.as_deref(), patience, cancel).await? {
-            Some(process) => {
-                // Notifies the front end that the command has started.
-                show("");
-                run::to_the_end(process, sink, patience, cancel, show).await?
-            }
-            None => {
-                let (child, _terminal) = self.start(spawn, call.in_terminal)?;
-                run::to_the_end(child, sink, patience, cancel, show).await?
-            }
+        let mut finished = if let Some(screen) = screen {
+            let spawn = spawn.limits(self.options.limits());
+            in_terminal::to_the_end(spawn, screen, sink, patience, cancel).await?
+        } else if let Some(process) = self.start_in_editor(&spawn, call.in_editor.as_deref(), patience, cancel).await? {
+            // Notifies the front end that the command has started.
+            show("");
+            run::to_the_end(process, sink, patience, cancel, show).await?
+        } else {
+            let child: Child = spawn.limits(self.options.limits()).start().map_err(ToolError::reply)?;
+            run::to_the_end(child, sink, patience, cancel, show).await?
         };
 
         let before = self.session.cwd();
@@ -262,18 +284,6 @@ impl Runner {
             // The editor may still start it: running it here as well could run it twice.
             () = tokio::time::sleep(patience) => Err(ToolError::reply("Command failed: the editor has not opened a terminal")),
             started = editor.start(call, command) => Ok(started.ok().map(InEditor::new)),
-        }
-    }
-
-    /// The returned terminal, if any, must be kept until the command has ended.
-    fn start(&self, spawn: Spawn, in_terminal: bool) -> Result<(Child, Option<Pty>), ToolError> {
-        let spawn = spawn.limits(self.options.limits());
-        if !in_terminal {
-            return spawn.start().map(|child| (child, None)).map_err(ToolError::reply);
-        }
-        match spawn.start_in_terminal(TerminalSize::default()) {
-            Ok((child, terminal)) => Ok((child, Some(terminal))),
-            Err(error) => Err(ToolError::reply(format!("PTY error: {error}\n\nCommand failed: missing exit status"))),
         }
     }
 
@@ -350,6 +360,11 @@ impl Runner {
                 details.aborted = true;
                 let printed = if summary.text.is_empty() { PRINTED_NOTHING } else { PRINTED_SO_FAR };
                 Some(format!("Interrupted after {:.0} s; {printed}", details.wall_time_ms / 1000.0))
+            }
+            CommandEnd::HandedBack => {
+                details.aborted = true;
+                let printed = if summary.text.is_empty() { PRINTED_NOTHING } else { ON_THE_SCREEN };
+                Some(format!("The user ended the command after {:.0} s; {printed}", details.wall_time_ms / 1000.0))
             }
             CommandEnd::Overran(what) => Some(self.overran(*what)),
         };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use omp_agent::{AnyTool, Effect, Tier};
 use serde_json::{Value, json};
 
+use super::terminal_tests::{FakeScreens, with_screen};
 use super::*;
 use crate::artifacts::ArtifactFile;
 use crate::output_sink::OutputSink;
@@ -124,7 +125,7 @@ async fn background_processes_are_told_of_and_kept() {
 async fn cancelling_ends_the_command() {
     for pty in [false, true] {
         let folder = tempfile::tempdir().unwrap();
-        let (bash, cx) = (bash_in(folder.path()).into_tool(true), ToolCx::detached("call"));
+        let (bash, cx) = (Bash::new(with_screen(parts_in(folder.path()))).into_tool(), ToolCx::detached("call"));
         let script =
             "trap '' TERM HUP; [ -t 1 ] && touch terminal; echo begun; echo $$ > pid; while :; do sleep 0.01; done";
         let cancel = async {
@@ -511,13 +512,15 @@ async fn a_command_that_takes_too_much_is_told_which_limit_it_met() {
 #[tokio::test]
 async fn what_is_offered_follows_the_settings() {
     let folder = tempfile::tempdir().unwrap();
-    for (jobs, attended, want) in [
+    for (jobs, screen, want) in [
         (false, false, "command cwd env timeout"),
         (true, false, "async command cwd env timeout"),
         (true, true, "async command cwd env pty timeout"),
     ] {
         let options = BashOptions { jobs, ..BashOptions::default() };
-        let schema = with_options(folder.path(), &options, &[]).into_tool(attended).parameters();
+        let screens = screen.then(FakeScreens::quiet);
+        let parts = BashParts { screens, ..with_artifacts(folder.path(), &options, &[]) };
+        let schema = Bash::new(parts).into_tool().parameters();
         let mut names: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         names.sort_unstable();
         assert_eq!(names.join(" "), want);
@@ -533,7 +536,7 @@ async fn nobody_is_said_to_be_asked_where_nobody_is() {
         let map = AccessMap { workspace: folder.path().to_owned(), ..AccessMap::default() };
         let parts = with_artifacts(folder.path(), &BashOptions::default(), &[]);
         let containment = Containment::new(Access::new(map));
-        let tool = Bash::new(BashParts { attended, containment, ..parts }).into_tool(false);
+        let tool = Bash::new(BashParts { attended, containment, ..parts }).into_tool();
         let schema = tool.parameters()["properties"].to_string();
         assert_eq!(schema.matches("the user is asked").count(), asked, "{schema}");
         assert_eq!(schema.matches("nobody can be asked").count(), 3 - asked, "{schema}");
@@ -577,51 +580,4 @@ async fn the_user_types_into_the_same_shell() {
     };
     let ended = shell.run("echo begun; sleep 300", &cancel, end_it).await.unwrap();
     assert_eq!((ended.output.as_str(), ended.exit_code, ended.cancelled), ("begun\n", None, true));
-}
-
-/// Builds the tool as a session does and returns the text of a call.
-async fn in_session(folder: &Path, variables: &[(&str, &str)], attended: bool, arguments: Value) -> (Value, String) {
-    let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
-    let env: Env = base.into_iter().chain(variables.iter().copied()).collect();
-    let tool = Bash::new(BashParts::uncontained(folder, env)).into_tool(attended);
-    let output = crate::scratch::run(&*tool, arguments, &ToolCx::detached("call")).await.unwrap();
-    (tool.parameters()["properties"]["pty"].clone(), text_of(&output))
-}
-
-#[tokio::test]
-async fn a_terminal_only_where_somebody_is() {
-    let folder = tempfile::tempdir().unwrap();
-    for (variables, attended, pty, offered, expect) in [
-        (&[][..], true, true, true, "terminal\n40 120\n"),
-        (&[("PI_NO_PTY", "0")], true, true, true, "terminal\n40 120\n"),
-        (&[], true, false, true, "none\n"),
-        (&[], false, true, false, "none\n"),
-        (&[("PI_NO_PTY", "1")], true, true, false, "none\n"),
-    ] {
-        let script = "if [ -t 1 ]; then printf '\\033[1mterminal\\033[0m\\r\\n'; stty size; else echo none; fi";
-        let (schema, text) =
-            in_session(folder.path(), variables, attended, json!({"command": script, "pty": pty})).await;
-        assert_eq!(schema["type"] == "boolean", offered, "{variables:?} {attended}");
-        assert!(text.starts_with(expect) && text.contains("\nWall time: "), "{variables:?} {attended}: {text}");
-    }
-}
-
-#[tokio::test]
-async fn a_terminal_changes_neither_state_nor_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("sub")).unwrap();
-    let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin")].into_iter().collect();
-    let options = BashOptions { background_after: Some(Duration::from_millis(1)), ..BashOptions::default() };
-    let tool = Bash::new(BashParts { options, ..BashParts::uncontained(folder.path(), env) }).into_tool(true);
-    let cx = ToolCx::detached("call");
-    let run = async |command: &str, seconds: u32| {
-        let arguments = json!({"command": command, "pty": true, "timeout": seconds});
-        let output = crate::scratch::run(&*tool, arguments, &cx).await.unwrap();
-        (output.is_error, text_of(&output))
-    };
-    assert!(run("cd sub", 60).await.1.contains("The shell is now in "));
-    let (failed, text) = run("basename \"$PWD\"; exit 3", 60).await;
-    assert!(failed && text.starts_with("sub\n") && text.ends_with("Command exited with code 3"), "{text}");
-    let (failed, text) = run("trap '' TERM HUP; echo deaf; while :; do sleep 0.01; done", 3).await;
-    assert!(failed && text.starts_with("deaf\n") && text.ends_with("Command timed out after 3 seconds"), "{text}");
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::ToolError;
+use omp_shell::{TerminalNeed, needs_terminal};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -61,6 +62,7 @@ impl SessionShell {
         cancel: &CancellationToken,
         show: impl Fn(&str),
     ) -> Result<UserCommand, ToolError> {
+        let (command, in_terminal) = self.in_terminal(command)?;
         command::check(command, &BTreeMap::new())?;
         let mut notices = Vec::new();
         let cwd = self.runner.shell_folder(&mut notices);
@@ -73,7 +75,7 @@ impl SessionShell {
             notices,
             contained: Vec::new(),
             in_background: false,
-            in_terminal: false,
+            in_terminal,
             in_editor: None,
             containment: None,
             writes: Vec::new(),
@@ -87,10 +89,50 @@ impl SessionShell {
         ended.working_dir = self.runner.standing_in();
         match finished.end {
             CommandEnd::Exited(exit) => ended.exit_code = Some(exit.code),
-            CommandEnd::Cancelled => ended.cancelled = true,
+            CommandEnd::Cancelled | CommandEnd::HandedBack => ended.cancelled = true,
             CommandEnd::TimedOut => {}
             CommandEnd::Overran(what) => ended.notices.push(self.runner.overran(what)),
         }
+        if self.runner.screens.is_some() && !in_terminal && wanted_terminal(&ended) {
+            ended.notices.push(format!("hint: `!{PREFIX}{command}` runs it in a terminal, where it can ask you"));
+        }
         Ok(ended)
     }
+
+    /// Whether the user works with the command in a terminal: because it is known to need one, or was typed with `pty`.
+    fn in_terminal<'a>(&self, command: &'a str) -> Result<(&'a str, bool), ToolError> {
+        let offered = self.runner.screens.is_some();
+        if !offered && !self.runner.no_pty {
+            return Ok((command, false));
+        }
+        let asked = command.trim_start().strip_prefix(PREFIX);
+        let program = needs_terminal(command);
+        let full_screen = program.as_ref().filter(|program| program.need == TerminalNeed::FullScreen);
+        if let Some(name) =
+            full_screen.map(|program| program.name.as_str()).or(asked.map(str::trim)).filter(|_| !offered)
+        {
+            return Err(ToolError::reply(format!(
+                "`{name}` needs a terminal, and `--no-pty` or PI_NO_PTY=1 switches that off\n\
+                 hint: start omp without them, or run it in another window"
+            )));
+        }
+        Ok((asked.unwrap_or(command), offered && (asked.is_some() || program.is_some())))
+    }
+}
+
+/// Before a command of the user that needs a terminal, although it is not known to.
+const PREFIX: &str = "pty ";
+
+/// Whether the command failed as programs do that want to ask and cannot.
+fn wanted_terminal(ended: &UserCommand) -> bool {
+    const COMPLAINTS: [&str; 7] = [
+        "a terminal is required",
+        "no tty present",
+        "not a tty",
+        "not a terminal",
+        "terminal prompts disabled",
+        "could not read Username",
+        "/dev/tty: No such device",
+    ];
+    ended.exit_code.is_some_and(|code| code != 0) && COMPLAINTS.iter().any(|said| ended.output.contains(said))
 }

@@ -42,7 +42,7 @@ impl TodoEdit {
             "done" => Ok(TodoEdit::Done(target)),
             "drop" => Ok(TodoEdit::Drop(target)),
             "rm" => Ok(TodoEdit::Remove(target)),
-            other => Err(format!("there is no `{other}`\n{}", usage())),
+            other => Err(format!("unknown argument `{other}`\n{}", usage())),
         }
     }
 

@@ -248,7 +248,10 @@ fn what_the_board_refuses() {
     board.import(LIST).unwrap();
     for (line, want) in [
         ("", "hint: append [<phase>] <task>, start <task>, done|drop|rm [<task or phase>]"),
-        ("sort", "there is no `sort`\nhint: append [<phase>] <task>, start <task>, done|drop|rm [<task or phase>]"),
+        (
+            "sort",
+            "unknown argument `sort`\nhint: append [<phase>] <task>, start <task>, done|drop|rm [<task or phase>]",
+        ),
         ("start", "start needs a task\nhint: /todo start <task>"),
         ("append", "append needs a task\nhint: /todo append [<phase>] <task>"),
         ("append 'open", "a quote is not closed: 'open"),

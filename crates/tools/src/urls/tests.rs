@@ -37,7 +37,7 @@ impl History for Said {
     }
 
     fn span(&self, first: &str, last: &str) -> Result<String, String> {
-        if first == "x" { Err("there is no entry x".into()) } else { Ok(format!("## user\nfrom {first} to {last}")) }
+        if first == "x" { Err("no entry x".into()) } else { Ok(format!("## user\nfrom {first} to {last}")) }
     }
 }
 
@@ -162,10 +162,7 @@ fn addresses() {
         ("history://a1..b2", "## user\nfrom a1 to b2"),
         ("history://a1", "## user\nfrom a1 to a1"),
         ("history://a1..b2:2", "from a1 to b2"),
-        (
-            "history://x",
-            "error: history://x does not exist: there is no entry x\nhint: history:// is the whole conversation",
-        ),
+        ("history://x", "error: history://x does not exist: no entry x\nhint: history:// is the whole conversation"),
         ("jobs://", "jobs://1 [running] make\njobs://2 [completed] make"),
         ("jobs://2?q=.exit", "0"),
         ("jobs://3", "error: Not found: 3\nAvailable: 1, 2"),

@@ -69,6 +69,12 @@ impl Buffer {
         self.cursor = self.settle(to.min(self.text().len()), false);
     }
 
+    /// Returns the range, widened so that no grapheme and no marker is cut.
+    pub fn widened(&self, range: Range<usize>) -> Range<usize> {
+        let end = self.text().len();
+        self.settle(range.start.min(end), false)..self.settle(range.end.min(end), true)
+    }
+
     /// Replaces `range` by `with`, puts the cursor behind it and returns the old content. Both ends of the range must be
     /// valid cursor positions.
     pub fn replace(&mut self, range: Range<usize>, with: &Fragment) -> Fragment {

@@ -65,6 +65,25 @@ impl EditorDraft {
         self.replace(0..self.buffer.text().len(), fragment);
     }
 
+    /// Removes a range and returns it.
+    pub fn cut(&mut self, range: Range<usize>) -> Fragment {
+        if range.is_empty() {
+            return Fragment::default();
+        }
+        let removed = self.change(range, Fragment::default(), EditorChangeKind::Other);
+        self.undo.close();
+        removed
+    }
+
+    /// Makes the changes until [`Self::end_step`] one undo step.
+    pub fn begin_step(&mut self) {
+        self.undo.begin_group();
+    }
+
+    pub fn end_step(&mut self) {
+        self.undo.end_group();
+    }
+
     /// Clears the text and the undo steps; the kill ring stays.
     pub fn clear(&mut self) -> Fragment {
         let taken = self.buffer.content().clone();

@@ -7,7 +7,7 @@ use super::draft::EditorDraft;
 use super::layout::{EditorRow, cells};
 use crate::component::Space;
 use crate::line::Line;
-use crate::style::Style;
+use crate::style::{Attrs, Style};
 use crate::theme::{Symbol, Theme, Token};
 use crate::widgets::{column, one_line};
 
@@ -19,11 +19,19 @@ pub(super) struct EditorLook {
     pub prompt_token: Token,
     pub placeholder: String,
     pub max_rows: Option<usize>,
+    /// The selection of visual mode.
+    pub selected: Option<std::ops::Range<usize>>,
 }
 
 impl Default for EditorLook {
     fn default() -> Self {
-        Self { prompt: "> ".to_owned(), prompt_token: Token::Accent, placeholder: String::new(), max_rows: None }
+        Self {
+            prompt: "> ".to_owned(),
+            prompt_token: Token::Accent,
+            placeholder: String::new(),
+            max_rows: None,
+            selected: None,
+        }
     }
 }
 
@@ -63,7 +71,7 @@ pub(super) fn draw(draft: &mut EditorDraft, look: &EditorLook, view: &mut ShownR
         if gutter > 0 {
             push_gutter(&mut line, row, view, layout.row_count(), look, space.theme);
         }
-        push_row(&mut line, draft, &layout.row(row), space.theme);
+        push_row(&mut line, draft, &layout.row(row), look.selected.as_ref(), space.theme);
         if space.focused && row == cursor_row {
             let column = gutter + layout.column(buffer.text(), buffer.cursor());
             line.cursor = Some(column.min(space.width.saturating_sub(1)));
@@ -93,17 +101,30 @@ fn push_gutter(line: &mut Line, row: usize, view: &ShownRows, all_rows: usize, l
     line.push(column(sign, width), theme.fg(token));
 }
 
-fn push_row(line: &mut Line, draft: &EditorDraft, row: &EditorRow, theme: &Theme) {
+fn push_row(
+    line: &mut Line,
+    draft: &EditorDraft,
+    row: &EditorRow,
+    selected: Option<&std::ops::Range<usize>>,
+    theme: &Theme,
+) {
     let mut at = row.range.start;
     let markers = draft.buffer().markers();
     let first = markers.partition_point(|marker| marker.range.end <= at);
+    let mut push = |range: std::ops::Range<usize>, style: Style| {
+        let chosen = selected.cloned().unwrap_or_default();
+        let (from, to) = (chosen.start.clamp(range.start, range.end), chosen.end.clamp(range.start, range.end));
+        push_text(line, draft, range.start..from, style);
+        push_text(line, draft, from..to, style.with(Attrs::REVERSE));
+        push_text(line, draft, to..range.end, style);
+    };
     for marker in markers[first..].iter().take_while(|marker| marker.range.start < row.range.end) {
-        push_text(line, draft, at..marker.range.start.max(at), Style::PLAIN);
+        push(at..marker.range.start.max(at), Style::PLAIN);
         let end = marker.range.end.min(row.range.end);
-        push_text(line, draft, marker.range.start.max(at)..end, theme.fg(Token::Accent));
+        push(marker.range.start.max(at)..end, theme.fg(Token::Accent));
         at = end;
     }
-    push_text(line, draft, at..row.range.end, Style::PLAIN);
+    push(at..row.range.end, Style::PLAIN);
 }
 
 fn push_text(line: &mut Line, draft: &EditorDraft, range: std::ops::Range<usize>, style: Style) {

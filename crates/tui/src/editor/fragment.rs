@@ -41,6 +41,17 @@ impl Fragment {
         self.markers.extend(other.markers.iter().map(|marker| marker.moved(by)));
     }
 
+    /// Returns a part of it. No end of the range may be inside a marker.
+    pub fn slice(&self, range: Range<usize>) -> Fragment {
+        let within = |marker: &&Marker| range.start <= marker.range.start && marker.range.end <= range.end;
+        let moved = |marker: &Marker| Marker {
+            range: marker.range.start - range.start..marker.range.end - range.start,
+            means: marker.means.clone(),
+        };
+        let markers = self.markers.iter().filter(within).map(moved).collect();
+        Fragment { text: self.text[range.clone()].to_owned(), markers }
+    }
+
     /// Returns the text with pasted content in place of its markers.
     pub fn expanded(&self) -> String {
         let mut whole = String::with_capacity(self.text.len());

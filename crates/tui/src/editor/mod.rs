@@ -10,9 +10,11 @@ mod history;
 mod keys;
 mod kill_ring;
 mod layout;
+mod modal;
 mod paste;
 mod react;
 mod undo;
+mod vim;
 mod words;
 
 #[cfg(test)]
@@ -21,6 +23,7 @@ mod model_tests;
 mod tests;
 
 pub use completion::Completion;
+pub use vim::{VimMode, VimReply};
 
 pub(crate) use draft::{Did, EditorDraft};
 pub(crate) use fragment::Fragment;
@@ -48,6 +51,8 @@ pub struct Editor {
     view: draw::ShownRows,
     /// The number of long texts pasted into this message.
     pastes: usize,
+    /// Set while modal editing is on.
+    vim: Option<vim::Vim>,
 }
 
 /// An attachment in the text whose content the application holds.
@@ -94,6 +99,7 @@ impl Editor {
         self.history.leave();
         self.completions.close();
         self.draft.set(Fragment::plain(paste::clean(text)));
+        self.settle_vim();
     }
 
     /// Inserts text at the cursor unchanged, however long.
@@ -141,6 +147,9 @@ impl Editor {
         self.completions.close();
         self.pastes = 0;
         self.view = draw::ShownRows::default();
+        if let Some(vim) = &mut self.vim {
+            vim.begin();
+        }
         self.draft.clear().expanded()
     }
 
@@ -227,6 +236,7 @@ impl Editor {
 
 impl Component for Editor {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        self.look.selected = self.vim.as_ref().and_then(|vim| vim.selection(&self.draft));
         let mut lines = draw::draw(&mut self.draft, &self.look, &mut self.view, space);
         lines.extend(self.completions.draw(space));
         lines
@@ -236,6 +246,9 @@ impl Component for Editor {
         match input {
             Input::Key(key) => self.key(key),
             Input::Paste(text) => {
+                if let Some(vim) = &mut self.vim {
+                    vim.record(input);
+                }
                 self.paste(text);
                 Reaction::Taken
             }

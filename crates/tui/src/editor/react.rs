@@ -9,6 +9,16 @@ use crate::input::Key;
 
 impl Editor {
     pub(super) fn key(&mut self, key: &Key) -> Reaction {
+        if let Some(reaction) = self.modal_key(key) {
+            return reaction;
+        }
+        let reaction = self.plain_key(key);
+        self.settle_vim();
+        reaction
+    }
+
+    /// Handles a key as without modal editing.
+    fn plain_key(&mut self, key: &Key) -> Reaction {
         match self.completions.key(key) {
             CompletionKey::Ignored => {}
             CompletionKey::Moved => return Reaction::Taken,
@@ -91,12 +101,12 @@ impl Editor {
         if self.draft.move_to(to) == Did::Moved { Reaction::Taken } else { Reaction::Ignored }
     }
 
-    fn older(&mut self) -> Reaction {
+    pub(super) fn older(&mut self) -> Reaction {
         let entry = self.history.older(self.draft.buffer().content());
         self.recall(entry)
     }
 
-    fn newer(&mut self) -> Reaction {
+    pub(super) fn newer(&mut self) -> Reaction {
         let entry = self.history.newer();
         self.recall(entry)
     }

@@ -23,6 +23,18 @@ struct EditorChange {
     inserted: Fragment,
     cursor_before: usize,
     kind: EditorChangeKind,
+    /// Undone together with the change before it.
+    linked: bool,
+}
+
+/// Several changes that are undone as one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum UndoGroup {
+    #[default]
+    Off,
+    /// The next change is its first.
+    Begun,
+    Open,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -32,9 +44,21 @@ pub(crate) struct UndoStack {
     bytes: usize,
     /// The next change begins a new step.
     closed: bool,
+    group: UndoGroup,
 }
 
 impl UndoStack {
+    /// Makes the changes until [`Self::end_group`] one step.
+    pub fn begin_group(&mut self) {
+        self.group = UndoGroup::Begun;
+        self.closed = true;
+    }
+
+    pub fn end_group(&mut self) {
+        self.group = UndoGroup::Off;
+        self.closed = true;
+    }
+
     /// Changes the buffer and records the change for undo.
     pub fn change(
         &mut self,
@@ -45,7 +69,9 @@ impl UndoStack {
     ) -> Fragment {
         let cursor_before = buffer.cursor();
         let removed = buffer.replace(range.clone(), &with);
-        let change = EditorChange { at: range.start, removed: removed.clone(), inserted: with, cursor_before, kind };
+        let linked = self.group == UndoGroup::Open;
+        let (at, inserted) = (range.start, with);
+        let change = EditorChange { at, removed: removed.clone(), inserted, cursor_before, kind, linked };
         self.undone.clear();
         self.bytes += change.weight();
         let joined = !self.closed && self.done.back_mut().is_some_and(|last| last.join(&change));
@@ -53,6 +79,9 @@ impl UndoStack {
             self.done.push_back(change);
         }
         self.closed = false;
+        if self.group == UndoGroup::Begun {
+            self.group = UndoGroup::Open;
+        }
         self.forget_the_oldest();
         removed
     }
@@ -63,22 +92,43 @@ impl UndoStack {
     }
 
     pub fn undo(&mut self, buffer: &mut Buffer) -> bool {
-        let Some(change) = self.done.pop_back() else { return false };
-        self.bytes = self.bytes.saturating_sub(change.weight());
-        buffer.replace(change.at..change.at + change.inserted.text.len(), &change.removed);
-        buffer.set_cursor(change.cursor_before);
-        self.undone.push(change);
-        self.closed = true;
-        true
+        let mut is_undone = false;
+        while let Some(change) = self.done.pop_back() {
+            self.bytes = self.bytes.saturating_sub(change.weight());
+            buffer.replace(change.at..change.at + change.inserted.text.len(), &change.removed);
+            buffer.set_cursor(change.cursor_before);
+            let linked = change.linked;
+            self.undone.push(change);
+            is_undone = true;
+            if !linked {
+                break;
+            }
+        }
+        self.stepped();
+        is_undone
     }
 
     pub fn redo(&mut self, buffer: &mut Buffer) -> bool {
-        let Some(change) = self.undone.pop() else { return false };
-        self.bytes += change.weight();
-        buffer.replace(change.at..change.at + change.removed.text.len(), &change.inserted);
-        self.done.push_back(change);
+        let mut is_redone = false;
+        while let Some(change) = self.undone.pop() {
+            self.bytes += change.weight();
+            buffer.replace(change.at..change.at + change.removed.text.len(), &change.inserted);
+            self.done.push_back(change);
+            is_redone = true;
+            if self.undone.last().is_none_or(|next| !next.linked) {
+                break;
+            }
+        }
+        self.stepped();
+        is_redone
+    }
+
+    /// What follows is not part of a step that was undone or redone.
+    fn stepped(&mut self) {
         self.closed = true;
-        true
+        if self.group == UndoGroup::Open {
+            self.group = UndoGroup::Begun;
+        }
     }
 
     fn forget_the_oldest(&mut self) {

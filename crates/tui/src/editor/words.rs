@@ -3,8 +3,8 @@
 
 use super::buffer::Buffer;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CharClass {
     Space,
     Word,
     Sign,
@@ -14,11 +14,11 @@ enum Class {
 /// Returns the beginning of the word before `at`.
 pub(crate) fn word_left(buffer: &Buffer, at: usize) -> usize {
     let mut at = at;
-    let mut within = Class::Space;
+    let mut within = CharClass::Space;
     while at > 0 {
         let before = buffer.previous(at);
         let class = class(buffer, before);
-        if within != Class::Space && (class != within || class == Class::Marker) {
+        if within != CharClass::Space && (class != within || class == CharClass::Marker) {
             break;
         }
         within = class;
@@ -30,10 +30,10 @@ pub(crate) fn word_left(buffer: &Buffer, at: usize) -> usize {
 /// Returns the end of the word after `at`.
 pub(crate) fn word_right(buffer: &Buffer, at: usize) -> usize {
     let mut at = at;
-    let mut within = Class::Space;
+    let mut within = CharClass::Space;
     while at < buffer.text().len() {
         let class = class(buffer, at);
-        if within != Class::Space && (class != within || class == Class::Marker) {
+        if within != CharClass::Space && (class != within || class == CharClass::Marker) {
             break;
         }
         within = class;
@@ -42,13 +42,13 @@ pub(crate) fn word_right(buffer: &Buffer, at: usize) -> usize {
     at
 }
 
-fn class(buffer: &Buffer, at: usize) -> Class {
+pub(super) fn class(buffer: &Buffer, at: usize) -> CharClass {
     if buffer.markers().iter().any(|marker| marker.range.start == at) {
-        return Class::Marker;
+        return CharClass::Marker;
     }
     match buffer.text()[at..].chars().next() {
-        Some(char) if char.is_alphanumeric() || char == '_' => Class::Word,
-        Some(char) if !char.is_whitespace() => Class::Sign,
-        _ => Class::Space,
+        Some(char) if char.is_alphanumeric() || char == '_' => CharClass::Word,
+        Some(char) if !char.is_whitespace() => CharClass::Sign,
+        _ => CharClass::Space,
     }
 }

@@ -23,7 +23,7 @@ pub struct RowPlan {
     pub commit: Range<usize>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RowLedger {
     committed: usize,
     /// The content of the last committed rows.

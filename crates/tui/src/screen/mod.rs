@@ -10,12 +10,11 @@ mod model;
 mod origin;
 mod paint;
 mod painted;
+mod pane;
 mod profile;
 mod recent;
 mod row;
 mod sgr;
-
-use std::time::Duration;
 
 use crate::frame::{Frame, Rows};
 use crate::line::Line;
@@ -23,6 +22,7 @@ use ledger::{RowLedger, RowPlan};
 use model::ScreenWindow;
 use paint::{Erase, LeavingRows, Paint};
 pub use painted::Painted;
+pub use pane::{MOST_TEXT as MOST_PANE_TEXT, PaneFacts, PaneText};
 pub use profile::{ColorDepth, Profile};
 use recent::Recent;
 
@@ -37,8 +37,10 @@ pub struct Size {
 enum Gesture {
     /// Begins at the cursor.
     Begin,
-    /// The old content belongs to another conversation, or has another width.
+    /// The old content belongs to another conversation, or is shown differently.
     Replace,
+    /// Everything from the text above the first frame on is written again.
+    Rewrite,
     /// The rows of the window may have wrapped or moved; the rows above stay.
     Repaint,
 }
@@ -60,12 +62,17 @@ pub struct Renderer {
     last: Painted,
     /// Set by a resize notification: the number of rows committed before these recent frames.
     certain: Option<usize>,
+    /// In tmux: the text above the first frame since the last [`Self::begin_again`].
+    above: Option<PaneText>,
+    /// The committed rows that are part of that text.
+    rows_above: RowLedger,
 }
 
 impl Renderer {
     pub fn new(profile: Profile, size: Size) -> Self {
         let size = usable(size);
         Self {
+            recent: Recent::new(profile.resize_lag),
             profile,
             size,
             painted: size,
@@ -74,9 +81,10 @@ impl Renderer {
             window: ScreenWindow::default(),
             gesture: Some(Gesture::Begin),
             settled: 0,
-            recent: Recent::default(),
             last: Painted::default(),
             certain: None,
+            above: None,
+            rows_above: RowLedger::default(),
         }
     }
 
@@ -90,13 +98,8 @@ impl Renderer {
 
     /// Takes effect with the next frame. The scrollback is not changed.
     pub fn set_profile(&mut self, profile: Profile) {
+        self.recent.set_lag(profile.resize_lag);
         self.profile = profile;
-    }
-
-    /// Sets how late a multiplexer may report a new size: rows that entered the scrollback within this time before a resize
-    /// may have been truncated and are written again. The default is half a second.
-    pub fn set_resize_lag(&mut self, lag: Duration) {
-        self.recent = Recent::new(lag);
     }
 
     /// Returns the number of rows of the frame that are in the scrollback.
@@ -109,11 +112,24 @@ impl Renderer {
         self.last
     }
 
-    /// Handles a new terminal size. Outside a multiplexer the next frame rewrites everything, so that the scrollback wraps
-    /// like the window; a multiplexer keeps its history, and only the window is repainted.
+    /// Gives the text above the next frame, which begins at the cursor, in a pane of tmux. From then on a resize writes the
+    /// whole history of the pane again. Without it, rows may be in the scrollback twice after a resize.
+    pub fn set_above(&mut self, above: Option<PaneText>) {
+        self.above = above;
+        self.rows_above = self.ledger.clone();
+    }
+
+    /// Returns the number of rows that a resize writes again at most; `None` if it leaves the scrollback as it is.
+    pub fn rewrites(&self) -> Option<usize> {
+        self.above.as_ref().map(PaneText::history_limit)
+    }
+
+    /// Handles a notification of the terminal size. If the text above is known, the next frame writes all rows again;
+    /// otherwise only the window is repainted, and the scrollback stays.
     pub fn resize(&mut self, size: Size) {
         let size = usable(size);
-        if size == self.size {
+        // Tmux may have changed the size and changed it back.
+        if size == self.size && self.above.is_none() {
             return;
         }
         self.rewrapped |= size.width != self.size.width;
@@ -122,8 +138,8 @@ impl Renderer {
         self.certain = self.certain.into_iter().chain(self.recent.take_committed()).min();
         match self.gesture {
             Some(_) => {}
-            None if self.profile.multiplexer => self.gesture = Some(Gesture::Repaint),
-            None => self.gesture = Some(Gesture::Replace),
+            None if self.above.is_some() => self.gesture = Some(Gesture::Rewrite),
+            None => self.gesture = Some(Gesture::Repaint),
         }
     }
 
@@ -141,17 +157,22 @@ impl Renderer {
     pub fn begin_again(&mut self) {
         self.window = ScreenWindow::default();
         self.gesture = Some(Gesture::Begin);
+        self.above = None;
     }
 
     /// Appends the bytes that show the frame, or none if it is already shown.
     pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
         self.follow_resize();
         let gesture = self.gesture.take();
-        if gesture == Some(Gesture::Replace) {
-            self.ledger = RowLedger::default();
-        }
-        if std::mem::take(&mut self.rewrapped) {
-            self.ledger.realign(frame.rows);
+        let rewrapped = std::mem::take(&mut self.rewrapped);
+        match gesture {
+            Some(Gesture::Replace) => self.ledger = RowLedger::default(),
+            Some(Gesture::Rewrite) => {
+                self.ledger = self.rows_above.clone();
+                self.ledger.realign(frame.rows);
+            }
+            _ if rewrapped => self.ledger.realign(frame.rows),
+            _ => {}
         }
         self.recent.painting(self.ledger.committed());
         self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
@@ -160,9 +181,11 @@ impl Renderer {
             // Rows committed before another program wrote to the terminal are not written again.
             Some(Gesture::Begin) => self.rewrite(frame, Erase::Below, out, "begin"),
             Some(Gesture::Repaint) => self.rewrite(frame, Erase::Below, out, "repaint"),
-            // The history of a multiplexer cannot be erased, so the new rows follow the old ones.
-            Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out, "append"),
-            Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out, "replace"),
+            // The history of a multiplexer is only erased if it can be written again; else the new rows follow the old ones.
+            Some(Gesture::Replace) if self.profile.multiplexer && self.above.is_none() => {
+                self.rewrite(frame, Erase::Below, out, "append")
+            }
+            Some(Gesture::Replace | Gesture::Rewrite) => self.rewrite(frame, Erase::Everything, out, "replace"),
             None => self.update(frame, out),
         };
         self.last = Painted {
@@ -193,7 +216,7 @@ impl Renderer {
     /// Determines where the terminal moved the painted rows, and which of them are now in the scrollback.
     fn follow_resize(&mut self) {
         let from = std::mem::replace(&mut self.painted, self.size);
-        let gone = if from == self.size { 0 } else { self.window.resized(from, self.size) };
+        let gone = if from == self.size { 0 } else { self.window.resized(from, self.size, self.profile.rewraps) };
         let certain = self.certain.take();
         // Several size changes may happen between two frames.
         if self.gesture != Some(Gesture::Repaint) {
@@ -251,9 +274,18 @@ impl Renderer {
         let rows = visible(frame, plan, &covered);
         self.ledger.commit(frame.rows, plan);
         self.window.top = plan.top;
-        let chunk = plan.commit.clone().map(|at| frame.rows.row(at));
+        let mut commit = plan.commit.clone();
+        let above = match &self.above {
+            Some(text) if erase == Erase::Everything => {
+                let (above, lost) = text.above(commit.len());
+                commit.start += lost;
+                above
+            }
+            _ => &[],
+        };
+        let chunk = commit.map(|at| frame.rows.row(at));
         let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
-        paint.rewrite(erase, chunk, &rows);
+        paint.rewrite(erase, above, chunk, &rows);
         paint.finish();
     }
 

@@ -27,15 +27,30 @@ pub struct ScreenWindow {
 impl ScreenWindow {
     /// A terminal that shrinks keeps the cursor row and pushes the top rows into the scrollback. Returns how many of our
     /// rows were pushed; rows below the cursor may be lost and are painted again.
-    pub fn resized(&mut self, from: Size, to: Size) -> usize {
-        if to.width < from.width {
+    pub fn resized(&mut self, from: Size, to: Size, rewraps: bool) -> usize {
+        if to.width < from.width && rewraps {
             self.cursor_row = self.rows_above_cursor(from.width, to.width);
         }
         self.cursor_column = None;
         let gone = self.cursor_row.saturating_sub(to.height - 1);
         self.cursor_row -= gone;
-        // Wrapped rows cannot be counted reliably, so none is counted: rows appear twice rather than never.
-        if to.width < from.width { 0 } else { gone.min(self.rows.len()) }
+        match to.width < from.width {
+            false => gone.min(self.rows.len()),
+            true if rewraps => self.rows_within(gone, from.width, to.width),
+            // Truncated rows are written again.
+            true => 0,
+        }
+    }
+
+    /// Returns how many whole rows are among the first `wrapped` rows after rows have wrapped. If in doubt it returns fewer:
+    /// terminals disagree on the width of some characters, and rows appear twice rather than never.
+    fn rows_within(&self, wrapped: usize, from: usize, to: usize) -> usize {
+        let sure = self.rows.iter().take_while(|line| line.spans.iter().all(|span| span.text.is_ascii()));
+        let ends = sure.scan(0, |end, line| {
+            *end += wrapped_rows(line, from, to);
+            Some(*end)
+        });
+        ends.take_while(|end| *end <= wrapped).count()
     }
 
     /// Returns the number of rows above the cursor after rows that are too wide have wrapped. If in doubt it returns fewer:

@@ -14,7 +14,7 @@ pub enum Erase {
     Nothing,
     /// From the first row of the window to the end of the screen.
     Below,
-    /// The screen and the scrollback: only for a user action, never in a multiplexer.
+    /// The screen and the scrollback: only for a user action, and in a multiplexer only if its text can be written again.
     Everything,
 }
 
@@ -61,10 +61,18 @@ impl<'a> Paint<'a> {
         let _ = write!(self.out, "\x1b[{count}{what}");
     }
 
-    /// Writes rows into the scrollback and a whole window below them, over the old window.
-    pub fn rewrite<'b>(&mut self, erase: Erase, chunk: impl ExactSizeIterator<Item = &'b Line>, rows: &[&Line]) {
+    /// Writes rows into the scrollback and a whole window below them, over the old window. `above` is the text above them
+    /// after everything was erased.
+    pub fn rewrite<'b>(
+        &mut self,
+        erase: Erase,
+        above: &[u8],
+        chunk: impl ExactSizeIterator<Item = &'b Line>,
+        rows: &[&Line],
+    ) {
         if erase == Erase::Everything {
             self.raw("\x1b[2J\x1b[H\x1b[3J");
+            self.out.extend_from_slice(above);
             self.window.cursor_row = 0;
         } else {
             self.go_to(0);

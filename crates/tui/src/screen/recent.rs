@@ -1,13 +1,13 @@
 //! Records the rows committed within the last moments.
 //!
-//! Tmux resizes a pane at once but notifies the program up to a quarter of a second later. Rows written in between are
+//! Tmux resizes a pane at once but notifies the program up to a quarter of a second later, and over a network it may take
+//! as long. Rows written in between are
 //! truncated or misplaced without an error. When the notification arrives, rows of the last moments are therefore treated as
 //! not committed.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-const LAG: Duration = Duration::from_millis(500);
 /// Frames closer together than this count as one.
 const GRAIN: Duration = Duration::from_millis(10);
 
@@ -17,15 +17,13 @@ pub struct Recent {
     frames: VecDeque<(Instant, usize)>,
 }
 
-impl Default for Recent {
-    fn default() -> Self {
-        Self::new(LAG)
-    }
-}
-
 impl Recent {
     pub fn new(lag: Duration) -> Self {
         Self { lag, frames: VecDeque::new() }
+    }
+
+    pub fn set_lag(&mut self, lag: Duration) {
+        self.lag = lag;
     }
 
     pub fn painting(&mut self, committed: usize) {

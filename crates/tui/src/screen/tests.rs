@@ -1,6 +1,7 @@
 //! Tests the screen of real terminal emulators after frames.
 
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 use super::*;
 use crate::frame::Overlay;
@@ -17,9 +18,13 @@ struct Tape {
 
 impl Tape {
     fn new(multiplexer: bool) -> Self {
+        Self::of(Profile { multiplexer, ..Profile::default() })
+    }
+
+    fn of(profile: Profile) -> Self {
         let size = Size { width: usize::from(WIDTH), height: usize::from(HEIGHT) };
         let nonzero = |value| NonZeroU16::new(value).unwrap();
-        let renderer = Renderer::new(Profile { multiplexer, ..Profile::default() }, size);
+        let renderer = Renderer::new(profile, size);
         Self { renderer, screen: vt100::Parser::new(nonzero(HEIGHT), nonzero(WIDTH), 1000), written: 0 }
     }
 
@@ -206,19 +211,77 @@ fn the_cursor_that_the_shell_left_is_hidden_when_no_row_wants_it() {
 }
 
 #[test]
-fn a_resize_outside_a_multiplexer_writes_everything_anew() {
-    let mut tape = Tape::new(false);
+fn a_resize_outside_a_multiplexer_keeps_the_scrollback() {
+    let mut tape = Tape::of(Profile { resize_lag: Duration::ZERO, ..Profile::default() });
+    tape.screen.process(b"$ ls\r\n$ omp\r\n");
     tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
     tape.renderer.resize(Size { width: 19, height: usize::from(HEIGHT) });
     let bytes = tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
-    assert!(bytes.contains("\x1b[2J\x1b[H\x1b[3J1\x1b[K"), "{bytes:?}");
-    assert_eq!(tape.tape(), "1,2|3,4,5,6,>");
+    assert!(!bytes.contains("\x1b[2J") && !bytes.contains("\x1b[3J"), "{bytes:?}");
+    assert_eq!(tape.tape(), "$ ls,$ omp,1,2|3,4,5,6,>");
+}
+
+const ABOVE: &str = "/dev/pts/1 20 5 2 0 2000 0\n";
+
+fn above(text: &str) -> Option<PaneText> {
+    PaneText::parse(&format!("{ABOVE}{text}"), &PaneFacts::parse(ABOVE).unwrap())
+}
+
+#[test]
+fn a_resize_in_tmux_writes_the_whole_history_again() {
+    let mut tape = Tape::new(true);
+    tape.screen.process(b"$ ls\r\n$ omp\r\n");
+    tape.renderer.set_above(above("$ ls\n$ omp\n"));
+    tape.frame(&["one two", "three", "4", "5", "6", ">"], 5);
+    assert_eq!(tape.tape(), "$ ls,$ omp,one two|three,4,5,6,>");
+    for width in [19, 19, 20] {
+        // Frames that were painted for another size than that of the pane.
+        tape.screen.process(b"\x1b[2Jspoiled\r\nspoiled\r\n\r\n\r\n\r\n\r\n");
+        // A size that changed and changed back counts, too.
+        tape.renderer.resize(Size { width, height: usize::from(HEIGHT) });
+        let bytes = tape.frame(&["one two three", "4", "5", "6", "7", "8", ">"], 6);
+        assert!(bytes.contains("\x1b[3J"), "{bytes:?}");
+        assert_eq!(tape.tape(), "$ ls,$ omp,one two three,4|5,6,7,8,>");
+    }
+    // Another conversation takes the place of this one.
+    tape.renderer.replace();
+    tape.frame(&["a", ">"], 1);
+    assert_eq!(tape.tape(), "|$ ls,$ omp,a,>");
+}
+
+#[test]
+fn rows_above_another_program_are_part_of_the_text_above() {
+    let mut tape = Tape::new(true);
+    tape.renderer.set_above(above(""));
+    tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
+    let mut out = Vec::new();
+    tape.renderer.end(&mut out);
+    tape.screen.process(&out);
+    // Until the text is known, a resize leaves the history as it is.
+    assert_eq!(tape.renderer.rewrites(), None);
+    tape.renderer.set_above(above("1\n2\n3\n4\n5\n6\n>\n[1]+ Stopped\n"));
+    tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
+    tape.renderer.resize(Size { width: 19, height: usize::from(HEIGHT) });
+    tape.frame(&["1", "2", "3", "4", "5", "6", "7", ">"], 7);
+    assert_eq!(tape.tape(), "1,2,3,4,5,6,>,[1]+ Stopped,3|4,5,6,7,>");
+}
+
+#[test]
+fn rows_that_the_history_cannot_hold_are_not_written_again() {
+    let mut tape = Tape::new(true);
+    tape.renderer.set_above(above("$ omp\n"));
+    let many: Vec<String> = (0..2010).map(|number| number.to_string()).collect();
+    let rows: Vec<&str> = many.iter().map(String::as_str).collect();
+    tape.frame(&rows, 2010);
+    tape.renderer.resize(Size { width: 19, height: usize::from(HEIGHT) });
+    let bytes = tape.frame(&rows, 2010);
+    assert!(bytes.contains("\x1b[3J5\x1b[K") && !bytes.contains("omp"), "{}", &bytes[..60]);
+    assert_eq!(tape.renderer.committed(), 2005);
 }
 
 #[test]
 fn a_resize_in_a_multiplexer_repeats_no_row_that_is_in_its_history() {
-    let mut tape = Tape::new(true);
-    tape.renderer.set_resize_lag(Duration::ZERO);
+    let mut tape = Tape::of(Profile { multiplexer: true, resize_lag: Duration::ZERO, ..Profile::default() });
     let rows = ["one two three", "four five", "six", "seven", "eight", "nine", ">"];
     tape.frame(&rows, 6);
     assert_eq!(tape.renderer.committed(), 2);

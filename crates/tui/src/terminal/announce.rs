@@ -29,6 +29,7 @@ pub fn notification(note: Notification<'_>, capabilities: &Capabilities, number:
         // `OSC 9 ; 4` is a progress bar in some terminals.
         NotifyBy::Osc9 if line.starts_with(|char: char| char.is_ascii_digit()) => format!("\x1b]9; {line}\x1b\\"),
         NotifyBy::Osc9 => format!("\x1b]9;{line}\x1b\\"),
+        NotifyBy::Osc777 => format!("\x1b]777;notify;{};{body}\x1b\\", title.replace(';', ",")),
         NotifyBy::Osc99 if body.is_empty() => format!("\x1b]99;i=omp-{number};{title}\x1b\\"),
         NotifyBy::Osc99 => {
             format!("\x1b]99;i=omp-{number}:d=0;{title}\x1b\\\x1b]99;i=omp-{number}:p=body;{body}\x1b\\")
@@ -82,6 +83,12 @@ mod tests {
                 "\x1bPtmux;\x1b\x1b]9;Done: all is well\x1b\x1b\\\x1b\\\x07",
             ),
             (&[("TERM_PROGRAM", "iTerm.app"), ("ZELLIJ", "0")], "\x07"),
+            (&[("TERM", "foot-extra")], "\x1b]777;notify;Done;all is well\x1b\\"),
+            (&[("TERM", "rxvt-unicode-256color")], "\x1b]777;notify;Done;all is well\x1b\\"),
+            (
+                &[("TERM", "tmux-256color"), ("TMUX", "x"), ("KITTY_WINDOW_ID", "1")],
+                "\x1bPtmux;\x1b\x1b]99;i=omp-1:d=0;Done\x1b\x1b\\\x1b\x1b]99;i=omp-1:p=body;all is well\x1b\x1b\\\x1b\\\x07",
+            ),
             (&[("TERM_PROGRAM", "iTerm.app"), ("PI_NOTIFICATIONS", "off")], ""),
         ];
         let note = Notification { title: "Done", body: "all\x1b]0;x\x07 is\nwell\x07" };
@@ -89,10 +96,9 @@ mod tests {
             let capabilities = Capabilities::detect(&TerminalEnv::from_iter(env.iter().copied()));
             assert_eq!(notification(note, &capabilities, 1), *expected, "{env:?}");
         }
-        let mut answered = Capabilities::detect(&TerminalEnv::from_iter([("TERM", "xterm-kitty")]));
-        answered.notify = NotifyBy::Osc99;
+        let kitty = Capabilities::detect(&TerminalEnv::from_iter([("TERM", "xterm-kitty")]));
         assert_eq!(
-            notification(note, &answered, 7),
+            notification(note, &kitty, 7),
             "\x1b]99;i=omp-7:d=0;Done\x1b\\\x1b]99;i=omp-7:p=body;all is well\x1b\\"
         );
     }

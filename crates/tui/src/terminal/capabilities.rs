@@ -44,12 +44,17 @@ pub enum NotifyBy {
     Bell,
     Osc9,
     Osc99,
+    Osc777,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     pub id: TerminalId,
     pub multiplexer: Option<Multiplexer>,
+    /// Whether the terminal is reached over ssh.
+    pub remote: bool,
+    /// Whether rows that are too wide for a new size are known to be wrapped, not truncated.
+    pub rewraps: bool,
     pub synchronized: bool,
     pub colors: ColorDepth,
     pub links: bool,
@@ -80,6 +85,8 @@ impl Capabilities {
         Self {
             id,
             multiplexer,
+            remote: env.has("SSH_CONNECTION"),
+            rewraps: multiplexer.is_some() || !matches!(id, TerminalId::Plain | TerminalId::Other),
             synchronized: forced_sync.unwrap_or_else(|| synchronized(env, id, multiplexer)),
             colors: forced_colors.unwrap_or_else(|| colors(env, id)),
             links: forced_links.unwrap_or_else(|| links(env, id)),
@@ -98,6 +105,8 @@ impl Capabilities {
     pub fn profile(&self) -> Profile {
         Profile {
             multiplexer: self.multiplexer.is_some(),
+            resize_lag: if self.multiplexer.is_some() || self.remote { Profile::LATE } else { Profile::PROMPT },
+            rewraps: self.rewraps,
             synchronized: self.synchronized,
             colors: self.colors,
             links: self.links,
@@ -139,7 +148,11 @@ impl Capabilities {
             Capability::Sixel => self.offer_images(ImageProtocol::Sixel),
             Capability::Notifications(true) if self.notify != NotifyBy::Nothing => self.notify = NotifyBy::Osc99,
             Capability::CellPixels { width, height } => self.cell = Some((*width, *height)),
-            Capability::Version(version) if self.id == TerminalId::Other => self.is_in_fact(by_version(version)),
+            Capability::Version(version) if self.id == TerminalId::Other => {
+                // Of those that report a version, only xterm truncates.
+                self.rewraps = !version.to_ascii_lowercase().starts_with("xterm(");
+                self.is_in_fact(by_version(version));
+            }
             _ => {}
         }
         *self != before
@@ -349,10 +362,11 @@ fn notify(env: &TerminalEnv, id: TerminalId) -> NotifyBy {
     if matches!(env.get("PI_NOTIFICATIONS"), Some("off" | "0" | "false")) {
         return NotifyBy::Nothing;
     }
+    let term = env.term();
     match id {
-        TerminalId::Kitty | TerminalId::Ghostty | TerminalId::WezTerm | TerminalId::Iterm2 | TerminalId::Warp => {
-            NotifyBy::Osc9
-        }
+        TerminalId::Kitty => NotifyBy::Osc99,
+        TerminalId::Ghostty | TerminalId::WezTerm | TerminalId::Iterm2 | TerminalId::Warp => NotifyBy::Osc9,
+        _ if ["foot", "rxvt-unicode"].iter().any(|name| term.starts_with(name)) => NotifyBy::Osc777,
         _ => NotifyBy::Bell,
     }
 }

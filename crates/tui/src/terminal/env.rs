@@ -27,6 +27,7 @@ const VARIABLES: &[&str] = &[
     "PI_NO_KITTY_PLACEHOLDERS",
     "PI_NO_SYNC_OUTPUT",
     "PI_TUI_SYNC_OUTPUT",
+    "SSH_CONNECTION",
     "STY",
     "TERM",
     "TERM_FEATURES",

@@ -121,7 +121,7 @@ impl SharedTerminal {
         for decoded in decoded {
             match decoded {
                 Decoded::Input(input) => self.send(TermEvent::Input(input)),
-                Decoded::Reply(TerminalReply::Size { width, height }) => self.resized(Size { width, height }),
+                Decoded::Reply(TerminalReply::Size { width, height }) => self.resized(Size { width, height }, false),
                 Decoded::Reply(reply) => self.learn(reply),
             }
         }
@@ -254,14 +254,22 @@ impl SharedTerminal {
         if self.phase() == TerminalPhase::Active { self.write_control(&out) } else { Ok(()) }
     }
 
-    /// Queries the size from the system and sends an event if it changed.
-    pub fn check_size(&self) {
-        self.resized(self.tty.size().unwrap_or(self.fallback));
+    /// Queries the size from the system after a signal, and sends an event if it may have changed.
+    pub fn size_signalled(&self) {
+        self.resized(self.tty.size().unwrap_or(self.fallback), true);
     }
 
-    fn resized(&self, size: Size) {
-        let was = std::mem::replace(&mut self.lock().size, size);
-        if was != size {
+    fn check_size(&self) {
+        self.resized(self.tty.size().unwrap_or(self.fallback), false);
+    }
+
+    fn resized(&self, size: Size, signalled: bool) {
+        let mut state = self.lock();
+        let was = std::mem::replace(&mut state.size, size);
+        // Tmux reports a size that changed and changed back with two signals, which may both arrive before the size is read.
+        let and_back = signalled && state.capabilities.multiplexer == Some(Multiplexer::Tmux);
+        drop(state);
+        if was != size || and_back {
             self.send(TermEvent::Resize(size));
         }
     }

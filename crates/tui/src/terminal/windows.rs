@@ -207,7 +207,7 @@ pub fn read(shared: &SharedTerminal, wake: &Wake) {
                     if resized {
                         // Called outside `while_active`, so that no lock is held.
                         shared.take(std::mem::take(&mut decoded));
-                        shared.check_size();
+                        shared.size_signalled();
                     }
                 }
                 Some(Err(_)) => return shared.send(TermEvent::Closed),

@@ -75,8 +75,8 @@ impl Themes {
     fn not_there(&self, name: &str) -> String {
         let names = self.names();
         match nearest(name, names.iter().copied()) {
-            Some(meant) => format!("there is no theme \"{name}\"\nhint: did you mean \"{meant}\"?"),
-            None => format!("there is no theme \"{name}\"\nhint: there are {}", names.join(", ")),
+            Some(meant) => format!("unknown theme \"{name}\"\nhint: did you mean \"{meant}\"?"),
+            None => format!("unknown theme \"{name}\"\nhint: the themes are {}", names.join(", ")),
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
                 ("broken.json", "the theme \"broken\" is not JSON"),
                 ("dark.json", "\"dark\" is a built-in theme"),
                 ("large.json", "larger than 256 KiB, which no theme is"),
-                ("mine.json", "there is no colour \"acent\"; did you mean \"accent\"?"),
+                ("mine.json", "unknown colour \"acent\"; did you mean \"accent\"?"),
             ]
         );
     }
@@ -178,7 +178,7 @@ mod tests {
             (white, None, None, "light", None),
             (black, Some("high-contrast"), None, "high-contrast", None),
             (black, Some("high-contarst"), None, "dark", Some("high-contrast\"?")),
-            (white, None, Some("zzz"), "light", Some("there are dark, light, high-contrast, high-contrast-light")),
+            (white, None, Some("zzz"), "light", Some("the themes are dark, light, high-contrast, high-contrast-light")),
         ] {
             let (theme, problem) = themes.choose(background, dark, light);
             assert_eq!(theme.name, name);

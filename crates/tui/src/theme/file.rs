@@ -179,8 +179,8 @@ impl ThemeReader<'_> {
 
 fn unknown(what: &str, name: &str, meant: Option<&str>) -> String {
     match meant {
-        Some(meant) => format!("there is no {what} \"{name}\"; did you mean \"{meant}\"?"),
-        None => format!("there is no {what} \"{name}\""),
+        Some(meant) => format!("unknown {what} \"{name}\"; did you mean \"{meant}\"?"),
+        None => format!("unknown {what} \"{name}\""),
     }
 }
 

@@ -46,7 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         (lines(12), far(), overlay).prop_map(|(rows, settled, overlay)| Step::Show(Shown { rows, settled, overlay }));
     let profile = (any::<[bool; 3]>(), 0..4).prop_map(|([multiplexer, synchronized, links], depth)| {
         let colors = [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::True][depth as usize];
-        Step::Profile(Profile { multiplexer, synchronized, links, colors })
+        Step::Profile(Profile { multiplexer, synchronized, links, colors, ..Profile::default() })
     });
     prop_oneof![
         8 => shown,

@@ -30,10 +30,10 @@ fn node(input: &[u8]) -> String {
     let mut command = Command::new("node");
     command.arg(script).env("XTERM", cache().join("xterm-headless-6.0.0/node_modules/@xterm/headless"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("node is not there; scripts/test installs it");
+    let mut child = command.spawn().expect("node does not exist; scripts/test installs it");
     child.stdin.take().unwrap().write_all(input).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "xterm.js is not there; scripts/test installs it");
+    assert!(output.status.success(), "xterm.js does not exist; scripts/test installs it");
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -263,7 +263,12 @@ fn content_that_a_command_destroys_in_git_is_told_and_nothing_else_is_put_in_its
     place.shell(spoil);
     let report = place.undo.undo(&UndoRequest::default()).unwrap();
     assert!(report.left.len() >= FILES, "{}", report.left.len());
-    assert!(report.left.iter().all(|(_, why)| matches!(why, LeftReason::NotKept(why) if why.contains("git had it"))));
+    assert!(
+        report
+            .left
+            .iter()
+            .all(|(_, why)| matches!(why, LeftReason::NotKept(why) if why.contains("git no longer has it")))
+    );
     assert_eq!(place.read("mine"), "untracked");
     assert!(files(&place.path("src")).values().all(|node| node.starts_with("folder")));
 }

@@ -73,7 +73,12 @@ fn what_waits_is_known_before_the_call_and_told_after_it() {
     place.undo.after_call("c").unwrap();
     let report = place.undo.undo(&UndoRequest::default()).unwrap();
     let left: BTreeSet<String> = report.left.iter().map(|(path, _)| path.to_string()).collect();
-    assert!(report.left.iter().all(|(_, why)| matches!(why, LeftReason::NotKept(why) if why.contains("no time"))));
+    assert!(
+        report
+            .left
+            .iter()
+            .all(|(_, why)| matches!(why, LeftReason::NotKept(why) if why.contains("not copied in time")))
+    );
     assert_eq!(left.len(), waiting);
     assert!(left.is_subset(&uncovered));
     let now = place.state();

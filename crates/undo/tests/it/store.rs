@@ -90,8 +90,8 @@ fn lost_content_is_told_by_its_file_which_stays_as_it_is() {
         let told: Vec<String> = left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         if !force {
             assert_eq!(told.len(), 2, "{told:?}");
-            assert!(told[0].starts_with("a: not kept: its content is not kept any more"), "{told:?}");
-            assert!(told[1].starts_with("b: not kept"), "{told:?}");
+            assert!(told[0].starts_with("a: not stored: its content is no longer stored"), "{told:?}");
+            assert!(told[1].starts_with("b: not stored"), "{told:?}");
         }
         assert_eq!((place.read("a").as_str(), fs::read(place.path("c")).unwrap()), ("2\n", large.clone()));
         assert!(!place.path("b").exists());

@@ -118,7 +118,7 @@ fn several_turns_and_single_paths() {
     assert!(!place.path("c").exists());
     let refused = place.undo.undo(&UndoRequest { turns: 2, ..UndoRequest::default() }).unwrap_err();
     assert!(matches!(refused, UndoError::NotSoMany(1, 2)));
-    assert!(refused.to_string().starts_with("1 turn can be taken back, not 2\nhint: "), "{refused}");
+    assert!(refused.to_string().starts_with("1 turn can be undone, not 2\nhint: "), "{refused}");
     place.undo.undo(&UndoRequest::default()).unwrap();
     assert!(!place.path("a").exists());
     assert!(matches!(place.undo.undo(&UndoRequest::default()), Err(UndoError::NothingToUndo)));
@@ -174,7 +174,7 @@ fn what_is_not_covered_is_listed_and_left_alone() {
     assert_eq!(place.read(".env"), "KEY=1");
     assert_eq!(place.read(".git/HEAD"), "y\n");
     let left: Vec<String> = report.left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
-    assert_eq!(left, ["large: not kept: larger than undo.maxFileMb", "target: not kept: ignored by .gitignore"]);
+    assert_eq!(left, ["large: not stored: larger than undo.maxFileMb", "target: not stored: ignored by .gitignore"]);
     let uncovered: Vec<String> = place.undo.uncovered().iter().map(|(path, _)| path.to_string()).collect();
     assert_eq!(uncovered, [".git", "pipe"]);
 }

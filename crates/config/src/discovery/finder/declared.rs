@@ -69,17 +69,17 @@ impl Finder<'_> {
         let events = match hooks {
             None => return,
             Some(Value::Object(events)) => events,
-            Some(_) => return self.warn(format!("{}: `hooks` must hold events", path.display())),
+            Some(_) => return self.warn(format!("{}: `hooks` must be a map of events", path.display())),
         };
         for (event, entries) in events {
             let Value::Array(entries) = entries else {
-                self.warn(format!("{}: the hooks of `{event}` are left out: not a list", path.display()));
+                self.warn(format!("{}: the hooks of `{event}` are ignored: not a list", path.display()));
                 continue;
             };
             for (index, entry) in entries.iter().enumerate() {
                 let mut value = entry.clone();
                 let Value::Object(fields) = &mut value else {
-                    self.warn(format!("{}: a hook of `{event}` is left out: not an object", path.display()));
+                    self.warn(format!("{}: a hook of `{event}` is ignored: not an object", path.display()));
                     continue;
                 };
                 fields.insert("event".to_owned(), event.as_str().into());
@@ -126,7 +126,7 @@ impl Finder<'_> {
         match parse(&content.text) {
             Ok(Value::Object(fields)) => return Some(fields),
             Ok(Value::Null) => {}
-            Ok(_) => self.files.warn(format!("{} was not read: it must hold an object", path.display())),
+            Ok(_) => self.files.warn(format!("{} was not read: it must contain an object", path.display())),
             Err(problem) => self.files.warn(format!("{} was not read: {problem}", path.display())),
         }
         None
@@ -140,7 +140,7 @@ impl Finder<'_> {
                     self.declare(kind, name.clone(), value.clone(), path.to_owned(), level);
                 }
                 _ => self.files.warn(format!(
-                    "{}: the {} `{name}` is left out: it is not an object",
+                    "{}: the {} `{name}` is ignored: it is not an object",
                     path.display(),
                     kind.name()
                 )),

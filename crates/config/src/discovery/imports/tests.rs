@@ -64,15 +64,15 @@ fn a_line_gives_way_and_a_sentence_is_followed() {
 fn what_is_not_imported_is_said() {
     let long = "line\n".repeat(2_000);
     for (text, told) in [
-        ("@gone.md", "@gone.md <!-- not imported: there is no such file -->"),
+        ("@gone.md", "@gone.md <!-- not imported: no such file -->"),
         ("@alice, look", "@alice, look"),
-        ("@../h/x.md", "@../h/x.md <!-- not imported: it lies outside the project -->"),
-        ("@~/x.md", "@~/x.md <!-- not imported: it lies outside the project -->"),
-        ("@.env", "@.env <!-- not imported: such files may hold secrets -->"),
-        ("@.git/config", "@.git/config <!-- not imported: such files may hold secrets -->"),
-        ("@docs", "@docs <!-- not imported: it is not a plain file -->"),
+        ("@../h/x.md", "@../h/x.md <!-- not imported: it is outside the project -->"),
+        ("@~/x.md", "@~/x.md <!-- not imported: it is outside the project -->"),
+        ("@.env", "@.env <!-- not imported: such files may contain secrets -->"),
+        ("@.git/config", "@.git/config <!-- not imported: such files may contain secrets -->"),
+        ("@docs", "@docs <!-- not imported: it is not a regular file -->"),
         ("@binary.md", "@binary.md <!-- not imported: it is not text -->"),
-        ("@F.md", "@F.md <!-- not imported: it is there already -->"),
+        ("@F.md", "@F.md <!-- not imported: it is already included -->"),
     ] {
         let files = [
             ("p/F.md", text),
@@ -93,7 +93,7 @@ fn what_is_not_imported_is_said() {
     }
     let done = expand(Level::Project, &[("p/F.md", "@long.md\n@more.md\n"), ("p/long.md", &long), ("p/more.md", "x")]);
     assert!(done.text.len() < 5 << 10 && done.text.contains("[read /p/long.md for the rest]"), "{}", done.text);
-    assert!(done.text.ends_with("@more.md <!-- not imported: the imports of one file have at most 4 kB -->\n"));
+    assert!(done.text.ends_with("@more.md <!-- not imported: the imports of one file are limited to 4 kB -->\n"));
     assert_eq!(done.problems.len(), 2);
 }
 
@@ -117,11 +117,7 @@ fn the_users_file_imports_from_home_alone() {
     let files = [("h/F.md", "@~/notes/a.md\n@../p/b.md\n"), ("h/notes/a.md", "A"), ("p/b.md", "B")];
     let done = expand(Level::User, &files);
     assert_eq!(done.names, ["h/notes/a.md"]);
-    assert!(
-        done.text.ends_with("@../p/b.md <!-- not imported: it lies outside the home folder -->\n"),
-        "{}",
-        done.text
-    );
+    assert!(done.text.ends_with("@../p/b.md <!-- not imported: it is outside the home folder -->\n"), "{}", done.text);
 }
 
 #[cfg(unix)]

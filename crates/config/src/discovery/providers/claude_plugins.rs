@@ -48,14 +48,14 @@ fn installed(find: &mut Finder<'_>) -> Vec<Plugin> {
     let path = find.places.home.join(".claude/plugins/installed_plugins.json");
     let Some(registry) = find.json(&path, Level::User) else { return Vec::new() };
     let Some(Value::Object(entries)) = registry.get("plugins") else {
-        find.warn(format!("{} was not read: it must hold `plugins`", path.display()));
+        find.warn(format!("{} was not read: it must contain `plugins`", path.display()));
         return Vec::new();
     };
     let switches = find.json(&find.places.home.join(".claude/settings.json"), Level::User).unwrap_or_default();
     let mut plugins: Vec<Plugin> = Vec::new();
     for (id, installs) in entries {
         let Some((name, _)) = id.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else {
-            find.warn(format!("{}: the plugin `{id}` is left out: its name lacks the marketplace", path.display()));
+            find.warn(format!("{}: the plugin `{id}` is ignored: its name lacks the marketplace", path.display()));
             continue;
         };
         let is_off = switches.get("enabledPlugins").and_then(|on| on.get(id)) == Some(&Value::Bool(false));
@@ -66,7 +66,10 @@ fn installed(find: &mut Finder<'_>) -> Vec<Plugin> {
                     let folder = Folder { path: folder.to_owned(), level: Level::User };
                     plugins.push(Plugin { name: name.to_owned(), folder });
                 }
-                None => find.warn(format!("{}: the plugin `{id}` is left out: no full `installPath`", path.display())),
+                None => find.warn(format!(
+                    "{}: the plugin `{id}` is ignored: it has no absolute `installPath`",
+                    path.display()
+                )),
             }
         }
     }
@@ -147,7 +150,7 @@ fn inside(find: &mut Finder<'_>, plugin: &Plugin, path: &str) -> Option<PathBuf>
         // Without `./`, so that a folder has a single name.
         return Some(plugin.folder.path.join(path).components().collect());
     }
-    find.warn(format!("the plugin `{}` names `{path}`, which is outside of it: left out", plugin.name));
+    find.warn(format!("the plugin `{}` names `{path}`, which is outside the plugin; it is ignored", plugin.name));
     None
 }
 

@@ -37,7 +37,7 @@ fn commands(find: &mut Finder<'_>, folder: &Folder) {
         let Some(fields) = find.toml(&path, folder.level) else { continue };
         let text = |key: &str| fields.get(key).and_then(|value| value.as_str());
         let Some(prompt) = text("prompt") else {
-            find.warn(format!("{} is left out: a command needs a `prompt`", path.display()));
+            find.warn(format!("{} is ignored: a command needs a `prompt`", path.display()));
             continue;
         };
         let command = FileCommand {

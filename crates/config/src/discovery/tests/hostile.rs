@@ -34,11 +34,11 @@ fn what_is_no_file_is_named() {
     let found = check(
         &tree,
         &[
-            "AGENTS.md was not read: it is not a plain file",
-            "pipe.md was not read: it is not a plain file",
-            ".claude.json was not read: it is not a plain file",
-            "commands/s.md was not read: it is not a plain file",
-            "dir/SKILL.md was not read: it is not a plain file",
+            "AGENTS.md was not read: it is not a regular file",
+            "pipe.md was not read: it is not a regular file",
+            ".claude.json was not read: it is not a regular file",
+            "commands/s.md was not read: it is not a regular file",
+            "dir/SKILL.md was not read: it is not a regular file",
         ],
     );
     assert_eq!(found.rules.len(), 1);
@@ -52,7 +52,7 @@ fn a_file_of_a_gigabyte_is_cut_or_left_out() {
         fs::File::options().write(true).open(tree.path(name)).unwrap().set_len(1 << 30).unwrap();
     }
     let told = [
-        "AGENTS.md is long: its last",
+        "AGENTS.md is too long: its last",
         "big.md was not read: it has more than 256 kB",
         "mcp.json was not read: it has more",
     ];
@@ -68,7 +68,7 @@ fn what_is_not_utf8_is_told_and_a_cut_letter_is_not() {
     tree.write("cwd/.omp/rules/latin.md", "");
     fs::write(tree.path("cwd/.omp/rules/latin.md"), b"Gr\xfc\xdfe").unwrap();
     fs::write(tree.path("cwd/.omp/rules").join(std::ffi::OsStr::from_bytes(b"\xff.md")), "x").unwrap();
-    let told = ["AGENTS.md is long", "latin.md is not all UTF-8", ".md was not read: its name is not UTF-8"];
+    let told = ["AGENTS.md is too long", "latin.md is not valid UTF-8", ".md was not read: its name is not UTF-8"];
     let found = check(&tree, &told);
     assert_eq!(found.rules[0].content, "Gr\u{fffd}\u{fffd}e");
     assert!(!found.context_files[0].text.contains('\u{fffd}'));

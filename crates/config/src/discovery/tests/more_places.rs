@@ -63,7 +63,7 @@ fn plugins_of_claude_are_read_as_the_users() {
     assert_eq!(found.mcp_servers[0].value, db);
     assert!(found.skills.iter().skip(1).all(|skill| skill.source.provider == Provider::ClaudePlugins));
     let told = found.warnings.join("\n");
-    for part in ["`nameless` is left out", "`relative@market` is left out", "names `../tools/commands`"] {
+    for part in ["`nameless` is ignored", "`relative@market` is ignored", "names `../tools/commands`"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(found.warnings.len(), 3, "{told}");
@@ -193,7 +193,7 @@ fn context_files_import_and_say_what_they_do_not() {
     let [user, project] = &found.context_files[..] else { panic!("{:?}", found.context_files) };
     assert_eq!(user.text, "Mine\n<!-- ~/notes/style.md begins -->\nTabs.\n<!-- ~/notes/style.md ends -->\n");
     assert!(project.text.contains("\nRun make.\n") && !project.text.contains("Tabs."), "{}", project.text);
-    assert!(project.text.contains("@~/notes/style.md <!-- not imported: it lies outside the project -->"));
+    assert!(project.text.contains("@~/notes/style.md <!-- not imported: it is outside the project -->"));
     let imports: Vec<_> = found.imports.iter().map(|one| (tree.named(&one.path), tree.named(&one.by))).collect();
     let pair = |path: &str, by: &str| (path.to_owned(), by.to_owned());
     assert_eq!(

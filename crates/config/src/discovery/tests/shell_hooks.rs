@@ -81,7 +81,7 @@ fn a_repository_cannot_be_rid_of_the_users_hooks() {
 #[test]
 fn what_holds_no_hooks_is_told() {
     for (text, part) in [
-        (r#"{"hooks": 3}"#, "`hooks` must hold events"),
+        (r#"{"hooks": 3}"#, "`hooks` must be a map of events"),
         (r#"{"hooks": {"Stop": {}}}"#, "not a list"),
         (r#"{"hooks": {"Stop": ["x"]}}"#, "not an object"),
     ] {

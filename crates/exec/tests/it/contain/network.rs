@@ -43,10 +43,10 @@ async fn other_hosts_and_ports_are_refused_with_the_reason() {
     let (port, other) = (greeter(), greeter());
     let scene = Scene::of_hosts(&[format!("localhost:{port}"), "api.example".to_owned()]);
     for (url, why) in [
-        (format!("http://localhost:{other}/"), "none of the hosts"),
-        (format!("http://127.0.0.1:{port}/"), "none of the hosts"),
-        ("http://evil.example/".to_owned(), "none of the hosts"),
-        ("http://169.254.169.254/latest/meta-data".to_owned(), "none of the hosts"),
+        (format!("http://localhost:{other}/"), "not an allowed host"),
+        (format!("http://127.0.0.1:{port}/"), "not an allowed host"),
+        ("http://evil.example/".to_owned(), "not an allowed host"),
+        ("http://169.254.169.254/latest/meta-data".to_owned(), "not an allowed host"),
     ] {
         let said = scene.run(&format!("curl -sS -w '%{{http_code}}' {url}"), Rung::Full).await;
         assert!(said.contains(why) && said.contains("hint:") && said.ends_with("403"), "{url}: {said}");
@@ -99,7 +99,7 @@ async fn what_left_is_logged_and_what_the_user_allows_counts_for_commands_that_r
     assert_eq!((said.as_str(), finished.exit.code), ("hello\n", 0));
     let refused = &egress.passages()[0];
     assert_eq!((refused.host.as_str(), refused.port, refused.by), ("localhost", port, "http"));
-    assert!(refused.refused.as_ref().unwrap().contains("none of the hosts"));
+    assert!(refused.refused.as_ref().unwrap().contains("not an allowed host"));
     eventually(|| egress.passages().iter().any(|passed| passed.refused.is_none() && passed.down > 0)).await;
 }
 

@@ -47,7 +47,7 @@ async fn each_is_read_once() {
 #[tokio::test]
 async fn one_that_hangs_or_ends_the_shell_is_told_of_once() {
     for (text, expect) in [
-        ("sleep 300\n", "took longer than 0 seconds and were left out"),
+        ("sleep 300\n", "took longer than 0 seconds and were skipped"),
         ("exit 3\n", "ended the shell with exit code 3"),
         ("exec sh -c 'exit 0'\n", "ended the shell with exit code 0"),
     ] {

@@ -131,7 +131,11 @@ fn the_rule_can_be_written_otherwise() {
     press(&mut pushing, "e left x enter");
     assert!(draw(&mut pushing, 60).contains("this does not cover the call"), "{}", draw(&mut pushing, 60));
     press(&mut pushing, "end backspace enter");
-    assert!(draw(&mut pushing, 90).contains("is no rule: the bracket is not closed"), "{}", draw(&mut pushing, 90));
+    assert!(
+        draw(&mut pushing, 90).contains("is not a valid rule: the parenthesis is not closed"),
+        "{}",
+        draw(&mut pushing, 90)
+    );
     press(&mut pushing, "escape");
     assert!(draw(&mut pushing, 60).contains("Rule: bash(git push origin main)"));
 }
@@ -388,7 +392,7 @@ fn a_word_that_is_typed_is_no_answer_and_goes_to_the_editor() {
         );
         dialog.letters.pass(1000);
         assert!(dialog.wakes().is_none() && matches!(dialog.woken(), DialogStep::Ignored), "{word}");
-        assert!(draw(&mut dialog, 60).contains("What you type goes to the editor"), "{}", draw(&mut dialog, 60));
+        assert!(draw(&mut dialog, 60).contains("Typing goes to the editor"), "{}", draw(&mut dialog, 60));
         assert!(says(&mut dialog, "enter").contains("answer: No"), "a late enter runs nothing");
     }
     let pasted = read_at_leisure(push()).input(&Input::Paste("yes".into()));
@@ -405,10 +409,9 @@ fn one_letter_answers_and_always_needs_enter_as_well() {
     for (letter, answer) in [('s', "scope: Session"), ('t', "Redraw"), ('e', "Redraw")] {
         assert!(answered(&mut read_at_leisure(push()), letter).contains(answer), "{letter}");
     }
-    for (keys, scope, where_to) in [
-        ("a", "Project", "enter keep this rule for this project"),
-        ("u", "User", "enter write this rule to config.yml"),
-    ] {
+    for (keys, scope, where_to) in
+        [("a", "Project", "enter save this rule for this project"), ("u", "User", "enter save this rule in config.yml")]
+    {
         let mut dialog = read_at_leisure(push());
         assert!(matches!(press(&mut dialog, keys), DialogStep::Redraw), "{keys}");
         dialog.letters.pass(1000);

@@ -35,7 +35,7 @@ fn one_of_the_options() {
       3. A gradient from the one to the other
          Two colours
       4. Other (type your own)
-    enter choose · esc do not answer
+    enter choose · esc skip
     ------------------------------
     Choose one
     Which colour should the button
@@ -49,7 +49,7 @@ fn one_of_the_options() {
       to the other
          Two colours
       4. Other (type your own)
-    enter choose
+    enter choose · esc skip
     ");
 }
 
@@ -67,7 +67,7 @@ fn several_of_the_options() {
       3. [ ] A gradient from the one to the other
          Two colours
       4. Other (type your own)
-    enter answer · space tick · esc do not answer
+    enter answer · space tick · esc skip
     ------------------------------
     Choose any
     Which colour should the button
@@ -99,7 +99,7 @@ fn own_words() {
       3. A gradient from the one to the other
          Two colours
     ❯ blue
-    enter choose · esc do not answer
+    enter answer · esc back · shift+enter new line
     ------------------------------
     Choose one
     Which colour should the button
@@ -113,7 +113,7 @@ fn own_words() {
       to the other
          Two colours
     ❯ blue
-    enter choose
+    enter answer · esc back
     ");
 }
 

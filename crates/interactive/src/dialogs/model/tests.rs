@@ -181,7 +181,7 @@ fn nothing_to_choose_from_chooses_nothing() {
     assert_eq!(says(&mut dialog, "escape"), "Close(None)");
     let mut dialog = ModelDialog::new(choices(false));
     assert!(matches!(press(&mut dialog, "z z z enter"), DialogStep::Ignored));
-    assert!(draw(&mut dialog, 30).contains("Nothing matches."));
+    assert!(draw(&mut dialog, 30).contains("No matches."));
 }
 
 #[test]

@@ -9,18 +9,57 @@ use SettingKind::{Bool, List, Number as Count, OneOf, Text};
 
 const SOME: &[Setting] = &[
     Setting::new("", "unseen.map", SettingKind::Map, "", "not on the screen"),
-    Setting::new("Model", "modelRoles.default", Text, "", "model used when --model is not given"),
-    Setting::new("Model", "modelRoles.smol", Text, "", "model behind pi/smol"),
-    Setting::new("Model", "defaultThinkingLevel", OneOf(&["low", "high"]), "\"high\"", "thinking level"),
-    Setting::new("Model", "disabledProviders", List, "", "providers that are not used"),
-    Setting::new("Look", "hideThinkingBlock", Bool, "false", "what the model thinks is not shown"),
-    Setting::new("Messages", "retry.enabled", Bool, "true", "try again when an answer failed"),
-    Setting::new("Messages", "retry.maxRetries", Count { least: 0.0, most: 100.0 }, "3", "how often"),
-    Setting::new("Tools", "calc.enabled", Bool, "false", "the calc tool"),
-    Setting::new("Tools", "tools.approvalMode", OneOf(&["always-ask", "write", "yolo"]), "\"yolo\"", "what is asked"),
-    Setting::new("Files", "edit.mode", OneOf(&["hashline", "patch"]), "", "how models edit; by model"),
-    Setting::new("Files", "edit.fuzzyThreshold", Count { least: 0.0, most: 1.0 }, "0.95", "how near it must be"),
-    Setting::new("Shell", "shellPath", Text, "", "the shell that runs commands; by $SHELL"),
+    Setting::new("Model", "modelRoles.default", Text, "", "Model to use if --model is not given.")
+        .titled("Default model"),
+    Setting::new("Model", "modelRoles.smol", Text, "", "Model for quick and cheap work; `pi/smol` refers to it.")
+        .titled("Fast model"),
+    Setting::new(
+        "Model",
+        "defaultThinkingLevel",
+        OneOf(&["low", "high"]),
+        "\"high\"",
+        "Thinking level of models that support thinking.",
+    )
+    .titled("Thinking level"),
+    Setting::new("Model", "disabledProviders", List, "", "Providers not to use.").titled("Disabled providers"),
+    Setting::new("Appearance", "hideThinkingBlock", Bool, "false", "Do not show the model's thinking.")
+        .titled("Hide thinking"),
+    Setting::new("Messages", "retry.enabled", Bool, "true", "Retry when a request to the model fails.")
+        .titled("Retry failed requests"),
+    Setting::new(
+        "Messages",
+        "retry.maxRetries",
+        Count { least: 0.0, most: 100.0 },
+        "3",
+        "How often to retry a failed request.",
+    )
+    .titled("Maximum retries"),
+    Setting::new("Tools", "calc.enabled", Bool, "false", "Offer the calc tool to the model.").titled("Calculator tool"),
+    Setting::new(
+        "Tools",
+        "tools.approvalMode",
+        OneOf(&["always-ask", "write", "yolo"]),
+        "\"yolo\"",
+        "Which calls need your approval.",
+    )
+    .titled("Approval mode"),
+    Setting::new(
+        "Files",
+        "edit.mode",
+        OneOf(&["hashline", "patch"]),
+        "",
+        "Edit format that models use; by default it depends on the model.",
+    )
+    .titled("Edit format"),
+    Setting::new(
+        "Files",
+        "edit.fuzzyThreshold",
+        Count { least: 0.0, most: 1.0 },
+        "0.95",
+        "How similar quoted text must be, from 0 to 1.",
+    )
+    .titled("Fuzzy match threshold"),
+    Setting::new("Shell", "shellPath", Text, "", "Shell that runs commands; the default is $SHELL.").titled("Shell"),
 ];
 
 pub(in crate::dialogs) fn dialog() -> SettingsDialog {
@@ -36,24 +75,26 @@ pub(in crate::dialogs) fn dialog() -> SettingsDialog {
 fn settings_of_a_group() {
     insta::assert_snapshot!(both(&mut dialog()), @"
     Settings  4 of 12
-    [Model] Look Messages Tools Files Shell
+    [Model] Appearance Messages Tools Files Shell
     > type to search all
-    ❯ modelRoles.default                              –
-      modelRoles.smol                anthropic/claude-haiku-4-5…
-      defaultThinkingLevel                          low  project
-      disabledProviders                            a, b     user
-      model used when --model is not given
+    ❯ Default model                                   –
+      Fast model                     anthropic/claude-haiku-4-5…
+      Thinking level                                low  project
+      Disabled providers                           a, b     user
+      Model to use if --model is not given.
+      modelRoles.default
     enter change · tab group · del default · esc close
     ------------------------------
     Settings  4 of 12
     [Model] 1 of 6
     > type to search all
-    ❯ modelRoles.defa…  –
-      modelRoles.sm…  anthropic/c…
-      defaultThinki…  low  project
-      disabledProv…  a, b     user
-      model used when --model is
-    not given
+    ❯ Default model     –
+      Fast model      anthropic/c…
+      Thinking level  low  project
+      Disabled pro…  a, b     user
+      Model to use if --model is
+    not given.
+      modelRoles.default
     enter change · tab group
     ");
 }
@@ -65,20 +106,23 @@ fn a_number_that_is_none() {
     press(&mut dialog, "enter x enter");
     insta::assert_snapshot!(both(&mut dialog), @"
     Settings  1 of 12
-    [Model] Look Messages Tools Files Shell
+    [Model] Appearance Messages Tools Files Shell
     > retries
-    ❯ retry.maxRetries                                3
-      how often
-    `3x` is no number from 0 to 100.
+    ❯ Maximum retries                                 3
+      How often to retry a failed request.
+      retry.maxRetries
+    `3x` is not a number from 0 to 100.
     Value: 3x
     enter save · esc back
     ------------------------------
     Settings  1 of 12
     [Model] 1 of 6
     > retries
-    ❯ retry.maxRetries  3
-      how often
-    `3x` is no number from 0 to
+    ❯ Maximum retries   3
+      How often to retry a failed
+    request.
+      retry.maxRetries
+    `3x` is not a number from 0 to
     100.
     Value: 3x
     enter save · esc back
@@ -129,7 +173,7 @@ fn what_was_changed_is_seen_and_what_is_stronger_told() {
     type_text(&mut dialog, "defaultthinking");
     press(&mut dialog, "enter");
     let screen = draw(&mut dialog, 60);
-    assert!(screen.contains("low  project") && screen.contains("comes from: project"), "{screen}");
+    assert!(screen.contains("low  project") && screen.contains("overridden here by: project"), "{screen}");
 }
 
 #[test]

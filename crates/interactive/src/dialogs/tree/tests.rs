@@ -67,7 +67,7 @@ fn the_tree_with_its_branches() {
           toolResult: output
         ▾ • user: Try B
     ❯     • assistant: B result
-    enter go there · shift+l label · ctrl+o filter · alt+←→ fold
+    enter go here · shift+l label · ctrl+o filter · alt+←→ fold
     ------------------------------
     Session tree  7 of 7 · default
     > type to search
@@ -78,7 +78,7 @@ fn the_tree_with_its_branches() {
           toolResult: output
         ▾ • user: Try B
     ❯     • assistant: B result
-    enter go there · shift+l label
+    enter go here · shift+l label
     ");
 }
 
@@ -115,7 +115,7 @@ fn enter_goes_there() {
         format!("Close(Some(GoTo(Destination {{ entry: {entry}, text: {text}, chosen_in: Tree }})))")
     };
     for (keys, step) in [
-        ("enter", "Close(Some(Tell(\"Already at this point.\")))".to_owned()),
+        ("enter", "Close(Some(Tell(\"The session is already here.\")))".to_owned()),
         ("up enter", goes(r#"Some(EntryId("a1"))"#, r#"Some("Try B")"#)),
         ("down enter", goes("None", r#"Some("Start the task\nand more")"#)),
         ("home down enter", goes(r#"Some(EntryId("a1"))"#, "None")),

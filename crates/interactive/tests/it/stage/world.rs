@@ -11,7 +11,7 @@ use omp_interactive::{
     Surroundings,
 };
 use omp_session::WebAddress;
-use omp_tui::{Rgb, Theme};
+use omp_tui::{PaneText, Rgb, Theme};
 use omp_types::ImageContent;
 use omp_types::Setting;
 use serde_json::Value;
@@ -74,6 +74,10 @@ impl Outside for World {
         let elsewhere = format!("it is in a file, sent: {sent}\nhint: install a program");
         let copied = if self.no_clipboard { Copied::Elsewhere(elsewhere) } else { Copied::Surely };
         async move { Ok(copied) }.boxed()
+    }
+
+    fn pane_text(&self) -> BoxFuture<'_, Option<PaneText>> {
+        async { None }.boxed()
     }
 
     fn open_url<'a>(&'a self, url: &'a WebAddress) -> BoxFuture<'a, Result<(), String>> {

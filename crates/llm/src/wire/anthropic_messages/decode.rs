@@ -93,7 +93,7 @@ impl AnthropicDecoder {
                 push_some(delta.partial_json.as_deref(), |text| answer.push_arguments(*index, text));
             }
             Some((_, BlockSlot::Ignored)) => {}
-            None => return Err(errors::protocol(&self.model, "it goes on with a block that it never began")),
+            None => return Err(errors::protocol(&self.model, "it continues a block that never started")),
         }
         Ok(())
     }

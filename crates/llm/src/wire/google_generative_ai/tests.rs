@@ -280,7 +280,7 @@ fn an_answer_ends_well_or_says_why_not() {
     text "x"
     RateLimit: mine limits the rate of requests to gemini-2.5-flash (429): Quota exceeded.
     "#);
-    insta::assert_snapshot!(check(&[r#"[{"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}]"#]), @"Overloaded: mine cannot serve gemini-2.5-flash at the moment (503): Overloaded.");
+    insta::assert_snapshot!(check(&[r#"[{"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}]"#]), @"Overloaded: mine cannot serve gemini-2.5-flash right now (503): Overloaded.");
     insta::assert_snapshot!(check(&[&text]), @r#"
     text "x"
     Protocol: the answer of mine/gemini-2.5-flash is not usable: it was cut off before a finish reason

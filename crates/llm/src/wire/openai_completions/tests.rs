@@ -523,7 +523,7 @@ fn an_answer_ends_well_or_says_why_not() {
     "#);
     insta::assert_snapshot!(check(&[&text, &finish("insufficient_system_resource")]), @r#"
     text "x"
-    Overloaded: mine cannot serve m-1 at the moment: the answer ended with `insufficient_system_resource`
+    Overloaded: mine cannot serve m-1 right now: the answer ended with `insufficient_system_resource`
     "#);
     insta::assert_snapshot!(check(&[&text, r#"{"error":{"message":"Rate limit reached","code":429}}"#]), @r#"
     text "x"
@@ -531,13 +531,13 @@ fn an_answer_ends_well_or_says_why_not() {
     "#);
     insta::assert_snapshot!(check(&[&text, r#"{"error":"out of memory"}"#]), @r#"
     text "x"
-    Overloaded: mine cannot serve m-1 at the moment: out of memory
+    Overloaded: mine cannot serve m-1 right now: out of memory
     "#);
     insta::assert_snapshot!(check(&[r#"{"object":"error","message":"maximum context length is 4096 tokens","code":400}"#]), @"
     ContextOverflow: the conversation is too long for mine/m-1 (400): maximum context length is 4096 tokens
     hint: start a new session, or choose a model with a larger context window
     ");
-    insta::assert_snapshot!(check(&[r#"{"choices":[{"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"Upstream failed"}}]}"#]), @"Overloaded: mine cannot serve m-1 at the moment (502): Upstream failed");
+    insta::assert_snapshot!(check(&[r#"{"choices":[{"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"Upstream failed"}}]}"#]), @"Overloaded: mine cannot serve m-1 right now (502): Upstream failed");
 }
 
 #[test]

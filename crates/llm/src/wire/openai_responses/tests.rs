@@ -301,11 +301,11 @@ fn an_answer_ends_well_or_says_why_not() {
     "#);
     insta::assert_snapshot!(check(&[text, r#"{"type":"response.failed","response":{"status":"failed","error":null}}"#]), @r#"
     text "x"
-    Overloaded: mine cannot serve m-1 at the moment: the answer ended with `failed`
+    Overloaded: mine cannot serve m-1 right now: the answer ended with `failed`
     "#);
     insta::assert_snapshot!(check(&[text, r#"{"type":"error","code":"server_error","message":"Boom","param":null}"#]), @r#"
     text "x"
-    Overloaded: mine cannot serve m-1 at the moment: Boom
+    Overloaded: mine cannot serve m-1 right now: Boom
     "#);
     insta::assert_snapshot!(check(&[r#"{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"Too long"}}"#]), @"
     ContextOverflow: the conversation is too long for mine/m-1: Too long

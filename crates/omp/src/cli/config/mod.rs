@@ -23,7 +23,7 @@ pub use page::{PAGE_BEGIN, PAGE_END};
 
 const EXAMPLES: &str = "\
 Examples:
-  omp config list --changed                  list settings that are set, and in which file
+  omp config list --changed                  list settings that are set, and where
   omp config get tools.approvalMode          print one value
   omp config set tools.approvalMode ask-all  change your config.yml; comments are kept
   omp config set disabledProviders '[a, b]'  values are written in YAML

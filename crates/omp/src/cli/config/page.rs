@@ -20,16 +20,17 @@ pub fn markdown(settings: &[Setting]) -> String {
             default => format!("`{}`", default.trim_matches('"')),
         };
         let who = match setting.reach {
-            Reach::User => " (yours alone)",
-            Reach::OffStays => " (off stays off)",
+            Reach::User => " (user only)",
+            Reach::OffStays => " (a project can only turn it off)",
             Reach::Anyone => "",
         };
         let name = if setting.kind.is_map() { format!("{}.<name>", setting.key) } else { setting.key.to_owned() };
         // Writing to a string cannot fail.
         let _ = writeln!(
             page,
-            "| `{name}` | {default} | {} | {}{who} |",
+            "| `{name}` | {default} | {} | **{}**: {}{who} |",
             values(setting.kind),
+            setting.title,
             setting.about.replace('|', "\\|")
         );
     }

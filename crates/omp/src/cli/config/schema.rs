@@ -11,7 +11,7 @@ pub fn schema(known: &Known) -> Value {
         put(&mut root, setting.key, of(setting));
     }
     for (name, _) in omp_config::reference_settings().filter(|(name, _)| known.get(name).is_none()) {
-        put(&mut root, &name, json!({"description": "kept for other versions; this omp does not use it"}));
+        put(&mut root, &name, json!({"description": "Used by other versions only."}));
     }
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("omp settings");
@@ -60,6 +60,7 @@ fn merged(mut schema: Value, old: Option<Value>) -> Value {
 
 fn of(setting: &Setting) -> Value {
     let mut schema = Map::new();
+    schema.insert("title".to_owned(), json!(setting.title));
     schema.insert("description".to_owned(), json!(setting.about));
     if !setting.default.is_empty() {
         schema.insert("default".to_owned(), setting.default_value());
@@ -109,7 +110,7 @@ mod tests {
             Setting::new("", "modelRoles.default", SettingKind::Text, "", "a model"),
             Setting::new("", "modelRoles", SettingKind::Map, "", "models"),
             Setting::new("", "tools.approval", SettingKind::MapOf(&["allow"]), "", "rules"),
-            Setting::new("", "tools.approvalMode", SettingKind::OneOf(&["a", "b"]), "\"a\"", "mode"),
+            Setting::new("", "tools.approvalMode", SettingKind::OneOf(&["a", "b"]), "\"a\"", "mode").titled("Mode"),
             Setting::new("", "edit.fuzzyThreshold", SettingKind::Number { least: 0.0, most: 1.0 }, "0.95", "near"),
         ]);
         let schema = schema(&known);
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(at("/properties/tools/properties/approval/additionalProperties/enum"), json!(["allow"]));
         assert_eq!(
             at("/properties/tools/properties/approvalMode"),
-            json!({"description": "mode", "default": "a", "enum": ["a", "b"]})
+            json!({"title": "Mode", "description": "mode", "default": "a", "enum": ["a", "b"]})
         );
         assert_eq!(at("/properties/edit/properties/fuzzyThreshold/maximum"), 1);
         assert_eq!(at("/properties/advisor/additionalProperties"), false);

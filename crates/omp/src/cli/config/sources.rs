@@ -49,7 +49,7 @@ pub fn text(found: &Catalogue, unused: &Unused, home: &Path) -> String {
     }
     out.push_str(&unused.text(&shown));
     if out.is_empty() {
-        out.push_str("nothing was found here\n");
+        out.push_str("nothing found here\n");
     }
     out
 }

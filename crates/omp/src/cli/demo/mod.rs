@@ -20,7 +20,7 @@ To work with a real model in your own project:
   export ANTHROPIC_API_KEY=…      (or OPENAI_API_KEY, GEMINI_API_KEY, … see docs/providers.md)
   omp -p \"explain what this project does\"
 
-A local server (Ollama, llama.cpp, LM Studio) is found by itself: omp --list-models
+A local server (Ollama, llama.cpp, LM Studio) is found automatically: omp --list-models
 ";
 
 /// Writes the sample project into a folder.
@@ -32,7 +32,7 @@ pub fn write_project(folder: &Path) -> std::io::Result<()> {
 
 /// The message for a step that failed.
 pub fn failure(reason: &str) -> String {
-    format!("the demo failed at {reason}\nhint: `omp doctor` tells what is wrong on this machine")
+    format!("the demo failed at {reason}\nhint: `omp doctor` checks this machine")
 }
 
 /// Creates the scripted model; `typing` is the pause between words. The outcome reports how the demo went.

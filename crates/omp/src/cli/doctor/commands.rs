@@ -41,7 +41,7 @@ fn containment(setup: &FolderSetup, has_failed: bool) -> Vec<Finding> {
     if mode == ContainMode::Off {
         return vec![Finding::warning(
             AREA,
-            "the mode is `off`: commands may do what you may\nhint: `containment.mode: workspace-write` keeps them in the folder",
+            "the sandbox is off: commands can do everything you can\nhint: `containment.mode: workspace-write` restricts writes to the workspace",
         )];
     }
     let containment = setup.containment();
@@ -50,16 +50,14 @@ fn containment(setup: &FolderSetup, has_failed: bool) -> Vec<Finding> {
         Ok(()) if !containment.is_on() => Finding::failure(
             AREA,
             format!(
-                "the mode `{name}` cannot be kept here: commands may do what you may\nhint: see below for what is missing"
+                "the sandbox `{name}` is not available here: commands can do everything you can\nhint: see below for what is missing"
             ),
         ),
         Ok(()) => {
             let means = containment.rung().unwrap_or(Rung::None).name();
-            let text = format!("the mode is `{name}`, by {means}{}", landlock_version());
+            let text = format!("mode `{name}`, using {means}{}", landlock_version());
             match has_failed {
-                true => {
-                    Finding::failure(AREA, format!("{text}; but the command that was tried with it failed, see below"))
-                }
+                true => Finding::failure(AREA, format!("{text}, but a test command failed; see below")),
                 false => Finding::fine(AREA, text),
             }
         }
@@ -88,7 +86,7 @@ async fn contained(setup: &FolderSetup) -> Finding {
         Err(error) => {
             let agent = setup.dirs.agent.display();
             let text =
-                format!("no file can be made in {agent}: {error}\nhint: check that the folder is yours and writable");
+                format!("cannot create a file in {agent}: {error}\nhint: check that the folder is yours and writable");
             return Finding::failure(AREA, text);
         }
     };
@@ -106,7 +104,7 @@ async fn contained(setup: &FolderSetup) -> Finding {
     if is_on && probe.was_written() {
         return Finding::failure(
             AREA,
-            format!("a contained command could write into omp's own folder\nhint: {}", way_out(setup)),
+            format!("a sandboxed command could write to omp's own folder\nhint: {}", way_out(setup)),
         );
     }
     Finding::fine(AREA, ran(setup, elapsed, text.contains("writable"), is_on))
@@ -119,8 +117,7 @@ fn way_out(setup: &FolderSetup) -> String {
     let around = map.writable.iter().chain([&map.workspace]).find(|folder| agent.starts_with(folder));
     match around.filter(|_| containment.rung() == Some(Rung::Landlock)) {
         Some(around) => format!(
-            "it lies in {}, which commands may write to, and without namespaces nothing is kept out of it; start omp in another \
-             folder, or see above for what is missing",
+            "it is in {}, which commands may write to, and without namespaces it cannot be protected; start omp in another folder, or see above for what is missing",
             around.display()
         ),
         None => "this is a bug in omp; please report it with this output".to_owned(),
@@ -130,16 +127,16 @@ fn way_out(setup: &FolderSetup) -> String {
 fn ran(setup: &FolderSetup, elapsed: Duration, may_write: bool, is_on: bool) -> String {
     let map = setup.containment().access().map(Access::map);
     let hidden = map.as_ref().map_or(0, |map| map.hidden.len());
-    let kind = if is_on { "a contained command" } else { "a command" };
-    let writes = if may_write { "may write there" } else { "may only read there" };
+    let kind = if is_on { "a sandboxed command" } else { "a command" };
+    let writes = if may_write { "can write there" } else { "can only read there" };
     let kept =
-        if is_on { format!(", not in omp's own folder; {hidden} places are hidden from it") } else { String::new() };
+        if is_on { format!(", but not to omp's own folder; {hidden} paths are hidden from it") } else { String::new() };
     format!("{kind} ran in {} ms: it {writes}{kept}", elapsed.as_millis())
 }
 
 fn refused(why: &str) -> String {
     let shown: String = why.trim().chars().take(MOST_SHOWN).collect();
-    let hint = "commands of the model would fail the same way; `containment.mode: off` runs them uncontained";
+    let hint = "the model's commands would fail the same way; `containment.mode: off` runs them without a sandbox";
     if shown.contains("hint:") { shown } else { format!("a command did not run: {shown}\nhint: {hint}") }
 }
 

@@ -23,7 +23,7 @@ fn home(home: &Path, agent: &Path, keys: &Path) -> Finding {
     }
     if let Err(error) = tempfile::tempfile_in(agent) {
         let agent = agent.display();
-        let text = format!("{agent} cannot be written: {error}\nhint: check that it is yours: `ls -ld {agent}`");
+        let text = format!("{agent} is not writable: {error}\nhint: check that it is yours: `ls -ld {agent}`");
         return Finding::failure(HOME, text);
     }
     match system::too_open(home, agent, keys) {
@@ -36,15 +36,15 @@ fn sessions(folder: &Path) -> Finding {
     let shown = folder.display();
     let made = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
     if let Err(error) = made {
-        let text = format!("{shown} cannot be written: {error}\nhint: check that it is yours, or use `--session-dir`");
+        let text = format!("{shown} is not writable: {error}\nhint: check that it is yours, or use `--session-dir`");
         return Finding::failure(SESSIONS, text);
     }
     match system::room(folder) {
         Some(room) if room < NO_ROOM => {
-            Finding::failure(SESSIONS, format!("no space is left for {shown}\nhint: free some space"))
+            Finding::failure(SESSIONS, format!("no free space for {shown}\nhint: free some space"))
         }
         Some(room) if room < LITTLE_ROOM => {
-            Finding::warning(SESSIONS, format!("only {} are left for {shown}\nhint: free some space", size(room)))
+            Finding::warning(SESSIONS, format!("only {} free for {shown}\nhint: free some space", size(room)))
         }
         Some(room) => Finding::fine(SESSIONS, format!("{shown}, {} free", size(room))),
         None => Finding::fine(SESSIONS, shown.to_string()),
@@ -77,17 +77,17 @@ mod system {
             return Some(format!("{shown} belongs to another user\nhint: set HOME to a folder that is yours"));
         }
         if data.mode() & 0o022 != 0 {
-            return Some(format!("others may write to {shown}\nhint: chmod go-w {shown}"));
+            return Some(format!("other users can write to {shown}\nhint: chmod go-w {shown}"));
         }
         let is_open = |path: &Path, bits: u32| std::fs::metadata(path).is_ok_and(|data| data.mode() & bits != 0);
         if is_open(agent, 0o022) {
             let agent = agent.display();
-            return Some(format!("others may write to {agent}\nhint: chmod go-rwx {agent}"));
+            return Some(format!("other users can write to {agent}\nhint: chmod go-rwx {agent}"));
         }
         let holds_keys = || read_text(keys, LARGEST).is_ok_and(|text| text.contains("apiKey"));
         (is_open(keys, 0o044) && !is_private(home) && !is_private(agent) && holds_keys()).then(|| {
             let keys = keys.display();
-            format!("others may read the keys in {keys}\nhint: chmod go-rwx {keys}")
+            format!("other users can read the keys in {keys}\nhint: chmod go-rwx {keys}")
         })
     }
 
@@ -144,7 +144,7 @@ mod tests {
         mode(&keys, 0o644);
         check(FindingLevel::Warning, "read the keys in");
         mode(&agent, 0o777);
-        check(FindingLevel::Warning, "others may write to");
+        check(FindingLevel::Warning, "other users can write to");
         mode(temp.path(), 0o777);
         check(FindingLevel::Warning, "chmod go-w");
         let gone = home(&temp.path().join("gone"), &agent, &keys);

@@ -23,7 +23,7 @@ const SETTINGS: &str = "settings";
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Nothing is sent to a provider.\n\nExit codes: 0 no problem was found (warnings do not count), 1 a problem was found."
+    after_help = "Nothing is sent to a provider.\n\nExit codes: 0 no problem found (warnings do not count), 1 a problem found."
 )]
 pub struct DoctorArgs {
     /// Check this folder instead of the current one
@@ -60,9 +60,9 @@ fn settings(setup: &FolderSetup) -> Vec<Finding> {
     }
     let (file, count) = (setup.dirs.settings_file(), setup.settings.origins().len());
     let text = match count {
-        0 => format!("nothing is set; {} is where settings go", file.display()),
-        1 => format!("1 is set; yours are in {}", file.display()),
-        many => format!("{many} are set; yours are in {}", file.display()),
+        0 => format!("none set; yours go in {}", file.display()),
+        1 => format!("1 set; yours are in {}", file.display()),
+        many => format!("{many} set; yours are in {}", file.display()),
     };
     vec![Finding::fine(SETTINGS, text)]
 }

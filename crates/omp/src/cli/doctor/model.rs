@@ -22,18 +22,18 @@ pub async fn check(setup: &FolderSetup, local: bool) -> Vec<Finding> {
     let chosen = match registry.initial(&choice) {
         Ok(resolved) => {
             let note = resolved.note.map(|note| Finding::warning(AREA, note));
-            let source = registry.auth().source(&resolved.model.provider).unwrap_or_else(|| "no key at all".to_owned());
+            let source = registry.auth().source(&resolved.model.provider).unwrap_or_else(|| "no key".to_owned());
             let usable = match registry.available().len() {
                 1 => "1 model".to_owned(),
                 count => format!("{count} models"),
             };
-            let text = format!("{} (key: {source}); {usable} can be used", resolved.model.selector());
+            let text = format!("{} (key: {source}); {usable} available", resolved.model.selector());
             findings.extend(note);
             Finding::fine(AREA, text)
         }
         Err(error) if !local && error.discovery_may_help() => Finding::failure(
             AREA,
-            format!("{error}\nlocal model servers were not asked; `omp doctor --local` does that"),
+            format!("{error}\nlocal model servers were not checked; `omp doctor --local` checks them"),
         ),
         Err(error) => Finding::failure(AREA, error.to_string()),
     };

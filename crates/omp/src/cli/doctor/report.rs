@@ -101,8 +101,8 @@ impl DoctorReport {
             count => format!("{count} {one}s"),
         };
         match (self.count(FindingLevel::Failure), self.count(FindingLevel::Warning)) {
-            (0, 0) => "Nothing is wrong.".to_owned(),
-            (0, warnings) => format!("It works, with {}.", counted(warnings, "warning")),
+            (0, 0) => "No problems found.".to_owned(),
+            (0, warnings) => format!("omp works, with {}.", counted(warnings, "warning")),
             (failures, 0) => format!("{}.", counted(failures, "problem")),
             (failures, warnings) => format!("{}, {}.", counted(failures, "problem"), counted(warnings, "warning")),
         }
@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn findings_are_aligned_and_counted() {
         let mut report = DoctorReport::default();
-        assert_eq!(report.text(), "\nNothing is wrong.\n");
+        assert_eq!(report.text(), "\nNo problems found.\n");
         report.add(Finding::fine("git", "2.39"));
         report.add(Finding::warning("terminal", "TERM is not set\nhint: set it"));
         assert!(!report.has_failures());
-        assert!(report.text().ends_with("\nIt works, with 1 warning.\n"));
+        assert!(report.text().ends_with("\nomp works, with 1 warning.\n"));
         report.extend([Finding::failure("model", "no key\n  for anything\nhint: give one")]);
         assert!(report.has_failures());
         let expect = "ok    git          2.39\n\

@@ -41,12 +41,11 @@ pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
     let program = shell.program.display().to_string();
     if !shell.program.is_file() {
         let text =
-            format!("{program} is not there\nhint: install bash, or set `shellPath` to a shell that understands -c");
+            format!("{program} does not exist\nhint: install bash, or set `shellPath` to a shell that supports -c");
         return vec![Finding::failure(SHELL, text)];
     }
     let own = setup.env.get(vars::SHELL).filter(|own| *own != program && set.is_none());
-    let why =
-        own.map(|own| format!(" (not your {own}: set `shellPath` if commands are to run in it)")).unwrap_or_default();
+    let why = own.map(|own| format!(" (not your {own}; set `shellPath` to use it)")).unwrap_or_default();
     let named = Finding::fine(SHELL, format!("{program}{why}"));
     if cfg!(windows) { vec![named] } else { vec![named, start_up(setup, &shell).await] }
 }
@@ -74,8 +73,7 @@ fn judged(captured: Result<Captured, SpawnError>, took: Duration) -> Finding {
     };
     let hint = "hint: start the shell with `-l -i -x` to see where the time goes";
     let Some(exit) = captured.exit else {
-        let text =
-            format!("the start-up files take more than {} s, so omp does without them\n{hint}", PATIENCE.as_secs());
+        let text = format!("the startup files take more than {} s, so omp skips them\n{hint}", PATIENCE.as_secs());
         return Finding::warning(START_UP, text);
     };
     let output = String::from_utf8_lossy(&captured.output);
@@ -88,18 +86,18 @@ fn judged(captured: Result<Captured, SpawnError>, took: Duration) -> Finding {
     let ms = took.as_millis();
     if exit.code != 0 || !complaints.is_empty() {
         let said = complaints.join("\n");
-        let hint = "hint: fix the start-up file that says so; commands run without what it should have set";
+        let hint = "hint: fix the startup file; commands run without its settings";
         return Finding::warning(
             START_UP,
-            format!("the start-up files end with code {}\n{said}\n{hint}", exit.code).replace("\n\n", "\n"),
+            format!("the startup files exit with code {}\n{said}\n{hint}", exit.code).replace("\n\n", "\n"),
         );
     }
     match took {
         took if took > TOO_SLOW => {
-            Finding::warning(START_UP, format!("the start-up files take {ms} ms, so omp may do without them\n{hint}"))
+            Finding::warning(START_UP, format!("the startup files take {ms} ms, so omp may skip them\n{hint}"))
         }
-        took if took > SLOW => Finding::warning(START_UP, format!("the start-up files take {ms} ms\n{hint}")),
-        _ => Finding::fine(START_UP, format!("the start-up files take {ms} ms")),
+        took if took > SLOW => Finding::warning(START_UP, format!("the startup files take {ms} ms\n{hint}")),
+        _ => Finding::fine(START_UP, format!("the startup files take {ms} ms")),
     }
 }
 
@@ -112,19 +110,19 @@ pub async fn git(setup: &FolderSetup) -> Finding {
         is_fine.then(|| String::from_utf8_lossy(&captured.output).trim().to_owned()).filter(|said| !said.is_empty())
     };
     let Some(version) = ask(&["--version"]).await else {
-        return Finding::warning(GIT, "git is not there, or does not start\nhint: install git");
+        return Finding::warning(GIT, "git does not exist, or does not start\nhint: install git");
     };
     let version = version.trim_start_matches("git version ").to_owned();
     let place = match ask(&["rev-parse", "--show-toplevel"]).await {
         Some(top) => format!("repository {top}"),
-        None => "this folder is in no repository".to_owned(),
+        None => "not in a repository".to_owned(),
     };
     match (ask(&["config", "user.name"]).await, ask(&["config", "user.email"]).await) {
         (Some(name), Some(email)) => Finding::fine(GIT, format!("{version}, {name} <{email}>, {place}")),
         _ => Finding::warning(
             GIT,
             format!(
-                "{version}, {place}; nobody to commit as\nhint: git config --global user.name NAME && git config --global user.email EMAIL"
+                "{version}, {place}; user.name and user.email are not set\nhint: git config --global user.name NAME && git config --global user.email EMAIL"
             ),
         ),
     }
@@ -152,7 +150,7 @@ mod tests {
         check("", Some(0), 40, FindingLevel::Fine, "take 40 ms");
         check("bash: no job control in this shell\n", Some(0), 40, FindingLevel::Fine, "40 ms");
         check("", Some(0), 700, FindingLevel::Warning, "take 700 ms");
-        check("", Some(0), 2500, FindingLevel::Warning, "may do without them");
+        check("", Some(0), 2500, FindingLevel::Warning, "may skip them");
         check("", None, 10_000, FindingLevel::Warning, "more than 10 s");
         check(
             ".bashrc: line 3: nvm: command not found\n",
@@ -161,6 +159,6 @@ mod tests {
             FindingLevel::Warning,
             "nvm: command not found",
         );
-        check("", Some(7), 40, FindingLevel::Warning, "end with code 7\nhint:");
+        check("", Some(7), 40, FindingLevel::Warning, "exit with code 7\nhint:");
     }
 }

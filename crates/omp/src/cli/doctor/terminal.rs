@@ -37,20 +37,17 @@ fn judged(env: &Env, is_terminal: bool, size: Option<Size>) -> Finding {
         return Finding::warning(AREA, "TERM is not set\nhint: export TERM=xterm-256color");
     };
     if term == "dumb" {
-        return Finding::warning(
-            AREA,
-            "TERM is `dumb`\nhint: `omp --plain` needs no more; otherwise export TERM=xterm-256color",
-        );
+        return Finding::warning(AREA, "TERM is `dumb`\nhint: use `omp --plain`, or export TERM=xterm-256color");
     }
     match size {
         None => Finding::warning(
             AREA,
-            format!("{term}, {colors}{within}; it does not tell its size\nhint: export COLUMNS and LINES"),
+            format!("{term}, {colors}{within}; its size is unknown\nhint: export COLUMNS and LINES"),
         ),
         Some(Size { width, height }) if width < SMALLEST.width || height < SMALLEST.height => Finding::warning(
             AREA,
             format!(
-                "{term}, {width}×{height}, {colors}{within}: small\nhint: at least {}×{} is needed to see what happens",
+                "{term}, {width}×{height}, {colors}{within}: too small\nhint: make it at least {}×{}",
                 SMALLEST.width, SMALLEST.height
             ),
         ),

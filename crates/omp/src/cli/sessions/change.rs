@@ -55,7 +55,7 @@ impl SessionsContext {
     pub(super) fn move_to(&self, args: &MoveArgs) -> Result<SessionsOutput, FolderProblem> {
         let folder = self.cwd.join(args.folder.as_deref().unwrap_or(Path::new("")));
         let unusable = |why: &dyn std::fmt::Display| {
-            format!("cannot move a session to {}: {why}\nhint: give a folder that exists", folder.display())
+            format!("cannot move the session to {}: {why}\nhint: give a folder that exists", folder.display())
         };
         let folder = folder.canonicalize().map_err(|error| unusable(&error))?;
         if !folder.is_dir() {
@@ -84,10 +84,8 @@ impl SessionsContext {
             return Err("nothing was deleted\nhint: `--yes` deletes without asking".to_owned());
         }
         let trashed = self.sessions.trash(&file).map_err(|error| error.to_string())?;
-        let text = format!(
-            "deleted; it stays in the trash for 30 days, from where `omp sessions unarchive` brings it back\n{}\n",
-            trashed.display()
-        );
+        let text =
+            format!("moved to the trash for 30 days; `omp sessions unarchive` restores it\n{}\n", trashed.display());
         Ok(SessionsOutput { text, json: json!({"path": trashed}) })
     }
 
@@ -101,7 +99,7 @@ impl SessionsContext {
         let mut text: String = report.iter().map(|line| format!("{line}\n")).collect();
         text += &salvaged.copy.warnings.iter().map(|line| format!("{line}\n")).collect::<String>();
         text += &format!(
-            "{} entries kept, {} lost; the clean copy is {}, the damaged file is as it was\n",
+            "{} entries kept, {} lost; the clean copy is {}, the damaged file was not changed\n",
             salvaged.kept,
             salvaged.lost,
             salvaged.copy.path.display()

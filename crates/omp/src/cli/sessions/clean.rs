@@ -39,7 +39,7 @@ impl SessionsContext {
             let _ = writeln!(text, "{} ({bytes} bytes)", path.display());
         }
         for skipped in &report.skipped {
-            let _ = writeln!(text, "left alone: {skipped}");
+            let _ = writeln!(text, "skipped: {skipped}");
         }
         let would = if args.dry_run { "would go" } else { "went" };
         let _ = writeln!(

@@ -64,7 +64,7 @@ pub fn import(args: &ImportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Folde
     };
     let paths = if args.paths.is_empty() { found(program, args.all, setup) } else { given(&args.paths, &setup.cwd) };
     if paths.is_empty() {
-        let hint = "hint: --all imports those of all folders, --list shows what there is";
+        let hint = "hint: --all imports those of all folders, --list lists them";
         return print(&format!("no sessions of {program} in this folder\n{hint}\n"));
     }
     let blobs = BlobStore::new(&setup.dirs.agent);
@@ -89,7 +89,7 @@ pub fn import(args: &ImportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Folde
 fn told(imported: &import::Imported) -> String {
     let id: String = imported.id.chars().take(13).collect();
     if imported.already {
-        return format!("{id}  was imported before: {}\n", imported.path.display());
+        return format!("{id}  already imported: {}\n", imported.path.display());
     }
     let about = imported.title.as_deref().map_or_else(String::new, |title| format!("  {}", one_line(title)));
     format!("{id}  {} messages{about}\n", imported.messages)

@@ -47,7 +47,7 @@ impl SessionsContext {
         let mut found = found.map_err(|error| error.to_string())?;
         found.truncate(args.limit.unwrap_or(usize::MAX));
         let text = if found.is_empty() {
-            "no sessions here; `--all` looks in all folders\n".to_owned()
+            "no sessions here; `--all` lists those of all folders\n".to_owned()
         } else {
             found.iter().map(|info| line(info, args.all)).collect()
         };
@@ -76,7 +76,7 @@ impl SessionsContext {
 
 fn line(info: &SessionInfo, with_folder: bool) -> String {
     let id: String = info.id.chars().take(ID_SHOWN).collect();
-    let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(nothing said)");
+    let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(no messages)");
     let about: String = about.lines().next().unwrap_or_default().chars().take(ABOUT_SHOWN).collect();
     let modified: String = info.modified_at().chars().take(16).collect::<String>().replace('T', " ");
     let folder = if with_folder { format!("  ({})", info.cwd) } else { String::new() };

@@ -96,7 +96,7 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let run = RunArgs { session, ..RunArgs::default() };
     let command = match args.command {
         SessionsCommand::AtRest(command) => command,
-        _ if args.json => return Err("`--json` is not for export and import\nhint: leave it out".to_owned()),
+        _ if args.json => return Err("`--json` does not work with export and import\nhint: leave it out".to_owned()),
         SessionsCommand::Export(export) => return export::run(&export, &run, env),
         SessionsCommand::Import(import) => return import::import(&import, &run, env),
     };
@@ -149,7 +149,7 @@ impl SessionsContext {
                 found => return found.map_err(|error| error.to_string()),
             }
         }
-        Err(format!("no session's id starts with `{session}`\nhint: `omp sessions list --all` lists them"))
+        Err(format!("no session id starts with `{session}`\nhint: `omp sessions list --all` lists the sessions"))
     }
 
     fn open(&self, session: &str) -> Result<LoadedSession, FolderProblem> {

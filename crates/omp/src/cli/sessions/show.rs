@@ -89,7 +89,7 @@ fn stats_text(stats: &FileStats) -> String {
         ("questions", tally.user_messages),
         ("answers", tally.assistant_messages),
         ("tool results", tally.tool_results),
-        ("of them failed", tally.failed_results),
+        ("failed calls", tally.failed_results),
         ("compactions", stats.compactions),
         ("unreadable", stats.unreadable),
     ];
@@ -102,7 +102,7 @@ fn stats_text(stats: &FileStats) -> String {
     for model in &tally.models {
         let _ = writeln!(text, "{}: {} answers, {}", model.selector(), model.answers, usage_text(&model.usage));
     }
-    let _ = writeln!(text, "in all: {}", usage_text(&tally.usage));
+    let _ = writeln!(text, "total: {}", usage_text(&tally.usage));
     text
 }
 

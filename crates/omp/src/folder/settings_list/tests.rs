@@ -160,7 +160,7 @@ fn every_setting_is_declared_once_with_a_default_of_its_kind_and_is_read() {
         let default = setting.default_value();
         assert_eq!(default.is_null(), setting.default.is_empty(), "{}", setting.key);
         assert!(default.is_null() || setting.check(&default).is_ok(), "{}: {default}", setting.key);
-        assert!(!setting.about.is_empty() && !setting.about.ends_with('.'), "{}", setting.key);
+        assert!(!setting.title.is_empty() && setting.about.ends_with('.'), "{}", setting.key);
         let quoted = format!("\"{}\"", setting.key);
         let times: usize = sources.values().map(|code| code.matches(&quoted).count()).sum();
         let in_map = settings().iter().any(|map| {

@@ -28,7 +28,7 @@ const ENTRY: &str = "trust";
 pub fn refuse_children(env: &Env) -> Result<(), FolderProblem> {
     match is_child_of_omp(env) {
         false => Ok(()),
-        true => Err("a command that omp runs cannot trust a folder\nhint: say it in a shell of your own".to_owned()),
+        true => Err("commands that omp runs cannot trust a folder\nhint: run it in your own shell".to_owned()),
     }
 }
 

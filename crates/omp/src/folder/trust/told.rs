@@ -24,13 +24,12 @@ pub fn left_out(decision: &TrustDecision) -> Option<String> {
         more => format!(" and {more} more"),
     };
     let why = match decision.state() {
-        TrustState::Changed(_) => "new or changed since it was trusted",
+        TrustState::Changed(_) => "new or changed since you trusted the folder",
         _ => "not trusted",
     };
     let folder = decision.root().display();
     Some(format!(
-        "{folder}: left out, because {why}: {}{more}\nhint: `omp trust explain` shows what would run, `omp trust add` \
-         allows it",
+        "{folder}: not loaded, because {why}: {}{more}\nhint: `omp trust explain` shows what would run, `omp trust add` allows it",
         named.join(", ")
     ))
 }
@@ -63,7 +62,7 @@ pub fn explained(setup: &FolderSetup) -> String {
     let mut text = match decision.state() {
         TrustState::Untrusted => format!("{folder} is not trusted.\n"),
         TrustState::Trusted => format!("{folder} is trusted.\n"),
-        TrustState::Changed(_) => format!("{folder} is trusted, but not what is new or was changed since.\n"),
+        TrustState::Changed(_) => format!("{folder} is trusted, except for what is new or changed.\n"),
     };
     let (runs, waits): (Vec<&Item>, Vec<&Item>) = decision.items().iter().partition(|item| decision.may_run(item));
     for (title, items) in [("May run", runs), ("Does not run until you trust it", waits)] {

@@ -39,8 +39,8 @@ async fn an_editor_changes_the_text_or_leaves_it() {
         ("printf 'more\\n' >>\"$1\"", Ok(Some("textmore"))),
         ("true", Ok(None)),
         ("printf 'new\\r\\n' >\"$1.tmp\"; mv \"$1.tmp\" \"$1\"", Ok(Some("new"))),
-        ("printf changed >\"$1\"; exit 3", Err("ended with 3")),
-        ("printf '\\377' >\"$1\"", Err("cannot be read")),
+        ("printf changed >\"$1\"; exit 3", Err("exited with code 3")),
+        ("printf '\\377' >\"$1\"", Err("cannot read the edited text")),
         ("test \"$(stat -c %a \"$1\")\" = 600 && printf ok >\"$1\"", Ok(Some("ok"))),
     ] {
         let played = Played::new(&[("ed-it", script)], &[("EDITOR", "ed-it")]);
@@ -75,7 +75,7 @@ async fn the_clipboard_is_read_by_the_programs_that_are_there() {
     assert_eq!(played.machine.clipboard().await, Ok(None));
 
     let broken = Played::new(&[("wl-paste", "printf '\\211PNG\\r\\n\\032\\nrest'")], &wayland);
-    assert!(broken.machine.clipboard().await.unwrap_err().contains("cannot be sent"));
+    assert!(broken.machine.clipboard().await.unwrap_err().contains("cannot send the image"));
 
     let nothing = Played::new(&[], &[]).machine.clipboard().await.unwrap_err();
     assert!(nothing.contains("hint: install"), "{nothing}");
@@ -109,10 +109,7 @@ async fn a_text_that_no_program_takes_is_kept_in_a_file() {
     assert!(told.contains("`wl-copy` could not copy the text; the text is in /"), "{told}");
     let nothing = Played::new(&[], &[]);
     let told = elsewhere(&nothing, "first", true).await;
-    assert!(
-        told.starts_with("sent to the terminal's clipboard, which may not take it; the text is also in /"),
-        "{told}"
-    );
+    assert!(told.starts_with("sent to the terminal's clipboard, if it supports that; the text is also in /"), "{told}");
     assert!(told.contains("\nhint: install "), "{told}");
     let file = told.lines().next().unwrap().rsplit(' ').next().unwrap();
     assert_eq!(std::fs::read_to_string(file).unwrap(), "first");
@@ -133,14 +130,14 @@ async fn in_tmux_the_text_goes_through_it() {
     let tmux = |rest: &str| format!("case \"$*\" in 'load-buffer -w -') {rest};; *set-clipboard) echo $SET;; esac");
     let take = "cat >\"$(dirname \"$0\")/copied\"";
     for (script, set, expect) in [
-        (tmux(take), "external", "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it"),
-        (tmux(take), "on", "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it"),
-        (tmux(take), "off", "copied to tmux alone, where `prefix ]` pastes it\nhint: `tmux set -g set-clipboard on`"),
+        (tmux(take), "external", "copied to tmux (`prefix ]`), and to the clipboard if your terminal allows it"),
+        (tmux(take), "on", "copied to tmux (`prefix ]`), and to the clipboard if your terminal allows it"),
+        (tmux(take), "off", "copied to tmux only; `prefix ]` pastes it\nhint: run `tmux set -g set-clipboard on`"),
         // Older versions do not support `-w`.
         (
             format!("case \"$*\" in 'load-buffer -') {take};; *) exit 1;; esac"),
             "external",
-            "copied to tmux alone, where `prefix ]` pastes it\nhint: `tmux set -g set-clipboard on`",
+            "copied to tmux only; `prefix ]` pastes it\nhint: run `tmux set -g set-clipboard on`",
         ),
     ] {
         let played = Played::new(&[("tmux", &script.replace("$SET", set))], &inside);

@@ -146,15 +146,15 @@ async fn what_cannot_become_a_page_is_told() {
     let host = house.host();
     let opened = resumed(&host, &file).await;
     let export = |to: &str| host.export(&opened.session, Some(to.into()));
-    complains(export("file"), &["is there already and is no export", "hint:"]);
+    complains(export("file"), &["already exists and is not an omp export", "hint:"]);
     complains(export("file/in/it.html"), &["cannot write", "hint:"]);
     complains(export("no/such/folder.html"), &["cannot write", "hint:"]);
     complains(export("."), &["hint:"]);
     assert_eq!(house.workspace.read("file").unwrap(), "not a folder");
     std::fs::remove_file(&file).unwrap();
-    complains(export("page.html"), &["is gone", "hint:"]);
+    complains(export("page.html"), &["no longer exists", "hint:"]);
     let fresh = host.open(Wish::New { cwd: None, parent: None }).await.unwrap();
-    complains(host.export(&fresh.session, None), &["nothing was said yet", "hint:"]);
+    complains(host.export(&fresh.session, None), &["this session has no messages yet", "hint:"]);
     house.args.session.no_session = true;
     let host = house.host();
     let unkept = host.open(Wish::New { cwd: None, parent: None }).await.unwrap();

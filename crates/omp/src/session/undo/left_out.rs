@@ -28,9 +28,9 @@ impl UncoveredNotices {
         let is_told = self.late_look.swap(true, Ordering::Relaxed);
         (!is_told).then(|| {
             format!(
-                "the look at what the command changed takes longer than {} s and goes on in the background; \
-                 what you change before it ends counts as the command's\n\
-                 hint: /undo waits for it; undo.patienceMs lets commands wait longer",
+                "scanning for changes takes longer than {} s and continues in the background; \
+                 your own changes until then count as the command's\n\
+                 hint: /undo waits for the scan; undo.patienceMs lets commands wait longer",
                 patience.as_secs_f64()
             )
         })
@@ -63,23 +63,25 @@ fn named(path: &str) -> String {
 fn reason(one: &LeftOut, entries: usize, patience: Duration) -> (String, Option<&'static str>) {
     let seconds = patience.as_secs_f64();
     match one.why {
-        Uncovered::TooLarge => ("larger than undo.maxFileMb".into(), Some("undo.maxFileMb covers larger files")),
+        Uncovered::TooLarge => {
+            ("larger than undo.maxFileMb".into(), Some("raise undo.maxFileMb to cover larger files"))
+        }
         Uncovered::OverBudget => {
-            ("more than is kept of one workspace".into(), Some("undo.quotaMb says how much of the disk is used"))
+            ("over the storage limit of one workspace".into(), Some("undo.quotaMb sets the disk limit"))
         }
         Uncovered::NotYet => (
             format!(
-                "not copied yet ({} of {} entries wait); copying goes on in the background",
+                "not copied yet ({} of {} entries left); copying continues in the background",
                 grouped(one.count as u64),
                 grouped(entries as u64)
             ),
             Some("undo.patienceMs lets a command wait longer"),
         ),
         Uncovered::TooSlow => {
-            (format!("not looked at within {seconds} s"), Some("undo.patienceMs lets a command wait longer"))
+            (format!("not scanned within {seconds} s"), Some("undo.patienceMs lets a command wait longer"))
         }
         Uncovered::Rest => (
-            "not all entries could be looked at: the others, and new ones, are not covered".into(),
+            "not all entries could be scanned: the others, and new ones, are not covered".into(),
             Some("undo.patienceMs lets a command wait longer"),
         ),
         other => (other.as_str().into(), None),
@@ -108,14 +110,14 @@ mod tests {
         assert_eq!(
             tell(std::slice::from_ref(&large)).unwrap(),
             "/undo does not cover all of this workspace:\n  data/model.bin: larger than undo.maxFileMb\n\
-             hint: /changes lists everything that is not covered; undo.maxFileMb covers larger files"
+             hint: /changes lists everything that is not covered; raise undo.maxFileMb to cover larger files"
         );
         let text = tell(&[large.clone(), waits.clone()]).unwrap();
-        assert!(text.contains("a, b, c and 119,997 more: not copied yet (120,000 of 300,000 entries wait)"), "{text}");
+        assert!(text.contains("a, b, c and 119,997 more: not copied yet (120,000 of 300,000 entries left)"), "{text}");
         assert!(!text.contains("model.bin"), "{text}");
         assert_eq!(tell(&[large, waits]), None);
         let slow = tell(&[left_out(Uncovered::TooSlow, 2, &["x", "y"]), left_out(Uncovered::Rest, 1, &[""])]).unwrap();
-        assert!(slow.contains("x, y: not looked at within 2 s") && slow.contains("  .: not all entries"), "{slow}");
+        assert!(slow.contains("x, y: not scanned within 2 s") && slow.contains("  .: not all entries"), "{slow}");
         assert_eq!(slow.matches("undo.patienceMs").count(), 1, "{slow}");
     }
 }

@@ -87,7 +87,7 @@ impl UndoLooks {
     }
 }
 
-const FAILED: &str = "the look at the workspace failed inside omp";
+const FAILED: &str = "the workspace scan failed";
 
 /// Decrements the count of running scans when dropped, also on a panic.
 pub struct LookEnd(Arc<LooksUnderWay>);

@@ -115,7 +115,7 @@ fn holds_word(text: &str, word: &str) -> bool {
 fn problem(binary: &Binary, page: &Page, mention: &Mention) -> Option<String> {
     let text = mention.text.as_str();
     if mention.is_yaml_key {
-        return (!binary.is_setting(text)).then(|| format!("there is no setting `{text}`"));
+        return (!binary.is_setting(text)).then(|| format!("unknown setting `{text}`"));
     }
     if let Some(rest) = text.strip_prefix("omp ") {
         return command_problem(binary, rest);
@@ -200,9 +200,9 @@ fn setting_problem(binary: &Binary, text: &str) -> Option<String> {
     match group.is_empty() {
         // A single word counts as a setting only if it can be nothing else.
         true => (binary.reference.contains(key) && !binary.is_setting(key) && key.chars().any(char::is_uppercase))
-            .then(|| format!("there is no setting `{key}`")),
+            .then(|| format!("unknown setting `{key}`")),
         false if is_file.contains(&last) || !binary.groups.contains(first) => None,
-        false => (!binary.is_setting(key)).then(|| format!("there is no setting `{key}`")),
+        false => (!binary.is_setting(key)).then(|| format!("unknown setting `{key}`")),
     }
 }
 

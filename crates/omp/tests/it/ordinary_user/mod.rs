@@ -2,6 +2,7 @@
 //! without a name, no user namespaces. In each of them the demo, a session with every tool and `omp doctor` must succeed.
 
 mod always;
+mod editing;
 mod every_tool;
 mod pane;
 pub mod person;
@@ -122,7 +123,7 @@ async fn all_green_in_tmux(shell: &str) {
         pane.types("\r");
         pane.until("the last answer", |screen| screen.contains(every_tool::CLOSING));
         pane.types("/exit\r");
-        pane.until("the end", |screen| screen.contains("Go on with: omp --resume"));
+        pane.until("the end", |screen| screen.contains("Resume with: omp --resume"));
         pane.command("echo back", "back");
     });
     every_tool::all_worked(&person);

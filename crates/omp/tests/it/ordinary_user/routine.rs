@@ -1,7 +1,6 @@
 //! Ordinary commands, each run twice: in a plain shell of the user in a copy of the project, and as a call of the model.
 //! Nothing asks, and both give the same result.
 
-use std::net::TcpListener;
 use std::path::Path;
 
 use omp_testkit::{Script, Turn};
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::HOME;
 use super::person::{Person, Who};
-use crate::harness::PREPARED;
+use crate::harness::{PREPARED, free_port};
 use crate::rpc::Client;
 
 const SETUP: &str = include_str!("routine_setup.sh");
@@ -55,7 +54,7 @@ async fn a_hundred_commands_work_as_in_a_plain_shell() {
     let person = prepared(person);
     person.shell(SETUP);
     std::fs::write(person.home().join("commands"), COMMANDS).unwrap();
-    let person = person.set("PORT", &free_port());
+    let person = person.set("PORT", &free_port().to_string());
     person.shell(PLAIN);
     let plain = std::fs::read_to_string(person.home().join("plain/codes")).unwrap();
     let plain: Vec<i64> = plain.lines().map(|code| code.parse().unwrap()).collect();
@@ -63,7 +62,7 @@ async fn a_hundred_commands_work_as_in_a_plain_shell() {
     let log = std::fs::read_to_string(person.home().join("plain/output")).unwrap();
     let failed = commands.iter().zip(&plain).filter(|(_, code)| **code != 0).map(|(command, _)| *command);
     assert_eq!(failed.collect::<Vec<_>>(), FAIL_ANYWAY, "the plain shell:\n{log}");
-    let person = person.set("PORT", &free_port());
+    let person = person.set("PORT", &free_port().to_string());
     let questions = talk(&person).await;
     assert_eq!(questions, Vec::<String>::new());
     let contained = ended(&person);
@@ -100,10 +99,6 @@ fn wheels() -> std::path::PathBuf {
     let own =
         || nix::unistd::User::from_uid(nix::unistd::geteuid()).unwrap().unwrap().dir.join(".cache/omp-tests/wheels");
     if nix::unistd::geteuid().is_root() { prepared } else { own() }
-}
-
-fn free_port() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }
 
 /// Denies every question and returns their titles.

@@ -47,7 +47,7 @@ pub struct Quarantined {
 impl fmt::Display for Quarantined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { blocks, reason } = self;
-        write!(f, "left out from now on, the session file keeps it: {} (because: {reason})", blocks.join("; "))
+        write!(f, "no longer sent to the model, but kept in the session file: {} (reason: {reason})", blocks.join("; "))
     }
 }
 

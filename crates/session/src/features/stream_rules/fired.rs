@@ -19,8 +19,8 @@ impl RulesFired {
         let names = self.rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>().join(", ");
         let rules = if self.rules.len() == 1 { "rule" } else { "rules" };
         match self.interrupts {
-            true => format!("{rules} broken: {names}; the answer was stopped and begins again"),
-            false => format!("{rules} broken: {names}; the model is told"),
+            true => format!("{rules} broken: {names}; the answer was stopped and starts again"),
+            false => format!("{rules} broken: {names}; the model is reminded"),
         }
     }
 

@@ -47,6 +47,27 @@ fn multiplexers() {
 }
 
 #[test]
+fn resizes() {
+    let rows: &[Row<'_>] = &[
+        (&[("TERM", "xterm-kitty")], "100 ms, wraps"),
+        (&[("TERM", "xterm-kitty"), ("SSH_CONNECTION", "a 1 b 22")], "500 ms, wraps"),
+        (&[("TMUX", "/tmp/x,1,0"), ("TERM", "tmux-256color")], "500 ms, wraps"),
+        (&[("TERM", "xterm-256color")], "100 ms, truncates"),
+        (&[("TERM", "linux")], "100 ms, truncates"),
+    ];
+    let show = |found: &Capabilities| {
+        let Profile { resize_lag, rewraps, .. } = found.profile();
+        format!("{} ms, {}", resize_lag.as_millis(), if rewraps { "wraps" } else { "truncates" })
+    };
+    check(rows, show);
+    for (version, wraps) in [("xterm.js(5.5.0)", true), ("VTE(7600)", true), ("XTerm(379)", false)] {
+        let mut unknown = Capabilities::detect(&TerminalEnv::from_iter([("TERM", "xterm-256color")]));
+        unknown.learn(&Capability::Version(version.to_owned()));
+        assert_eq!(unknown.profile().rewraps, wraps, "{version}");
+    }
+}
+
+#[test]
 fn synchronized_output() {
     let kitty = ("KITTY_WINDOW_ID", "1");
     let rows: &[Row<'_>] = &[
@@ -146,7 +167,7 @@ fn answers_correct_guesses_but_not_the_person() {
         assert!(!forced.learn(&answer), "{answer:?}");
     }
     assert!(forced.learn(&version));
-    assert_eq!(forced, Capabilities { id: TerminalId::Kitty, ..before });
+    assert_eq!(forced, Capabilities { id: TerminalId::Kitty, rewraps: true, ..before });
 }
 
 #[test]

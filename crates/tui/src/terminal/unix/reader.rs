@@ -104,7 +104,7 @@ impl TerminalReader<'_> {
         for reason in &reasons[..count] {
             match *reason {
                 wake::STOP => return None,
-                wake::SIZE => self.shared.check_size(),
+                wake::SIZE => self.shared.size_signalled(),
                 wake::TERM => self.end(Signal::Term, UnixSignal::SIGTERM),
                 wake::HUP => self.end(Signal::Hup, UnixSignal::SIGHUP),
                 // These signals are meant for the program that has the terminal now.

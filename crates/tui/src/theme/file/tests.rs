@@ -55,13 +55,10 @@ fn warns(change: impl FnOnce(&mut Value), expect: &str) -> Theme {
 fn mistakes_are_told_and_the_rest_is_used() {
     let theme = warns(
         |theme| theme["colors"]["accent"] = json!("bose"),
-        "accent: there is no variable \"bose\"; did you mean \"base\"?",
+        "accent: unknown variable \"bose\"; did you mean \"base\"?",
     );
     assert_eq!(theme.color(Token::Accent), Theme::dark().color(Token::Accent));
-    warns(
-        |theme| theme["colors"]["acccent"] = json!("base"),
-        "there is no colour \"acccent\"; did you mean \"accent\"?",
-    );
+    warns(|theme| theme["colors"]["acccent"] = json!("base"), "unknown colour \"acccent\"; did you mean \"accent\"?");
     warns(|theme| theme["colors"]["dim"] = json!(256), "dim: 256 is not a colour of the palette (0 to 255)");
     warns(|theme| theme["colors"]["dim"] = json!("#12"), "dim: \"#12\" is not a colour: it is written #rrggbb");
     warns(|theme| theme["colors"]["dim"] = json!("#+12345"), "dim: \"#+12345\" is not a colour: it is written #rrggbb");
@@ -69,7 +66,7 @@ fn mistakes_are_told_and_the_rest_is_used() {
         |theme| theme["colors"]["dim"] = json!([]),
         "dim: [] is not a colour: #rrggbb, 0 to 255, the name of a variable, or \"\"",
     );
-    warns(|theme| theme["colour"] = json!({}), "there is no part \"colour\"; did you mean \"colors\"?");
+    warns(|theme| theme["colour"] = json!({}), "unknown part \"colour\"; did you mean \"colors\"?");
     warns(
         |theme| {
             theme["vars"]["a"] = json!("b");
@@ -116,7 +113,7 @@ fn symbols_of_a_file() {
                 "spinnerFrames": { "activity": ["a", "b"] },
             });
         },
-        "there is no symbol \"navcursor\"; did you mean \"nav.cursor\"?",
+        "unknown symbol \"navcursor\"; did you mean \"nav.cursor\"?",
     );
     let symbols = theme.symbols();
     assert_eq!((symbols.get(Symbol::NavCursor), symbols.get(Symbol::TreeVertical)), ("»", "|"));

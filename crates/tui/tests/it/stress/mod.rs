@@ -6,7 +6,7 @@
 //! `cargo run -p omp-tui --example stress -- --replay FILE` plays again.
 
 mod bytes;
-mod emulator;
+pub mod emulator;
 mod ops;
 mod play;
 mod scene;

@@ -56,7 +56,7 @@ struct Player {
     size: Size,
     watched: Vec<Watched>,
     mode: Mode,
-    /// The terminal has moved or wrapped the rows of a multiplexer.
+    /// The terminal has moved or wrapped the rows.
     moved: bool,
     was_moved: bool,
     events: Vec<Event>,
@@ -64,6 +64,8 @@ struct Player {
     hold: bool,
     /// Whether the renderer expects late resize notifications.
     lag: bool,
+    /// Rows of the shell before the first frame. `None` once a frame for another size may have covered some.
+    shell: Option<usize>,
     /// The new size, and the frames until the renderer is notified.
     late: Option<(Size, u8)>,
 }
@@ -74,10 +76,14 @@ impl Player {
         let mut emulators: Vec<Box<dyn Emulator>> =
             vec![Box::new(Alacritty::new(size.width, size.height)), Box::new(Avt::new(size.width, size.height))];
         // This emulator cannot disable wrapping, and does not rewrap on a resize.
-        if !tape.disputed && !tape.multiplexer {
+        let resizes = |op: &Op| matches!(op, Op::Resize { .. } | Op::LateResize { .. });
+        if !tape.disputed && !tape.multiplexer && !tape.ops.iter().any(resizes) {
             emulators.push(Box::new(Vt100::new(size.width, size.height)));
         }
-        let profile = Profile { multiplexer: tape.multiplexer, synchronized: tape.synchronized, ..Profile::default() };
+        // Long enough for any machine, or zero.
+        let resize_lag = Duration::from_secs(if tape.lag { 3600 } else { 0 });
+        let (multiplexer, synchronized) = (tape.multiplexer, tape.synchronized);
+        let profile = Profile { multiplexer, synchronized, resize_lag, ..Profile::default() };
         let mut player = Self {
             renderer: Renderer::new(profile, size),
             scene: Scene::new(tape.disputed),
@@ -91,10 +97,9 @@ impl Player {
             resized: false,
             hold: false,
             lag: tape.lag,
+            shell: Some(tape.shell.into()),
             late: None,
         };
-        // Long enough for any machine, or zero.
-        player.renderer.set_resize_lag(Duration::from_secs(if tape.lag { 3600 } else { 0 }));
         player.foreign("$ sh", tape.shell);
         player
     }
@@ -157,11 +162,7 @@ impl Player {
         self.renderer.resize(size);
         self.size = size;
         self.resized = true;
-        if self.renderer.profile().multiplexer || self.mode == Mode::Begin {
-            self.moved = true;
-        } else {
-            self.mode = Mode::Anew;
-        }
+        self.moved |= self.renderer.profile().multiplexer || self.mode != Mode::Anew;
     }
 
     fn interrupted(&mut self, rows: u8) {
@@ -211,6 +212,7 @@ impl Player {
         let (mode, moved) = (std::mem::replace(&mut self.mode, Mode::Update), std::mem::take(&mut self.moved));
         self.resized = false;
         let wiped = mode == Mode::Anew && !profile.multiplexer;
+        self.shell = if wiped { Some(0) } else { self.shell };
         bytes::check(&out, profile.synchronized, wiped)?;
         let height = self.size.height;
         let top = if moved {
@@ -234,7 +236,7 @@ impl Player {
                 watched.keep_old_rows();
             }
             if moved {
-                watched.adopt(&shown, top, self.renderer.committed())?;
+                watched.adopt(&shown, top, self.renderer.committed(), self.shell)?;
             }
             let recent = watched.tape.len().saturating_sub(2 * height);
             watched
@@ -253,8 +255,9 @@ impl Player {
         self.renderer.paint(&shown.frame(), &mut out);
         let profile = self.renderer.profile();
         let wiped = std::mem::replace(&mut self.mode, Mode::Update) == Mode::Anew && !profile.multiplexer;
+        self.shell = None;
         bytes::check(&out, profile.synchronized, wiped)?;
-        self.moved |= profile.multiplexer;
+        self.moved = true;
         self.feed(&out);
         Ok(())
     }
@@ -335,14 +338,19 @@ impl Watched {
         self.cursor.map_or(self.window.len() - 1, |(row, _)| row)
     }
 
-    /// Accepts the rows above the window as a multiplexer left them. No row may be missing.
-    fn adopt(&mut self, shown: &Shown, top: usize, committed: usize) -> Result<(), String> {
+    /// Accepts the rows above the window as a resize left them. No row may be missing, neither of the frame nor of the
+    /// shell.
+    fn adopt(&mut self, shown: &Shown, top: usize, committed: usize, shell: Option<usize>) -> Result<(), String> {
         let caret = self.emulator.caret();
         let above = caret.row.checked_sub(self.row_of_cursor()).ok_or("the window begins above the first row")?;
         self.tape = self.emulator.images(0, above.saturating_sub(self.emulator.history()));
         self.tape.resize(above, Image::new());
         if !self.emulator.wraps_again() {
             return Ok(());
+        }
+        let kept = self.tape.iter().filter(|image| text(image) == "$ sh").count();
+        if let Some(shell) = shell.filter(|shell| kept != *shell && self.emulator.forgets()) {
+            return Err(format!("{kept} of {shell} rows of the shell are left\n{}", self.screen(0, above)));
         }
         let stream: String = self.tape.iter().map(text).chain(shown.rows[top..].iter().map(Line::text)).collect();
         let stream: String = stream.split_whitespace().collect();

@@ -56,7 +56,7 @@ impl Shadow {
         }
     }
 
-    /// After a resize of a multiplexer the position is taken from the renderer; lost rows are checked elsewhere.
+    /// After a resize the position is taken from the renderer; lost rows are checked elsewhere.
     pub fn adopt(&mut self, shown: &Shown, committed: usize) {
         self.texts = shown.rows[..committed.min(shown.rows.len())].iter().map(Line::text).collect();
     }
