@@ -405,8 +405,8 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn plan(&self, arguments: Arc<Value>) -> Result<Box<dyn AnyPlan + '_>, String> {
-        let params = serde_path_to_error::deserialize(&*arguments)
-            .map_err(|error| format!("Invalid arguments for `{}`: {error}", T::NAME))?;
+        let params =
+            read_params::<T>(&arguments).map_err(|error| format!("Invalid arguments for `{}`: {error}", T::NAME))?;
         let Planned { approval, plan } = Tool::plan(self, params);
         Ok(Box::new(ToolPlan { tool: self, approval, plan }))
     }
@@ -429,7 +429,7 @@ impl<T: Tool> AnyTool for T {
 
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
         let kind = T::KIND;
-        let Ok(params) = T::Params::deserialize(arguments) else {
+        let Ok(params) = read_params::<T>(arguments) else {
             return View { kind, ..View::new(T::NAME, omp_view::Status::Failed) };
         };
         let view = match outcome {
@@ -448,10 +448,15 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn restore(&self, last: &Value) {
-        if let Ok(details) = serde_json::from_value(last.clone()) {
+        if let Ok(details) = T::Details::deserialize(last) {
             Tool::restore(self, details);
         }
     }
+}
+
+/// The only way to read arguments: each way is compiled for the parameters of every tool.
+fn read_params<T: Tool>(arguments: &Value) -> Result<T::Params, serde_path_to_error::Error<serde_json::Error>> {
+    serde_path_to_error::deserialize(arguments)
 }
 
 /// The plan of a typed tool.

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use omp_session::{Command, Obeyed, Session, SessionEvent, SessionHost, TimeLimit, TypedPrompt};
 use omp_types::Content;
 use tokio::sync::mpsc;
@@ -21,7 +22,19 @@ pub struct Limits {
 
 /// Runs all prompts in order; the first failure ends the run. A command may switch to another session of the host, which
 /// receives the remaining prompts. When this returns, no session is left. Fails if the output cannot be written.
-pub async fn drive(
+///
+/// Boxed: an `async fn` would be compiled again with the binary, which is compiled last and alone.
+pub fn drive<'a>(
+    driven: Driven,
+    host: Option<&'a dyn SessionHost>,
+    prompts: Vec<Vec<Content>>,
+    presenter: &'a mut dyn Presenter,
+    limits: Limits,
+) -> LocalBoxFuture<'a, io::Result<Exit>> {
+    Box::pin(drive_all(driven, host, prompts, presenter, limits))
+}
+
+async fn drive_all(
     driven: Driven,
     host: Option<&dyn SessionHost>,
     prompts: Vec<Vec<Content>>,

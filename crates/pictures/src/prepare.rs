@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::images::{Image, TypedImageRef};
-use fast_image_resize::pixels::{U8x3, U8x4};
-use fast_image_resize::{PixelTrait, ResizeOptions, Resizer};
+use fast_image_resize::images::{Image, TypedImage};
+use fast_image_resize::pixels::U8x4;
+use fast_image_resize::{PixelType, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage, RgbaImage};
@@ -125,23 +125,20 @@ pub(crate) fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, P
     }
     let shrunk = |length: u32| (u64::from(length) * u64::from(side) / u64::from(longest)).max(1) as u32;
     let (small_width, small_height) = (shrunk(width), shrunk(height));
-    if has_alpha {
-        let data = resized::<U8x4>((width, height), picture.into_rgba8().as_raw(), (small_width, small_height))?;
-        RgbaImage::from_raw(small_width, small_height, data).map(DynamicImage::from)
-    } else {
-        let data = resized::<U8x3>((width, height), picture.into_rgb8().as_raw(), (small_width, small_height))?;
-        RgbImage::from_raw(small_width, small_height, data).map(DynamicImage::from)
-    }
-    .ok_or(PictureError::TooLarge)
+    let data = resized((width, height), picture.into_rgba8().into_raw(), (small_width, small_height), has_alpha)?;
+    let small = RgbaImage::from_raw(small_width, small_height, data).ok_or(PictureError::TooLarge)?;
+    let small = DynamicImage::from(small);
+    Ok(if has_alpha { small } else { small.into_rgb8().into() })
 }
 
-/// Generic, so that the resizer is compiled for two pixel types: `Resizer::resize` supports thirteen, which takes a minute
-/// of build time.
-fn resized<P: PixelTrait>(from: (u32, u32), pixels: &[u8], to: (u32, u32)) -> Result<Vec<u8>, PictureError> {
-    let source = TypedImageRef::<P>::from_buffer(from.0, from.1, pixels).map_err(broken)?;
-    let mut smaller = Image::new(to.0, to.1, P::pixel_type());
-    let mut view = smaller.typed_image_mut::<P>().ok_or(PictureError::TooLarge)?;
-    Resizer::new().resize_typed(&source, &mut view, &ResizeOptions::new()).map_err(broken)?;
+/// One pixel type and one kind of view: the resizer is generic over both, and `Resizer::resize` with its thirteen pixel
+/// types takes a minute of build time.
+fn resized(from: (u32, u32), mut pixels: Vec<u8>, to: (u32, u32), has_alpha: bool) -> Result<Vec<u8>, PictureError> {
+    let source = TypedImage::<U8x4>::from_buffer(from.0, from.1, &mut pixels).map_err(broken)?;
+    let mut smaller = Image::new(to.0, to.1, PixelType::U8x4);
+    let mut view = smaller.typed_image_mut::<U8x4>().ok_or(PictureError::TooLarge)?;
+    let options = ResizeOptions::new().use_alpha(has_alpha);
+    Resizer::new().resize_typed(&source, &mut view, &options).map_err(broken)?;
     Ok(smaller.into_vec())
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use similar::{Algorithm, DiffTag};
+use similar::{Algorithm, DiffOp, DiffTag};
 
 use crate::text_file::TextFile;
 
@@ -32,6 +32,18 @@ enum DiffRow {
     Added(usize),
 }
 
+/// The only use of the diff algorithm: it is generic, and large for each type of line.
+fn line_ops(old: &[&[u8]], new: &[&[u8]], deadline: Option<Instant>) -> Vec<DiffOp> {
+    similar::capture_diff_slices_deadline(Algorithm::Myers, old, new, deadline)
+}
+
+/// Compares two short texts without a time limit.
+pub(crate) fn text_ops(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let old: Vec<_> = old.iter().map(|line| line.as_bytes()).collect();
+    let new: Vec<_> = new.iter().map(|line| line.as_bytes()).collect();
+    line_ops(&old, &new, None)
+}
+
 impl FileDiff {
     pub fn between(old: &TextFile, new: &TextFile) -> Self {
         let before: Vec<&[u8]> = old.raw_lines().collect();
@@ -39,8 +51,7 @@ impl FileDiff {
         let same = |(a, b): &(&&[u8], &&[u8])| a == b;
         let head = before.iter().zip(&after).take_while(same).count();
         let tail = before[head..].iter().rev().zip(after[head..].iter().rev()).take_while(same).count();
-        let ops = similar::capture_diff_slices_deadline(
-            Algorithm::Myers,
+        let ops = line_ops(
             &before[head..before.len() - tail],
             &after[head..after.len() - tail],
             Some(Instant::now() + DIFF_TIME),

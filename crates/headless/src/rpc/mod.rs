@@ -29,6 +29,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use omp_session::{OpenSession, SessionHost};
 use omp_wire::ReadyFrame;
 use tokio::sync::mpsc;
@@ -50,9 +51,9 @@ const FLUSH: Duration = Duration::from_secs(2);
 const LAST_WORD: Duration = Duration::from_secs(10);
 
 /// The connection to the client.
-pub struct Client<I, O> {
-    pub input: I,
-    pub output: O,
+pub struct Client {
+    pub input: Box<dyn Read + Send>,
+    pub output: Box<dyn Write + Send>,
     /// Receives the exit code for a signal.
     pub signals: mpsc::Receiver<Exit>,
     /// The addresses that the first session was opened with.
@@ -60,11 +61,13 @@ pub struct Client<I, O> {
 }
 
 /// Serves one client until its input ends. Then everything is saved and all processes have ended.
-pub async fn serve<I, O>(host: Arc<dyn SessionHost>, first: OpenSession, client: Client<I, O>) -> io::Result<Exit>
-where
-    I: Read + Send + 'static,
-    O: Write + Send + 'static,
-{
+///
+/// Boxed: an `async fn` would be compiled again with the binary, which is compiled last and alone.
+pub fn serve(host: Arc<dyn SessionHost>, first: OpenSession, client: Client) -> BoxFuture<'static, io::Result<Exit>> {
+    Box::pin(serve_client(host, first, client))
+}
+
+async fn serve_client(host: Arc<dyn SessionHost>, first: OpenSession, client: Client) -> io::Result<Exit> {
     let Client { input, output, mut signals, uris } = client;
     let output = Output::start(output)?;
     output.frame(&ReadyFrame::default());

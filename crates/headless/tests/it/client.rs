@@ -215,7 +215,7 @@ impl Rpc {
         let (input, to_server) = std::io::pipe().unwrap();
         let (from_server, output) = std::io::pipe().unwrap();
         let (signal, signals) = mpsc::channel(1);
-        let client = Client { input, output, signals, uris };
+        let client = Client { input: Box::new(input), output: Box::new(output), signals, uris };
         let server = host.clone();
         let served = tokio::spawn(async move {
             let exit = serve(server, first, client).await;

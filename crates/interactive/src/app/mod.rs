@@ -23,6 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use omp_session::{EndReason, Question, SessionHost, SessionListing, TimeLimit, Wish};
 use omp_tui::{Size, Theme};
 use omp_types::Content;
@@ -113,7 +114,12 @@ pub enum Leave {
     Failed,
 }
 
-pub async fn run(app: App) -> Left {
+/// Boxed: an `async fn` would be compiled again with the binary, which is compiled last and alone.
+pub fn run(app: App) -> LocalBoxFuture<'static, Left> {
+    Box::pin(run_app(app))
+}
+
+async fn run_app(app: App) -> Left {
     let (news, heard) = mpsc::channel(64);
     let App { tty, host, surroundings, prompt, look, start } = app;
     let outside = prompt.outside.clone();

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use omp_agent::{ArrivingCall, Outcome};
 use omp_compaction::CompactionReason;
 use omp_session::{
@@ -35,10 +36,10 @@ const MOST_PASTED_LINES: usize = 10_000;
 /// A second Ctrl+C within this time exits.
 const TWICE: Duration = Duration::from_secs(2);
 
-pub struct PlainIo<W> {
+pub struct PlainIo<'a> {
     /// Typed lines without line ends. Closed at the end of the input.
     pub lines: mpsc::Receiver<String>,
-    pub out: W,
+    pub out: Box<dyn Write + 'a>,
     pub signals: mpsc::Receiver<PlainSignal>,
     /// Whether a person types the lines at a terminal. Otherwise each line waits until the previous one is done.
     pub attended: bool,
@@ -79,11 +80,21 @@ pub enum PlainEnd {
 }
 
 /// Runs until the user exits. `first` is sent before any input is read. Fails if the output cannot be written.
-pub async fn run_plain<W: Write>(
+pub fn run_plain(
     host: Arc<dyn SessionHost>,
     opened: OpenSession,
     first: Vec<Vec<Content>>,
-    io: PlainIo<W>,
+    io: PlainIo<'_>,
+) -> LocalBoxFuture<'_, io::Result<PlainEnd>> {
+    // As in `app::run`.
+    Box::pin(converse(host, opened, first, io))
+}
+
+async fn converse(
+    host: Arc<dyn SessionHost>,
+    opened: OpenSession,
+    first: Vec<Vec<Content>>,
+    io: PlainIo<'_>,
 ) -> io::Result<PlainEnd> {
     let PlainIo { lines, out, signals, attended, prompt, limit } = io;
     let events = opened.session.events();
@@ -111,12 +122,12 @@ pub async fn run_plain<W: Write>(
     end
 }
 
-struct Plain<W> {
+struct Plain<'a> {
     host: Arc<dyn SessionHost>,
     /// `None` only while switching to another session.
     current: Option<OpenSession>,
     events: mpsc::Receiver<SessionEvent>,
-    teller: Teller<W>,
+    teller: Teller<Box<dyn Write + 'a>>,
     first: VecDeque<Vec<Content>>,
     work: Work,
     input: Inbox,
@@ -143,7 +154,7 @@ struct Inbox {
     attended: bool,
 }
 
-impl<W: Write> Plain<W> {
+impl Plain<'_> {
     fn greet(&mut self) -> io::Result<()> {
         let Some(opened) = &self.current else { return Ok(()) };
         let snapshot = opened.session.snapshot();

@@ -154,7 +154,7 @@ pub async fn talk_plainly(options: Options, lines: &[&str]) -> (String, Arc<Worl
     let mut out = Vec::new();
     let io = PlainIo {
         lines: receiver,
-        out: &mut out,
+        out: Box::new(&mut out),
         signals,
         attended: false,
         prompt: PromptParts { outside: world.clone(), files: world.clone(), history: world.clone() },

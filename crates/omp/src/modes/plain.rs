@@ -56,7 +56,7 @@ pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, FolderPr
     }
     let io = PlainIo {
         lines,
-        out: std::io::stdout(),
+        out: Box::new(std::io::stdout()),
         signals: plain_signals(),
         attended,
         prompt: prompt_parts(&setup, host.clone()),

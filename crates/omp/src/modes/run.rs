@@ -97,7 +97,12 @@ async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, FolderProblem> 
     let uris = Arc::new(HostUris::default());
     let opened = host.open_in(uris.editor(), host.wish(setup)?).await?;
     startup::told();
-    let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen(), uris };
+    let client = Client {
+        input: Box::new(std::io::stdin()),
+        output: Box::new(std::io::stdout()),
+        signals: signals::listen(),
+        uris,
+    };
     let served = serve(host.clone(), opened, client).await.map_err(|error| format!("cannot start: {error}"));
     warn(&host.last_words());
     served

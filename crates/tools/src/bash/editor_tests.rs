@@ -178,7 +178,7 @@ async fn the_shell_goes_on_from_one_terminal_to_the_next() {
     let moved = says(&bash, json!({"command": "cd sub; export KEPT=1; greet() { echo hello; }"})).await;
     assert_eq!(moved, format!("(no output)\nThe shell is now in {sub}"));
     assert_eq!(says(&bash, json!({"command": "pwd; echo $KEPT; greet"})).await, format!("{sub}\n1\nhello"));
-    let users = bash.user_shell().run("echo $KEPT", &CancellationToken::new(), |_| ()).await.unwrap();
+    let users = bash.user_shell().run("echo $KEPT", &CancellationToken::new(), &|_| ()).await.unwrap();
     assert_eq!(users.output, "1\n");
 }
 

@@ -130,7 +130,7 @@ async fn a_terminal_changes_neither_state_nor_ends() {
     let (failed, text) = in_terminal("basename \"$PWD\"; echo $TERM $EDITOR $PAGER $CI $MINE; exit 3").await;
     assert!(failed && text.starts_with("sub\nxterm-256color nano 1\n"), "programs may ask here: {text}");
     assert!(text.ends_with("Command exited with code 3"), "{text}");
-    let after = shell.run("echo $TERM $EDITOR $PAGER $CI $MINE", &cx.cancel, |_| {}).await.unwrap();
+    let after = shell.run("echo $TERM $EDITOR $PAGER $CI $MINE", &cx.cancel, &|_| {}).await.unwrap();
     assert_eq!(after.output, "dumb true cat true 1\n", "but not afterwards");
     let deaf = "trap '' TERM HUP; echo deaf; while :; do sleep 0.01; done";
     let (failed, text) = run(json!({"command": deaf, "pty": true, "timeout": 3})).await;
@@ -170,7 +170,8 @@ async fn input_that_nobody_reads_does_not_stop_the_output() {
 async fn the_users_commands_get_a_terminal_when_they_need_one() {
     let folder = tempfile::tempdir().unwrap();
     let cancel = CancellationToken::new();
-    let run = async |parts: BashParts, command: &str| Bash::new(parts).user_shell().run(command, &cancel, |_| {}).await;
+    let run =
+        async |parts: BashParts, command: &str| Bash::new(parts).user_shell().run(command, &cancel, &|_| {}).await;
     let parts = |screen: bool| BashParts {
         screens: screen.then(FakeScreens::quiet),
         ..parts_in(folder.path(), &[("SHELL", "/bin/bash")])

@@ -563,21 +563,21 @@ async fn the_user_types_into_the_same_shell() {
     let options = BashOptions { intercept: intercept::default_rules(), ..BashOptions::default() };
     let bash = with_options(folder.path(), &options, &["read"]);
     let (shell, cancel) = (bash.user_shell(), CancellationToken::new());
-    let typed = shell.run("cd sub && export MINE=1; cat /dev/null; exit 4", &cancel, |_| {}).await.unwrap();
+    let typed = shell.run("cd sub && export MINE=1; cat /dev/null; exit 4", &cancel, &|_| {}).await.unwrap();
     assert_eq!((typed.exit_code, typed.cancelled, typed.truncated), (Some(4), false, false));
     assert!(typed.notices[0].starts_with("The shell is now in ") && typed.notices[0].ends_with("/sub"), "{typed:?}");
     let seen = text_of(&call(&bash, json!({"command": "echo $MINE; basename $PWD"})).await.unwrap());
     assert!(seen.starts_with("1\nsub\n"), "{seen}");
-    let long = shell.run("seq 100000", &cancel, |_| {}).await.unwrap();
+    let long = shell.run("seq 100000", &cancel, &|_| {}).await.unwrap();
     assert_eq!((long.truncated, long.artifact_id.as_deref()), (true, Some("0")));
     let [all, shown] = long.sizes.unwrap();
     assert!(all.0 > shown.0 && all.1 > shown.1, "{all:?} {shown:?}");
-    assert!(shell.run(" ", &cancel, |_| {}).await.is_err());
+    assert!(shell.run(" ", &cancel, &|_| {}).await.is_err());
     // Output printed before the end is kept.
     let end_it = |text: &str| {
         assert_eq!(text, "begun\n");
         cancel.cancel();
     };
-    let ended = shell.run("echo begun; sleep 300", &cancel, end_it).await.unwrap();
+    let ended = shell.run("echo begun; sleep 300", &cancel, &end_it).await.unwrap();
     assert_eq!((ended.output.as_str(), ended.exit_code, ended.cancelled), ("begun\n", None, true));
 }

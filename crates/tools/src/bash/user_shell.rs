@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use omp_agent::ToolError;
 use omp_shell::{TerminalNeed, needs_terminal};
 use serde::{Deserialize, Serialize};
@@ -56,11 +57,21 @@ impl SessionShell {
     }
 
     /// Runs one command line; `show` receives the newest output periodically. Cancelling keeps the output so far.
-    pub async fn run(
+    pub fn run<'a>(
+        &'a self,
+        command: &'a str,
+        cancel: &'a CancellationToken,
+        show: &'a (dyn Fn(&str) + Send + Sync),
+    ) -> BoxFuture<'a, Result<UserCommand, ToolError>> {
+        // Boxed, so that it is compiled here and not again with the binary.
+        Box::pin(self.run_to_the_end(command, cancel, show))
+    }
+
+    async fn run_to_the_end(
         &self,
         command: &str,
         cancel: &CancellationToken,
-        show: impl Fn(&str),
+        show: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<UserCommand, ToolError> {
         let (command, in_terminal) = self.in_terminal(command)?;
         command::check(command, &BTreeMap::new())?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use omp_types::Env;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -41,11 +42,21 @@ impl UserPython {
 
     /// Runs one piece of code; `show` receives the newest output periodically. Cancelling keeps the output so far, and the
     /// variables if the code can be interrupted.
-    pub async fn run(
+    pub fn run<'a>(
+        &'a self,
+        code: &'a str,
+        cancel: &'a CancellationToken,
+        show: &'a (dyn Fn(&str) + Send + Sync),
+    ) -> BoxFuture<'a, Result<UserCommand, String>> {
+        // Boxed, so that it is compiled here and not again with the binary.
+        Box::pin(self.run_to_the_end(code, cancel, show))
+    }
+
+    async fn run_to_the_end(
         &self,
         code: &str,
         cancel: &CancellationToken,
-        show: impl Fn(&str),
+        show: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<UserCommand, String> {
         let mut held = self.kernel.lock().await;
         let mut cell = CellRun { sink: OutputSink::new(self.artifacts.clone(), "python"), notices: Vec::new() };

@@ -19,7 +19,7 @@ fn stage() -> Stage {
 
 impl Stage {
     async fn run(&self, code: &str) -> UserCommand {
-        self.python.run(code, &CancellationToken::new(), |_| {}).await.unwrap()
+        self.python.run(code, &CancellationToken::new(), &|_| {}).await.unwrap()
     }
 }
 
@@ -64,7 +64,7 @@ async fn an_interrupt_ends_the_cell_and_keeps_the_variables() {
     let seen = Plain::new(String::new());
     let ran = stage
         .python
-        .run("print('begun', flush=True)\nimport time\ntime.sleep(300)", &cancel, |text| {
+        .run("print('begun', flush=True)\nimport time\ntime.sleep(300)", &cancel, &|text| {
             seen.lock().unwrap().push_str(text);
             cancel.cancel();
         })
@@ -90,7 +90,7 @@ async fn what_cannot_be_interrupted_is_ended() {
     let cancel = CancellationToken::new();
     let stubborn = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('begun', flush=True)\n\
         while True: time.sleep(1)";
-    let ran = stage.python.run(stubborn, &cancel, |_| cancel.cancel()).await.unwrap();
+    let ran = stage.python.run(stubborn, &cancel, &|_| cancel.cancel()).await.unwrap();
     assert_eq!((ran.exit_code, ran.notices.as_slice()), (None, [RESTARTED.to_owned()].as_slice()));
     assert_eq!(stage.run("'again'").await.output, "'again'\n");
 }
@@ -100,7 +100,8 @@ async fn what_is_printed_is_shown_at_once_whatever_it_holds() {
     let stage = stage();
     let cancel = CancellationToken::new();
     let code = "import os, time, __main__\nos.write(1, __main__.end_mark[:1] + b'begun\\n')\ntime.sleep(300)";
-    let ran = stage.python.run(code, &cancel, |_| cancel.cancel());
+    let cancel_it = |_: &str| cancel.cancel();
+    let ran = stage.python.run(code, &cancel, &cancel_it);
     let ran = timeout(Duration::from_secs(60), ran).await.expect("nothing was shown").unwrap();
     assert!(ran.cancelled && ran.output.contains("begun\n"), "{ran:?}");
     // The prefix of an end mark is not lost if it turns out to be none.
@@ -121,6 +122,6 @@ async fn without_python_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let env: Env = [("PATH", folder.path().to_str().unwrap())].into_iter().collect();
     let python = UserPython::new(env, folder.path().to_owned(), Arc::new(NoArtifacts));
-    let error = python.run("1", &CancellationToken::new(), |_| {}).await.unwrap_err();
+    let error = python.run("1", &CancellationToken::new(), &|_| {}).await.unwrap_err();
     assert!(error.contains("python3") && error.contains("hint:"), "{error}");
 }

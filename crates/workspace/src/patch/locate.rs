@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use similar::DiffTag;
 
 use super::hunk::{Hunk, HunkLine};
+use crate::diff::text_ops;
 use crate::file_edit::{Draft, DraftId, EditRefused, EditRules};
 use crate::replace::indent::Shift;
 use crate::replace::ladder::{self, MatchRung, find_block};
@@ -252,7 +253,7 @@ fn hunk_splices(file: &TextFile, at: usize, hunk: &Hunk, rung: MatchRung) -> Opt
             run.iter().filter(|line| matches!(line, HunkLine::Added(_)) == added).map(HunkLine::text).collect()
         };
         let (removed, added) = (side(false), side(true));
-        let ops = similar::capture_diff_slices(similar::Algorithm::Myers, &removed, &added);
+        let ops = text_ops(&removed, &added);
         for op in ops.iter().filter(|op| op.tag() != DiffTag::Equal) {
             let insert = added[op.new_range()].iter().map(|line| shift.apply(line)).collect::<Option<Vec<_>>>()?;
             splices.push(Splice { at: next + op.old_range().start, delete: op.old_range().len(), insert });

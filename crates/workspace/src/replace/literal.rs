@@ -1,8 +1,8 @@
 //! Finds exact text anywhere in a file, regardless of line endings.
 
 use memchr::memmem;
-use similar::Algorithm;
 
+use crate::diff::text_ops;
 use crate::text_file::{Eol, TextFile};
 
 /// The occurrences of a text in a file.
@@ -73,7 +73,7 @@ impl<'a> Literal<'a> {
 /// Returns for each new line the old line that it equals or replaces.
 fn origins(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     let mut origins = vec![None; new.len()];
-    for op in similar::capture_diff_slices(Algorithm::Myers, old, new) {
+    for op in text_ops(old, new) {
         for (from, to) in op.old_range().zip(op.new_range()) {
             origins[to] = Some(from);
         }

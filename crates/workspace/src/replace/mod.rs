@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use similar::{Algorithm, DiffTag};
+use similar::DiffTag;
 
 mod alike;
 pub(crate) mod indent;
@@ -16,6 +16,7 @@ pub(crate) mod places;
 use indent::Shift;
 use ladder::{MatchRung, find_block};
 
+use crate::diff::text_ops;
 use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, FileSource};
 use crate::snapshot::Tag;
 use crate::text_file::{Splice, TextFile};
@@ -184,7 +185,7 @@ fn line_splices(file: &TextFile, at: usize, old: &[&str], new: &[&str], rung: Ma
         MatchRung::Indentation | MatchRung::Punctuation => shift_at(file, at, old)?,
         MatchRung::Similar(_) => shift_at(file, at, old).unwrap_or(Shift::Same),
     };
-    let ops = similar::capture_diff_slices(Algorithm::Myers, old, new);
+    let ops = text_ops(old, new);
     ops.iter()
         .filter(|op| op.tag() != DiffTag::Equal)
         .map(|op| {
