@@ -40,6 +40,7 @@ impl Running {
             Action::All(actions) => self.obey_all(actions).await,
             Action::TogglePlan => self.say_line("/plan".to_owned()).await,
             Action::Dequeue => self.dequeue(),
+            Action::Complete => self.complete(),
             Action::Insert(text) => self.prompt.insert(&text),
             Action::SetText(text) => self.prompt.set_text(&text),
             Action::Tell(text) => self.note(Tone::Told, &text),

@@ -52,6 +52,10 @@ impl FileIndex for World {
         let fits = files.into_iter().filter(|(path, _)| path.contains(query));
         fits.map(|(path, is_folder)| Candidate { path: path.to_owned(), is_folder }).collect()
     }
+
+    fn starting_with(&self, typed: &str) -> Vec<Candidate> {
+        self.complete("").into_iter().filter(|one| one.path.starts_with(typed)).collect()
+    }
 }
 
 impl PromptHistory for World {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use omp_types::{Content, ImageContent, text_of};
 use omp_view::View;
 
-use super::{Called, SlashCommand, SlashReply};
+use super::{Called, CommandScreen, SlashCommand, SlashReply};
 use crate::{Command, Prompt, Session, Wish};
 
 /// What is left for a front end to do.
@@ -17,6 +17,8 @@ pub enum Obeyed {
     Show(String),
     /// Show the card, or the text where there are no cards.
     Card { text: String, view: Box<View> },
+    /// Open a dialog, or show the text where there are none.
+    Screen { text: String, screen: CommandScreen },
     /// Copy it to the clipboard at a terminal, show it elsewhere.
     Copy(String),
     /// Continue with the session that the host makes of this.
@@ -137,6 +139,7 @@ impl CalledCommand {
         Ok(match self.command.run(&self.arguments, session).await? {
             SlashReply::Text(text) => Obeyed::Show(text),
             SlashReply::Card { text, view } => Obeyed::Card { text, view },
+            SlashReply::Screen { text, screen } => Obeyed::Screen { text, screen },
             SlashReply::Copy(text) => Obeyed::Copy(text),
             SlashReply::Prompt(prompt) => Obeyed::Send(Command::Prompt(attached.around(prompt))),
             SlashReply::Retry => Obeyed::Send(Command::Retry),
