@@ -58,7 +58,7 @@ impl SlashCommand for DebugCommand {
     }
 
     fn description(&self) -> &str {
-        "View logs and the raw stream, or write a bug report without secrets"
+        "View logs and the raw stream, or write a report"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -18,7 +18,7 @@ impl SlashCommand for DoctorCommand {
     }
 
     fn description(&self) -> &str {
-        "Check settings, keys, shell, sandbox, terminal, git and tools"
+        "Check settings, keys, shell, sandbox, terminal and git"
     }
 
     fn arguments(&self) -> Option<&str> {

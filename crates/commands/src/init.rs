@@ -26,7 +26,7 @@ impl SlashCommand for InitCommand {
     }
 
     fn description(&self) -> &str {
-        "Write an AGENTS.md for this repository, or improve the one that is there"
+        "Write or improve the AGENTS.md of this repository"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -27,7 +27,7 @@ impl SlashCommand for MemoryCommand {
     }
 
     fn description(&self) -> &str {
-        "Show or edit the instruction files in the prompt, such as AGENTS.md"
+        "Show or edit the instruction files, such as AGENTS.md"
     }
 
     fn arguments(&self) -> Option<&str> {

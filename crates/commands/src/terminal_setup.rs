@@ -64,7 +64,7 @@ impl SlashCommand for TerminalSetupCommand {
     }
 
     fn description(&self) -> &str {
-        "Show what to set in your terminal for shift+enter and the clipboard"
+        "Set up your terminal for shift+enter and the clipboard"
     }
 
     fn arguments(&self) -> Option<&str> {

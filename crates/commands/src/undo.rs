@@ -31,7 +31,7 @@ impl SlashCommand for UndoCommand {
     }
 
     fn description(&self) -> &str {
-        "Undo the file changes of the last turn, of several turns, or to one path"
+        "Undo the file changes of a turn, of several, or to one path"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -103,7 +103,10 @@ impl Running {
             Ok(text) => text,
             Err(error) => return self.note(Tone::Error, &format!("cannot read {shown}: {error}")),
         };
-        let Some(new) = self.edit_outside(&old).await else { return self.hint("the file is unchanged") };
+        // The editor for prompts drops the last line break.
+        let end = if old.ends_with('\n') { "\n" } else { "" };
+        let new = self.edit_outside(&old).await.map(|new| format!("{}{end}", new.trim_end_matches('\n')));
+        let Some(new) = new.filter(|new| *new != old) else { return self.hint("the file is unchanged") };
         match std::fs::write(file, new) {
             Ok(()) => self.note(Tone::Told, &format!("{shown} is saved; takes effect in the next session")),
             Err(error) => self.note(Tone::Error, &format!("cannot write {shown}: {error}")),

@@ -158,8 +158,8 @@ async fn commands_are_completed_and_never_run_by_completing() {
     desk.press("'/mo'");
     insta::assert_snapshot!(desk.screen(), @r"
     > /mo
-    ❯ /model [name]  does model
-      /move          does move
+    ❯ /model  does model
+      /move   does move
     ");
     assert!(matches!(desk.press("enter"), PromptStep::Redraw));
     assert_eq!(desk.prompt.text(), "/model ");

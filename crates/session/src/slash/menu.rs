@@ -105,7 +105,7 @@ pub const MENU: &[MenuEntry] = &[
     entry("settings", Setup, &["changed", "reset"], Settings),
     entry("login", Setup, &[], Providers),
     entry("logout", Setup, &[], Providers),
-    entry("permissions", Setup, &["allow", "ask", "deny", "remove"], Nothing),
+    entry("permissions", Setup, &["allow", "ask", "decisions", "deny", "remove"], Nothing),
     entry("trust", Setup, &["remove"], Nothing),
     entry("memory", Setup, &["edit"], Nothing),
     entry("hooks", Setup, &[], Nothing),
