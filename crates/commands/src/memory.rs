@@ -11,7 +11,7 @@ use omp_stdx::format::bytes;
 
 use crate::SessionFolder;
 
-const USAGE: &str = "hint: usage: /memory [edit <number or path>]";
+const USAGE: &str = "hint: usage: /memory [open <number or path>]";
 /// Bytes of a token, about.
 const TOKEN: usize = 4;
 
@@ -31,7 +31,7 @@ impl SlashCommand for MemoryCommand {
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[edit <number or path>]")
+        Some("[open <number or path>]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
@@ -39,8 +39,8 @@ impl SlashCommand for MemoryCommand {
             let files = self.folder.context_files()?;
             match arguments.split_once(char::is_whitespace).unwrap_or((arguments, "")) {
                 ("", _) => Ok(self.listed(&files)),
-                ("edit", "") => Err(format!("no file given\n{USAGE}")),
-                ("edit", which) => self.edited(&files, which.trim()),
+                ("open", "") => Err(format!("no file given\n{USAGE}")),
+                ("open", which) => self.opened(&files, which.trim()),
                 (other, _) => Err(format!("unknown argument `{other}`\n{USAGE}")),
             }
         }
@@ -60,12 +60,12 @@ impl MemoryCommand {
         };
         let rows = files.iter().enumerate();
         let rows = rows.map(|(at, file)| format!("{}. {} ({})", at + 1, self.shown(&file.path), facts(file)));
-        let hint = "hint: /memory edit <number> opens one in your editor; changes take effect in the next session";
+        let hint = "hint: /memory open <number> opens one in your editor; changes take effect in the next session";
         let text = format!("In the prompt, in this order:\n{}\n{hint}", rows.collect::<Vec<_>>().join("\n"));
         let item = |(at, file): (usize, &ContextFile)| CommandChoice {
             label: self.shown(&file.path),
             facts: facts(file),
-            line: format!("/memory edit {}", at + 1),
+            line: format!("/memory open {}", at + 1),
             is_begun: false,
         };
         let items = files.iter().enumerate().map(item).collect();
@@ -75,7 +75,7 @@ impl MemoryCommand {
         }
     }
 
-    fn edited(&self, files: &[ContextFile], which: &str) -> Result<SlashReply, String> {
+    fn opened(&self, files: &[ContextFile], which: &str) -> Result<SlashReply, String> {
         let numbered = which.parse::<usize>().ok().and_then(|number| files.get(number.wrapping_sub(1)));
         let path = self.cwd.join(which);
         let is_meant = |file: &&ContextFile| file.path == path || self.shown(&file.path) == which;

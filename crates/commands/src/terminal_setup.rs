@@ -108,7 +108,7 @@ impl TerminalSetupCommand {
     }
 
     fn terminal(&self) -> Advice {
-        let is_set = |name: &str| self.env.lookup(name).is_some_and(|value| !value.is_empty());
+        let is_set = |variable| self.env.get(variable).is_some();
         let program = self.env.get(vars::TERM_PROGRAM).unwrap_or_default().to_lowercase();
         let term = self.env.get(vars::TERM).unwrap_or_default();
         let fine = |name| Advice { name, lines: "", place: None };
@@ -120,20 +120,22 @@ impl TerminalSetupCommand {
                 Advice { name: "VS Code", lines: VS_CODE, place: Some(place) }
             }
             () if program == "zed" => fine("Zed"),
-            () if is_set("KITTY_WINDOW_ID") || term == "xterm-kitty" => fine("kitty"),
-            () if program == "ghostty" || is_set("GHOSTTY_RESOURCES_DIR") || term == "xterm-ghostty" => fine("Ghostty"),
-            () if program == "wezterm" || is_set("WEZTERM_PANE") => {
+            () if is_set(vars::KITTY_WINDOW_ID) || term == "xterm-kitty" => fine("kitty"),
+            () if program == "ghostty" || is_set(vars::GHOSTTY_RESOURCES_DIR) || term == "xterm-ghostty" => {
+                fine("Ghostty")
+            }
+            () if program == "wezterm" || is_set(vars::WEZTERM_PANE) => {
                 by_hand("WezTerm", WEZTERM, self.home.join(".wezterm.lua"))
             }
-            () if program == "iterm.app" || is_set("ITERM_SESSION_ID") => {
+            () if program == "iterm.app" || is_set(vars::ITERM_SESSION_ID) => {
                 Advice { name: "iTerm2", lines: ITERM, place: None }
             }
             () if program == "apple_terminal" => Advice { name: "Terminal", lines: APPLE, place: None },
-            () if is_set("WT_SESSION") => Advice { name: "Windows Terminal", lines: WINDOWS, place: None },
-            () if self.env.lookup("TERMINAL_EMULATOR").is_some_and(|name| name.contains("JetBrains")) => {
+            () if is_set(vars::WT_SESSION) => Advice { name: "Windows Terminal", lines: WINDOWS, place: None },
+            () if self.env.get(vars::TERMINAL_EMULATOR).is_some_and(|name| name.contains("JetBrains")) => {
                 Advice { name: "JetBrains", lines: JETBRAINS, place: None }
             }
-            () if is_set("ALACRITTY_WINDOW_ID") || term == "alacritty" => fine("Alacritty"),
+            () if is_set(vars::ALACRITTY_WINDOW_ID) || term == "alacritty" => fine("Alacritty"),
             () if term.starts_with("foot") => fine("foot"),
             () => fine("unknown terminal"),
         }
@@ -259,7 +261,7 @@ mod tests {
 
     fn command(variables: &[(&'static str, &'static str)]) -> TerminalSetupCommand {
         let env: Env = variables.iter().copied().collect();
-        TerminalSetupCommand { env, home: PathBuf::from("/home/me"), attended: false }
+        TerminalSetupCommand { env, home: PathBuf::from("/tmp/home"), attended: false }
     }
 
     #[test]

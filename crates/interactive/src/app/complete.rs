@@ -16,10 +16,12 @@ impl Running {
     pub(super) fn complete(&mut self) {
         let Some(query) = self.prompt.tab_query() else { return };
         let TabTarget::Argument(entry) = query.target else { return self.complete_path(query, false) };
-        let words = entry.words.iter().map(|word| ((*word).to_owned(), String::new()));
+        let words = entry.words().map(|word| (word.to_owned(), String::new()));
         let values: Vec<(String, String)> = match entry.values {
             ArgumentValues::Nothing => Vec::new(),
-            ArgumentValues::Files | ArgumentValues::Folders if entry.words.is_empty() || !query.letters.is_empty() => {
+            ArgumentValues::Files | ArgumentValues::Folders
+                if entry.words().next().is_none() || !query.letters.is_empty() =>
+            {
                 let found = matching(words, &query);
                 if !found.is_empty() {
                     return self.completed(&query, found);

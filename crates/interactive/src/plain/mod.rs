@@ -303,16 +303,12 @@ impl<W: Write> Plain<W> {
                 let session = current.session.clone();
                 tokio::spawn(async move {
                     let told = match called.run(&session, Attached::default()).await {
-                        Ok(
-                            Obeyed::Show(text)
-                            | Obeyed::Card { text, .. }
-                            | Obeyed::Screen { text, .. }
-                            | Obeyed::Copy(text),
-                        )
-                        | Err(text) => text,
-                        Ok(_) => return,
+                        Ok(obeyed) => obeyed.into_text(),
+                        Err(problem) => Some(problem),
                     };
-                    session.tell(told);
+                    if let Some(told) = told {
+                        session.tell(told);
+                    }
                 });
             }
             Typed::Command(called) => match called.run(&current.session, Attached::default()).await {

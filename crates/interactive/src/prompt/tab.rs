@@ -166,7 +166,7 @@ mod tests {
     fn shown(text: &str) -> Option<String> {
         let query = query(text, text.len(), 0, &commands())?;
         let target = match query.target {
-            TabTarget::Argument(entry) => entry.name,
+            TabTarget::Argument(entry) => entry.name(),
             TabTarget::Path => "path",
             TabTarget::ShellPath => "shell",
         };

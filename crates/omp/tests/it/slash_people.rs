@@ -106,7 +106,7 @@ async fn memory_lists_the_files_and_opens_one_in_the_editor() {
     std::fs::write(agents_md(&scene), "# Ours\n").unwrap();
     let listed = scene.omp(&["-p", "/memory"]).run().await.exits(0).stdout;
     assert!(listed.contains("1. AGENTS.md (project, 7B, about 2 tokens)"), "{listed}");
-    scene.omp(&["-p", "/memory edit 2"]).run().await.exits(2).complains(&["no such file in the prompt: `2`"]);
+    scene.omp(&["-p", "/memory open 2"]).run().await.exits(2).complains(&["no such file in the prompt: `2`"]);
     let editor = scene.workspace.project().join("editor.sh");
     std::fs::write(&editor, "#!/bin/sh\necho more >> \"$1\"\n").unwrap();
     at_a_seat(|| {
@@ -276,7 +276,7 @@ async fn the_menu_is_grouped_and_the_best_match_comes_first() {
         // Every command has a row that fits, with its other names.
         for entry in MENU {
             seat.keys(DOWN);
-            let row = format!("❯ /{} ", entry.name);
+            let row = format!("❯ /{} ", entry.name());
             seat.until(&row);
             let text = seat.text();
             let row = text.lines().find(|line| line.starts_with(&row)).unwrap();
