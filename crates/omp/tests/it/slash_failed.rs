@@ -53,7 +53,7 @@ const FAILS: &[(&str, &str)] = &[
     ("/exit x", "/exit takes no arguments"),
     ("/plan-review x", "/plan-review takes no arguments"),
     ("/quit x", "/quit takes no arguments"),
-    ("/theme zz", "unknown theme `zz`"),
+    ("/theme zz", "usage: /theme [name]"),
     ("/vim x", "/vim takes no arguments"),
     ("/thinking hard", "unknown level `hard`"),
     ("/nope", "unknown command /nope"),
