@@ -17,7 +17,7 @@ impl SlashCommand for BtwCommand {
     }
 
     fn description(&self) -> &str {
-        "Ask a side question without interrupting; it is not saved in the session"
+        "Ask a side question; it is not saved in the session"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -88,7 +88,7 @@ impl SlashCommand for FastCommand {
     }
 
     fn description(&self) -> &str {
-        "Use the priority service tier: faster answers at a higher price"
+        "Use the priority tier: faster, at a higher price"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -12,7 +12,7 @@ impl SlashCommand for CompactCommand {
     }
 
     fn description(&self) -> &str {
-        "Replace the conversation with a summary; `edit` shows or changes the summary"
+        "Replace the conversation with a summary, or edit it"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -1,12 +1,26 @@
-//! `/debug`: writes a report for a bug ticket, without secrets.
+//! `/debug`: the log, the raw stream of the provider, facts about this system, and a report for a bug ticket, all without
+//! secrets.
 
-use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashReply};
+use omp_session::{CommandChoice, CommandScreen, Session, SlashCommand, SlashReply};
 use omp_types::{Env, Secrets};
+
+use crate::Diagnostics;
+
+const USAGE: &str = "usage: /debug [logs | stream | system | report | dump-next-request <path>]";
+/// The entries of the menu: words after `/debug`, and what they do.
+const MENU: [(&str, &str); 5] = [
+    ("logs", "View the recent log"),
+    ("stream", "View the raw stream of the provider"),
+    ("system", "View facts about omp, this system and the terminal"),
+    ("report", "Write a report for a bug ticket, without secrets"),
+    ("dump-next-request", "Write the next request to a file"),
+];
+const NOTHING_YET: &str = "nothing yet";
 
 /// Variables that identify the terminal; none of them is private.
 const TERMINAL: [&str; 10] = [
@@ -25,8 +39,8 @@ const TERMINAL: [&str; 10] = [
 const AROUND: [&str; 3] = ["TMUX", "STY", "SSH_CONNECTION"];
 
 pub struct DebugCommand {
-    /// Reports are written to `debug` in this folder.
-    pub agent: PathBuf,
+    pub cwd: PathBuf,
+    pub diagnostics: Arc<dyn Diagnostics>,
     pub home: PathBuf,
     pub env: Env,
     /// Names of settings and their layers; values may be private.
@@ -44,20 +58,25 @@ impl SlashCommand for DebugCommand {
     }
 
     fn description(&self) -> &str {
-        "Write a bug report with secrets removed"
+        "View logs and the raw stream, or write a report"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[logs | stream | system | report | dump-next-request <path>]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            if !arguments.is_empty() {
-                return Err("/debug takes no arguments".to_owned());
+            let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+            match (word.to_lowercase().as_str(), rest.trim()) {
+                ("", _) => Ok(menu()),
+                ("logs", "") => Ok(page("Log", self.diagnostics.logs())),
+                ("stream", "") => Ok(page("Raw stream", self.diagnostics.stream())),
+                ("system", "") => Ok(page("System", self.report(session))),
+                ("report", "") => self.packed(session),
+                ("dump-next-request" | "dump-request" | "next-request", file) => self.dumped(file),
+                _ => Err(format!("unknown argument `{arguments}`\nhint: {USAGE}")),
             }
-            let report = self.report(session);
-            let written = self.write(&report).map_err(|error| {
-                let folder = self.agent.join("debug");
-                format!("cannot write the report to {}: {error}", folder.display())
-            })?;
-            Ok(SlashReply::Text(format!("{report}\nwritten to {}", written.display())))
         }
         .boxed()
     }
@@ -96,14 +115,49 @@ impl DebugCommand {
         self.secrets.redact(&text).into_owned()
     }
 
-    fn write(&self, report: &str) -> std::io::Result<PathBuf> {
-        let folder = self.agent.join("debug");
-        std::fs::create_dir_all(&folder)?;
-        // Readable by the user alone.
-        let mut file = tempfile::Builder::new().prefix("report-").suffix(".txt").tempfile_in(folder)?;
-        file.write_all(report.as_bytes())?;
-        file.as_file().sync_all()?;
-        let (_, path) = file.keep().map_err(|error| error.error)?;
-        Ok(path)
+    fn packed(&self, session: &Session) -> Result<SlashReply, String> {
+        // A session that is not saved has no file to pack.
+        let _ = session.write_pending();
+        let file = session.snapshot().file.clone().filter(|file| file.exists());
+        let path = self.diagnostics.bundle(&self.report(session), file.as_deref())?;
+        let told = "It contains the log, the newest raw stream, this conversation, and facts about this system. Known \
+                    secrets are removed; look through it before you share it.";
+        Ok(SlashReply::Text(format!("report written to {}\n{told}", path.display())))
+    }
+
+    fn dumped(&self, file: &str) -> Result<SlashReply, String> {
+        if file.is_empty() {
+            return Err("no path given\nhint: usage: /debug dump-next-request <path>".to_owned());
+        }
+        let file = self.cwd.join(file);
+        let folder = file.parent().filter(|folder| folder.is_dir());
+        if folder.is_none() || file.is_dir() {
+            return Err(format!("cannot write {}\nhint: give a file in a folder that exists", file.display()));
+        }
+        let told = format!("Next AI provider request will be dumped to {}", file.display());
+        self.diagnostics.dump_next(file);
+        Ok(SlashReply::Text(told))
+    }
+}
+
+fn menu() -> SlashReply {
+    let item = |(word, about): &(&str, &str)| {
+        let is_begun = *word == "dump-next-request";
+        let line = format!("/debug {word}{}", if is_begun { " " } else { "" });
+        CommandChoice { label: (*about).to_owned(), facts: format!("/debug {word}"), line, is_begun }
+    };
+    let lines = MENU.iter().map(|(word, about)| format!("/debug {word:<18} {about}"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    SlashReply::Screen {
+        text,
+        screen: CommandScreen::Menu { title: "Debug".to_owned(), items: MENU.iter().map(item).collect() },
+    }
+}
+
+fn page(title: &str, text: String) -> SlashReply {
+    let text = if text.trim().is_empty() { NOTHING_YET.to_owned() } else { text };
+    SlashReply::Screen {
+        text: text.trim_end().to_owned(),
+        screen: CommandScreen::Page { title: title.to_owned(), text },
     }
 }

@@ -32,7 +32,7 @@ impl SlashCommand for DumpCommand {
     }
 
     fn description(&self) -> &str {
-        "Copy the conversation as plain text; outside the terminal, print it"
+        "Copy or print the conversation as plain text"
     }
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {

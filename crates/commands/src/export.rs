@@ -22,7 +22,7 @@ impl SlashCommand for ExportCommand {
     }
 
     fn description(&self) -> &str {
-        "Export the session as an HTML page, or copy it as plain text"
+        "Export the session as HTML, or copy it as plain text"
     }
 
     fn arguments(&self) -> Option<&str> {

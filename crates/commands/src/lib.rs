@@ -8,11 +8,14 @@ mod compact;
 mod context;
 mod debug;
 mod desk;
+mod doctor;
 mod dump;
 mod export;
 mod files;
+mod init;
 mod lists;
 mod login;
+mod memory;
 mod model;
 mod names;
 mod permissions;
@@ -25,6 +28,7 @@ mod settings;
 mod stripped;
 mod surroundings;
 mod talk;
+mod terminal_setup;
 mod todo;
 mod tree;
 mod trust;
@@ -46,9 +50,10 @@ pub use names::NAMES;
 pub use session::WORKING;
 pub use settings::SettingsCommand;
 pub use surroundings::{
-    DroppedKey, KeyFile, LazyText, ModelDirectory, PageWriter, ResolvedModel, SessionFolder, TaskList, TaskListNote,
-    TrustReport,
+    Diagnostics, DroppedKey, KeyFile, LazyText, ModelDirectory, PageWriter, ResolvedModel, SessionFolder, TaskList,
+    TaskListNote, TrustReport,
 };
+pub use terminal_setup::TerminalSetupCommand;
 pub use trust::TrustCommand;
 pub use undo::{aside, reported, summed_up};
 pub use usage::{parse_cost, parse_tokens};
@@ -69,6 +74,8 @@ pub struct CommandParts {
     pub debug: DebugCommand,
     pub settings: SettingsCommand,
     pub trust: TrustCommand,
+    pub terminal_setup: TerminalSetupCommand,
+    pub folder: Arc<dyn SessionFolder>,
     pub keys: Arc<dyn KeyFile>,
     /// Commands of the user's and the project's files. `/help` reports names that are already taken.
     pub brought: Vec<Arc<dyn SlashCommand>>,
@@ -80,7 +87,7 @@ pub struct CommandParts {
 
 pub fn all(parts: CommandParts) -> Vec<Arc<dyn SlashCommand>> {
     let CommandParts { cwd, home, tasks, jobs, hooks, sessions, models, pages, secrets, .. } = parts;
-    let CommandParts { debug, settings, trust, keys, brought, reserved, files, .. } = parts;
+    let CommandParts { terminal_setup, debug, settings, trust, folder, keys, brought, reserved, files, .. } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -88,7 +95,12 @@ pub fn all(parts: CommandParts) -> Vec<Arc<dyn SlashCommand>> {
         Arc::new(session::NewCommand { cwd: cwd.clone(), sessions: sessions.clone(), drop_old: true }),
         Arc::new(session::ResumeCommand { cwd: cwd.clone(), sessions }),
         Arc::new(session::ForkCommand { cwd: cwd.clone() }),
-        Arc::new(model::ModelCommand { models: models.clone() }),
+        Arc::new(model::ModelCommand { models: models.clone(), temporary: false }),
+        Arc::new(model::ModelCommand { models: models.clone(), temporary: true }),
+        Arc::new(model::ThinkingCommand),
+        Arc::new(doctor::DoctorCommand { folder: folder.clone() }),
+        Arc::new(memory::MemoryCommand { folder, cwd: cwd.clone(), home: home.clone() }),
+        Arc::new(init::InitCommand { cwd: cwd.clone() }),
         Arc::new(relocate::MoveCommand { cwd: cwd.clone(), home }),
         Arc::new(tree::TreeCommand),
         Arc::new(tree::LabelCommand),
@@ -114,6 +126,7 @@ pub fn all(parts: CommandParts) -> Vec<Arc<dyn SlashCommand>> {
         Arc::new(debug),
         Arc::new(settings),
         Arc::new(trust),
+        Arc::new(terminal_setup),
         Arc::new(permissions::PermissionsCommand),
         Arc::new(lists::ToolsCommand),
         Arc::new(stripped::StrippedCommand),

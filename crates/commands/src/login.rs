@@ -25,6 +25,10 @@ impl SlashCommand for LoginCommand {
         "Add a provider's API key"
     }
 
+    fn aliases(&self) -> &[&str] {
+        &["setup", "providers"]
+    }
+
     fn arguments(&self) -> Option<&str> {
         Some("[provider]")
     }
@@ -32,7 +36,7 @@ impl SlashCommand for LoginCommand {
     fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let variable = match arguments {
-                "" => "the provider's variable".to_owned(),
+                "" | "providers" => "the provider's variable".to_owned(),
                 name => variables(name)?.join(" or "),
             };
             Ok(SlashReply::Text(format!(

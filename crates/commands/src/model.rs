@@ -1,28 +1,34 @@
-//! `/model`: shows and sets the model, and lists the available ones.
+//! `/model`, `/switch` and `/thinking`: show and set the model and its thinking level.
 
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Command, Session, SlashCommand, SlashReply};
+use omp_types::ThinkingLevel;
 
 use crate::ModelDirectory;
 
 pub struct ModelCommand {
     pub models: Arc<dyn ModelDirectory>,
+    /// `/switch`: in the terminal, its dialog keeps no choice for later sessions.
+    pub temporary: bool,
 }
 
 impl SlashCommand for ModelCommand {
     fn name(&self) -> &str {
-        "model"
+        if self.temporary { "switch" } else { "model" }
     }
 
     fn aliases(&self) -> &[&str] {
-        &["models"]
+        if self.temporary { &[] } else { &["models"] }
     }
 
     fn description(&self) -> &str {
-        "List the available models, or switch to one"
+        match self.temporary {
+            true => "Switch the model for this session only",
+            false => "List the available models, or switch to one",
+        }
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -47,6 +53,38 @@ impl SlashCommand for ModelCommand {
                 told.push_str(&format!(", thinking {}", level.as_str()));
             }
             Ok(SlashReply::Text(told))
+        }
+        .boxed()
+    }
+}
+
+pub struct ThinkingCommand;
+
+impl SlashCommand for ThinkingCommand {
+    fn name(&self) -> &str {
+        "thinking"
+    }
+
+    fn description(&self) -> &str {
+        "Show or set the thinking level"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[level]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let levels: Vec<&str> = ThinkingLevel::ALL.iter().map(|level| level.as_str()).collect();
+            let levels = levels.join(", ");
+            if arguments.is_empty() {
+                return Ok(SlashReply::Text(format!("thinking: {}\nlevels: {levels}", session.snapshot().thinking)));
+            }
+            let unknown =
+                |_| format!("unknown level `{arguments}`\nhint: usage: /thinking [level]; the levels are {levels}");
+            let level: ThinkingLevel = arguments.parse().map_err(unknown)?;
+            session.send(Command::SetThinking(level)).await.map_err(|closed| closed.to_string())?;
+            Ok(SlashReply::Text(format!("thinking: {level}")))
         }
         .boxed()
     }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_policy::{ApprovalRule, RuleLevel};
-use omp_session::{Decided, Session, SlashCommand, SlashReply};
+use omp_policy::{ApprovalRule, RuleLevel, RuleSource};
+use omp_session::{CommandChoice, CommandScreen, Decided, Session, SlashCommand, SlashReply};
 use omp_stdx::sanitize::strip_control;
 
 /// Caps the decisions listed.
@@ -13,6 +13,8 @@ const NEWEST: usize = 30;
 /// Caps the effects listed for a decision.
 const MOST_EFFECTS: usize = 10;
 const LONGEST_EFFECT: usize = 200;
+const USAGE: &str = "hint: usage: /permissions [allow|ask|deny <rule> | remove <number or rule> | decisions]";
+const EXAMPLE: &str = "hint: for example: /permissions allow bash(git status *)";
 const LEVELS: [RuleLevel; 3] = [RuleLevel::Allow, RuleLevel::Ask, RuleLevel::Deny];
 
 pub struct PermissionsCommand;
@@ -23,26 +25,27 @@ impl SlashCommand for PermissionsCommand {
     }
 
     fn description(&self) -> &str {
-        "List, add or remove approval rules, and show past decisions"
+        "List, add or remove approval rules"
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[allow|ask|deny <rule> | remove <number or rule>]")
+        Some("[allow|ask|deny <rule> | remove <number or rule> | decisions]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
             let text = match (word, rest.trim()) {
-                ("", _) => listed(session),
-                ("remove", "") => {
-                    return Err("no rule given\nhint: usage: /permissions remove <number or rule>".to_owned());
-                }
+                ("", _) => return Ok(menu(session)),
+                ("decisions", "") => listed(session),
+                ("remove", "") => return Err(format!("no rule given\n{USAGE}")),
                 ("remove", which) => removed(session, which)?,
                 (word, rule) => {
-                    let level = LEVELS.into_iter().find(|level| level.as_str() == word).filter(|_| !rule.is_empty());
-                    let level =
-                        level.ok_or("no rule given\nhint: for example: /permissions allow bash(git status *)")?;
+                    let level = LEVELS.into_iter().find(|level| level.as_str() == word);
+                    let level = level.ok_or_else(|| format!("unknown argument `{word}`\n{USAGE}"))?;
+                    if rule.is_empty() {
+                        return Err(format!("no rule given\n{USAGE}\n{EXAMPLE}"));
+                    }
                     session.add_rule(level, rule)?;
                     format!("{} {rule}: saved in your config.yml; applies from the next call.", level.as_str())
                 }
@@ -50,6 +53,44 @@ impl SlashCommand for PermissionsCommand {
             Ok(SlashReply::Text(text))
         }
         .boxed()
+    }
+}
+
+/// The terminal lists the rules with their sources. A chosen rule is removed only after the line is submitted.
+fn menu(session: &Session) -> SlashReply {
+    let item = |label: String, facts: String, line: String, is_begun| CommandChoice { label, facts, line, is_begun };
+    let mut items = Vec::new();
+    for level in LEVELS {
+        let word = level.as_str();
+        let facts = match level {
+            RuleLevel::Allow => "run without asking, for example bash(git status *)",
+            RuleLevel::Ask => "always ask first",
+            RuleLevel::Deny => "never run",
+        };
+        let line = format!("/permissions {word} ");
+        items.push(item(format!("Add a rule: {word} …"), facts.to_owned(), line, true));
+    }
+    for rule in session.rules() {
+        let named = format!("{} {}", rule.level.as_str(), rule.text);
+        let line = format!("/permissions remove {named}");
+        items.push(item(format!("Remove: {named}"), from(rule.source).to_owned(), line, true));
+    }
+    let decisions = session.decisions().len();
+    if decisions > 0 {
+        let label = "Show the decisions of this session".to_owned();
+        items.push(item(label, format!("{decisions}"), "/permissions decisions".to_owned(), false));
+    }
+    let title = format!("Approval rules · mode {}", session.snapshot().approval_mode.as_str());
+    SlashReply::Screen { text: listed(session), screen: CommandScreen::Menu { title, items } }
+}
+
+/// Where a rule comes from, for the menu.
+fn from(source: RuleSource) -> &'static str {
+    match source {
+        RuleSource::User => "your config.yml",
+        RuleSource::Project => "the project's .omp/config.yml; remove it there",
+        RuleSource::UserHere => "yours, in this project only",
+        RuleSource::Session => "this session only",
     }
 }
 

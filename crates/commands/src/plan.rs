@@ -13,7 +13,7 @@ impl SlashCommand for PlanCommand {
     }
 
     fn description(&self) -> &str {
-        "Turn plan mode on or off: plan without changing files; `go` runs the plan"
+        "Turn plan mode on or off; `go` runs the plan"
     }
 
     fn arguments(&self) -> Option<&str> {

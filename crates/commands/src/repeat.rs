@@ -19,7 +19,7 @@ impl SlashCommand for LoopCommand {
     }
 
     fn description(&self) -> &str {
-        "Repeat a prompt each time it finishes; /loop again or Esc stops it"
+        "Repeat a prompt; /loop again or Esc stops it"
     }
 
     fn arguments(&self) -> Option<&str> {

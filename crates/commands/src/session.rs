@@ -166,7 +166,7 @@ impl SlashCommand for ResumeCommand {
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[id|path]")
+        Some("[id|path|text]")
     }
 
     fn switches_session(&self) -> bool {
@@ -178,7 +178,10 @@ impl SlashCommand for ResumeCommand {
             if arguments.is_empty() {
                 return self.list(session).map(SlashReply::Text);
             }
-            let file = self.sessions.resolve(&self.cwd, arguments).map_err(|error| error.to_string())?;
+            let file = match self.sessions.resolve(&self.cwd, arguments) {
+                Ok(file) => file,
+                Err(error) => self.titled(arguments)?.ok_or_else(|| error.to_string())?,
+            };
             if session.snapshot().file.as_ref() == Some(&file) {
                 return Ok(SlashReply::Text("this session is already open".to_owned()));
             }
@@ -190,6 +193,22 @@ impl SlashCommand for ResumeCommand {
 }
 
 impl ResumeCommand {
+    /// Finds the session whose title or first message contains a text. Fails if there are several.
+    fn titled(&self, text: &str) -> Result<Option<PathBuf>, String> {
+        let wanted = text.to_lowercase();
+        let found = self.sessions.list(&self.cwd).map_err(|error| error.to_string())?;
+        let holds = |told: &Option<String>| told.as_ref().is_some_and(|told| told.to_lowercase().contains(&wanted));
+        let mut fits = found.iter().filter(|info| holds(&info.title) || holds(&info.first_message));
+        match (fits.next(), fits.count()) {
+            (None, _) => Ok(None),
+            (Some(info), 0) => Ok(Some(info.path.clone())),
+            (Some(_), more) => Err(format!(
+                "{} sessions match `{text}`\nhint: usage: /resume [id|path|text]; /resume alone lists them",
+                more + 1
+            )),
+        }
+    }
+
     fn list(&self, session: &Session) -> Result<String, String> {
         let found = self.sessions.list(&self.cwd).map_err(|error| error.to_string())?;
         let own = session.snapshot().file.clone();

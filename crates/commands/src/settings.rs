@@ -28,7 +28,7 @@ impl SlashCommand for SettingsCommand {
     }
 
     fn description(&self) -> &str {
-        "Show the settings and their sources, or change one in your config.yml"
+        "Show or change the settings"
     }
 
     fn arguments(&self) -> Option<&str> {

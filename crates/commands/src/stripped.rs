@@ -20,7 +20,7 @@ impl SlashCommand for StrippedCommand {
     }
 
     fn description(&self) -> &str {
-        "Show the invisible characters and escape sequences removed from tool output"
+        "Show invisible characters removed from tool output"
     }
 
     fn arguments(&self) -> Option<&str> {

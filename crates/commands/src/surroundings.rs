@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use omp_config::{Settings, TrustDecision};
+use omp_config::{ContextFile, Settings, TrustDecision};
 use omp_session::Session;
 use omp_types::{Model, ThinkingLevel};
 use serde_json::Value;
@@ -65,6 +65,12 @@ pub trait SessionFolder: Send + Sync {
 
     fn read_trust(&self) -> Result<TrustReport, String>;
 
+    /// Returns the files with instructions that a new session would put into its prompt, in their order.
+    fn context_files(&self) -> Result<Vec<ContextFile>, String>;
+
+    /// Checks what a session needs, like `omp doctor`; with `local` it also asks local model servers.
+    fn examine(&self, local: bool) -> BoxFuture<'_, Result<String, String>>;
+
     /// Fails if this process may not change trust.
     fn check_may_trust(&self) -> Result<(), String>;
 }
@@ -74,6 +80,21 @@ pub struct TrustReport {
     pub decision: Arc<TrustDecision>,
     /// The explanation for the user.
     pub explained: String,
+}
+
+/// What `/debug` shows; secrets are removed from all of it.
+pub trait Diagnostics: Send + Sync {
+    /// Returns the newest lines of the log.
+    fn logs(&self) -> String;
+
+    /// Returns the newest raw bytes of providers.
+    fn stream(&self) -> String;
+
+    /// Writes the next request to a file.
+    fn dump_next(&self, file: PathBuf);
+
+    /// Packs a report with the log, the stream and the session file. Returns its path.
+    fn bundle(&self, report: &str, session: Option<&Path>) -> Result<PathBuf, String>;
 }
 
 /// The task list that the model and the user share.

@@ -35,7 +35,7 @@ impl SlashCommand for CopyCommand {
     }
 
     fn description(&self) -> &str {
-        "Print the last answer, its last code block, or the whole conversation"
+        "Copy the last answer, its code, or the conversation"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -29,7 +29,7 @@ impl SlashCommand for TrustCommand {
     }
 
     fn description(&self) -> &str {
-        "Show what this folder would run, and trust it or stop trusting it"
+        "Show what this folder may run; trust it or not"
     }
 
     fn arguments(&self) -> Option<&str> {

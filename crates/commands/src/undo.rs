@@ -31,7 +31,7 @@ impl SlashCommand for UndoCommand {
     }
 
     fn description(&self) -> &str {
-        "Undo the file changes of the last turn, of several turns, or to one path"
+        "Undo the file changes of a turn, of several, or to one path"
     }
 
     fn arguments(&self) -> Option<&str> {
@@ -192,7 +192,9 @@ fn wanted(arguments: &str, workspace: &Path) -> Result<UndoRequest, String> {
         return Ok(wanted);
     }
     match rest.parse::<usize>() {
-        Ok(0) => return Err("the number of turns must be at least 1\nhint: /undo 1".to_owned()),
+        Ok(0) => {
+            return Err("the number of turns must be at least 1\nhint: usage: /undo [turns|path] [force]".to_owned());
+        }
         Ok(turns) => wanted.turns = turns,
         Err(_) if rest.bytes().all(|byte| byte.is_ascii_digit()) => wanted.turns = usize::MAX,
         Err(_) => {
@@ -274,18 +276,24 @@ fn changes(undo: &Undo, words: &[String]) -> Result<SlashReply, String> {
         [before @ .., last] if last == "diff" => (true, before),
         all => (false, all),
     };
+    let word = words.first().map(String::as_str).unwrap_or_default();
+    if let Some(more) = words.get(1) {
+        return Err(format!("unknown argument `{more}`\nhint: usage: /changes [turn|call] [diff]"));
+    }
     let Some(newest) = turns.last() else {
+        if !word.is_empty() {
+            return Err(format!("no turn or call `{word}` changed files\nhint: /changes lists the changes"));
+        }
         let text = format!("no turn of this session changed files\n{}", not_covered(undo));
         return Ok(SlashReply::Text(text.trim_end().to_owned()));
     };
-    let word = words.first().map(String::as_str).unwrap_or_default();
     if word.is_empty() && !with_diff {
         return Ok(SlashReply::Text(format!("{}{}", listed(undo, &turns), not_covered(undo))));
     }
     let picked = match word.parse::<usize>() {
         _ if word.is_empty() => newest.changes(),
         Ok(back) if back >= 1 && back <= turns.len() => turns[turns.len() - back].changes(),
-        Ok(_) => return Err(format!("only {} turns changed files\nhint: 1 is the newest", turns.len())),
+        Ok(_) => return Err(format!("no turn `{word}`: {} turns changed files\nhint: 1 is the newest", turns.len())),
         Err(_) => of_call(&turns, word)?,
     };
     Ok(if with_diff { with_diffs(undo, &picked) } else { SlashReply::Text(detailed(undo, &picked)) })

@@ -20,7 +20,7 @@ impl SlashCommand for UsageCommand {
     }
 
     fn description(&self) -> &str {
-        "Show tokens and cost by model and turn, and prompt cache misses"
+        "Show tokens and cost by model and turn"
     }
 
     fn arguments(&self) -> Option<&str> {

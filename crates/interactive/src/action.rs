@@ -134,6 +134,8 @@ pub enum Action {
     SetText(String),
     /// Copies text to the clipboard.
     Copy(String),
+    /// Completes the argument or the path before the cursor (Tab).
+    Complete,
     /// Several actions, in order.
     All(Vec<Action>),
     /// Shows a message in the transcript.

@@ -19,7 +19,7 @@ mod trust;
 mod tty;
 
 pub use action::{Action, Secret};
-pub use app::{App, Leave, Left, Look, OWN_COMMANDS, Redraws, Start, run};
+pub use app::{App, Leave, Left, Look, Redraws, Start, own_command_names, run};
 pub use dialogs::*;
 pub use dialogs::{Dialog, DialogStep};
 pub use habits::{Calls, DoubleEscape, HABIT_SETTINGS, Habits};

@@ -1,8 +1,17 @@
 //! Files that contain conversations: readable by the user alone.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+
+/// Writes a file anew; it is readable by the user alone.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
 
 /// Opens a file to append to it; a new file is readable by the user alone.
 pub fn append(path: &Path) -> io::Result<File> {

@@ -70,7 +70,7 @@ pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcom
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
-pub use prepared::{CallLimit, Prepared, Prompt};
+pub use prepared::{CallLimit, CallQuestion, Prepared, Prompt};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
     PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
@@ -84,8 +84,9 @@ pub use retry::{RetryPolicy, ToldRetries, with_retry_hint};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{
-    Attached, Called, CalledCommand, CommandSource, MISSING_COMMANDS, Obeyed, SlashCommand, SlashCommands, SlashReply,
-    TERMINAL_ONLY, TypedPrompt,
+    ArgumentValues, Attached, Called, CalledCommand, CommandChoice, CommandGroup, CommandScreen, CommandSource, MENU,
+    MISSING_COMMANDS, MenuEntry, Obeyed, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY, TypedPrompt,
+    menu_entry,
 };
 pub use sources::OWN_SOURCE;
 pub use spending::{

@@ -6,7 +6,7 @@ use omp_agent::{AgentEvent, CheckedCall, PlannedCall, Port, RunEnd, Stop, Tier, 
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
 
 use crate::access::Loans;
-use crate::approvals;
+use crate::approvals::{self, Permission};
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::features::Said;
@@ -84,7 +84,12 @@ impl Port for SessionPort<'_> {
         }
         approvals::access_made(self.control).await;
         let planned = call.plan()?;
-        approvals::decide(self.control, &planned, word.permission.as_ref(), &mut self.loans).await?;
+        let asked = match self.control.attended {
+            true => self.control.standing().prepared.question(&planned.approval().effects),
+            false => None,
+        };
+        let permission = Permission { hook: word.permission.as_ref(), asked: asked.as_deref() };
+        approvals::decide(self.control, &planned, permission, &mut self.loans).await?;
         let call = planned.call();
         if planned.approval().tier != Tier::Read {
             self.control.before_change(&call.id, &call.name).await;

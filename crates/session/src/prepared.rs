@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use omp_agent::MAX_QUEUED;
+use omp_agent::{Effect, MAX_QUEUED};
 use omp_store::Custom;
 use omp_types::{Content, Message, Model, ThinkingLevel, ToolCall, UserMessage, text_of};
 use serde_json::{Value, json};
@@ -16,6 +16,9 @@ const MAX_WAITING: usize = 2 * MAX_QUEUED + 1;
 
 /// Returns a reason, in words for the model, if a call must not run.
 pub type CallLimit = Arc<dyn Fn(&ToolCall) -> Option<String> + Send + Sync>;
+
+/// Returns a reason, in words for the user, if a call with these effects must be asked about.
+pub type CallQuestion = Arc<dyn Fn(&[Effect]) -> Option<String> + Send + Sync>;
 
 /// A message to the model, with the data that a command prepared for it.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +71,8 @@ pub struct Prepared {
     pub model: Option<(Arc<Model>, Option<ThinkingLevel>)>,
     /// Which calls may run for the prompt.
     pub limit: Option<CallLimit>,
+    /// Which calls are asked about in every mode, if somebody can be asked.
+    pub question: Option<CallQuestion>,
 }
 
 impl Prepared {
@@ -148,6 +153,11 @@ impl Preparations {
         self.delivered.iter().filter_map(|prepared| prepared.limit.as_ref()).find_map(|limit| limit(call))
     }
 
+    /// Why the user is asked about a call that would run otherwise.
+    pub fn question(&self, effects: &[Effect]) -> Option<String> {
+        self.delivered.iter().filter_map(|prepared| prepared.question.as_ref()).find_map(|asks| asks(effects))
+    }
+
     fn take(&mut self, message: &Arc<Message>) -> Option<Arc<Prepared>> {
         let at = self.waiting.iter().position(|(waiting, _)| Arc::ptr_eq(waiting, message))?;
         self.waiting.remove(at).map(|(_, prepared)| prepared)
@@ -162,7 +172,8 @@ mod tests {
         let limit = allowed.map(|name| {
             Arc::new(move |call: &ToolCall| (call.name != name).then(|| format!("only {name}"))) as CallLimit
         });
-        let prepared = Prepared { typed: format!("/{text}"), blocks: 1, path: "x.md".into(), model: None, limit };
+        let prepared =
+            Prepared { typed: format!("/{text}"), blocks: 1, path: "x.md".into(), model: None, limit, question: None };
         Prompt { prepared: Some(Arc::new(prepared)), ..Prompt::text(text) }
     }
 

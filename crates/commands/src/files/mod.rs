@@ -190,6 +190,7 @@ fn sent(made: ExpandedTemplate, typed: String, source: &ItemSource, terms: Comma
         path: source.path.display().to_string(),
         model: terms.model,
         limit: terms.limit,
+        question: None,
     };
     Ok(SlashReply::Prompt(Prompt { content, prepared: Some(Arc::new(prepared)) }))
 }

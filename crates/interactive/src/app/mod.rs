@@ -2,6 +2,7 @@
 
 mod below;
 mod command_screen;
+mod complete;
 mod correct;
 mod going;
 mod keys;
@@ -25,7 +26,7 @@ use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use omp_session::{EndReason, Question, SessionHost, SessionListing, TimeLimit, Wish};
-use omp_tui::{Size, Theme};
+use omp_tui::{Completion, Size, Theme};
 use omp_types::Content;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -34,7 +35,7 @@ use crate::chrome::Working;
 use crate::dialogs::Dialog;
 use crate::habits::Habits;
 use crate::keymap::Keymap;
-use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
+use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission, TabQuery};
 use crate::surroundings::Surroundings;
 use crate::transcript::{CostLines, Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
@@ -45,8 +46,8 @@ use live::{Live, Opened};
 pub use screen::Redraws;
 use screen::{Dirty, Screen};
 use shell::ShellTask;
-pub use slash::OWN as OWN_COMMANDS;
 use slash::Ran;
+pub use slash::own_names as own_command_names;
 
 /// The parts of the application.
 pub struct App {
@@ -290,6 +291,8 @@ enum News {
     /// The result of renaming or deleting a session in the list.
     ListChanged(Result<(), String>),
     Branch(Option<String>),
+    /// Completions for Tab.
+    Completions(TabQuery, Vec<Completion>),
     Picture(Developed),
 }
 
@@ -445,6 +448,7 @@ impl Running {
                 self.screen.mark(Dirty::Now);
             }
             News::ListChanged(changed) => self.list_changed(changed),
+            News::Completions(query, found) => self.completed(&query, found),
             News::Branch(branch) => {
                 if let Some(live) = self.live.as_mut().filter(|live| live.branch != branch) {
                     live.branch = branch;

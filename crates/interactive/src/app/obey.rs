@@ -40,6 +40,7 @@ impl Running {
             Action::All(actions) => self.obey_all(actions).await,
             Action::TogglePlan => self.say_line("/plan".to_owned()).await,
             Action::Dequeue => self.dequeue(),
+            Action::Complete => self.complete(),
             Action::Insert(text) => self.prompt.insert(&text),
             Action::SetText(text) => self.prompt.set_text(&text),
             Action::Tell(text) => self.note(Tone::Told, &text),
@@ -362,7 +363,7 @@ impl Running {
     fn set_theme(&mut self, name: &str, keep: bool) {
         match self.around.surroundings.theme(name) {
             Ok(theme) => self.screen.set_theme(theme),
-            Err(problem) => return self.note(Tone::Error, &problem),
+            Err(problem) => return self.note(Tone::Error, &format!("{problem}\nhint: usage: /theme [name]")),
         }
         // The theme is stored for the current kind of background, which the terminal has reported.
         let key = if self.presses.light { "theme.light" } else { "theme.dark" };

@@ -1,24 +1,46 @@
 //! Runs slash commands: those of the session, and the few that exist only in the terminal.
 
-use omp_session::{CalledCommand, Command, Obeyed};
-use omp_types::ThinkingLevel;
+use std::path::Path;
+
+use omp_session::{CalledCommand, Command, CommandScreen, Obeyed};
+use omp_stdx::plain_file::read_text;
 
 use super::screen::Dirty;
 use super::{News, Running};
 use crate::action::Action;
+use crate::dialogs::{MenuDialog, PageDialog};
 use crate::prompt::Submission;
 use crate::transcript::Tone;
 
-/// The terminal's own commands, with their descriptions.
-pub const OWN: [(&str, &str); 7] = [
-    ("exit", "Exit omp"),
-    ("quit", "Exit omp"),
-    ("hotkeys", "List the key bindings"),
-    ("theme", "Choose a theme"),
-    ("thinking", "Set the thinking level"),
-    ("plan-review", "Show the plan again"),
-    ("vim", "Turn vim mode on or off"),
+/// Caps the size of a file to edit.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// A command that only the terminal has.
+pub struct OwnCommand {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub description: &'static str,
+    /// What may follow the name.
+    pub arguments: Option<&'static str>,
+}
+
+const fn own(name: &'static str, description: &'static str) -> OwnCommand {
+    OwnCommand { name, aliases: &[], description, arguments: None }
+}
+
+/// The terminal's own commands.
+pub const OWN: &[OwnCommand] = &[
+    OwnCommand { aliases: &["quit"], ..own("exit", "Exit omp") },
+    own("hotkeys", "List the key bindings"),
+    OwnCommand { arguments: Some("[name]"), ..own("theme", "Choose a theme") },
+    own("plan-review", "Show the plan again"),
+    own("vim", "Turn vim mode on or off"),
 ];
+
+/// Returns the names of the terminal's own commands, with their aliases.
+pub fn own_names() -> impl Iterator<Item = &'static str> {
+    OWN.iter().flat_map(|own| std::iter::once(own.name).chain(own.aliases.iter().copied()))
+}
 
 /// The result of a session command.
 pub struct Ran {
@@ -35,11 +57,11 @@ impl Running {
             ("theme", "") => Action::ShowThemes,
             ("theme", name) => Action::SetTheme { name: name.to_owned(), keep: true },
             ("thinking", "") => Action::ShowThinking,
-            ("thinking", level) => match level.parse() {
-                Ok(level) => Action::SetThinking(level),
-                Err(_) => return self.no_level(level),
-            },
-            ("login", provider) => Action::AskKey(Some(provider.to_owned()).filter(|name| !name.is_empty())),
+            ("thinking", level) if let Ok(level) = level.parse() => Action::SetThinking(level),
+            ("switch", "") => Action::SelectModelTemporary,
+            ("login", provider) => {
+                Action::AskKey(Some(provider.to_owned()).filter(|name| !name.is_empty() && name != "providers"))
+            }
             ("model", "") => Action::SelectModel,
             ("resume", "") => Action::ShowSessions,
             ("tree", "") => Action::ShowTree,
@@ -54,13 +76,6 @@ impl Running {
         true
     }
 
-    fn no_level(&mut self, typed: &str) -> bool {
-        let levels: Vec<&str> = ThinkingLevel::ALL.iter().map(|level| level.as_str()).collect();
-        let text = format!("/thinking: unknown level `{typed}`\nhint: use {}", levels.join(", "));
-        self.note(Tone::Error, &text);
-        true
-    }
-
     /// Runs in a task, because some commands send requests or write files.
     pub(super) fn run_command(&mut self, called: CalledCommand, typed: Submission) {
         let Some(live) = &self.live else { return };
@@ -70,6 +85,32 @@ impl Running {
             let obeyed = called.run(&session, typed.images.clone().into()).await;
             News::Ran(Ran { typed, obeyed })
         });
+    }
+
+    /// Opens the dialog of a command.
+    async fn open_screen(&mut self, screen: CommandScreen) {
+        match screen {
+            CommandScreen::Menu { title, items } => self.show_dialog(Box::new(MenuDialog::new(title, items))),
+            CommandScreen::Page { title, text } => self.show_dialog(Box::new(PageDialog::new(title, &text))),
+            CommandScreen::Edit(file) => self.edit_file(&file).await,
+        }
+    }
+
+    /// Opens a file in the user's own editor and writes back what was changed.
+    async fn edit_file(&mut self, file: &Path) {
+        let shown = file.display();
+        let old = match read_text(file, LARGEST_FILE) {
+            Ok(text) => text,
+            Err(error) => return self.note(Tone::Error, &format!("cannot read {shown}: {error}")),
+        };
+        // The editor for prompts drops the last line break.
+        let end = if old.ends_with('\n') { "\n" } else { "" };
+        let new = self.edit_outside(&old).await.map(|new| format!("{}{end}", new.trim_end_matches('\n')));
+        let Some(new) = new.filter(|new| *new != old) else { return self.hint("the file is unchanged") };
+        match std::fs::write(file, new) {
+            Ok(()) => self.note(Tone::Told, &format!("{shown} is saved; takes effect in the next session")),
+            Err(error) => self.note(Tone::Error, &format!("cannot write {shown}: {error}")),
+        }
     }
 
     pub(super) async fn ran(&mut self, ran: Ran) {
@@ -87,6 +128,7 @@ impl Running {
                     live.scribe.card(&mut self.screen.log, *view);
                 }
             }
+            Ok(Obeyed::Screen { screen, .. }) => Box::pin(self.open_screen(screen)).await,
             Ok(Obeyed::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
             // While the model works it waits in the queue, where it is shown and Esc takes it back.
             Ok(Obeyed::Send(Command::Prompt(prompt))) if self.is_running() => {

@@ -3,7 +3,7 @@
 use omp_session::Command;
 
 use super::screen::Dirty;
-use super::slash::OWN;
+use super::slash::{OWN, OwnCommand, own_names};
 use super::{Leave, Running};
 use crate::prompt::{CommandInfo, Submission, Typed, is_leaving, typed};
 use crate::transcript::Tone;
@@ -44,7 +44,7 @@ impl Running {
                 return;
             }
         }
-        let own: Vec<&str> = OWN.iter().map(|(name, _)| *name).collect();
+        let own: Vec<&str> = own_names().collect();
         let commands = self.live.as_ref().map(|live| live.session.commands()).unwrap_or_default();
         match typed(&text, &commands, &own) {
             Typed::Run { ran_by, command, excluded } if self.run_shell(ran_by, command, excluded) => {}
@@ -115,9 +115,11 @@ impl Running {
     /// Updates the completions of `/`.
     pub(super) fn offer_commands(&mut self) {
         let Some(live) = &self.live else { return };
-        let own = |(name, description): &(&str, &str)| CommandInfo {
-            name: (*name).to_owned(),
-            description: (*description).to_owned(),
+        let own = |own: &OwnCommand| CommandInfo {
+            name: own.name.to_owned(),
+            aliases: own.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+            description: own.description.to_owned(),
+            arguments: own.arguments.map(str::to_owned),
             ..CommandInfo::default()
         };
         self.prompt.set_commands(&live.session.commands(), OWN.iter().map(own).collect());

@@ -314,15 +314,19 @@ impl Plain<'_> {
                 let session = current.session.clone();
                 tokio::spawn(async move {
                     let told = match called.run(&session, Attached::default()).await {
-                        Ok(Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Copy(text)) | Err(text) => text,
-                        Ok(_) => return,
+                        Ok(obeyed) => obeyed.into_text(),
+                        Err(problem) => Some(problem),
                     };
-                    session.tell(told);
+                    if let Some(told) = told {
+                        session.tell(told);
+                    }
                 });
             }
             Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(Obeyed::Show(text) | Obeyed::Card { text, .. }) => self.teller.say(&text)?,
+                Ok(Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Screen { text, .. }) => {
+                    self.teller.say(&text)?
+                }
                 Ok(Obeyed::Copy(text)) => {
                     // If a program sends the lines, the text is printed instead of copied.
                     let copied = match self.input.attended {

@@ -1,10 +1,10 @@
 //! Completes `/`: commands by prefix, then by letters in their names. Nothing is ever run from here.
 
-use omp_session::SlashCommands;
+use omp_session::{CommandSource, MenuEntry, SlashCommands, menu_entry};
 use omp_tui::Completion;
 
 /// A command as shown in the list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandInfo {
     /// The name without the slash.
     pub name: String,
@@ -12,8 +12,22 @@ pub struct CommandInfo {
     pub description: String,
     /// The arguments that may follow the name.
     pub arguments: Option<String>,
+    pub source: CommandSource,
     /// How often it appears in the history.
     pub used: usize,
+}
+
+impl Default for CommandInfo {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            aliases: Vec::new(),
+            description: String::new(),
+            arguments: None,
+            source: CommandSource::Builtin,
+            used: 0,
+        }
+    }
 }
 
 impl CommandInfo {
@@ -23,6 +37,7 @@ impl CommandInfo {
             aliases: command.aliases().iter().map(|alias| (*alias).to_owned()).collect(),
             description: command.description().to_owned(),
             arguments: command.arguments().map(str::to_owned),
+            source: command.source(),
             used: 0,
         };
         commands.iter().map(info).collect()
@@ -38,7 +53,12 @@ impl CommandInfo {
         }
     }
 
-    fn answers_to(&self, name: &str) -> bool {
+    /// Returns the place of the command in the menu.
+    pub fn menu(&self) -> (usize, MenuEntry) {
+        menu_entry(&self.name, self.source)
+    }
+
+    pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
     }
 
@@ -57,22 +77,28 @@ impl CommandInfo {
         names().any(|name| holds_in_order(name, typed)).then_some(3)
     }
 
-    fn completion(&self, replace: std::ops::Range<usize>) -> Completion {
-        let arguments = self.arguments.as_deref().map(|arguments| format!(" {arguments}")).unwrap_or_default();
+    /// `typed` is the text after the slash. A command that is found by an alias is shown by it.
+    fn completion(&self, typed: &str, replace: std::ops::Range<usize>) -> Completion {
+        let alias = self.aliases.iter().find(|alias| alias.starts_with(typed) && !self.name.starts_with(typed));
+        let called = alias.unwrap_or(&self.name);
+        let label = match (&self.arguments, alias) {
+            (_, Some(alias)) => format!("/{alias} → /{}", self.name),
+            (Some(arguments), None) if self.name == typed => format!("/{} {arguments}", self.name),
+            _ => format!("/{}", self.name),
+        };
         let aliases = match self.aliases.as_slice() {
-            [] => String::new(),
+            aliases if aliases.is_empty() || alias.is_some() => String::new(),
             aliases => format!(" (also /{})", aliases.join(", /")),
         };
-        Completion {
-            label: format!("/{}{arguments}", self.name),
-            detail: format!("{}{aliases}", self.description),
-            replace,
-            insert: format!("/{}{}", self.name, if self.arguments.is_some() { " " } else { "" }),
-        }
+        let group = if typed.is_empty() { self.menu().1.group.title() } else { "" };
+        let space = if self.arguments.is_some() { " " } else { "" };
+        let insert = format!("/{called}{space}");
+        Completion { label, detail: format!("{}{aliases}", self.description), replace, insert, group }
     }
 }
 
-/// Returns the commands that match the text before the cursor; none if no command is being typed.
+/// Returns the commands that match the text before the cursor; none if no command is being typed. A slash alone lists all
+/// of them by groups.
 pub fn completions(text: &str, cursor: usize, commands: &[CommandInfo]) -> Vec<Completion> {
     let Some(typed) = text.get(..cursor).and_then(|before| before.strip_prefix('/')) else { return Vec::new() };
     if typed.contains(char::is_whitespace) {
@@ -81,8 +107,11 @@ pub fn completions(text: &str, cursor: usize, commands: &[CommandInfo]) -> Vec<C
     let end = text[cursor..].find(char::is_whitespace).map_or(text.len(), |at| cursor + at);
     let mut fitting: Vec<(usize, &CommandInfo)> =
         commands.iter().filter_map(|command| Some((command.rank(typed)?, command))).collect();
-    fitting.sort_by_key(|(rank, command)| (*rank, std::cmp::Reverse(command.used)));
-    fitting.into_iter().map(|(_, command)| command.completion(0..end)).collect()
+    match typed.is_empty() {
+        true => fitting.sort_by_key(|(_, command)| command.menu().0),
+        false => fitting.sort_by_key(|(rank, command)| (*rank, std::cmp::Reverse(command.used), command.menu().0)),
+    }
+    fitting.into_iter().map(|(_, command)| command.completion(typed, 0..end)).collect()
 }
 
 /// Whether the text is the full name of a command, so that Enter runs it.
@@ -105,7 +134,7 @@ mod tests {
             aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
             description: format!("does {name}"),
             arguments: arguments.map(str::to_owned),
-            used: 0,
+            ..CommandInfo::default()
         };
         vec![
             command("export", &[], Some("[path]")),
@@ -123,10 +152,11 @@ mod tests {
 
     #[test]
     fn names_before_aliases_before_letters() {
-        check("/", 1, &["/export [path]", "/exit", "/model [name]"]);
-        check("/ex", 3, &["/export [path]", "/exit"]);
-        check("/q", 2, &["/exit"]);
-        check("/xt", 3, &["/export [path]", "/exit"]);
+        check("/", 1, &["/model", "/export", "/exit"]);
+        check("/ex", 3, &["/export", "/exit"]);
+        check("/export", 7, &["/export [path]"]);
+        check("/q", 2, &["/quit → /exit"]);
+        check("/xt", 3, &["/export", "/exit"]);
         check("/exit", 5, &["/exit"]);
         check("/zzz", 4, &[]);
     }
@@ -138,7 +168,7 @@ mod tests {
         CommandInfo::count(&mut commands, &lines);
         assert_eq!(commands.iter().map(|command| command.used).collect::<Vec<_>>(), [1, 3, 1]);
         let labels: Vec<String> = completions("/ex", 3, &commands).into_iter().map(|one| one.label).collect();
-        assert_eq!(labels, ["/exit", "/export [path]"]);
+        assert_eq!(labels, ["/exit", "/export"]);
     }
 
     #[test]
@@ -148,7 +178,10 @@ mod tests {
         }
         let [first, ..] = &completions("/ex more", 3, &some())[..] else { panic!("nothing fits") };
         assert_eq!((first.replace.clone(), first.insert.as_str()), (0..3, "/export "));
-        assert_eq!(completions("/q", 2, &some())[0].detail, "does exit (also /quit)");
+        assert_eq!(completions("/e", 2, &some())[1].detail, "does exit (also /quit)");
+        assert_eq!(completions("/q", 2, &some())[0].insert, "/quit");
+        let groups: Vec<&str> = completions("/", 1, &some()).iter().map(|one| one.group).collect();
+        assert_eq!(groups, ["Model and cost", "Session", "Help"]);
     }
 
     #[test]

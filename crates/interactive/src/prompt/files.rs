@@ -45,7 +45,7 @@ pub fn completion(candidate: &Candidate, replace: Range<usize>) -> Completion {
         (true, true) => format!("@\"{path}/"),
     };
     let slash = if *is_folder { "/" } else { "" };
-    Completion { label: format!("{path}{slash}"), detail: String::new(), replace, insert }
+    Completion { label: format!("{path}{slash}"), replace, insert, ..Completion::default() }
 }
 
 /// Returns the images that a message names with `@`, in order, each once.

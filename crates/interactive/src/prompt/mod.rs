@@ -8,6 +8,7 @@ mod files;
 mod outside;
 mod pictures;
 mod submission;
+mod tab;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -17,7 +18,9 @@ use std::sync::Arc;
 
 use omp_session::{RanBy, SlashCommands};
 use omp_stdx::display_width;
-use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space, Style, Token, VimMode, VimReply};
+use omp_tui::{
+    Completion, Component, Editor, Input, Key, KeyCode, Line, Reaction, Space, Style, Token, VimMode, VimReply,
+};
 use omp_types::ImageContent;
 use tokio::sync::mpsc;
 
@@ -28,6 +31,7 @@ use files::FileQuery;
 pub use commands::CommandInfo;
 pub use outside::{Candidate, Clip, Copied, FileIndex, Outside, PromptHistory};
 pub use submission::Submission;
+pub use tab::{TabQuery, TabTarget, matching, path_completion};
 pub use typed::{Typed, is_leaving, run_by_sign, typed};
 
 /// Caps the images in one message. Providers accept about as many.
@@ -242,6 +246,40 @@ impl Prompt {
         PromptStep::Submit(submission)
     }
 
+    /// Returns what Tab would complete.
+    pub fn tab_query(&self) -> Option<TabQuery> {
+        tab::query(self.editor.text(), self.editor.cursor(), self.editor.version(), &self.commands)
+    }
+
+    /// Returns the index of files, which may block.
+    pub fn files(&self) -> Arc<dyn FileIndex> {
+        self.parts.files.clone()
+    }
+
+    /// Inserts the only completion, or what all of them begin with, and lists the others. Nothing happens if the text has
+    /// changed since the query. Returns `false` if there is nothing to choose from.
+    pub fn complete(&mut self, query: &TabQuery, found: Vec<Completion>) -> bool {
+        if self.editor.version() != query.version || found.is_empty() {
+            return false;
+        }
+        let begin = tab::common(&found);
+        let (typed, only) = (self.editor.text().get(query.range.clone()).unwrap_or_default(), found.len() == 1);
+        if only || begin.len() > typed.len() {
+            let insert = if only { found[0].insert.clone() } else { begin.to_owned() };
+            let end = query.range.start + insert.len();
+            self.editor.set_completions(vec![Completion { insert, replace: query.range.clone(), ..found[0].clone() }]);
+            self.editor.accept_completion();
+            self.changed();
+            if !only {
+                let moved = |one: Completion| Completion { replace: query.range.start..end, ..one };
+                self.editor.set_completions(found.into_iter().map(moved).collect());
+            }
+            return true;
+        }
+        self.editor.set_completions(found);
+        true
+    }
+
     /// Reads the clipboard in a task.
     pub fn paste_clipboard(&mut self) {
         let (outside, sender) = (self.parts.outside.clone(), self.sender.clone());
@@ -269,6 +307,7 @@ impl Prompt {
             return PromptStep::Redraw;
         }
         match keymap.action(key) {
+            None if *key == Key::plain(KeyCode::Tab) && !self.editor.completing() => PromptStep::Act(Action::Complete),
             None => self.edit(key, keymap),
             Some(Action::Submit) if self.editor.continue_line() => PromptStep::Redraw,
             Some(Action::Submit) => self.submit(),

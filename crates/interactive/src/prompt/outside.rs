@@ -47,6 +47,9 @@ pub enum Clip {
 pub trait FileIndex: Send + Sync {
     /// Returns the best matches first. May block.
     fn complete(&self, query: &str) -> Vec<Candidate>;
+
+    /// Lists the entries of a folder whose paths begin with what was typed. May block.
+    fn starting_with(&self, typed: &str) -> Vec<Candidate>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

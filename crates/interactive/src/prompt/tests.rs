@@ -52,6 +52,10 @@ impl FileIndex for World {
         let fits = files.into_iter().filter(|(path, _)| path.contains(query));
         fits.map(|(path, is_folder)| Candidate { path: path.to_owned(), is_folder }).collect()
     }
+
+    fn starting_with(&self, typed: &str) -> Vec<Candidate> {
+        self.complete("").into_iter().filter(|one| one.path.starts_with(typed)).collect()
+    }
 }
 
 impl PromptHistory for World {
@@ -154,8 +158,8 @@ async fn commands_are_completed_and_never_run_by_completing() {
     desk.press("'/mo'");
     insta::assert_snapshot!(desk.screen(), @r"
     > /mo
-    ❯ /model [name]  does model
-      /move          does move
+    ❯ /model  does model
+      /move   does move
     ");
     assert!(matches!(desk.press("enter"), PromptStep::Redraw));
     assert_eq!(desk.prompt.text(), "/model ");

@@ -304,8 +304,6 @@ async fn an_unknown_command_is_not_guessed() {
             stage.say(typed).await;
             stage.until(told).await;
         }
-        stage.say("/thinking hard").await;
-        stage.until("unknown level `hard`").await;
         stage.say("/thinking low").await;
         stage.until("mock/mock-model · low").await;
         stage.say("/echo it").await;

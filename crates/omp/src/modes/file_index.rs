@@ -29,10 +29,12 @@ impl ProjectFiles {
 
     /// Lists the entries of one folder whose names begin with the last part of the path.
     fn listed(&self, query: &str) -> Vec<Candidate> {
-        let (folder, begin) = query.rsplit_once('/').map_or(("", query), |(folder, begin)| (folder, begin));
-        let place = match query.strip_prefix("~/") {
-            Some(_) => self.home.join(folder.strip_prefix('~').unwrap_or_default().trim_start_matches('/')),
-            None if folder.is_empty() => PathBuf::from("/"),
+        let (folder, begin) = match query.rfind('/') {
+            Some(at) => query.split_at(at + 1),
+            None => ("", query),
+        };
+        let place = match folder.strip_prefix("~/") {
+            Some(below) => self.home.join(below),
             None => self.cwd.join(folder),
         };
         let wanted = |name: &str| name.starts_with(begin) && (begin.starts_with('.') || !name.starts_with('.'));
@@ -50,7 +52,7 @@ impl ProjectFiles {
                     Ok(kind) if !kind.is_symlink() => kind.is_dir(),
                     _ => entry.path().is_dir(),
                 };
-                Some(Candidate { path: format!("{folder}/{name}"), is_folder })
+                Some(Candidate { path: format!("{folder}{name}"), is_folder })
             })
             .collect();
         found.sort_by(|one, other| one.path.cmp(&other.path));
@@ -68,6 +70,12 @@ impl FileIndex for ProjectFiles {
         let found = fuzzy_files(&self.scans, &self.cwd, query, MOST, &|| begun.elapsed() >= LONGEST);
         let candidate = |found: omp_workspace::FuzzyMatch| Candidate { path: found.path, is_folder: found.is_folder };
         found.matches.into_iter().map(candidate).filter(|one| is_typable(Path::new(&one.path))).collect()
+    }
+
+    fn starting_with(&self, typed: &str) -> Vec<Candidate> {
+        let mut found = self.listed(typed);
+        found.retain(|one| is_typable(Path::new(&one.path)));
+        found
     }
 }
 
@@ -108,6 +116,11 @@ mod tests {
                 found.iter().map(|one| format!("{}{}", one.path, if one.is_folder { "/" } else { "" })).collect();
             assert_eq!(shown, expect, "{query}");
         }
+        let paths = |typed: &str| files.starting_with(typed).into_iter().map(|one| one.path).collect::<Vec<_>>();
+        assert_eq!(paths("s"), ["src"]);
+        assert_eq!(paths("src/"), ["src/lib.rs", "src/main.rs"]);
+        assert_eq!(paths("main"), [""; 0], "a path is typed from its start");
+        assert_eq!(paths("odd"), [""; 0]);
         assert_eq!(files.complete(&absolute)[0].path, project.join("src").display().to_string());
     }
 }

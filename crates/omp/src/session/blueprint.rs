@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::Tool;
-use omp_commands::{CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TrustCommand};
+use omp_commands::{
+    CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TerminalSetupCommand, TrustCommand,
+};
 use omp_config::ProjectRules;
 use omp_hooks::Hooks;
 use omp_http::Client;
@@ -33,6 +35,8 @@ use crate::modes::first_run::FirstRun;
 use crate::output::warn;
 use crate::session::commands::{FolderOnDisk, SharedModels, of_files, skills_resource};
 use crate::session::compacting;
+use crate::session::day_log::{DayLog, LoggedSession};
+use crate::session::diagnostics::SessionDiagnostics;
 use crate::session::hooking;
 use crate::session::jobs::{JobNews, watched};
 use crate::session::models::{ChosenModel, RecordedChoice};
@@ -43,11 +47,15 @@ use crate::session::rule_file::{self, RuleFile};
 use crate::session::secrets;
 use crate::session::sessions::{self, ReadySession};
 use crate::session::set_aside_news::SetAsideNews;
+use crate::session::stream_tap::StreamTap;
 use crate::session::titles;
 use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
 use crate::session::tools::SessionTools;
 use crate::session::undo;
 use crate::session::user_shell::{UserInterpreter, UserTerminal};
+
+/// Characters of a session's id in the log.
+const ID_SHOWN: usize = 13;
 
 /// The state that all sessions of a process share.
 pub struct SharedParts {
@@ -66,6 +74,8 @@ pub struct SharedParts {
     auth: Auth,
     /// The budget of all sessions together.
     budget: Arc<RunBudget>,
+    log: Arc<DayLog>,
+    tap: Arc<StreamTap>,
 }
 
 impl SharedParts {
@@ -75,9 +85,12 @@ impl SharedParts {
         let available = Arc::new(Mutex::new(offered(&registry, &scope)));
         let redactor = secrets::redactor(setup, &registry);
         let limits = BudgetLimits { max_tokens: args.budget.max_tokens, max_cost: args.budget.max_cost };
+        let secrets = pages::secrets(&registry, redactor.clone());
         Self {
             env: setup.env.clone(),
-            secrets: pages::secrets(&registry, redactor.clone()),
+            log: Arc::new(DayLog::new(setup.dirs.config_root.join("logs"), secrets.clone())),
+            tap: Arc::default(),
+            secrets,
             auth: registry.auth().clone(),
             registry: Arc::new(tokio::sync::Mutex::new(registry)),
             available,
@@ -230,7 +243,7 @@ impl Blueprint {
         let header = recorder.header().clone();
         let features = StandardFeatures {
             rules: setup.stream_rules(),
-            own: own_features(setup, &tools, &resumed.messages),
+            own: self.own_features(setup, &tools, &resumed.messages, &recorder),
             hooks: hooking::sets(&hooks),
             files: undo.clone().map(|undo| undo::kept(setup, undo, &tools.jobs, veil.clone())),
             titling,
@@ -288,7 +301,7 @@ impl Blueprint {
     fn model_line(&self, registry: &Registry) -> Result<ModelLine, FolderProblem> {
         let (setup, recordings) = (&self.setup, &self.shared.recordings);
         let listener = recordings.listener(setup, &self.args.model, registry, &self.shared.redactor)?;
-        let client = setup.client(listener);
+        let client = setup.client(Some(self.shared.tap.listener(listener)));
         let replay = recordings.replay(setup, &self.args.model, &client)?;
         Ok(ModelLine { client, replay })
     }
@@ -396,7 +409,7 @@ impl Blueprint {
             hooks: Arc::new(move || hooks.listing()),
             sessions: sessions::folder(setup, &self.args.session),
             brought: of_files(setup, models.clone()),
-            reserved: omp_interactive::OWN_COMMANDS.iter().map(|(name, _)| *name).collect(),
+            reserved: omp_interactive::own_command_names().collect(),
             models,
             pages: Arc::new(Exporter::of(setup, self.shared.secrets.clone())),
             secrets: self.shared.secrets.clone(),
@@ -408,9 +421,17 @@ impl Blueprint {
                 cwd: setup.cwd.clone(),
                 home: setup.dirs.home.clone(),
             },
+            folder: folder.clone(),
+            terminal_setup: TerminalSetupCommand { env: setup.env.clone(), home: setup.dirs.home.clone(), attended },
             trust: TrustCommand { folder, agent: setup.dirs.agent.clone(), attended },
             debug: DebugCommand {
-                agent: setup.dirs.agent.clone(),
+                cwd: setup.cwd.clone(),
+                diagnostics: Arc::new(SessionDiagnostics {
+                    log: self.shared.log.clone(),
+                    tap: self.shared.tap.clone(),
+                    secrets: self.shared.secrets.clone(),
+                    agent: setup.dirs.agent.clone(),
+                }),
                 home: setup.dirs.home.clone(),
                 env: setup.env.clone(),
                 settings: setup.settings.origins().into_iter().map(|(key, layer)| (key, layer.name())).collect(),
@@ -438,6 +459,31 @@ impl Blueprint {
             ..SessionArgs::default()
         };
         Ok(args)
+    }
+
+    /// Returns the session features that omp itself provides.
+    fn own_features(
+        &self,
+        setup: &FolderSetup,
+        tools: &SessionTools,
+        history: &[Message],
+        recorder: &Recorder,
+    ) -> Vec<Arc<dyn SessionFeature>> {
+        let mut features: Vec<Arc<dyn SessionFeature>> = vec![
+            Arc::new(JobNews { jobs: tools.jobs.clone() }),
+            Arc::new(NestedContext::new(setup.cwd.clone(), history)),
+            Arc::new(SetAsideNews::of(setup.containment())),
+        ];
+        if let Some(board) = tools.todos.clone() {
+            let settings = setup.settings.of(omp_tools::SETTINGS);
+            let max = if settings.get("todo.reminders") { settings.get("todo.remindersMax") } else { 0 };
+            features.push(Arc::new(TodoReminder { board, max, given: Default::default() }));
+        }
+        if recorder.path().is_some() {
+            let id = recorder.header().id.chars().take(ID_SHOWN).collect();
+            features.push(Arc::new(LoggedSession { log: self.shared.log.clone(), id }));
+        }
+        features
     }
 
     async fn make_further(&self, wanted: SubSession) -> Result<OpenSession, FolderProblem> {
@@ -471,21 +517,6 @@ fn note_model(recorder: &mut Recorder, resumed: bool, model: &Model, thinking: T
         recorder.model_changed(model);
         recorder.thinking_changed(thinking);
     }
-}
-
-/// Returns the session features that omp itself provides.
-fn own_features(setup: &FolderSetup, tools: &SessionTools, history: &[Message]) -> Vec<Arc<dyn SessionFeature>> {
-    let mut features: Vec<Arc<dyn SessionFeature>> = vec![
-        Arc::new(JobNews { jobs: tools.jobs.clone() }),
-        Arc::new(NestedContext::new(setup.cwd.clone(), history)),
-        Arc::new(SetAsideNews::of(setup.containment())),
-    ];
-    if let Some(board) = tools.todos.clone() {
-        let settings = setup.settings.of(omp_tools::SETTINGS);
-        let max = if settings.get("todo.reminders") { settings.get("todo.remindersMax") } else { 0 };
-        features.push(Arc::new(TodoReminder { board, max, given: Default::default() }));
-    }
-    features
 }
 
 /// A replay does not wait between retries, unless it replays in real time.

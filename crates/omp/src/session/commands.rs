@@ -6,14 +6,14 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_commands::{CommandPlace, ModelDirectory, ResolvedModel, SessionFolder, TrustReport, file_commands};
-use omp_config::{Dirs, Settings, Skill, repository_root};
+use omp_config::{ContextFile, Dirs, Settings, Skill, repository_root};
 use omp_llm::{Registry, takes_service_tier};
 use omp_session::SlashCommand;
 use omp_tools::{FoldersResource, NamedFolder, Resource};
 use omp_types::{Env, Model};
 use tokio::sync::Mutex;
 
-use crate::cli::RunArgs;
+use crate::cli::{RunArgs, doctor};
 use crate::folder::FolderSetup;
 use crate::folder::settings_list::SETTINGS;
 use crate::folder::trust;
@@ -51,14 +51,28 @@ pub struct FolderOnDisk {
     pub cwd: PathBuf,
 }
 
+impl FolderOnDisk {
+    fn setup(&self) -> Result<FolderSetup, String> {
+        FolderSetup::new(&RunArgs { cwd: Some(self.cwd.clone()), ..self.args.clone() }, &self.env)
+    }
+}
+
 impl SessionFolder for FolderOnDisk {
     fn read_settings(&self) -> Result<Settings, String> {
         FolderSetup::settings(&self.dirs, &self.cwd, &self.args.config).map(|(settings, _)| settings)
     }
 
     fn read_trust(&self) -> Result<TrustReport, String> {
-        let setup = FolderSetup::new(&RunArgs { cwd: Some(self.cwd.clone()), ..self.args.clone() }, &self.env)?;
+        let setup = self.setup()?;
         Ok(TrustReport { decision: setup.trust(), explained: trust::explained(&setup) })
+    }
+
+    fn context_files(&self) -> Result<Vec<ContextFile>, String> {
+        Ok(self.setup()?.catalogue().context_files.clone())
+    }
+
+    fn examine(&self, local: bool) -> BoxFuture<'_, Result<String, String>> {
+        async move { Ok(doctor::report(&self.setup()?, local).await.text()) }.boxed()
     }
 
     fn check_may_trust(&self) -> Result<(), String> {

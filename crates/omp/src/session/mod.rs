@@ -3,6 +3,8 @@
 mod blueprint;
 pub mod commands;
 pub mod compacting;
+mod day_log;
+mod diagnostics;
 pub mod hooking;
 pub mod host;
 pub mod jobs;
@@ -16,6 +18,7 @@ pub mod rule_file;
 pub mod secrets;
 pub mod sessions;
 pub mod set_aside_news;
+mod stream_tap;
 pub mod titles;
 pub mod todos;
 pub mod tools;

@@ -95,6 +95,7 @@ mod signals;
 mod signing;
 mod slash;
 mod slash_failed;
+mod slash_people;
 mod slash_refused;
 #[cfg(target_os = "linux")]
 mod start_cost;

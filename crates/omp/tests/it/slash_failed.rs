@@ -14,7 +14,8 @@ const FAILS: &[(&str, &str)] = &[
     ("/compact", "Nothing to compact"),
     ("/context x", "unknown argument `x`"),
     ("/copy 99", "unknown argument `99`"),
-    ("/debug zz", "/debug takes no arguments"),
+    ("/debug zz", "unknown argument `zz`"),
+    ("/doctor zz", "unknown argument `zz`"),
     ("/drop x", "/drop takes no arguments"),
     ("/dump x", "/dump takes no arguments"),
     ("/export /nowhere/at/all.html", "cannot write /nowhere/at/all.html"),
@@ -27,10 +28,11 @@ const FAILS: &[(&str, &str)] = &[
     ("/label", "no entry given"),
     ("/logout nope", "unknown provider `nope`"),
     ("/loop 0", "the count must be from 1 to"),
+    ("/memory zz", "unknown argument `zz`"),
     ("/model nope", "unknown model `nope`"),
     ("/move", "no folder given"),
     ("/new x", "/new takes no arguments"),
-    ("/permissions foo", "no rule given"),
+    ("/permissions foo", "unknown argument `foo`"),
     ("/queue x", "/queue takes no arguments"),
     ("/redo 99", "unknown argument `99`"),
     ("/rename", "no title given"),
@@ -39,6 +41,8 @@ const FAILS: &[(&str, &str)] = &[
     ("/session zz", "unknown argument `zz`"),
     ("/settings zz", "unknown setting `zz`"),
     ("/stripped x", "`x` is not a number of calls"),
+    ("/switch nope", "unknown model `nope`"),
+    ("/terminal-setup zz", "unknown argument `zz`"),
     ("/todo foo", "unknown argument `foo`"),
     ("/tools x", "/tools takes no arguments"),
     ("/tree zz", "no entry `zz`"),
@@ -46,12 +50,17 @@ const FAILS: &[(&str, &str)] = &[
     ("/undo 99", "nothing to undo"),
     ("/usage x", "unknown argument `x`"),
     ("/hotkeys x", "/hotkeys takes no arguments"),
+    ("/exit x", "/exit takes no arguments"),
+    ("/plan-review x", "/plan-review takes no arguments"),
+    ("/quit x", "/quit takes no arguments"),
+    ("/theme zz", "usage: /theme [name]"),
+    ("/vim x", "/vim takes no arguments"),
     ("/thinking hard", "unknown level `hard`"),
     ("/nope", "unknown command /nope"),
     ("/mcp", "omp has no command /mcp"),
 ];
 /// Commands that accept any words, or open a dialog.
-const TAKE_ANYTHING: &[&str] = &["changes", "handoff", "login", "plan"];
+const TAKE_ANYTHING: &[&str] = &["changes", "handoff", "init", "login", "plan"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_command_that_fails_leaves_the_editor_empty() {

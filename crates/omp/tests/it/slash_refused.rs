@@ -1,6 +1,6 @@
 //! Slash commands that do not exist or are called wrongly: an error in every mode, and no request to the model.
 
-use omp_session::{MISSING_COMMANDS, TERMINAL_ONLY};
+use omp_session::{MENU, MISSING_COMMANDS, MenuEntry, TERMINAL_ONLY};
 use omp_testkit::{Turn, Wire};
 use serde_json::{Value, json};
 
@@ -102,4 +102,105 @@ async fn a_colon_stands_for_a_blank() {
     let shown = scene.omp(&["-p", "/force:read"]).run().await.exits(0).stdout;
     assert_eq!(shown, "the next answer must call `read`\n");
     assert!(scene.server.requests().is_empty());
+}
+
+/// Wrong arguments for every command that does not accept any words.
+const WRONG_ARGUMENTS: &[&str] = &[
+    "/branch zz",
+    "/btw",
+    "/budget abc",
+    "/bug zz",
+    "/changelog x",
+    "/changes zz",
+    "/clear x",
+    "/config zz",
+    "/context x",
+    "/copy 99",
+    "/cost x",
+    "/debug zz",
+    "/diff zz",
+    "/doctor zz",
+    "/drop x",
+    "/dump x",
+    "/fast zz",
+    "/force nope",
+    "/fork zz",
+    "/help x",
+    "/hooks x",
+    "/jobs x",
+    "/label",
+    "/login nope",
+    "/logout nope",
+    "/loop 0",
+    "/memory zz",
+    "/model nope",
+    "/models nope",
+    "/move",
+    "/new x",
+    "/permissions foo",
+    "/queue x",
+    "/redo 99",
+    "/rename",
+    "/resume zzzz",
+    "/retry x",
+    "/session zz",
+    "/settings zz",
+    "/setup nope",
+    "/status zz",
+    "/stripped x",
+    "/switch nope",
+    "/terminal-setup zz",
+    "/thinking hard",
+    "/todo foo",
+    "/tools x",
+    "/tree zz",
+    "/trust zz",
+    "/undo 0",
+    "/usage x",
+];
+/// Commands that accept any words or any path.
+const ANY_WORDS: &[&str] = &["compact", "export", "handoff", "init", "plan"];
+
+#[tokio::test]
+async fn wrong_arguments_are_an_error_with_usage() {
+    let scene = scene().await;
+    let name_of = |line: &str| line[1..].split(' ').next().unwrap().to_owned();
+    for name in MENU.iter().map(MenuEntry::name).filter(|name| !TERMINAL_ONLY.contains(name)) {
+        let is_tried = WRONG_ARGUMENTS.iter().any(|line| name_of(line) == name);
+        assert!(is_tried != ANY_WORDS.contains(&name), "/{name}: is it in the table?");
+    }
+    let mut client = Client::start(&scene, &[]).await;
+    client.prompt("hello").await;
+    let mut wrong = Vec::new();
+    for line in WRONG_ARGUMENTS {
+        let answer = client.ask(json!({"type": "prompt", "message": line})).await;
+        let error = answer["error"].as_str().unwrap_or_default();
+        if answer["success"] != false || !error.contains("hint: usage: /") {
+            wrong.push(format!("{line}: {answer}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(client.finish().await, Some(0));
+    assert_eq!(scene.server.model_requests().len(), 1);
+}
+
+/// The commands of the reference, with those it added later.
+const REFERENCE: &str = "agents branch browser btw changelog collab compact context copy debug drop dump exit quit export \
+    extensions status fast force fork fresh goal handoff hotkeys jobs join leave login logout loop marketplace mcp memory \
+    model models move new omfg plan plan-review plugins reload-plugins rename resume retry session settings setup \
+    providers shake share ssh stats switch tan todo tools tree usage review green init autoresearch guided-goal advisor \
+    queue add-dir remove-dir dirs live computer vision reset";
+
+#[tokio::test]
+async fn every_command_of_the_reference_is_known() {
+    let scene = scene().await;
+    let mut client = Client::start(&scene, &[]).await;
+    let offered = client.ask(json!({"type": "get_available_commands"})).await;
+    let text = offered.to_string();
+    for name in REFERENCE.split_whitespace() {
+        let works = text.contains(&format!("\"{name}\"")) || TERMINAL_ONLY.contains(&name);
+        let answers = MISSING_COMMANDS.iter().any(|(missing, _)| *missing == name);
+        assert!(works != answers, "/{name}: works {works}, known as missing {answers}");
+    }
+    assert_eq!(client.finish().await, Some(0));
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Omp, Scene, outline};
 use crate::rpc::Client;
+use crate::slash_people::unpacked;
 
 fn bodies(scene: &Scene) -> Vec<Value> {
     scene.server.model_requests().iter().map(|request| request.json().unwrap()).collect()
@@ -188,11 +189,14 @@ async fn what_is_new_and_what_it_took() {
 async fn a_report_holds_no_secret_and_is_private() {
     let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
     scene.workspace.write_config_yml("retry: { baseDelayMs: 1 }\nmine: { token: sesame-open-1 }\n").unwrap();
-    let omp =
-        scene.omp(&["-p", "hi", "/debug"]).env("OPENAI_API_KEY", "sk-very-secret-1").env("TERM", "sk-very-secret-1");
+    let omp = scene
+        .omp(&["-p", "hi", "/debug report"])
+        .env("OPENAI_API_KEY", "sk-very-secret-1")
+        .env("TERM", "sk-very-secret-1");
     let shown = omp.run().await.exits(0).stdout;
-    let file = shown.lines().find_map(|line| line.strip_prefix("written to ")).expect("says where");
-    let report = std::fs::read_to_string(file).unwrap();
+    let file = shown.lines().find_map(|line| line.strip_prefix("report written to ")).expect("says where");
+    let files = unpacked(file);
+    let (_, report) = files.iter().find(|(name, _)| name == "report.txt").unwrap();
     for told in ["omp ", "model: mock/mock-model", "mine.token (user)", "retry.baseDelayMs (user)", "TERM=[redacted]"] {
         assert!(report.contains(told), "{told}: {report}");
     }

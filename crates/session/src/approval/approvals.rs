@@ -35,6 +35,15 @@ const MOST_DECISIONS: usize = 500;
 const MOST_LINES: usize = 100;
 const LONGEST_LINE: usize = 1000;
 pub(crate) const BY_HOOK: &str = "a hook";
+const BY_COMMAND: &str = "the running command";
+
+/// What others than the policy say about a call.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Permission<'a> {
+    pub hook: Option<&'a HookPermission>,
+    /// Why the running command wants the user to be asked.
+    pub asked: Option<&'a str>,
+}
 
 /// Stores the rules that the user wants to keep permanently.
 pub trait RuleKeeper: Send + Sync {
@@ -137,7 +146,7 @@ impl Approvals {
 pub(crate) async fn decide(
     control: &Arc<Control>,
     planned: &PlannedCall<'_>,
-    permission: Option<&HookPermission>,
+    permission: Permission<'_>,
     loans: &mut Loans,
 ) -> Result<(), String> {
     let (call, approval) = (planned.call(), planned.approval());
@@ -229,7 +238,7 @@ fn judged(
     control: &Control,
     call: &ToolCall,
     approval: &Approval,
-    permission: Option<&HookPermission>,
+    permission: Permission<'_>,
     access: &Access,
 ) -> Verdict {
     let mut policy = control.policy().clone();
@@ -244,7 +253,10 @@ fn judged(
         secrets::verdict(&control.veil, call, approval, verdict)
     };
     let usual = verdict(&policy);
-    match permission {
+    if let Some(reason) = permission.asked.filter(|_| usual.kind == VerdictKind::Run) {
+        return Verdict::ask(Some(reason.to_owned()), BY_COMMAND);
+    }
+    match permission.hook {
         Some(HookPermission::Ask { reason }) if usual.kind == VerdictKind::Run => {
             Verdict::ask(Some(reason.clone()), BY_HOOK)
         }

@@ -16,30 +16,24 @@ pub const MISSING: &[(&str, &str)] = &[
     ("goal", "`/plan` writes a plan, `/todo` manages the task list"),
     ("green", "ask the model in your own words"),
     ("guided-goal", "`/plan` writes a plan, `/todo` manages the task list"),
-    ("init", "ask the model: write an AGENTS.md for this project"),
     ("join", "sessions are not shared live"),
     ("leave", "sessions are not shared live; `/exit` exits omp"),
     ("live", "omp has no voice mode"),
     ("marketplace", "plugins are not installed by omp"),
     ("mcp", "MCP servers are not started yet; `omp config sources` lists those found here"),
-    ("memory", "omp has no memory across sessions yet; AGENTS.md is read in every session"),
     ("omfg", "write a rule file; `omp ttsr test` tries it"),
-    ("plan-review", "`/plan` shows the plan"),
     ("plugins", "plugins are not installed by omp; `omp config sources` lists what was found here"),
-    ("providers", "`omp setup` finds and saves keys, `/login` adds one"),
     ("reload-plugins", "restart omp to reload everything"),
     ("remove-dir", "omp has one workspace: the folder it was started in"),
     ("reset", "`/new` starts a new session"),
     ("review", "ask the model, or write a command file with that name"),
-    ("setup", "`omp setup` finds and saves keys, `/login` adds one"),
     ("shake", "`/compact` shortens the conversation"),
     ("share", "`/export` writes a page you can share"),
     ("ssh", "omp has no ssh tool yet"),
     ("stats", "`/usage` shows tokens and cost of this session"),
-    ("switch", "`/model` switches the model"),
     ("tan", "`/btw` asks a side question; `/fork` continues in a copy"),
     ("vision", "`/model` switches to a model that reads images"),
 ];
 
 /// Commands that only the terminal application has.
-pub const TERMINAL_ONLY: &[&str] = &["exit", "hotkeys", "quit", "theme", "thinking"];
+pub const TERMINAL_ONLY: &[&str] = &["exit", "hotkeys", "plan-review", "quit", "theme", "vim"];

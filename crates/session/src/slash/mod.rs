@@ -1,9 +1,10 @@
 //! Slash commands: one registry for every mode.
 
+mod menu;
 mod missing;
 mod obey;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -11,6 +12,7 @@ use omp_stdx::nearest::likely;
 use omp_view::View;
 
 use crate::{Prompt, Session, Wish};
+pub use menu::{ArgumentValues, CommandGroup, MENU, MenuEntry, menu_entry};
 pub use missing::{MISSING as MISSING_COMMANDS, TERMINAL_ONLY};
 pub use obey::{Attached, CalledCommand, Obeyed, TypedPrompt};
 
@@ -93,6 +95,8 @@ pub enum SlashReply {
     Text(String),
     /// Shown as a card where there are cards, as text elsewhere.
     Card { text: String, view: Box<View> },
+    /// Opened as a dialog in the terminal application, shown as text elsewhere.
+    Screen { text: String, screen: CommandScreen },
     /// Copied to the clipboard at a terminal, shown like [`SlashReply::Text`] elsewhere.
     Copy(String),
     /// Sent to the model instead of the typed text.
@@ -102,6 +106,28 @@ pub enum SlashReply {
     /// The front end continues with the session that its host makes of this, and closes the old one; for [`Wish::Move`] the
     /// old one is closed first.
     Switch(Wish),
+}
+
+/// A dialog that a command opens.
+#[derive(Clone, Debug)]
+pub enum CommandScreen {
+    /// A list to choose from.
+    Menu { title: String, items: Vec<CommandChoice> },
+    /// Lines to scroll through.
+    Page { title: String, text: String },
+    /// A file to open in the user's own editor.
+    Edit(PathBuf),
+}
+
+/// An item of a [`CommandScreen::Menu`].
+#[derive(Clone, Debug)]
+pub struct CommandChoice {
+    pub label: String,
+    pub facts: String,
+    /// The line that is submitted when it is chosen.
+    pub line: String,
+    /// Whether the line needs more words, so that it is only put into the editor.
+    pub is_begun: bool,
 }
 
 /// What a typed text means.
@@ -235,7 +261,7 @@ fn takes_nothing(command: &dyn SlashCommand) -> bool {
 }
 
 fn takes_no_arguments(name: &str) -> String {
-    format!("/{name} takes no arguments\nhint: type /{name} alone\n{AS_MESSAGE}")
+    format!("/{name} takes no arguments\nhint: usage: /{name}\n{AS_MESSAGE}")
 }
 
 fn looks_like_a_name(name: &str) -> bool {

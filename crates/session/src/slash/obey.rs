@@ -6,7 +6,7 @@ use std::sync::Arc;
 use omp_types::{Content, ImageContent, text_of};
 use omp_view::View;
 
-use super::{Called, SlashCommand, SlashReply};
+use super::{Called, CommandScreen, CommandSource, SlashCommand, SlashReply};
 use crate::{Command, Prompt, Session, Wish};
 
 /// What is left for a front end to do.
@@ -17,10 +17,24 @@ pub enum Obeyed {
     Show(String),
     /// Show the card, or the text where there are no cards.
     Card { text: String, view: Box<View> },
+    /// Open a dialog, or show the text where there are none.
+    Screen { text: String, screen: CommandScreen },
     /// Copy it to the clipboard at a terminal, show it elsewhere.
     Copy(String),
     /// Continue with the session that the host makes of this.
     Switch(Wish),
+}
+
+impl Obeyed {
+    /// Returns the text to show, where there are neither cards nor dialogs.
+    pub fn into_text(self) -> Option<String> {
+        match self {
+            Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Screen { text, .. } | Obeyed::Copy(text) => {
+                Some(text)
+            }
+            Obeyed::Send(_) | Obeyed::Switch(_) => None,
+        }
+    }
 }
 
 /// A prompt as received by a front end, which may call a command.
@@ -132,16 +146,30 @@ impl CalledCommand {
         &self.arguments
     }
 
-    /// An error is a sentence for the user.
+    /// An error is a sentence for the user. One about the arguments ends with the usage.
     pub async fn run(self, session: &Session, attached: Attached) -> Result<Obeyed, String> {
-        Ok(match self.command.run(&self.arguments, session).await? {
+        let reply = self.command.run(&self.arguments, session).await;
+        Ok(match reply.map_err(|problem| with_usage(problem, &*self.command, &self.arguments))? {
             SlashReply::Text(text) => Obeyed::Show(text),
             SlashReply::Card { text, view } => Obeyed::Card { text, view },
+            SlashReply::Screen { text, screen } => Obeyed::Screen { text, screen },
             SlashReply::Copy(text) => Obeyed::Copy(text),
             SlashReply::Prompt(prompt) => Obeyed::Send(Command::Prompt(attached.around(prompt))),
             SlashReply::Retry => Obeyed::Send(Command::Retry),
             SlashReply::Switch(wish) => Obeyed::Switch(wish),
         })
+    }
+}
+
+/// Adds the usage of a built-in command to an error that quotes one of its arguments.
+fn with_usage(problem: String, command: &dyn SlashCommand, arguments: &str) -> String {
+    let is_quoted = |word: &str| problem.contains(&format!("`{word}`"));
+    let is_about_them = is_quoted(arguments.trim()) || arguments.split_whitespace().any(is_quoted);
+    match command.arguments() {
+        Some(hint) if is_about_them && command.source() == CommandSource::Builtin && !problem.contains("usage: /") => {
+            format!("{problem}\nhint: usage: /{} {hint}", command.name())
+        }
+        _ => problem,
     }
 }
 

@@ -88,8 +88,14 @@ async fn by_hand_the_older_part_becomes_a_summary_and_the_rest_stays() {
 async fn a_command_outlives_a_compaction_as_it_was_typed() {
     let replies = [answers(6), vec![said("SUMMARY"), said("short one"), said("after")]].concat();
     let mut stage = Stage::with(turns(replies), small);
-    let prepared =
-        Prepared { typed: "/review src".to_owned(), blocks: 1, path: "review.md".to_owned(), model: None, limit: None };
+    let prepared = Prepared {
+        typed: "/review src".to_owned(),
+        blocks: 1,
+        path: "review.md".to_owned(),
+        model: None,
+        limit: None,
+        question: None,
+    };
     let prompt = Prompt { prepared: Some(Arc::new(prepared)), ..Prompt::text("Review src by fifty rules.") };
     stage.send(Command::Prompt(prompt)).await;
     stage.until_idle(|_| {}).await;

@@ -261,6 +261,7 @@ fn completing() -> Editor {
         detail: detail.into(),
         replace: 0..3,
         insert: label.into(),
+        ..Completion::default()
     };
     editor.set_completions(vec![complete("/model", "choose a model"), complete("/move", ""), complete("/mo", "")]);
     editor

@@ -92,6 +92,11 @@ impl FileIndex for World {
         let found = self.files.iter().filter(|file| file.contains(query));
         found.map(|file| Candidate { path: (*file).to_owned(), is_folder: false }).collect()
     }
+
+    fn starting_with(&self, typed: &str) -> Vec<Candidate> {
+        let found = self.files.iter().filter(|file| file.starts_with(typed));
+        found.map(|file| Candidate { path: (*file).to_owned(), is_folder: false }).collect()
+    }
 }
 
 impl PromptHistory for World {

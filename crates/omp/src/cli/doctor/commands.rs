@@ -151,6 +151,22 @@ async fn call(setup: &FolderSetup, probe: &ContainmentProbe) -> Result<ToolOutpu
     bash.plan(Arc::new(arguments))?.run(ToolCx::detached("doctor")).await.map_err(|error| error.to_string())
 }
 
+/// Reports the tools that the model would have.
+pub fn tools(setup: &FolderSetup) -> Finding {
+    const AREA: &str = "tools";
+    let (model, ..) = demo::model(Duration::ZERO);
+    let opened = sessions::unrecorded(&setup.cwd);
+    let built = setup.tools(&ToolArgs::default(), &model, false, Editor::default(), &opened);
+    match built.map(|built| built.tools) {
+        Err(problem) => Finding::failure(AREA, problem),
+        Ok(tools) if tools.is_empty() => Finding::warning(AREA, "all tools are off\nhint: /settings lists `*.enabled`"),
+        Ok(tools) => {
+            let names: Vec<String> = tools.iter().map(|tool| tool.name().into_owned()).collect();
+            Finding::fine(AREA, format!("{} on: {}", names.len(), names.join(", ")))
+        }
+    }
+}
+
 fn text_of(output: &ToolOutput) -> String {
     output.content.iter().filter_map(Content::as_text).collect()
 }

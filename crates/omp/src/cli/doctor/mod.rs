@@ -17,7 +17,8 @@ use omp_types::Env;
 use crate::cli::RunArgs;
 use crate::folder::{FolderProblem, FolderSetup};
 use crate::output::{print, print_quoted};
-use report::{DoctorReport, Finding};
+pub use report::DoctorReport;
+use report::Finding;
 
 const SETTINGS: &str = "settings";
 
@@ -41,16 +42,23 @@ pub struct DoctorArgs {
 
 pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let setup = FolderSetup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
-    let mut report = DoctorReport::default();
-    report.extend(settings(&setup));
-    report.extend(commands::check(&setup).await);
-    report.extend(model::check(&setup, args.local).await);
-    report.extend(shell::check(&setup).await);
-    report.add(shell::git(&setup).await);
-    report.add(terminal::check(&setup.env));
-    report.extend(folders::check(&setup));
+    let report = report(&setup, args.local).await;
     if args.json { print(&report.json()) } else { print_quoted(&report.text()) }?;
     Ok(if report.has_failures() { Exit::Failed } else { Exit::Success })
+}
+
+/// Checks everything; `local` also asks local model servers.
+pub async fn report(setup: &FolderSetup, local: bool) -> DoctorReport {
+    let mut report = DoctorReport::default();
+    report.extend(settings(setup));
+    report.extend(commands::check(setup).await);
+    report.extend(model::check(setup, local).await);
+    report.add(commands::tools(setup));
+    report.extend(shell::check(setup).await);
+    report.add(shell::git(setup).await);
+    report.add(terminal::check(&setup.env));
+    report.extend(folders::check(setup));
+    report
 }
 
 /// Reports problems in the settings files, or that there are none.

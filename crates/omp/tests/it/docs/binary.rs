@@ -8,9 +8,13 @@ use serde_json::{Value, json};
 
 use crate::harness::{Omp, Scene};
 use crate::rpc::Client;
+use crate::seat::{Seat, at_a_seat};
 
 /// Names of settings that only other versions have.
 const REFERENCE: &str = include_str!("../../../../config/data/reference-settings.txt");
+
+/// The source that reads a variable when omp is built.
+const BUILT_IN: &str = include_str!("../../../src/modes/update.rs");
 
 /// Every name that a page may mention.
 #[derive(Default)]
@@ -33,14 +37,14 @@ pub struct Binary {
 
 impl Binary {
     pub async fn ask() -> Self {
-        let scene = Scene::new(Wire::Completions, [(); 4].map(|()| Turn::text("One."))).await;
+        let scene = Scene::new(Wire::Completions, [(); 5].map(|()| Turn::text("One."))).await;
         let mut binary = Self::default();
         binary.ask_settings(&scene).await;
         binary.ask_help(&scene, &[]).await;
         binary.ask_session(&scene).await;
         let keys = omp_types::PROVIDER_KEYS.iter().flat_map(|(_, variables)| variables.iter().copied());
         let variables = omp_types::ENV_VARS.iter().map(|variable| variable.name);
-        binary.variables = variables.chain(keys).map(str::to_owned).collect();
+        binary.variables = variables.chain(keys).chain(build_variables()).map(str::to_owned).collect();
         binary.actions = actions();
         binary
     }
@@ -130,6 +134,14 @@ impl Binary {
             scene.omp(&["-p", "hi"]).env("PI_EDIT_VARIANT", variant).run().await.exits(0);
             self.take_tools(scene);
         }
+        // Some parameters are offered only at a terminal.
+        at_a_seat(|| {
+            let seat = Seat::ready(scene, &[]);
+            seat.says("hi", "One.");
+            seat.leaves();
+        })
+        .await;
+        self.take_tools(scene);
     }
 
     fn take_tools(&mut self, scene: &Scene) {
@@ -173,6 +185,12 @@ fn properties(schema: &Value, found: &mut BTreeSet<String>) {
         Value::Array(items) => items.iter().for_each(|item| properties(item, found)),
         _ => {}
     }
+}
+
+/// Variables that are read when omp is built, not when it runs.
+fn build_variables() -> impl Iterator<Item = &'static str> {
+    let read = BUILT_IN.split("option_env!(\"").skip(1);
+    read.filter_map(|rest| rest.split_once('"').map(|(name, _)| name))
 }
 
 /// Reads the key actions from the page that another test compares with the application.

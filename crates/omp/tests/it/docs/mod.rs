@@ -31,6 +31,7 @@ const FOREIGN_FLAGS: &[(&str, &str)] = &[
     ("approval.md", "delete"),
     ("approval.md", "dryrun"),
     ("approval.md", "ext-diff"),
+    ("approval.md", "fix"),
     ("approval.md", "force"),
     ("approval.md", "force-if-includes"),
     ("approval.md", "force-with-lease"),
@@ -69,7 +70,7 @@ const TOOL_PAGES: &[(&str, &[&str])] = &[
     ("checkpoint.md", &["checkpoint", "rewind"]),
 ];
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_pages_name_is_there() {
     let binary = Binary::ask().await;
     let mut wrong = Vec::new();
@@ -83,7 +84,7 @@ async fn what_the_pages_name_is_there() {
     assert!(wrong.is_empty(), "{} names are wrong\n{}", wrong.len(), wrong.join("\n"));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_there_is_named_by_a_page() {
     let binary = Binary::ask().await;
     let pages = pages();
