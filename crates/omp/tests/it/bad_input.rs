@@ -52,7 +52,7 @@ async fn bad_usage_is_refused_with_a_hint() {
         (&["-p", "--model", MOCK, "@/dev/zero"], &["cannot attach /dev/zero", "hint: "]),
         (&["-p", "--model", MOCK, "@."], &["cannot attach", "hint: "]),
         (&["-p", "--model", MOCK, "@binary"], &["neither text nor an image", "hint: "]),
-        (&["-p", "hi", "--nonsense"], &["omp: unknown flag `--nonsense`\nhint: see `omp --help`"]),
+        (&["-p", "hi", "--nonsense"], &["omp: unknown flag `--nonsense`\nhint: see `omp --help all`"]),
         (&["-p", "hi", "--modle", "x"], &["hint: did you mean `--mode` or `--model`?"]),
         (&["-p", "hi", "--no-lsp"], &["omp: unknown flag `--no-lsp`\nhint: leave it out"]),
         (&["--mode", "acp"], &["hint: `omp acp` serves an editor"]),

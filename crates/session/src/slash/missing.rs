@@ -24,7 +24,6 @@ pub const MISSING: &[(&str, &str)] = &[
     ("mcp", "MCP servers are not started yet; `omp config sources` lists those found here"),
     ("memory", "omp has no memory across sessions yet; AGENTS.md is read in every session"),
     ("omfg", "write a rule file; `omp ttsr test` tries it"),
-    ("plan-review", "`/plan` shows the plan"),
     ("plugins", "plugins are not installed by omp; `omp config sources` lists what was found here"),
     ("providers", "`omp setup` finds and saves keys, `/login` adds one"),
     ("reload-plugins", "restart omp to reload everything"),
@@ -42,4 +41,4 @@ pub const MISSING: &[(&str, &str)] = &[
 ];
 
 /// Commands that only the terminal application has.
-pub const TERMINAL_ONLY: &[&str] = &["exit", "hotkeys", "quit", "theme", "thinking"];
+pub const TERMINAL_ONLY: &[&str] = &["exit", "hotkeys", "plan-review", "quit", "theme", "thinking", "vim"];
