@@ -75,8 +75,13 @@ fn places(text: &str, phrase: &str) -> impl Iterator<Item = usize> {
     let is_word = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | ':');
     text.match_indices(phrase).filter_map(move |(at, _)| {
         let before = text[..at].chars().next_back();
-        let after = text[at + phrase.len()..].chars().next();
-        (!before.is_some_and(is_word) && !after.is_some_and(|char| is_word(char) && char != ':')).then_some(at)
+        let rest = &text[at + phrase.len()..];
+        let is_file = rest.starts_with(".rs");
+        // A key of JSON is a promise to other programs.
+        let is_key = before == Some('"') && rest.starts_with('"');
+        let is_cut =
+            before.is_some_and(is_word) || rest.chars().next().is_some_and(|char| is_word(char) && char != ':');
+        (!is_cut && !is_file && !is_key).then_some(at)
     })
 }
 
@@ -94,7 +99,7 @@ mod tests {
     fn phrases_of_texts_for_people_are_caught() {
         let workspace = Workspace::of([
             ("docs/a.md", "# A\n\nMend the file, then go on with it.\n"),
-            ("README.md", "The wrung cloth, the warehouse, the household.\n"),
+            ("README.md", "The wrung cloth, the warehouse, the household, `rung.rs`.\n"),
             ("crates/a/src/lib.rs", "// mend the file\nfn a() -> &'static str {\n    \"hint: mend the file\"\n}\n"),
             (
                 "crates/a/src/b.rs",
