@@ -16,7 +16,7 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ("catalog", "write the model tables of crates/llm/data from a catalogue: catalog FILE.json", write_catalog),
     ("dist", "build a release archive for this machine: dist [--skip-build] [--binary FILE] [--out DIR]", dist::run),
     ("docs", "write the generated pages of docs/", docs::run),
-    ("tidy", "check the rules of the house (also part of `cargo test`)", tidy::run),
+    ("tidy", "check the rules of this repository (also part of `cargo test`)", tidy::run),
 ];
 
 fn main() -> ExitCode {

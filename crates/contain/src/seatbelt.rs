@@ -95,7 +95,7 @@ fn rule<'a>(text: &mut String, what: &str, filter: &str, paths: impl Iterator<It
 }
 
 fn quoted(path: &Path) -> Result<String, String> {
-    let no_text = || format!("{} is no text that a profile could hold", path.display());
+    let no_text = || format!("{} cannot be written in a sandbox profile", path.display());
     let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).ok_or_else(no_text)?;
     Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
@@ -233,7 +233,7 @@ mod tests {
             ("/a b", Ok("\"/a b\"")),
             ("/a\"b", Ok("\"/a\\\"b\"")),
             ("/a\\b", Ok("\"/a\\\\b\"")),
-            ("/a\nb", Err("/a\nb is no text that a profile could hold")),
+            ("/a\nb", Err("/a\nb cannot be written in a sandbox profile")),
         ] {
             let quoted = quoted(Path::new(path));
             assert_eq!(quoted.as_deref().map_err(String::as_str), expect);

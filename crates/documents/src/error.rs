@@ -4,17 +4,17 @@
 pub enum DocumentError {
     #[error("the file is larger than {}", omp_stdx::format::bytes(*.most as u64))]
     FileTooLarge { most: usize },
-    #[error("it unpacks to more than {}, which no honest document of its size does", omp_stdx::format::bytes(*.most))]
+    #[error("it unpacks to more than {}, which is suspicious for its size", omp_stdx::format::bytes(*.most))]
     Bomb { most: u64 },
     #[error("its parts are nested more than {most} deep")]
     TooDeep { most: usize },
-    #[error("it is protected by a password")]
+    #[error("it is password-protected")]
     Encrypted,
     #[error("it takes longer than {}", time(*.given))]
     TooSlow { given: std::time::Duration },
     #[error("it was cancelled")]
     Cancelled,
-    #[error("{count} documents that took too long are still being worked on\nhint: try again later")]
+    #[error("{count} documents that took too long are still being read\nhint: try again later")]
     Busy { count: usize },
     #[error("{0}")]
     Broken(String),

@@ -54,7 +54,7 @@ pub fn run<T: Send + 'static>(
         // If sending fails, nobody waits for the result any more.
         done.send(
             outcome
-                .unwrap_or_else(|panic| Err(DocumentError::Broken(format!("its parser gave up: {}", reason(&*panic))))),
+                .unwrap_or_else(|panic| Err(DocumentError::Broken(format!("its parser failed: {}", reason(&*panic))))),
         )
         .ok();
     };
@@ -63,7 +63,7 @@ pub fn run<T: Send + 'static>(
     loop {
         let why = match result.recv_timeout(TICK) {
             Ok(outcome) => return outcome,
-            Err(RecvTimeoutError::Disconnected) => return Err(DocumentError::broken("its parser gave up")),
+            Err(RecvTimeoutError::Disconnected) => return Err(DocumentError::broken("its parser failed")),
             Err(RecvTimeoutError::Timeout) if cancelled() => DocumentError::Cancelled,
             Err(RecvTimeoutError::Timeout) if Instant::now() >= end + GRACE => DocumentError::TooSlow { given },
             Err(RecvTimeoutError::Timeout) => continue,
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(run(ENOUGH, &|| false, || Ok(3)), Ok(3));
         let panicking = || -> Result<(), DocumentError> { std::panic::panic_any("lost the thread".to_owned()) };
         let error = run(ENOUGH, &|| false, panicking);
-        assert_eq!(error, Err(DocumentError::Broken("its parser gave up: lost the thread".into())));
+        assert_eq!(error, Err(DocumentError::Broken("its parser failed: lost the thread".into())));
     }
 
     #[test]

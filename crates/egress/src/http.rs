@@ -22,10 +22,10 @@ pub(super) async fn read(client: &mut TcpStream, mut held: Vec<u8>) -> Result<Pr
             return Ok(request);
         }
         if held.len() > LONGEST_HEAD {
-            return Err(EgressRefusal::Malformed("its head is too long"));
+            return Err(EgressRefusal::Malformed("its header is too long"));
         }
         if !matches!(client.read_buf(&mut held).await, Ok(1..)) {
-            return Err(EgressRefusal::Malformed("it ended within its head"));
+            return Err(EgressRefusal::Malformed("it ended in the header"));
         }
     }
 }
@@ -37,10 +37,10 @@ fn parse(held: &[u8]) -> Result<Option<ProxyRequest>, EgressRefusal> {
     let length = match head.parse(held) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(EgressRefusal::Malformed("it is no HTTP request")),
+        Err(_) => return Err(EgressRefusal::Malformed("it is not an HTTP request")),
     };
     let (Some(method), Some(target)) = (head.method, head.path) else {
-        return Err(EgressRefusal::Malformed("it is no HTTP request"));
+        return Err(EgressRefusal::Malformed("it is not an HTTP request"));
     };
     let rest = held[length..].to_vec();
     if method == "CONNECT" {
@@ -59,11 +59,9 @@ fn plain(
     rest: Vec<u8>,
 ) -> Result<ProxyRequest, EgressRefusal> {
     let scheme = target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
-    let after = scheme
-        .map(|_| &target[7..])
-        .ok_or(EgressRefusal::Malformed("it asks for no address that begins with http://"))?;
+    let after = scheme.map(|_| &target[7..]).ok_or(EgressRefusal::Malformed("its URL does not start with http://"))?;
     let (authority, path) = after.split_at(after.find(['/', '?', '#']).unwrap_or(after.len()));
-    let (host, port) = EgressHost::with_port(authority).ok_or(EgressRefusal::Malformed("its address names no host"))?;
+    let (host, port) = EgressHost::with_port(authority).ok_or(EgressRefusal::Malformed("its URL has no host"))?;
     let path = path.split('#').next().unwrap_or_default();
     let slash = if path.starts_with('/') { "" } else { "/" };
     let values = |name: &'static str| {
@@ -73,10 +71,10 @@ fn plain(
     let named = match named.as_slice() {
         [] => None,
         [one] => Some(String::from_utf8_lossy(one).trim().to_owned()),
-        _ => return Err(EgressRefusal::Malformed("it names several hosts")),
+        _ => return Err(EgressRefusal::Malformed("it has several hosts")),
     };
     let body = Body::of(values("content-length"), values("transfer-encoding"))
-        .ok_or(EgressRefusal::Malformed("it does not say how long its body is"))?;
+        .ok_or(EgressRefusal::Malformed("the length of its body is unknown"))?;
     let tokens: Vec<String> = values("connection")
         .flat_map(|value| {
             String::from_utf8_lossy(value)
@@ -160,21 +158,21 @@ mod tests {
 
     #[test]
     fn what_could_be_read_in_two_ways_is_refused() {
-        let address = Err("its address names no host");
+        let address = Err("its URL has no host");
         check("GET http://user@example.com/ HTTP/1.1\r\n\r\n", address);
         check("GET http:///x HTTP/1.1\r\n\r\n", address);
         check("GET http://example.com:99999/ HTTP/1.1\r\n\r\n", address);
         check("GET http://exa\\mple.com/ HTTP/1.1\r\n\r\n", address);
-        let scheme = Err("it asks for no address that begins with http://");
+        let scheme = Err("its URL does not start with http://");
         check("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", scheme);
         check("GET https://example.com/ HTTP/1.1\r\n\r\n", scheme);
         check("GET file:///etc/passwd HTTP/1.1\r\n\r\n", scheme);
-        check("GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", Err("it names several hosts"));
-        let body = Err("it does not say how long its body is");
+        check("GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", Err("it has several hosts"));
+        let body = Err("the length of its body is unknown");
         check("POST http://a/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", body);
         check("POST http://a/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", body);
         check("POST http://a/ HTTP/1.1\r\nContent-Length: +1\r\n\r\n", body);
         check("POST http://a/ HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", body);
-        check("\0\0\0", Err("it is no HTTP request"));
+        check("\0\0\0", Err("it is not an HTTP request"));
     }
 }

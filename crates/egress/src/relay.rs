@@ -70,7 +70,7 @@ async fn first_bytes(
             read = client.read_buf(&mut held) => match read? {
                 // The client sends nothing, but the host may continue.
                 0 if held.is_empty() => return Ok(Ok(held)),
-                0 => return Ok(Err((EgressRefusal::Malformed("it ended within its first bytes"), Vec::new()))),
+                0 => return Ok(Err((EgressRefusal::Malformed("it ended too early"), Vec::new()))),
                 _ => {}
             },
             read = server.read(&mut said), if listens => {

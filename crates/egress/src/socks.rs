@@ -14,7 +14,7 @@ const CONNECT: u8 = 1;
 const LONGEST_TEXT: usize = 255;
 
 /// The connection ended before the request was complete.
-const CUT_OFF: EgressRefusal = EgressRefusal::Malformed("it ended within its greeting");
+const CUT_OFF: EgressRefusal = EgressRefusal::Malformed("it ended in the greeting");
 
 /// Reads a SOCKS 5 request after its version byte.
 pub(super) async fn read_five(client: &mut TcpStream) -> Result<ProxyRequest, EgressRefusal> {
@@ -24,7 +24,7 @@ pub(super) async fn read_five(client: &mut TcpStream) -> Result<ProxyRequest, Eg
     client.read_exact(&mut methods).await.map_err(|_| CUT_OFF)?;
     if !methods.contains(&NO_PASSWORD) {
         let _ = client.write_all(&[5, 0xFF]).await;
-        return Err(EgressRefusal::Malformed("it wants to log in"));
+        return Err(EgressRefusal::Malformed("it requires a login"));
     }
     client.write_all(&[5, NO_PASSWORD]).await.map_err(|_| CUT_OFF)?;
     let mut head = [0; 4];
@@ -73,7 +73,7 @@ fn named(name: &[u8]) -> Result<EgressHost, EgressRefusal> {
 
 fn port(bytes: [u8; 2], command: u8) -> Result<u16, EgressRefusal> {
     match u16::from_be_bytes(bytes) {
-        _ if command != CONNECT => Err(EgressRefusal::Malformed("SOCKS is for connections only")),
+        _ if command != CONNECT => Err(EgressRefusal::Malformed("only SOCKS CONNECT is supported")),
         0 => Err(EgressRefusal::Malformed("it has no port")),
         port => Ok(port),
     }
@@ -95,7 +95,7 @@ async fn text(client: &mut TcpStream) -> Result<Vec<u8>, EgressRefusal> {
     loop {
         match byte(client).await? {
             0 => return Ok(text),
-            _ if text.len() >= LONGEST_TEXT => return Err(EgressRefusal::Malformed("it has too long a text")),
+            _ if text.len() >= LONGEST_TEXT => return Err(EgressRefusal::Malformed("a text in it is too long")),
             byte => text.push(byte),
         }
     }

@@ -157,11 +157,11 @@ async fn answer(server: &mut TcpStream) -> Result<(u16, Vec<u8>), String> {
         match head.parse(&held) {
             Ok(httparse::Status::Complete(length)) => return Ok((head.code.unwrap_or(0), held.split_off(length))),
             Ok(httparse::Status::Partial) if held.len() <= LONGEST_HEAD => {}
-            _ => return Err("its answer is no HTTP".to_owned()),
+            _ => return Err("its answer is not HTTP".to_owned()),
         }
         match server.read_buf(&mut held).await {
             Ok(1..) => {}
-            Ok(0) => return Err("it hung up".to_owned()),
+            Ok(0) => return Err("it closed the connection".to_owned()),
             Err(error) => return Err(error.to_string()),
         }
     }

@@ -103,11 +103,11 @@ pub enum SpawnError {
     #[error("cannot start `{program}`: {what} is missing\nhint: {hint}")]
     Missing { program: String, what: String, hint: &'static str },
     #[error(
-        "cannot start `{program}`: the system lets this user have no more processes ({source})\nhint: end other programs, or raise the limit (`ulimit -u`)"
+        "cannot start `{program}`: this user has reached the process limit ({source})\nhint: end other programs, or raise the limit (`ulimit -u`)"
     )]
     NoMoreProcesses { program: String, source: io::Error },
     #[error(
-        "cannot start `{program}`: {cwd} is not a folder that can be entered\nhint: it may have been moved or removed; restart omp where it is now"
+        "cannot start `{program}`: {cwd} cannot be entered\nhint: it may have been moved or removed; restart omp where it is now"
     )]
     BadFolder { program: String, cwd: String },
     #[error("cannot start `{program}`: {source}")]
@@ -404,6 +404,6 @@ mod tests {
         assert!(start(&folder.path().join("gone")).contains("no such program"));
         let spawn = Spawn::new("sh", ChildEnv::default(), &Containment::none());
         let told = spawn.explain(io::ErrorKind::WouldBlock.into()).to_string();
-        assert!(told.contains("no more processes") && told.contains("hint: "), "{told}");
+        assert!(told.contains("process limit") && told.contains("hint: "), "{told}");
     }
 }

@@ -32,7 +32,7 @@ pub fn check_threads() -> Result<(), String> {
 fn told(error: &std::io::Error) -> String {
     let limit = crate::platform::process_limit().map_or(String::new(), |limit| format!(", the limit is {limit}"));
     format!(
-        "cannot start: the system lets this user have no more processes and threads ({error}{limit})\n\
+        "cannot start: this user has reached the limit of processes and threads ({error}{limit})\n\
          hint: end other programs, or raise the limit: `ulimit -u 1000`, nproc in /etc/security/limits.conf, \
          `--pids-limit` of a container"
     )
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(check_threads(), Ok(()));
         let told = told(&std::io::ErrorKind::WouldBlock.into());
         assert!(
-            told.contains("no more processes") && told.contains("\nhint: ") && told.contains("ulimit -u"),
+            told.contains("limit of processes") && told.contains("\nhint: ") && told.contains("ulimit -u"),
             "{told}"
         );
     }

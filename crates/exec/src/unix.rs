@@ -188,7 +188,7 @@ fn launch(mut command: Command, is_scoped: bool) -> io::Result<Process> {
     }
     static FREE: Forker = LazyLock::new(|| forker("omp-fork", || ()));
     static CONTAINED: Forker = LazyLock::new(|| forker("omp-fork-in", omp_contain::scope_thread));
-    let gone = || io::Error::other("the thread that starts processes is gone");
+    let gone = || io::Error::other("the thread that starts processes has ended");
     let forker = if is_scoped { &CONTAINED } else { &FREE };
     let forker = forker.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
     let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;

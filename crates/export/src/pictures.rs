@@ -47,7 +47,7 @@ impl Pictures {
     /// Returns the image as clean base64.
     fn admit(&mut self, mime_type: &str, data: &str) -> Result<String, String> {
         if !KINDS.contains(&mime_type) {
-            return Err("it is of a kind that pages do not show".to_owned());
+            return Err("its type is not supported".to_owned());
         }
         let data = if data.starts_with(REFERENCE) {
             let bytes = self.blobs.get(data).map_err(|damage| damage.to_string())?;
@@ -103,9 +103,9 @@ mod tests {
     fn what_is_no_image_is_not_drawn() {
         let (_temp, mut pictures) = pictures();
         for (mime_type, data, why) in [
-            ("image/svg+xml", "PHN2Zz4=", "of a kind"),
-            ("text/html", "PGI+", "of a kind"),
-            ("image/png\" onerror=\"x", "PGI+", "of a kind"),
+            ("image/svg+xml", "PHN2Zz4=", "not supported"),
+            ("text/html", "PGI+", "not supported"),
+            ("image/png\" onerror=\"x", "PGI+", "not supported"),
             ("image/png", "\" onerror=\"alert(1)", "damaged"),
             ("image/png", "blob:sha256:../../etc/passwd", "missing"),
         ] {

@@ -48,10 +48,10 @@ pub enum ConnectionEnd {
     Read(String),
     #[error("the connection cannot be written to: {0}")]
     Write(String),
-    #[error("the connection was given up: {0}")]
+    #[error("the connection was closed: {0}")]
     Framing(#[from] FramingError),
     #[error(
-        "the connection was given up: the other side asks for more and more, and does not read the answers\nhint: it may be stuck; start it again"
+        "the connection was closed: the other side sends requests but does not read the answers\nhint: it may be stuck; start it again"
     )]
     Flooded,
     /// The server behind the connection has exited.

@@ -59,7 +59,7 @@ pub enum FramingError {
     )]
     HeaderTooLong { limit: usize },
     #[error(
-        "`{line}` is no header of a message\nhint: the other side prints something else to its standard output; check the command that starts it"
+        "`{line}` is not a message header\nhint: the other side prints something else to its standard output; check the command that starts it"
     )]
     BadHeader { line: String },
     #[error("a message came without `Content-Length`\nhint: check that the other side speaks LSP or DAP over stdio")]

@@ -135,7 +135,7 @@ impl WireStream {
                 }
             }
             StreamStage::Reading(_) => return self.read(cx),
-            StreamStage::Over => self.fail(errors::protocol(&self.model, "it ended without an end")),
+            StreamStage::Over => self.fail(errors::protocol(&self.model, "it ended before the answer was complete")),
         }
         Poll::Ready(())
     }

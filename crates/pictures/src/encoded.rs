@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_no_picture_is_refused() {
-        for (text, why) in [("***", "not base64"), ("aGk=", "not a picture"), ("", "not a picture")] {
+        for (text, why) in [("***", "not base64"), ("aGk=", "not an image"), ("", "not an image")] {
             let error = prepare_encoded(text, PictureLimits::default()).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }

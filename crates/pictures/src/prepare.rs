@@ -47,13 +47,13 @@ pub struct PreparedPicture {
 
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    #[error("it has {0} × {1} pixels, which is more than {2} million")]
+    #[error("it has {0} × {1} pixels, more than {2} million")]
     TooManyPixels(u32, u32, u64),
     #[error("it cannot be decoded: {0}")]
     Broken(String),
     #[error("it cannot be made small enough to be sent")]
     TooLarge,
-    #[error("it is not a picture of a kind that omp knows (PNG, JPEG, GIF, WebP, BMP)")]
+    #[error("it is not an image of a supported type (PNG, JPEG, GIF, WebP, BMP)")]
     Unknown,
     #[error("its data is not base64")]
     NotBase64,

@@ -96,7 +96,11 @@ fn whole_tool(tool: &str) -> Vec<RuleOffer> {
 fn rule_for(effect: &Effect, width: RuleWidth, places: &RulePlaces) -> Option<String> {
     let file = width != RuleWidth::ProgramsAndFolders;
     match effect {
-        Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, width == RuleWidth::Exact)),
+        Effect::Run { words, whole: true } if !words.is_empty() => {
+            // A rule has one line, and a message of several is not sent twice.
+            let is_one_line = words.iter().all(|word| !word.contains('\n'));
+            Some(run_rule(words, width == RuleWidth::Exact && is_one_line))
+        }
         Effect::Run { words, whole: false } => pattern_rule(words),
         Effect::Read(path) => Some(format!("read({})", path_rule(path, file, places)?)),
         Effect::Write(path) => Some(format!("write({})", path_rule(path, file, places)?)),
@@ -243,5 +247,13 @@ mod tests {
     fn many_commands_are_allowed_by_their_program_on_the_same_files() {
         check(echo(1), &["bash(echo step 1), write(steps.log)", "bash(echo step *), write(**)"]);
         check(echo(9), &["bash(echo step *), write(steps.log)", "bash(echo step *), write(**)"]);
+    }
+
+    #[test]
+    fn a_text_of_several_lines_is_in_no_rule() {
+        let commit = ["git", "commit", "-m", "Fix the parser\n\nIt lost comments."].map(str::to_owned).to_vec();
+        let commit = Effect::Run { words: commit, whole: true };
+        let cat = Effect::Run { words: vec!["cat".into()], whole: true };
+        check(vec![commit, cat], &["bash(git commit *), bash(cat)", "bash(git commit *), bash(cat *)"]);
     }
 }

@@ -61,7 +61,7 @@ fn alias(meaning: &mut CommandMeaning<'_>) {
             continue;
         };
         meaning.found.script.defined.push(name.to_owned());
-        meaning.unknown(format!("what becomes of the alias `{name}`"));
+        meaning.unknown(format!("what the alias `{name}` does"));
         if word.known {
             meaning.runs_text(text, meaning.command.posix, CommandRole::Itself);
         }
@@ -162,6 +162,6 @@ fn names(meaning: &mut CommandMeaning<'_>, name: &str) {
 fn no_option(meaning: &mut CommandMeaning<'_>, letter: &str) {
     if meaning.words()[1..].iter().any(|word| !word.known || (word.text.starts_with('-') && word.text.contains(letter)))
     {
-        meaning.unknown("a name that is given another program");
+        meaning.unknown("a name that is hashed to another program");
     }
 }

@@ -108,7 +108,7 @@ fn interpreter(meaning: &mut CommandMeaning<'_>, known: &Interpreter, words: &[S
     }
     // An expansion before the script could be an option, or the script itself.
     if words.iter().take(end + 1).any(|word| !word.known && !word.text.starts_with(['-', '*', '?', '[', '~'])) {
-        meaning.unknown(format!("what {name} is to run"));
+        meaning.unknown(format!("what {name} runs"));
     }
 }
 
@@ -170,7 +170,7 @@ fn awk(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
         }
     };
     if program.is_some_and(|program| !program.known || !is_plain_awk(&program.text)) {
-        meaning.unknown("what awk is told to do");
+        meaning.unknown("what the awk program does");
     }
 }
 

@@ -117,7 +117,7 @@ impl Reader<'_> {
                 }
                 match self.word(WordMode::Argument)? {
                     Some(value) => numeric &= value.word.numeric,
-                    None => return self.stop("a loop over what cannot be a word"),
+                    None => return self.stop("a loop over something that is not a word"),
                 }
             }
         } else if before != self.at && !self.starts("do") && !self.starts("{") {
@@ -152,7 +152,7 @@ impl Reader<'_> {
                 }
             }
             if !self.take(")") {
-                return self.stop("a pattern that does not end");
+                return self.stop("an unclosed pattern");
             }
             if self.list(&[";;", "esac"])? == "esac" {
                 return Ok(());
@@ -175,7 +175,7 @@ impl Reader<'_> {
                     break;
                 }
                 if char == ';' {
-                    return self.stop("a test that does not end");
+                    return self.stop("an unclosed test");
                 }
                 self.at += 1;
                 if self.peek() == Some('#') {
@@ -189,7 +189,7 @@ impl Reader<'_> {
             match self.word(WordMode::Test)? {
                 Some(lexed) => words.push(lexed.word),
                 None if self.peek().is_some_and(|char| "()|&<>;".contains(char)) => {}
-                None => return self.stop("a test that does not end"),
+                None => return self.stop("an unclosed test"),
             }
         }
         let compares = |text: &str| matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v");
@@ -222,7 +222,7 @@ impl Reader<'_> {
         self.skip_lines()?;
         // zsh accepts further names, and a simple command as the body.
         if !(self.starts("(") || self.grammar_word().is_some()) {
-            return self.stop("a function of more than one name");
+            return self.stop("a function with several names");
         }
         self.function_body(&name.word.text)
     }

@@ -46,7 +46,7 @@ type ScriptCheck = fn(&ShellScript) -> bool;
 /// Ordered by severity, the worst first.
 const PATTERNS: &[(ScriptCheck, Danger, &str)] = &[
     (is_fork_bomb, Danger::Machine, "it is a fork bomb"),
-    (removes_the_system, Danger::Everything, "it changes the root, home or a system folder with all below"),
+    (removes_the_system, Danger::Everything, "it changes the root, home or a system folder recursively"),
     (runs_fetched_code, Danger::Network, "it runs code fetched from the network"),
     (|script| any(script, writes_accounts), Danger::Machine, "it writes to the system's account files"),
     (|script| any(script, stops_the_host), Danger::Machine, "it stops or restarts this machine"),

@@ -2,6 +2,7 @@
 
 use crate::reader::{ReadStep, Reader};
 use crate::words::Builder;
+use crate::{Redirect, RedirectKind, ShellCommand};
 
 impl Reader<'_> {
     /// Reads at a `$`.
@@ -76,6 +77,24 @@ impl Reader<'_> {
         self.substitution(word, "$(…)")
     }
 
+    /// Reads `$(…)` in double quotes. Its value is known if it only prints a text: `"$(cat <<'EOF' …)"`.
+    pub fn quoted_substitution(&mut self, word: &mut Builder) -> ReadStep<()> {
+        let (commands, unknown) = (self.found.script.commands.len(), self.found.script.unknown.len());
+        let mut inner = Builder::new();
+        self.dollar(&mut inner, true)?;
+        let is_clear = self.found.script.unknown.len() == unknown;
+        let printed = self.found.script.commands.get(commands..).and_then(printed).filter(|_| is_clear);
+        match printed {
+            Some(text) => {
+                let text = text.trim_end_matches('\n').to_owned();
+                self.found.is_cat_followed = true;
+                word.push_quoted(&text);
+            }
+            None => word.push_unknown(&inner.text, false),
+        }
+        Ok(())
+    }
+
     pub fn process_substitution(&mut self, word: &mut Builder) -> ReadStep<()> {
         self.not_in_sh("process substitution");
         let via = if self.starts("<") { "<(…)" } else { ">(…)" };
@@ -90,11 +109,11 @@ impl Reader<'_> {
         let (announced, semicolons) = (self.announced, self.semicolons);
         let result = self.deeper(Some(via), |reader| reader.list(&[")"]));
         if !self.heredocs.is_empty() || (!outer.is_empty() && self.text[start..self.at].contains('\n')) {
-            self.unknown("a here-document that ends with a substitution");
+            self.unknown("a here-document that ends with its `$(…)`");
         }
         // Bash serializes the commands before it runs them, and 5.2 loses semicolons after a here-document.
         if self.announced > announced && self.semicolons > semicolons {
-            self.unknown("semicolons beside a here-document in a substitution, which some shells lose");
+            self.unknown("`;` next to a here-document in `$(…)`, which some shells drop");
         }
         self.heredocs = outer;
         word.push_unknown(via, false);
@@ -106,7 +125,7 @@ impl Reader<'_> {
         let mut code = String::new();
         loop {
             match self.next() {
-                None => return self.stop("a backtick that does not end"),
+                None => return self.stop("an unclosed backtick"),
                 Some('`') => break,
                 Some('\\') => match self.next() {
                     Some(next @ ('`' | '\\' | '$')) => code.push(next),
@@ -120,7 +139,7 @@ impl Reader<'_> {
             }
         }
         if !self.heredocs.is_empty() && code.contains('\n') {
-            self.unknown("a here-document that ends with a substitution");
+            self.unknown("a here-document that ends with its `$(…)`");
         }
         self.nested(&code, "`…`")?;
         word.push_unknown("`…`", false);
@@ -142,14 +161,14 @@ impl Reader<'_> {
             Some(' ' | '\t' | '\n' | '|' | '\\' | '"' | '\'') => return self.stop("an expansion without a name"),
             Some('!') if self.peek_byte(1) != Some(b'}') => {
                 self.at += 1;
-                self.unknown("a variable whose name is decided when it runs");
+                self.unknown("a variable whose name is not known before it runs");
             }
             _ => {}
         }
         let length = self.peek() == Some('#') && self.peek_byte(1) != Some(b'}');
         self.at += usize::from(length);
         if self.peek() == Some('$') && self.peek_byte(1) != Some(b'}') {
-            return self.stop("an expansion in the place of a name, which zsh runs");
+            return self.stop("an expansion instead of a name, which zsh runs");
         }
         let rest = self.rest();
         let end = rest.find(|char: char| !(char.is_ascii_alphanumeric() || char == '_')).unwrap_or(rest.len());
@@ -193,7 +212,7 @@ impl Reader<'_> {
         let start = self.at;
         let mut inner = Builder::new();
         loop {
-            let Some(char) = self.peek() else { return self.stop("an expansion that does not end") };
+            let Some(char) = self.peek() else { return self.stop("an unclosed expansion") };
             match char {
                 _ if char == end => break,
                 '\'' if quoted => {
@@ -202,7 +221,7 @@ impl Reader<'_> {
                 }
                 '\'' => {
                     self.at += 1;
-                    let Some(length) = self.rest().find('\'') else { return self.stop("a quote that does not end") };
+                    let Some(length) = self.rest().find('\'') else { return self.stop("an unclosed quote") };
                     self.at += length + 1;
                 }
                 '"' => {
@@ -232,7 +251,7 @@ impl Reader<'_> {
         self.at += 1;
         loop {
             match self.next() {
-                None => return self.stop("a single quote that does not end"),
+                None => return self.stop("an unclosed single quote"),
                 Some('\'') => return Ok(()),
                 Some('\\') => self.escape(word),
                 Some(char) => word.push_quoted(char.encode_utf8(&mut [0; 4])),
@@ -273,4 +292,15 @@ impl Reader<'_> {
             None => word.push_unknown("\\", false),
         }
     }
+}
+
+/// The text that commands print, if they are a single `cat` of a known text.
+fn printed(commands: &[ShellCommand]) -> Option<&str> {
+    let [ShellCommand { words, assignments, redirects, .. }] = commands else { return None };
+    let ([program], [Redirect { kind: RedirectKind::Text, target, numbered: false }]) = (&words[..], &redirects[..])
+    else {
+        return None;
+    };
+    let is_cat = program.known && program.text == "cat" && assignments.is_empty();
+    (is_cat && target.known).then_some(target.text.as_str())
 }

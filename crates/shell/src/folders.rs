@@ -1,6 +1,7 @@
 //! Determines the working folder of each command: that of the shell, that of an option (`git -C x`), or unknown.
 //!
-//! `cd` affects all commands after it, an option only its own command and those that it starts.
+//! `cd` affects all commands after it, an option only its own command and those that it starts. In `cd x && a && b` the
+//! folder of `a` and `b` is known, because they run only if `cd` succeeded; after that list it is not.
 
 use crate::options::is_long;
 use crate::{CommandRole, ShellCommand, ShellScript, ShellWord};
@@ -23,21 +24,27 @@ impl ShellScript {
 
     /// Returns the folders of each command.
     pub fn stands(&self, is_led: bool) -> Vec<Stand> {
-        let moves: Vec<&[String]> = self.scopes(is_led).collect();
+        let followed = self.followed(is_led);
+        let moves: Vec<&[String]> =
+            self.scopes(is_led).filter(|scope| followed.is_none() || !scope.is_empty()).collect();
+        let has_moves = !moves.is_empty() || followed.as_ref().is_some_and(|places| !places.is_empty());
         let is_lost = |command: &ShellCommand| {
-            moves.iter().any(|scope| command.via.starts_with(scope)) || (!moves.is_empty() && runs_later(command))
+            moves.iter().any(|scope| command.via.starts_with(scope)) || (has_moves && runs_later(command))
         };
         let mut stands: Vec<Stand> = Vec::with_capacity(self.commands.len());
         // Start folders of the commands that each command starts.
         let mut inner: Vec<Option<Vec<ShellWord>>> = Vec::with_capacity(self.commands.len());
-        for command in &self.commands {
+        for (at, command) in self.commands.iter().enumerate() {
             let outer = command.inside.filter(|_| command.is_started);
             let shell = match outer {
                 Some(at) => inner.get(at).cloned().flatten(),
                 // In the words of another command: the shell runs it in its own folder.
                 None => match command.inside.and_then(|at| stands.get(at)) {
                     Some(around) => around.redirects.clone(),
-                    None => Some(Vec::new()),
+                    None => match followed.as_ref().and_then(|places| places.get(at)) {
+                        Some(place) => place.clone(),
+                        None => Some(Vec::new()),
+                    },
                 },
             };
             let shell = shell.filter(|_| !is_lost(command));
@@ -56,6 +63,48 @@ impl ShellScript {
         stands
     }
 
+    /// Follows the `cd` commands of the script itself: the folder of the shell at each command, `None` where it is unknown.
+    /// Empty if there are none, and `None` if one of them is in a loop, a branch or a function, or means something else.
+    fn followed(&self, is_led: bool) -> Option<Vec<Option<Vec<ShellWord>>>> {
+        let is_move = |at: usize, command: &ShellCommand| {
+            at >= usize::from(is_led) && moves_the_shell(command) && scope(&command.via).is_empty()
+        };
+        let mut moves = self.commands.iter().enumerate().filter(|(at, command)| is_move(*at, command)).peekable();
+        if moves.peek().is_none() {
+            return Some(Vec::new());
+        }
+        let is_plain =
+            |command: &ShellCommand| command.depth == 0 && command.via.is_empty() && command.inside.is_none();
+        let redefined = self.defined.iter().any(|name| name == "cd");
+        if redefined || !moves.all(|(_, command)| is_plain(command)) {
+            return None;
+        }
+        let mut shell = Some(Vec::new());
+        // The list in which the last `cd` has certainly succeeded.
+        let mut sure_in = None;
+        let mut places = Vec::with_capacity(self.commands.len());
+        for (at, command) in self.commands.iter().enumerate() {
+            if sure_in.is_some() && sure_in != command.and_list {
+                shell = None;
+            }
+            places.push(shell.clone());
+            if is_move(at, command) {
+                let step = step_of(command).filter(|_| command.and_list.is_some() && !self.is_piped(command));
+                shell = shell.zip(step).map(|(shell, step)| [shell, vec![step]].concat());
+                sure_in = command.and_list.or(Some(usize::MAX));
+            }
+        }
+        Some(places)
+    }
+
+    /// Whether it is part of a pipe, so that a shell of its own may run it.
+    fn is_piped(&self, command: &ShellCommand) -> bool {
+        let Some((pipeline, _)) = command.pipes.first() else { return false };
+        let together =
+            |other: &ShellCommand| other.pipes.first().is_some_and(|(number, at)| number == pipeline && *at > 0);
+        self.commands.iter().any(together)
+    }
+
     /// Scopes of the commands that change a shell's folder.
     fn scopes(&self, is_led: bool) -> impl Iterator<Item = &[String]> {
         let moves = self.commands.iter().skip(usize::from(is_led)).filter(|command| moves_the_shell(command));
@@ -65,6 +114,16 @@ impl ShellScript {
 
 fn moves_the_shell(command: &ShellCommand) -> bool {
     matches!(command.program(), Some("cd" | "chdir" | "pushd" | "popd"))
+}
+
+/// The folder of a `cd` that can lead to one place only. `..` is left out: `cd` takes it by name, programs by place.
+fn step_of(command: &ShellCommand) -> Option<ShellWord> {
+    let [program, to] = command.words.as_slice() else { return None };
+    let is_clear = to.known
+        && !to.text.is_empty()
+        && !to.text.starts_with(['-', '+'])
+        && !to.text.split('/').any(|part| part == "..");
+    (program.text == "cd" && command.assignments.is_empty() && is_clear).then(|| to.clone())
 }
 
 /// The scope up to the innermost subshell, whose folder change ends with it.
@@ -233,7 +292,8 @@ mod tests {
     #[test]
     fn a_shell_that_moves_takes_its_own_commands_along() {
         for (script, expect) in [
-            ("cd x; rm y", "cd:? rm:?"),
+            ("cd x; rm y", "cd: rm:?"),
+            ("rm z; cd x\nrm y", "rm: cd: rm:?"),
             ("rm y; if a; then cd x; fi", "rm:? a:? cd:?"),
             ("(cd x && make); rm ../y", "cd:? make:? rm:"),
             ("a $(cd x && pwd); rm y", "a: cd:? pwd:? rm:"),
@@ -241,8 +301,41 @@ mod tests {
             ("eval 'cd x'; rm y", "eval:? rm:? cd:?"),
             ("f() { rm y; }; (cd x; f)", "rm:? cd:? f:?"),
             ("trap 'rm y' EXIT; (cd x)", "trap: cd:? rm:?"),
-            ("pushd x; rm y", "pushd:? rm:?"),
+            ("pushd x; rm y", "pushd: rm:?"),
             ("{ cd x; }; rm y", "cd:? rm:?"),
+        ] {
+            assert_eq!(told(script), expect, "{script}");
+        }
+        for (script, expect) in [
+            ("mkdir -p x && cd x && touch a | tee b", "mkdir: cd: touch:/x tee:/x"),
+            ("cd x && cd y/z && rm a > b", "cd: cd:/x rm:/x/y/z"),
+            ("cd x &&\n rm a", "cd: rm:/x"),
+            ("time cd x && rm a", "cd: rm:/x"),
+            ("a; cd x && rm b; rm c", "a: cd: rm:/x rm:?"),
+            ("cd x && { rm a; } && (rm b)", "cd: rm:/x rm:/x"),
+            ("cd x && env -C y rm a", "cd: env:/x rm:/x/y>/x"),
+            ("cd x && a $(rm b)", "cd: a:/x rm:/x"),
+            ("cd x && bash -c 'rm a'", "cd: bash:/x rm:/x"),
+            ("cd x && if a; then rm b; fi", "cd: a:/x rm:/x"),
+            // Here it may not have moved, or nobody knows where to.
+            ("cd x || a && rm b", "cd: a:? rm:?"),
+            ("a || cd x && rm b", "a: cd: rm:?"),
+            ("! cd x && rm b", "cd: rm:?"),
+            ("cd x && a || rm b", "cd: a:/x rm:?"),
+            ("cd x & rm b", "cd: rm:?"),
+            ("cd x | rm b", "cd: rm:?"),
+            ("cd x | cat && rm b", "cd: cat:? rm:?"),
+            ("cd $X && rm b", "cd: rm:?"),
+            ("cd - && rm b", "cd: rm:?"),
+            ("cd .. && rm b", "cd: rm:?"),
+            ("cd -P x && rm b", "cd: rm:?"),
+            ("cd && rm b", "cd: rm:?"),
+            ("CDPATH=/y cd x && rm b", "cd: rm:?"),
+            ("cd x && rm a && cd .. && rm b", "cd: rm:/x cd:/x rm:?"),
+            ("cd x && pushd y && rm b", "cd: pushd:/x rm:?"),
+            ("cd x && eval 'cd y' && rm b", "cd:? eval:? rm:? cd:?"),
+            ("cd() { :; }; cd x && rm b", "::? cd:? rm:?"),
+            ("f() { rm a; }; cd x && f", "rm:? cd: f:/x"),
         ] {
             assert_eq!(told(script), expect, "{script}");
         }

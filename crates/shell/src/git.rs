@@ -45,7 +45,7 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
 
 fn setting(meaning: &mut CommandMeaning<'_>, word: Option<&ShellWord>) {
     let Some(word) = word.filter(|word| word.known) else {
-        meaning.unknown("a setting of git");
+        meaning.unknown("a git setting");
         return;
     };
     let (key, value) = word.text.split_once('=').unwrap_or((&word.text, "true"));
@@ -57,7 +57,7 @@ fn setting(meaning: &mut CommandMeaning<'_>, word: Option<&ShellWord>) {
         ["color.", "user.", "advice.", "diff.renames", "core.quotepath", "init.defaultbranch", "log.", "gc.auto"];
     let is_plain_pager = key == "core.pager" && matches!(value, "cat" | "");
     if !harmless.iter().any(|prefix| key.starts_with(prefix)) && !is_plain_pager {
-        meaning.unknown(format!("the setting `{key}` of git"));
+        meaning.unknown(format!("the git setting `{key}`"));
     }
 }
 
@@ -166,6 +166,6 @@ fn setting_kept(meaning: &mut CommandMeaning<'_>, rest: &[ShellWord]) {
     let is_harmless =
         key.is_some_and(|key| HARMLESS.iter().any(|prefix| key.text.to_ascii_lowercase().starts_with(prefix)));
     if !is_harmless {
-        meaning.unknown("a setting of git that later commands obey");
+        meaning.unknown("a git setting that affects later commands");
     }
 }

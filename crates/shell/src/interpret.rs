@@ -18,13 +18,16 @@ pub(crate) fn read(text: &str) -> ShellScript {
         at += 1;
     }
     check_arithmetic(&mut found);
+    if found.is_cat_followed && found.script.defined.iter().any(|name| name == "cat") {
+        found.unknown("what `cat` prints");
+    }
     made::tell(&mut found);
     without_empty(found.script)
 }
 
 fn read_text(found: &mut ScriptFindings, text: &str, place: ScriptContext) {
     if text.contains('\0') {
-        found.unknown("a zero byte, which some shells pass over");
+        found.unknown("a NUL byte, which some shells skip");
     }
     // A parse error is recorded among the unknown parts.
     let _ = Reader::new(text, found, place).list(&[""]);
@@ -33,7 +36,7 @@ fn read_text(found: &mut ScriptFindings, text: &str, place: ScriptContext) {
 fn check_arithmetic(found: &mut ScriptFindings) {
     let doubtful = |name: &&String| found.anything.contains(*name) || !found.numbers.contains(*name);
     if let Some(name) = found.in_arithmetic.iter().find(doubtful).cloned() {
-        found.unknown(format!("arithmetic over `{name}`, whose value is not known: bash runs `$(…)` in it"));
+        found.unknown(format!("arithmetic with `{name}`, whose value is unknown: bash runs `$(…)` in it"));
     }
 }
 
@@ -153,6 +156,7 @@ impl CommandMeaning<'_> {
             depth: self.command.depth + 1,
             posix,
             in_quoted_braces: false,
+            and_list: self.command.and_list,
         }
     }
 }

@@ -83,6 +83,8 @@ pub struct ShellCommand {
     pub(crate) pipes: Vec<(usize, usize)>,
     pub(crate) depth: usize,
     pub(crate) posix: bool,
+    /// Number of the `&&` list of the script itself that it is part of.
+    pub(crate) and_list: Option<usize>,
 }
 
 /// The effect of the command on the commands that it starts.

@@ -1,6 +1,6 @@
 //! Lists, pipelines and simple commands.
 
-use crate::reader::{ReadStep, Reader};
+use crate::reader::{Joint, ReadStep, Reader};
 use crate::words::WordMode;
 use crate::{Assignment, ShellWord};
 
@@ -69,7 +69,7 @@ impl Reader<'_> {
                 self.at += length;
                 Ok(Some(end))
             }
-            None if text.is_empty() => self.stop("it ends too early"),
+            None if text.is_empty() => self.stop("it ends unexpectedly"),
             None => self.stop(&format!("`{text}` where none is expected")),
         }
     }
@@ -77,7 +77,19 @@ impl Reader<'_> {
     fn separator(&mut self) -> ReadStep<()> {
         let stays = self.peek().is_none_or(|char| matches!(char, '\n' | ')'))
             || [";;", ";&", ";|"].iter().any(|end| self.starts(end));
-        if stays || self.take("&&") || self.take("||") {
+        let joint = match () {
+            () if stays => Joint::Ends,
+            () if self.take("&&") => Joint::And,
+            () if self.take("||") => Joint::Unsure,
+            () => Joint::Ends,
+        };
+        if self.is_script_itself() {
+            self.joint = match (self.joint, joint) {
+                (Joint::Unsure, Joint::And) => Joint::Unsure,
+                (_, joint) => joint,
+            };
+        }
+        if stays || joint != Joint::Ends {
             return Ok(());
         }
         if self.take(";") {
@@ -86,7 +98,7 @@ impl Reader<'_> {
         }
         if self.take("&") {
             if matches!(self.peek(), Some('!' | '|')) {
-                self.unknown("a background command as only zsh knows it");
+                self.unknown("`&!` or `&|`, which only zsh knows");
                 self.at += 1;
             }
             return Ok(());
@@ -112,18 +124,42 @@ impl Reader<'_> {
         is_there
     }
 
+    /// Whether the commands at this place are those of the script, in no construct.
+    fn is_script_itself(&self) -> bool {
+        self.place.depth == 0 && self.place.inside.is_none()
+    }
+
+    /// Numbers the `&&` lists by their first pipeline.
+    fn follow_joint(&mut self, is_negated: bool) {
+        if !self.is_script_itself() {
+            return;
+        }
+        if is_negated {
+            self.joint = Joint::Unsure;
+        }
+        self.place.and_list = match self.joint {
+            Joint::Ends => Some(self.found.pipelines),
+            Joint::And => self.place.and_list,
+            Joint::Unsure => None,
+        };
+    }
+
     fn pipeline(&mut self) -> ReadStep<()> {
         self.skip_blanks();
+        let mut is_negated = false;
         loop {
             if self.take_word("time") {
                 self.not_in_sh("`time`");
                 self.time_options();
-            } else if !self.take_word("!") {
+            } else if self.take_word("!") {
+                is_negated = true;
+            } else {
                 break;
             }
             self.skip_blanks();
         }
         self.found.pipelines += 1;
+        self.follow_joint(is_negated);
         self.place.pipes.push((self.found.pipelines, 0));
         let result = self.pipeline_parts();
         self.place.pipes.pop();
@@ -137,7 +173,7 @@ impl Reader<'_> {
             let end = self.rest().find([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '\\']);
             let option = &self.rest()[..end.unwrap_or(self.rest().len())];
             if !matches!(option, "-p" | "--") || self.rest()[option.len()..].starts_with('\\') {
-                self.unknown("an option of `time` that shells read differently");
+                self.unknown("an option of `time` that shells parse differently");
                 return;
             }
             self.at += option.len();

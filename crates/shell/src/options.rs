@@ -16,7 +16,7 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     let only_asks = !words.is_empty()
         && words.iter().all(|word| word.known && matches!(word.text.as_str(), "--version" | "--help"));
     if OBEDIENT.contains(&name) && !only_asks {
-        meaning.unknown(format!("what `{name}` is told to do"));
+        meaning.unknown(format!("what `{name}` does"));
     }
     let own = words.split(|word| word.known && word.text == "--").next().unwrap_or_default();
     if let Some(row) = ROWS.iter().find(|row| row.names.contains(&name)) {
@@ -28,7 +28,7 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) {
     }
     let sets_a_variable = matches!(name, "make" | "gmake") && meaning.command.assignments.iter().any(is_for_make);
     if sets_a_variable || has_other_risk(name, own) {
-        meaning.unknown(format!("what `{name}` is made to do"));
+        meaning.unknown(format!("what `{name}` does"));
     }
 }
 

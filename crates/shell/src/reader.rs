@@ -20,6 +20,8 @@ pub(crate) struct ScriptFindings {
     pub numbers: BTreeSet<String>,
     /// Variables that may have any value.
     pub anything: BTreeSet<String>,
+    /// A word was taken for what `cat` prints.
+    pub is_cat_followed: bool,
 }
 
 /// The context of a text, which applies to every command in it.
@@ -35,6 +37,8 @@ pub(crate) struct ScriptContext {
     pub posix: bool,
     /// Inside an expansion in double quotes: `"${x:-…}"`.
     pub in_quoted_braces: bool,
+    /// Number of the `&&` list of the script itself, if each of its commands runs only after all before it succeeded.
+    pub and_list: Option<usize>,
 }
 
 pub(crate) struct Reader<'a> {
@@ -48,6 +52,19 @@ pub(crate) struct Reader<'a> {
     /// Numbers of here-documents so far, and of commands ended by a semicolon.
     pub announced: usize,
     pub semicolons: usize,
+    /// How the next pipeline of the script itself follows the one before.
+    pub joint: Joint,
+}
+
+/// What stands between two pipelines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Joint {
+    /// `;`, `&`, a line end, or nothing.
+    #[default]
+    Ends,
+    And,
+    /// `||`, or a `!` before the first one: from here on nothing is certain to have succeeded.
+    Unsure,
 }
 
 /// A here-document whose text follows the line.
@@ -79,7 +96,7 @@ impl ScriptFindings {
             self.unknown(format!("more than {MAX_COMMANDS} commands"));
             return Err(ReadingStop);
         }
-        let ScriptContext { via, inside, is_started, pipes, depth, posix, .. } = place.clone();
+        let ScriptContext { via, inside, is_started, pipes, depth, posix, and_list, .. } = place.clone();
         self.script.commands.push(ShellCommand {
             via,
             inside,
@@ -87,6 +104,7 @@ impl ScriptFindings {
             pipes,
             depth,
             posix,
+            and_list,
             ..ShellCommand::default()
         });
         Ok(self.script.commands.len() - 1)
@@ -102,10 +120,11 @@ impl ScriptFindings {
 impl<'a> Reader<'a> {
     pub fn new(text: &'a str, found: &'a mut ScriptFindings, place: ScriptContext) -> Self {
         if splits_a_sign(text) {
-            found.unknown("a line that goes on in the middle of a sign");
+            found.unknown("a line continuation in the middle of an operator");
         }
         let (heredocs, not_arithmetic) = (Vec::new(), BTreeSet::new());
-        Self { text, at: 0, found, place, heredocs, not_arithmetic, announced: 0, semicolons: 0 }
+        let joint = Joint::default();
+        Self { text, at: 0, found, place, heredocs, not_arithmetic, announced: 0, semicolons: 0, joint }
     }
 
     pub fn rest(&self) -> &'a str {

@@ -48,14 +48,14 @@ impl Reader<'_> {
             self.not_in_sh(&format!("`{sign}`"));
         }
         if sign.ends_with(['>', '&']) && matches!(self.peek(), Some('!' | '|')) {
-            self.unknown("a redirect as only zsh knows it");
+            self.unknown("a redirect that only zsh knows");
             self.at += 1;
         }
         self.skip_blanks();
         // In bash `>& -x` is `>&-` and the word `x`.
         let closes = sign.ends_with('&') && self.starts("-");
         if closes && self.peek_byte(1).is_some_and(|next| !b" \t\n;&|()<>".contains(&next)) {
-            self.unknown("a redirect that shells read differently");
+            self.unknown("a redirect that shells parse differently");
         }
         let Some(lexed) = self.word(WordMode::Argument)? else { return self.stop("a redirect without a target") };
         let mut target = lexed.word;
@@ -87,16 +87,16 @@ impl Reader<'_> {
                 }
                 '\'' | '"' => {
                     quoted = true;
-                    let Some(length) = self.rest().find(char) else { return self.stop("a quote that does not end") };
+                    let Some(length) = self.rest().find(char) else { return self.stop("an unclosed quote") };
                     delimiter.push_str(&self.rest()[..length]);
                     self.at += length + 1;
                 }
-                '$' | '`' => self.unknown("an expansion in the name of a here-document"),
+                '$' | '`' => self.unknown("an expansion in a here-document delimiter"),
                 _ => delimiter.push(char),
             }
         }
         if self.at == start || delimiter.contains(['\n', '\\']) {
-            return self.stop("a here-document without a name");
+            return self.stop("a here-document without a delimiter");
         }
         let redirect = self.found.script.commands.get(command).map_or(0, |command| command.redirects.len());
         self.found.redirect(command, Redirect { kind: RedirectKind::Text, target: ShellWord::unknown(""), numbered });
@@ -132,17 +132,17 @@ impl Reader<'_> {
             }
             let begins = line.strip_prefix(heredoc.delimiter.as_str());
             if begins.is_some_and(|after| continued || after.trim_start().starts_with([')', '`'])) {
-                self.unknown("a here-document whose end shells see differently");
+                self.unknown("where a here-document ends: its delimiter must be alone on its line");
             }
             let backslashes = line.bytes().rev().take_while(|byte| *byte == b'\\').count();
             let continues = !heredoc.quoted && backslashes % 2 == 1;
             if continues && (continued || heredoc.delimiter.starts_with(line.trim_end_matches('\\'))) {
-                self.unknown("a here-document whose end shells see differently");
+                self.unknown("where a here-document ends: its delimiter must be alone on its line");
             }
             continued = continues;
             body.push_str(stripped);
         }
-        self.unknown("a here-document that does not end");
+        self.unknown("an unclosed here-document");
         body
     }
 

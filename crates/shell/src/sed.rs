@@ -27,7 +27,7 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>) {
     let is_plain = scripts(&words)
         .is_some_and(|scripts| scripts.iter().all(|script| script.known && SedScanner::new(&script.text).is_plain()));
     if !is_plain {
-        meaning.unknown("what sed is told to do");
+        meaning.unknown("what the sed script does");
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn tell(meaning: &mut CommandMeaning<'_>, name: &str) -> bool {
         }
         Some(ScriptSource::Input) => input(meaning, posix),
         Some(ScriptSource::File | ScriptSource::Nothing) => {}
-        None => meaning.unknown(format!("what `{name}` is to run")),
+        None => meaning.unknown(format!("what `{name}` runs")),
     }
     true
 }

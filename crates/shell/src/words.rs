@@ -240,7 +240,7 @@ impl Reader<'_> {
                 match element {
                     Some(element) if element.word.code => reader.unknown("text in an array that could be run later"),
                     Some(_) => {}
-                    None => return reader.stop("an array that does not end"),
+                    None => return reader.stop("an unclosed array"),
                 }
             }
         })
@@ -248,7 +248,7 @@ impl Reader<'_> {
 
     fn single_quoted(&mut self, word: &mut Builder) -> ReadStep<()> {
         self.at += 1;
-        let Some(length) = self.rest().find('\'') else { return self.stop("a single quote that does not end") };
+        let Some(length) = self.rest().find('\'') else { return self.stop("an unclosed single quote") };
         word.push_quoted(&self.rest()[..length]);
         self.at += length + 1;
         Ok(())
@@ -259,10 +259,13 @@ impl Reader<'_> {
         word.push_quoted("");
         loop {
             match self.peek() {
-                None => return self.stop("a double quote that does not end"),
+                None => return self.stop("an unclosed double quote"),
                 Some('"') => {
                     self.at += 1;
                     return Ok(());
+                }
+                Some('$') if self.starts("$(") && !self.starts("$((") && !self.place.in_quoted_braces => {
+                    self.quoted_substitution(word)?;
                 }
                 Some(char) => self.quoted_char(word, char)?,
             }

@@ -302,7 +302,7 @@ impl ProgramOptions {
 
 fn find(meaning: &mut CommandMeaning<'_>, words: &[ShellWord]) {
     if words.iter().any(|word| !word.known && word.text.contains(['$', '`'])) {
-        meaning.unknown("what `find` is to do: its words are decided when it runs");
+        meaning.unknown("what `find` does: its arguments are not known before it runs");
     }
     let mut at = 0;
     while at < words.len() {
@@ -337,7 +337,7 @@ fn option_with_command(meaning: &mut CommandMeaning<'_>, words: &[ShellWord], op
     }
     let Some(at) = words.iter().position(|word| is_option(word) || bundled(word)) else { return };
     if !is_option(&words[at]) && !words[at].text.ends_with(['x', 'X']) {
-        meaning.unknown("a program that is written together with its option");
+        meaning.unknown("a program joined to its option");
     }
     let mut inner: Vec<ShellWord> = match words[at].text.split_once('=') {
         Some((_, program)) => vec![ShellWord { text: program.to_owned(), ..words[at].clone() }],

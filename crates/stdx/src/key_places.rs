@@ -43,7 +43,7 @@ fn plain_words(error: &serde_saphyr::Error) -> Option<String> {
         E::AliasError { error, .. } => return plain_words(error),
         E::DuplicateMappingKey { key: Some(key), .. } => format!("`{}` is given twice", key.escape_debug()),
         E::DuplicateMappingKey { key: None, .. } => "a key is given twice".to_owned(),
-        E::RecursiveReferencesRequireWeakTypes { .. } => "a reference (`*name`) stands in what it refers to".to_owned(),
+        E::RecursiveReferencesRequireWeakTypes { .. } => "an alias (`*name`) refers to itself".to_owned(),
         E::UnknownAnchor { .. } => {
             "a reference (`*name`) to something that has no `&name` before it; put quotes around a text \
              that begins with `*`"
@@ -282,7 +282,7 @@ umlaut: {ä: 1, b: 2}
         let deep = format!("a: {}1{}\n", "[".repeat(5000), "]".repeat(5000));
         for (text, expect) in [
             ("theme: a\nx: 1\ntheme: b\n", "`theme` is given twice"),
-            ("a: &x\n  b: *x\n", "a reference (`*name`) stands in what it refers to"),
+            ("a: &x\n  b: *x\n", "an alias (`*name`) refers to itself"),
             (
                 "a: *x\n",
                 "a reference (`*name`) to something that has no `&name` before it; put quotes around a text that begins with `*`",

@@ -48,7 +48,7 @@ pub(crate) fn of_message_entry(line: &str) -> Result<(Message, Option<Damage>), 
         _ => {
             let damage = (!OTHER_ROLES.contains(&role.as_str())).then(|| Damage::UnknownShape {
                 what: format!("a message of role {role}"),
-                why: "nobody has that role".to_owned(),
+                why: "unknown role".to_owned(),
             });
             return Ok((as_it_is(role, raw)?, damage));
         }

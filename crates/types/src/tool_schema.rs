@@ -148,7 +148,7 @@ fn check_types(node: &Map<String, Value>, place: &SchemaPath<'_>) -> Result<(), 
     };
     match names.iter().find(|name| !name.as_str().is_some_and(|name| TYPES.contains(&name))) {
         None => Ok(()),
-        Some(wrong) => Err(place.below("type").problem(format!("{wrong} is no type; use {}", TYPES.join(", ")))),
+        Some(wrong) => Err(place.below("type").problem(format!("{wrong} is not a type; use {}", TYPES.join(", ")))),
     }
 }
 

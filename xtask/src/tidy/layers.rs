@@ -43,7 +43,7 @@ enum Dev {
 pub fn check(workspace: &Workspace) -> Vec<Violation> {
     let layers: Layers = match toml::from_str(workspace.text(PATH).unwrap_or_default()) {
         Ok(layers) => layers,
-        Err(error) => return vec![violation(PATH, 0, error.to_string(), "mend the file")],
+        Err(error) => return vec![violation(PATH, 0, error.to_string(), "fix the file")],
     };
     let mut found = listing(workspace, &layers);
     found.extend(off_the_map(workspace, &layers));

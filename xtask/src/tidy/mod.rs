@@ -20,6 +20,7 @@ mod lockfile;
 mod manifest;
 mod module_files;
 mod names;
+mod plain_words;
 mod prompts;
 mod rust;
 mod scan;
@@ -68,6 +69,7 @@ const RULES: &[Check] = &[
     lockfile::check,
     module_files::check,
     names::check,
+    plain_words::check,
     prompts::check,
     sizes::check,
     structs::check,

@@ -188,5 +188,5 @@ fn covered(path: &Path) -> MountKind {
 }
 
 fn c_string(path: &Path) -> Result<CString, String> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| format!("{} is no path", path.display()))
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| format!("{} is not a path", path.display()))
 }

@@ -92,11 +92,11 @@ fn no_landlock(errno: i32, read: ReadFile<'_>) -> Missing {
         }
         libc::ENOSYS => (
             "the kernel has no Landlock, or a filter around omp hides it",
-            "use a kernel with CONFIG_SECURITY_LANDLOCK, or a seccomp profile that lets `landlock_create_ruleset` through",
+            "use a kernel with CONFIG_SECURITY_LANDLOCK, or a seccomp profile that allows `landlock_create_ruleset`",
         ),
         _ => (
             "something around omp forbids Landlock",
-            "use a seccomp profile that lets `landlock_create_ruleset`, `landlock_add_rule` and `landlock_restrict_self` through",
+            "use a seccomp profile that allows `landlock_create_ruleset`, `landlock_add_rule` and `landlock_restrict_self`",
         ),
     };
     Missing { what: "Landlock", costs: WITHOUT_LANDLOCK, why: why.to_owned(), fix: fix.to_owned() }
@@ -216,7 +216,7 @@ fn fix(read: ReadFile<'_>) -> String {
     if read("/proc/self/status").is_some_and(is_filtered) {
         fixes.push(
             "in Docker or Podman `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or a seccomp \
-             profile that lets `unshare`, `mount`, `open_tree` and `move_mount` through",
+             profile that allows `unshare`, `mount`, `open_tree` and `move_mount`",
         );
     }
     if fixes.is_empty() {

@@ -46,7 +46,7 @@ impl Office {
         match tokio::task::spawn_blocking(move || copy_all(&pairs)).await {
             Ok(Ok(1..)) => SigningRun { keyring, ..run },
             Ok(Err(error)) => SigningRun { note: unreadable(&from, &error.to_string()), ..run },
-            _ => SigningRun { note: unreadable(&from, "there is no keyring that could be copied"), ..run },
+            _ => SigningRun { note: unreadable(&from, "there is no keyring to copy"), ..run },
         }
     }
 

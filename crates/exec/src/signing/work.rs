@@ -123,7 +123,7 @@ impl Office {
             }
             Err(_) => {
                 let why = format!(
-                    "{} has signed nothing within {} seconds; it may wait for a passphrase, or for a key to be touched",
+                    "{} did not sign within {} seconds; it may wait for a passphrase, or for a key to be touched",
                     program.display(),
                     self.patience.as_secs()
                 );

@@ -73,7 +73,7 @@ fn what_a_page_shows() {
         "<details class=\"card done\" open><summary><b>paint src/main.rs</b> <i>2 lines</i></summary>",
         "<span class=\"add\"><span class=\"n\">2</span>+    println!(&quot;<b>new</b>&quot;);\n</span>",
         "<details class=\"card running\" open><summary><b>lost</b> <i>no result</i>",
-        "an image is not shown: it is of a kind that pages do not show",
+        "an image is not shown: its type is not supported",
         "<summary>Sub-agent Anna</summary><div class=\"talk\"><section class=\"run\" id=\"a0-s0\">",
         "<h3>What Anna found</h3>",
         "<summary>System prompt</summary>",

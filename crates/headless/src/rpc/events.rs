@@ -177,7 +177,7 @@ impl Teller {
                 1 => ("1 queued message was".to_owned(), "it was"),
                 many => (format!("{many} queued messages were"), "they were"),
             };
-            self.warn(&format!("{count} not delivered: the run {they} meant for is over"));
+            self.warn(&format!("{count} not delivered: the run {they} meant for has ended"));
         }
     }
 

@@ -51,7 +51,7 @@ impl HostTools {
     /// Replaces the client's tools and returns their names. `existing` are those of the session.
     pub fn set(&self, definitions: Vec<HostToolDefinition>, existing: &ToolSet) -> Result<Vec<String>, String> {
         if definitions.len() > MAX_TOOLS {
-            return Err(format!("RPC hosts may bring {MAX_TOOLS} tools at most"));
+            return Err(format!("an RPC host can register at most {MAX_TOOLS} tools"));
         }
         let tools: Vec<HostToolDefinition> =
             definitions.into_iter().enumerate().map(|(index, tool)| checked(tool, index)).collect::<Result<_, _>>()?;

@@ -57,7 +57,7 @@ impl HostUris {
     /// Replaces the client's schemes and returns their names.
     pub(super) fn set(&self, schemes: Vec<HostUriScheme>) -> Result<Vec<String>, String> {
         if schemes.len() > MAX_SCHEMES {
-            return Err(format!("RPC hosts may bring {MAX_SCHEMES} URI schemes at most"));
+            return Err(format!("an RPC host can register at most {MAX_SCHEMES} URI schemes"));
         }
         let mut kept: Vec<HostUriScheme> = Vec::new();
         for scheme in schemes {

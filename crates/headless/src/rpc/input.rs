@@ -67,7 +67,7 @@ impl Request {
             return Err(Unreadable("a command is an object with a `type`".to_owned()));
         };
         let Some(kind) = fields.get("type").and_then(Value::as_str) else {
-            return Err(Unreadable("`type` is missing or no string".to_owned()));
+            return Err(Unreadable("`type` is missing or not a string".to_owned()));
         };
         let id = fields.get("id").filter(|id| !id.is_null()).cloned();
         Ok(Self { id, kind: kind.to_owned(), body })
@@ -115,8 +115,8 @@ mod tests {
             "expected ident at line 1 column 2",
             "a command is an object with a `type`",
             "a command is an object with a `type`",
-            "`type` is missing or no string",
-            "`type` is missing or no string",
+            "`type` is missing or not a string",
+            "`type` is missing or not a string",
             "x None",
             "expected value at line 1 column 1",
             "expected value at line 1 column 1",

@@ -100,7 +100,7 @@ async fn message(current: &Current, said: PromptRequest) -> Result<Prompt, Refus
     {
         return Ok(prompt);
     }
-    Err(format!("/{name} is no message\nhint: send it with `prompt`").into())
+    Err(format!("/{name} is not a message\nhint: send it with `prompt`").into())
 }
 
 async fn ask(current: &Current, said: Command, id: Option<Value>, command: &'static str) -> Outcome {

@@ -245,7 +245,7 @@ async fn what_cannot_be_understood_keeps_the_loop_alive() {
     insta::assert_snapshot!(outline(&frames).join("\n"), @r#"
     response parse failed: "Failed to parse command: EOF while parsing an object at line 2 column 0"
     response parse failed: "Failed to parse command: a command is an object with a `type`"
-    response parse failed: "Failed to parse command: `type` is missing or no string"
+    response parse failed: "Failed to parse command: `type` is missing or not a string"
     response nonsense failed: "Unknown command: nonsense"
     response  failed: "Unknown command: "
     response abort ok q

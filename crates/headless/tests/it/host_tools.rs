@@ -105,7 +105,7 @@ async fn schemes_are_replaced_and_bad_ones_refused() {
         (json!([{"scheme": "SECURITY"}]), "Host URI scheme is reserved by OMP: security://"),
         (json!([{"scheme": "db"}, {"scheme": "artifact"}]), "Host URI scheme is reserved by OMP: artifact://"),
         (json!([{"scheme": "https"}]), "Host URI scheme is reserved by OMP: https://"),
-        (json!(many), "RPC hosts may bring 256 URI schemes at most"),
+        (json!(many), "an RPC host can register at most 256 URI schemes"),
         (json!(7), "Invalid set_host_uri_schemes command: invalid type: integer `7`, expected a sequence"),
     ] {
         let refused = rpc.ask(json!({"type": "set_host_uri_schemes", "schemes": schemes})).await;

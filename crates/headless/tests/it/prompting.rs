@@ -96,7 +96,7 @@ async fn a_message_that_was_not_delivered_is_told() {
     rpc.send(&json!({"type": "abort"}));
     let notice = rpc.until("notice").await.pop().unwrap();
     assert_eq!(notice["source"], "session");
-    assert_eq!(notice["message"], "1 queued message was not delivered: the run it was meant for is over");
+    assert_eq!(notice["message"], "1 queued message was not delivered: the run it was meant for has ended");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ const CANCELLED: &str = "cancelled";
 
 impl Dialect for Dap {
     fn read(&self, wire: Value) -> Vec<Result<Incoming, InvalidMessage>> {
-        let complaint = || format!("no message of DAP: {}", shown(wire.to_string().as_bytes()));
+        let complaint = || format!("not a DAP message: {}", shown(wire.to_string().as_bytes()));
         vec![message(&wire).ok_or_else(|| complaint().into())]
     }
 
@@ -142,7 +142,7 @@ mod tests {
         let response = json!({"seq": 6, "type": "response", "request_seq": 2, "success": true, "command": "x"});
         assert_eq!(read(response), Ok(Incoming::Response { id: Id::from(2), result: Ok(Value::Null) }));
         for wrong in [json!({}), json!([]), json!({"type": "event"}), json!({"type": "request", "command": "x"})] {
-            assert!(read(wrong).unwrap_err().starts_with("no message of DAP: "));
+            assert!(read(wrong).unwrap_err().starts_with("not a DAP message: "));
         }
     }
 

@@ -116,16 +116,16 @@ fn wire_error(error: RpcError) -> Value {
 }
 
 fn message(wire: Value) -> Result<Incoming, String> {
-    let Value::Object(mut fields) = wire else { return Err(complaint("that is no object", &wire)) };
+    let Value::Object(mut fields) = wire else { return Err(complaint("that is not an object", &wire)) };
     let id = match fields.get("id").map(Id::of) {
-        Some(None) => return Err(complaint("whose id is no id", &fields.into())),
+        Some(None) => return Err(complaint("with an invalid id", &fields.into())),
         id => id.flatten(),
     };
     let params = fields.remove("params").unwrap_or_default();
     match (fields.remove("method"), id) {
         (Some(Value::String(method)), Some(id)) => Ok(Incoming::Request { id, method, params }),
         (Some(Value::String(method)), None) => Ok(Incoming::Notification { method, params }),
-        (Some(method), _) => Err(complaint("whose method is no text", &method)),
+        (Some(method), _) => Err(complaint("whose method is not a string", &method)),
         (None, Some(id)) => Ok(Incoming::Response { id, result: result(fields) }),
         (None, None) => Err(complaint("with neither method nor id", &fields.into())),
     }
@@ -183,10 +183,10 @@ mod tests {
                 json!({"id": 1, "error": "bad"}),
                 "Response { id: Number(Number(1)), result: Err(RpcError { code: 0, message: \"\\\"bad\\\"\", data: None }) }",
             ),
-            (json!({"id": [], "method": "m"}), "a message whose id is no id: {\"id\":[],\"method\":\"m\"}"),
-            (json!({"method": 1}), "a message whose method is no text: 1"),
+            (json!({"id": [], "method": "m"}), "a message with an invalid id: {\"id\":[],\"method\":\"m\"}"),
+            (json!({"method": 1}), "a message whose method is not a string: 1"),
             (json!({}), "a message with neither method nor id: {}"),
-            (json!("hello"), "a message that is no object: \"hello\""),
+            (json!("hello"), "a message that is not an object: \"hello\""),
         ] {
             assert_eq!(read(wire), [want]);
         }

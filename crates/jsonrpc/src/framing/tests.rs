@@ -69,9 +69,9 @@ fn content_length() {
     check("\r\n\r\nContent-Length: 2\r\n\r\n{}\n", &["{}"], Ok(()));
     check("Content-Length: 3\r\n\r\nno!Content-Length: 1\r\n\r\n7", &["noise no!", "7"], Ok(()));
     check("Content-Length: 0\r\n\r\n", &["noise "], Ok(()));
-    check("Welcome\r\nContent-Length: 2\r\n\r\n{}", &[], Err("`Welcome` is no header"));
-    check("Content-Length: +2\r\n\r\n{}", &[], Err("`Content-Length: +2` is no header"));
-    check("Content-Length: 99999999999999999999999\r\n\r\n{}", &[], Err("is no header"));
+    check("Welcome\r\nContent-Length: 2\r\n\r\n{}", &[], Err("`Welcome` is not a message header"));
+    check("Content-Length: +2\r\n\r\n{}", &[], Err("`Content-Length: +2` is not a message header"));
+    check("Content-Length: 99999999999999999999999\r\n\r\n{}", &[], Err("is not a message header"));
     check("Content-Type: x\r\n\r\n{}", &[], Err("without `Content-Length`"));
     check("Content-Length: 1\r\n\r\n7X: y\r\n\r\n8", &["7"], Err("without `Content-Length`"));
     check("Content-Length: 1\r\n\r\n7Content-Length: 33\r\n\r\n", &["7"], Err("a message of 33B"));

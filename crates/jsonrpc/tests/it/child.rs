@@ -118,7 +118,7 @@ async fn a_server_that_does_not_speak_the_protocol_is_ended() {
     let child = ServerProcess::start("the server", script, Protocol::lsp(), Arc::new(())).unwrap();
     let pids = told(&child, 1).await;
     let error = soon(child.peer().request("m", Value::Null)).await.unwrap_err().to_string();
-    assert!(error.contains("`Ready to serve` is no header of a message\nhint: "), "{error}");
+    assert!(error.contains("`Ready to serve` is not a message header\nhint: "), "{error}");
     let death = soon(child.died()).await;
     assert!(death.was_stopped && is_dead(pids[0]));
 }

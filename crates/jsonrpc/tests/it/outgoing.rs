@@ -200,7 +200,7 @@ async fn the_end_of_the_stream_fails_every_request_with_its_reason() {
     let closed = end_of(Protocol::mcp(), async |wire| drop(wire)).await;
     assert_eq!(closed, "`m` failed: the other side closed the connection");
     let bad = end_of(Protocol::lsp(), async |mut wire| wire.write("Segmentation fault\n").await).await;
-    assert!(bad.contains("`Segmentation fault` is no header of a message\nhint:"), "{bad}");
+    assert!(bad.contains("`Segmentation fault` is not a message header\nhint:"), "{bad}");
     let half = end_of(Protocol::dap(), async |mut wire| wire.write("Content-Length: 10\r\n\r\n{}").await).await;
     assert!(half.contains("ended in the middle of a message"), "{half}");
     let frames = omp_jsonrpc::FrameLimits { message_bytes: 100, ..Default::default() };
@@ -212,7 +212,7 @@ async fn the_end_of_the_stream_fails_every_request_with_its_reason() {
 /// A dying process closes both streams, and only reading may reveal why.
 #[tokio::test]
 async fn the_reading_side_says_why_nothing_can_be_written() {
-    for (said, want) in [(Some("out of memory\n"), "`out of memory` is no header"), (None, "cannot be written to: ")] {
+    for (said, want) in [(Some("out of memory\n"), "`out of memory` is not a message header"), (None, "cannot be written to: ")] {
         let (reader, mut says) = tokio::io::duplex(1 << 10);
         let (writer, reads) = tokio::io::duplex(1 << 10);
         let connection = Connection::open(reader, writer, Protocol::lsp(), Arc::new(()));
@@ -396,7 +396,7 @@ async fn noise_is_kept_up_to_a_cap_and_harms_nothing() {
     wire.write("[{\"id\":1,\"result\":7}, 5]\n").await;
     assert_eq!(soon(asked).await.unwrap().unwrap(), 7);
     eventually(|| peer.oddities().noise_count == 21).await;
-    assert_eq!(peer.oddities().noise, ["Welcome 0", "a message that is no object: 42", "Welcome 1"]);
+    assert_eq!(peer.oddities().noise, ["Welcome 0", "a message that is not an object: 42", "Welcome 1"]);
 }
 
 /// However a request ends, none of its state is kept.

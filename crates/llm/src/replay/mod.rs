@@ -176,8 +176,8 @@ impl Replay {
     fn tell(&self, told: usize, exchange: u64, difference: &str) {
         match told {
             ..=MOST_TOLD => (self.options.warn)(&format!(
-                "this run differs from the recording in exchange {exchange}: {difference}; the recorded answer is played \
-                 all the same"
+                "this run differs from the recording in exchange {exchange}: {difference}; the recorded answer is used \
+                 anyway"
             )),
             told if told == MOST_TOLD + 1 => {
                 (self.options.warn)("this run differs again; further differences are not reported")

@@ -109,7 +109,7 @@ async fn requests_that_ran_at_once_find_their_answers() {
 async fn a_request_that_differs_is_told_or_refused() {
     let played = play(&file(&two()), false).unwrap();
     assert_eq!(played.ask("fist").await.text(), "one");
-    insta::assert_snapshot!(played.warned().join("\n"), @"this run differs from the recording in exchange 1: message 1 (user) at `content`: recorded `first`, now `fist`; the recorded answer is played all the same");
+    insta::assert_snapshot!(played.warned().join("\n"), @"this run differs from the recording in exchange 1: message 1 (user) at `content`: recorded `first`, now `fist`; the recorded answer is used anyway");
     let strict = play(&file(&two()), true).unwrap();
     let error = strict.ask("fist").await.error.unwrap();
     assert!(!error.kind.retryable() && error.message.contains("recorded `first`, now `fist`"), "{error}");

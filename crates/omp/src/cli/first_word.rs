@@ -37,7 +37,7 @@ pub const RESERVED: &[(&str, &str)] = &[
     ("plugin", "plugins are not installed by omp; `omp config sources` lists what was found here"),
     ("q", "omp has no web search yet; `omp grep` searches files"),
     ("relay", "sessions are not shared live; `omp sessions export` writes one as a page"),
-    ("say", "omp has no speech"),
+    ("say", "omp has no text-to-speech"),
     ("share", "`omp sessions export` writes a session as a page you can share"),
     ("shell", "`!command` in a session runs a command"),
     ("ssh", "omp has no ssh tool yet; `omp config sources` lists the hosts found here"),

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod doctor;
 pub mod faces;
 pub mod first_word;
+mod help;
 pub mod sessions;
 pub mod trust;
 pub mod ttsr;

@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Parser};
 use omp_stdx::nearest::likely;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, help};
 
 /// Flags that other versions have and this one lacks, with what to do instead.
 pub const RESERVED_FLAGS: &[(&str, &str)] = &[
@@ -41,20 +41,34 @@ const RESERVED_MODES: &[(&str, &str)] =
 /// Parses the command line. Help and version are printed here and end the process, as clap does it.
 pub fn parse(words: &[std::ffi::OsString]) -> Result<Cli, String> {
     let line = std::iter::once("omp".into()).chain(words.iter().cloned());
-    Cli::try_parse_from(line).map_err(|error| match error.kind() {
+    let error = match Cli::try_parse_from(line) {
+        Ok(cli) => return Ok(cli),
+        Err(error) => error,
+    };
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let all = help::asks_for_all(&words);
+    let is_help = match error.kind() {
+        ErrorKind::DisplayHelp => help::is_of_omp(&error.render().to_string()),
+        // `omp help all`: clap knows no subcommand `all`.
+        ErrorKind::InvalidSubcommand => all,
+        _ => false,
+    };
+    let error = match help::command(all).try_get_matches_from(["omp", "--help"]) {
+        Err(page) if is_help => page,
+        _ => error,
+    };
+    match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             error.exit()
         }
-        _ => {
-            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            told(&error, &words)
-        }
-    })
+        _ => Err(told(&error, &words)),
+    }
 }
 
 fn told(error: &clap::Error, words: &[String]) -> String {
     let (command, path) = called(words);
-    let help = format!("hint: see `{path} --help`");
+    let all = if path == "omp" { " all" } else { "" };
+    let help = format!("hint: see `{path} --help{all}`");
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -149,8 +163,8 @@ mod tests {
         for (line, expect) in [
             ("--modle x", "unknown flag `--modle`\nhint: did you mean `--mode` or `--model`?"),
             ("-p hi --no-tool", "unknown flag `--no-tool`\nhint: did you mean `--no-tools`?"),
-            ("--nonsense", "unknown flag `--nonsense`\nhint: see `omp --help`"),
-            ("-x", "unknown flag `-x`\nhint: see `omp --help`"),
+            ("--nonsense", "unknown flag `--nonsense`\nhint: see `omp --help all`"),
+            ("-x", "unknown flag `-x`\nhint: see `omp --help all`"),
             ("sessions list --al", "unknown flag `--al`\nhint: did you mean `--all`?"),
             ("sessions --nope", "unknown flag `--nope`\nhint: see `omp sessions --help`"),
             ("sessions lst", "unrecognized subcommand 'lst'\nhint: did you mean `list`?"),
@@ -163,11 +177,14 @@ mod tests {
                 "--mode jsn",
                 "invalid value 'jsn' for '--mode <MODE>'\nhint: use one of text, json, rpc\nhint: did you mean `json`?",
             ),
-            ("-c --no-session", "the argument '--continue' cannot be used with '--no-session'\nhint: see `omp --help`"),
+            (
+                "-c --no-session",
+                "the argument '--continue' cannot be used with '--no-session'\nhint: see `omp --help all`",
+            ),
             (
                 "--thinking lots",
                 "invalid value 'lots' for '--thinking <LEVEL>': unknown thinking level `lots`; use off, minimal, low, \
-                 medium, high or xhigh\nhint: see `omp --help`",
+                 medium, high or xhigh\nhint: see `omp --help all`",
             ),
         ] {
             check(line, expect);

@@ -392,6 +392,6 @@ fn no_editor(editor: &str, error: &SpawnError) -> String {
 fn no_program(what: &str) -> String {
     let programs = if cfg!(target_os = "macos") { "pngpaste" } else { "wl-clipboard (Wayland) or xclip (X11)" };
     format!(
-        "no program here can {what} the clipboard\nhint: install {programs}; over ssh the clipboard is out of reach"
+        "no program here can {what} the clipboard\nhint: install {programs}; over ssh the clipboard is not available"
     )
 }

@@ -52,7 +52,7 @@ async fn bad_usage_is_refused_with_a_hint() {
         (&["-p", "--model", MOCK, "@/dev/zero"], &["cannot attach /dev/zero", "hint: "]),
         (&["-p", "--model", MOCK, "@."], &["cannot attach", "hint: "]),
         (&["-p", "--model", MOCK, "@binary"], &["neither text nor an image", "hint: "]),
-        (&["-p", "hi", "--nonsense"], &["omp: unknown flag `--nonsense`\nhint: see `omp --help`"]),
+        (&["-p", "hi", "--nonsense"], &["omp: unknown flag `--nonsense`\nhint: see `omp --help all`"]),
         (&["-p", "hi", "--modle", "x"], &["hint: did you mean `--mode` or `--model`?"]),
         (&["-p", "hi", "--no-lsp"], &["omp: unknown flag `--no-lsp`\nhint: leave it out"]),
         (&["--mode", "acp"], &["hint: `omp acp` serves an editor"]),
@@ -142,7 +142,7 @@ async fn what_guards_the_user_and_cannot_be_read_is_named_with_its_place() {
         ),
         ("tools:\n  ask: ['bash(git']\n", "config.yml:2:9: \"bash(git\" in `tools.ask` is not a valid rule"),
         ("theme: {}\ntheme: {}\n", "config.yml:2:1: not valid YAML: `theme` is given twice"),
-        ("a: &x\n  b: *x\n", "not valid YAML: a reference (`*name`) stands in what it refers to"),
+        ("a: &x\n  b: *x\n", "not valid YAML: an alias (`*name`) refers to itself"),
     ] {
         scene.workspace.write_config_yml(yaml).unwrap();
         scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[told, "\nhint: "]);

@@ -247,7 +247,7 @@ async fn a_workspace_that_was_renamed_is_told() {
     std::fs::rename(&project, &moved).unwrap();
     client.prompt("two").await;
     let told = scene.last_request().json().unwrap()["messages"].to_string();
-    let expect = format!("{} is not a folder that can be entered", project.canonicalize().unwrap_or(project).display());
+    let expect = format!("{} cannot be entered", project.canonicalize().unwrap_or(project).display());
     assert!(told.contains(&expect) && told.contains("moved or removed"), "{told}");
     client.finish().await;
 }
@@ -410,6 +410,6 @@ async fn a_workspace_that_is_renamed_while_a_command_runs_breaks_nothing() {
     let told = scene.last_request().json().unwrap()["messages"].to_string();
     // A running command continues in its moved folder; later commands do not start.
     assert!(moved.join("after").exists() && !moved.join("made").exists(), "{told} {ran}");
-    assert!(told.contains("is not a folder that can be entered") && told.contains("moved or removed"), "{told}");
+    assert!(told.contains("cannot be entered") && told.contains("moved or removed"), "{told}");
     assert!(!moved.join("new.txt").exists(), "{told}");
 }

@@ -9,12 +9,40 @@ async fn help_and_version_are_printed() {
     let workspace = TempWorkspace::new(&[]).unwrap();
     let ran = Omp::bare(&workspace).args(["--version"]).run().await.exits(0);
     assert_eq!(ran.stdout, format!("omp {}\n", env!("CARGO_PKG_VERSION")));
-    for flag in ["--help", "-h"] {
-        let ran = Omp::bare(&workspace).args([flag]).run().await.exits(0);
-        for word in ["--model", "--continue", "--max-time", "--no-session", "Examples:", "Exit codes:"] {
+    for words in [&["--help"][..], &["-h"], &["help"], &["-p", "--help"]] {
+        let ran = Omp::bare(&workspace).args(words).run().await.exits(0);
+        assert!(ran.stdout.lines().count() <= 40, "{ran}");
+        assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{ran}");
+        for word in ["--model", "--continue", "--no-session", "sessions", "Examples:", "omp --help all"] {
+            assert!(ran.stdout.contains(word), "{word}: {ran}");
+        }
+        assert!(!ran.stdout.contains("--service-tier") && ran.stderr.is_empty(), "{ran}");
+    }
+}
+
+#[tokio::test]
+async fn help_all_names_every_flag_and_subcommands_keep_their_help() {
+    let workspace = TempWorkspace::new(&[]).unwrap();
+    // The completions come from the same declarations as the parser.
+    let script = Omp::bare(&workspace).args(["completions", "fish"]).run().await.exits(0).stdout;
+    let own = script.lines().filter(|line| line.starts_with("complete -c omp -n \"__fish_omp_needs_command\""));
+    let flags: Vec<String> =
+        own.filter_map(|line| Some(line.split(" -l ").nth(1)?.split_whitespace().next()?.to_owned())).collect();
+    assert!(flags.len() > 30, "{flags:?}");
+    for words in [["--help", "all"], ["-h", "all"], ["help", "all"]] {
+        let ran = Omp::bare(&workspace).args(words).run().await.exits(0);
+        for flag in &flags {
+            assert!(ran.stdout.contains(&format!("--{flag}")), "{flag}: {ran}");
+        }
+        for word in ["Commands:", "completions", "Examples:", "Exit codes:"] {
             assert!(ran.stdout.contains(word), "{word}: {ran}");
         }
     }
+    for words in [["sessions", "--help"], ["help", "sessions"]] {
+        let ran = Omp::bare(&workspace).args(words).run().await.exits(0);
+        assert!(ran.stdout.contains("Usage: omp sessions"), "{ran}");
+    }
+    Omp::bare(&workspace).args(["help", "nonsense"]).run().await.exits(2).complains(&["nonsense"]);
 }
 
 #[tokio::test]

@@ -56,5 +56,5 @@ async fn no_more_threads_are_told_and_nothing_panics() {
     let omp = Omp::behind(limited, &scene.workspace, &["--version"]);
     omp.run().await.exits(0);
     let omp = Omp::behind(limited, &scene.workspace, &["-p", "go"]);
-    omp.run().await.exits(1).complains(&["no more processes", "hint:", "ulimit -u"]);
+    omp.run().await.exits(1).complains(&["limit of processes", "hint:", "ulimit -u"]);
 }

@@ -69,7 +69,7 @@ mod tests {
         ]);
         assert_eq!(content[0], Content::text("look"));
         assert_eq!(content[1], image(PNG, "image/png"), "the bytes tell the type");
-        assert!(content[2].as_text().unwrap().contains("left out because it is not a picture"));
+        assert!(content[2].as_text().unwrap().contains("left out because it is not an image"));
         assert_eq!(content[3], image(PNG, "image/png"));
         assert_eq!(notes.len(), 1);
         assert!(notes[0].starts_with("image 2 of the prompt was not sent: "), "{notes:?}");

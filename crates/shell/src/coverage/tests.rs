@@ -13,6 +13,34 @@ fn check(rules: &[&str], script: &str, expect: bool) {
 }
 
 #[test]
+fn a_text_that_cat_prints_is_a_word() {
+    let rules = &["git commit *", "echo *", "cat", "eval *"];
+    for (script, expect) in [
+        ("git commit -m \"$(cat <<'E'\nFix; $(it) 'now'\n\nBecause.\nE\n)\"", true),
+        ("git commit -m \"$(cat <<E\nFix it\nE\n)\" && git commit --amend", true),
+        ("git commit -m \"a $(cat <<< b) c\"", true),
+        ("git commit -m \"$(cat <<E\n$X\nE\n)\"", false),
+        ("git commit -m \"$(cat <<E\n$(rm x)\nE\n)\"", false),
+        ("git commit -m \"$(cat <<'E'\nFix\nE)\"", false),
+        ("git commit -m \"$(cat x <<'E'\nFix\nE\n)\"", false),
+        ("git commit -m \"$(cat 3<<'E'\nFix\nE\n)\"", false),
+        ("git commit -m \"$(echo Fix)\"", false),
+        ("git commit -m $(cat <<'E'\nFix\nE\n)", false),
+        ("cat() { :; }; git commit -m \"$(cat <<'E'\nFix\nE\n)\"", false),
+        ("git commit -m \"$(cat <<'E'\nFix\nE\n)\"; cat() { :; }", false),
+        ("eval \"$(cat <<'E'\nrm x\nE\n)\"", false),
+        ("eval \"$(cat <<'E'\necho x\nE\n)\"", true),
+    ] {
+        check(rules, script, expect);
+    }
+    let read = crate::read("git commit -m \"$(cat <<'E'\nFix; it\n\nBecause.\n\nE\n)\"");
+    assert_eq!(
+        read.commands[0].words[3],
+        crate::ShellWord { code: false, ..crate::ShellWord::known("Fix; it\n\nBecause.") }
+    );
+}
+
+#[test]
 fn an_allow_covers_what_it_says() {
     for (rule, script, expect) in [
         ("git push *", "git push", true),

@@ -59,7 +59,7 @@ pub const IRREVERSIBLE: &[IrreversibleRow] = &[
     row(&["hg"], First(&["push"]), "sends commits to others"),
     row(&["jj"], First(&["git push"]), "sends commits to others").trials(DRY_RUN),
     row(&["svn"], First(&["commit", "ci"]), "sends commits to others"),
-    row(PACKERS, First(&["unpublish"]), "takes a published package away").trials(DRY_RUN).warned(),
+    row(PACKERS, First(&["unpublish"]), "unpublishes a package").trials(DRY_RUN).warned(),
     row(PACKERS, First(&["publish", "npm publish", "deprecate", "dist-tag add"]), "publishes a package")
         .trials(DRY_RUN),
     row(&["cargo"], First(&["publish", "yank"]), "publishes a package").trials(&["-n", "--dry-run"]),
@@ -79,9 +79,9 @@ pub const IRREVERSIBLE: &[IrreversibleRow] = &[
     row(
         &["gh"],
         First(&["repo create", "repo edit", "repo rename", "repo sync", "secret set", "secret delete", "workflow run"]),
-        "changes a repository at GitHub",
+        "changes a repository on GitHub",
     ),
-    row(&["gh", "glab"], First(&["api"]), "changes something at the server").with(&[
+    row(&["gh", "glab"], First(&["api"]), "changes something on the server").with(&[
         "POST",
         "PUT",
         "PATCH",

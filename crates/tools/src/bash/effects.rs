@@ -326,7 +326,8 @@ fn through_new_links(script: &ShellScript, folders: &Folders<'_>) -> Option<Effe
         _ => false,
     };
     let is_through = !links.is_empty() && by_programs.chain(by_redirects).any(|effect| leads(&effect));
-    is_through.then(|| Effect::Unknown("which file is written: a link that it makes leads there".to_owned()))
+    is_through
+        .then(|| Effect::Unknown("which file is written: it goes through a link that this command creates".to_owned()))
 }
 
 /// Resolves the path even if a folder in it does not exist yet: the command may create it, and then `..` leaves it again.

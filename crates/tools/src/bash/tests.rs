@@ -279,6 +279,19 @@ fn approval_tells_what_a_command_does() {
             vec![run("cd sub", true), run("ls", true), Effect::Write(at.join("sub/out"))],
         ),
         (
+            json!({"command": "mkdir -p sub && cd sub && touch a | tee b > c"}),
+            vec![
+                run("mkdir -p sub", true),
+                run("cd sub", true),
+                run("touch a", true),
+                run("tee b", true),
+                Effect::Write(at.join("sub/c")),
+                Effect::Write(at.join("sub")),
+                Effect::Write(at.join("sub/a")),
+                Effect::Write(at.join("sub/b")),
+            ],
+        ),
+        (
             json!({"command": "ls; cd x; ls > out"}),
             vec![run("ls", true), run("cd x", true), unknown("which file is written: `out`")],
         ),
@@ -355,7 +368,7 @@ fn approval_tells_what_a_command_does() {
                 run("ls", true),
                 Effect::Write(at.join("new/x")),
                 Effect::Write(at.join("new")),
-                unknown("which file is written: a link that it makes leads there"),
+                unknown("which file is written: it goes through a link that this command creates"),
             ],
         ),
         (json!({"command": "rm ~+/a"}), vec![run("rm ~+/a", false), unknown("which file is written: `~+/a`")]),

@@ -161,7 +161,7 @@ impl CellRun {
 }
 
 fn lost(error: io::Error) -> String {
-    format!("the connection to Python is lost: {error}\nhint: the next line starts it anew")
+    format!("the connection to Python is lost: {error}\nhint: the next line restarts it")
 }
 
 #[cfg(test)]

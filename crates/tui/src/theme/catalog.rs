@@ -87,7 +87,7 @@ impl Themes {
 
     fn add(&mut self, file: &Path) {
         let Some(name) = file.file_stem().and_then(|stem| stem.to_str()) else {
-            return self.report(file, "the file's name is not text".to_owned());
+            return self.report(file, "the file name is not UTF-8".to_owned());
         };
         if BUILT_IN.iter().any(|(built_in, _)| *built_in == name) {
             return self.report(file, format!("\"{name}\" is a built-in theme\nhint: give the file another name"));
@@ -122,7 +122,7 @@ fn read(file: &Path) -> io::Result<String> {
     let mut json = String::new();
     let size = omp_stdx::plain_file::open(file)?.0.take(LARGEST_FILE + 1).read_to_string(&mut json)?;
     if size as u64 > LARGEST_FILE {
-        return Err(io::Error::other(format!("larger than {} KiB, which no theme is", LARGEST_FILE / 1024)));
+        return Err(io::Error::other(format!("larger than {} KiB", LARGEST_FILE / 1024)));
     }
     Ok(json)
 }
@@ -162,7 +162,7 @@ mod tests {
             [
                 ("broken.json", "the theme \"broken\" is not JSON"),
                 ("dark.json", "\"dark\" is a built-in theme"),
-                ("large.json", "larger than 256 KiB, which no theme is"),
+                ("large.json", "larger than 256 KiB"),
                 ("mine.json", "unknown colour \"acent\"; did you mean \"accent\"?"),
             ]
         );

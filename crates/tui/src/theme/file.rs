@@ -211,7 +211,7 @@ fn resolve<'a>(
         return hex(digits).ok_or_else(|| format!("\"{text}\" is not a colour: it is written #rrggbb"));
     }
     if !seen.insert(text) {
-        return Err(format!("the variable \"{text}\" leads back to itself"));
+        return Err(format!("the variable \"{text}\" refers to itself"));
     }
     match vars.and_then(|vars| vars.get(text)) {
         Some(value) => resolve(value, vars, seen),

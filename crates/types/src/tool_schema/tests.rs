@@ -115,8 +115,8 @@ fn what_cannot_be_said_is_refused_with_its_place() {
     check_refused(json!([]), "parameters", "object");
     check_refused(json!({"type": "string"}), "parameters", "not \"string\"");
     check_refused(json!({"anyOf": [{"type": "string"}, {"type": "array"}]}), "parameters.anyOf.1", "not \"array\"");
-    check_refused(wrap(json!({"type": "any"})), "parameters.properties.p.type", "\"any\" is no type");
-    check_refused(wrap(json!({"type": []})), "parameters.properties.p.type", "is no type");
+    check_refused(wrap(json!({"type": "any"})), "parameters.properties.p.type", "\"any\" is not a type");
+    check_refused(wrap(json!({"type": []})), "parameters.properties.p.type", "is not a type");
     check_refused(wrap(json!(7)), "parameters.properties.p", "a schema is an object");
     check_refused(wrap(json!({"anyOf": []})), "parameters.properties.p.anyOf", "one at least");
     check_refused(wrap(json!({"enum": []})), "parameters.properties.p.enum", "one at least");

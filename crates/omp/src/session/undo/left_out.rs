@@ -29,7 +29,7 @@ impl UncoveredNotices {
         (!is_told).then(|| {
             format!(
                 "scanning for changes takes longer than {} s and continues in the background; \
-                 your own changes until then count as the command's\n\
+                 changes you make until then count as the command's\n\
                  hint: /undo waits for the scan; undo.patienceMs lets commands wait longer",
                 patience.as_secs_f64()
             )

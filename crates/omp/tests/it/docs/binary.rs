@@ -82,7 +82,8 @@ impl Binary {
     }
 
     async fn ask_help(&mut self, scene: &Scene, words: &[String]) {
-        let help = Omp::bare(&scene.workspace).args(words).args(["--help"]).run().await.exits(0).stdout;
+        let asked: &[&str] = if words.is_empty() { &["--help", "all"] } else { &["--help"] };
+        let help = Omp::bare(&scene.workspace).args(words).args(asked).run().await.exits(0).stdout;
         let mut in_commands = false;
         let mut below = Vec::new();
         for line in help.lines() {

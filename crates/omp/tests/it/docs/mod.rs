@@ -54,8 +54,10 @@ const FOREIGN_FLAGS: &[(&str, &str)] = &[
     ("terminal-rendering.md", "replay"),
     ("testkit.md", "port"),
 ];
-/// Variables that omp sets for child processes, or that only tests read.
-const SET_FOR_CHILDREN: &[&str] = &["OMP_PROJECT_DIR", "OMP_SPAWN", "OMP_TEST_REQUESTS"];
+/// Variables that omp sets for child processes, or that only tests or the build read.
+const SET_FOR_CHILDREN: &[&str] = &["OMP_PROJECT_DIR", "OMP_SPAWN", "OMP_TEST_REQUESTS", "OMP_UPDATE_URL"];
+/// Parameters that are offered only in the terminal app.
+const TERMINAL_PARAMETERS: &[&str] = &["pty"];
 /// The page that lists the missing commands.
 const SLASH_PAGE: &str = "slash-commands.md";
 /// The pages of tools, with the tools whose parameters they document.
@@ -182,7 +184,8 @@ fn parameter_problem(binary: &Binary, page: &Page, mention: &Mention) -> Option<
     };
     let is_name = !name.is_empty() && name.chars().all(|char| char.is_ascii_lowercase() || char == '_');
     let known: BTreeSet<&String> = tools.iter().filter_map(|tool| binary.tools.get(*tool)).flatten().collect();
-    (is_name && !known.contains(&name.to_owned())).then(|| format!("{} take no parameter `{name}`", tools.join(", ")))
+    let is_known = known.contains(&name.to_owned()) || TERMINAL_PARAMETERS.contains(&name);
+    (is_name && !is_known).then(|| format!("{} take no parameter `{name}`", tools.join(", ")))
 }
 
 fn setting_problem(binary: &Binary, text: &str) -> Option<String> {

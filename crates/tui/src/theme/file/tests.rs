@@ -73,7 +73,7 @@ fn mistakes_are_told_and_the_rest_is_used() {
             theme["vars"]["b"] = json!("a");
             theme["colors"]["dim"] = json!("a");
         },
-        "dim: the variable \"a\" leads back to itself",
+        "dim: the variable \"a\" refers to itself",
     );
 }
 
