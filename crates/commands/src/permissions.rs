@@ -63,7 +63,7 @@ fn menu(session: &Session) -> SlashReply {
     for level in LEVELS {
         let word = level.as_str();
         let facts = match level {
-            RuleLevel::Allow => "run without asking, for example bash(git status *)",
+            RuleLevel::Allow => "run without asking",
             RuleLevel::Ask => "always ask first",
             RuleLevel::Deny => "never run",
         };
@@ -88,9 +88,9 @@ fn menu(session: &Session) -> SlashReply {
 fn from(source: RuleSource) -> &'static str {
     match source {
         RuleSource::User => "your config.yml",
-        RuleSource::Project => "the project's .omp/config.yml; remove it there",
-        RuleSource::UserHere => "yours, in this project only",
-        RuleSource::Session => "this session only",
+        RuleSource::Project => "the project's config.yml",
+        RuleSource::UserHere => "yours, for this project",
+        RuleSource::Session => "this session",
     }
 }
 

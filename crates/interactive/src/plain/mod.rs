@@ -313,11 +313,8 @@ impl Plain<'_> {
             Typed::Command(called) if called.asks() => {
                 let session = current.session.clone();
                 tokio::spawn(async move {
-                    let told = match called.run(&session, Attached::default()).await {
-                        Ok(obeyed) => obeyed.into_text(),
-                        Err(problem) => Some(problem),
-                    };
-                    if let Some(told) = told {
+                    let obeyed = called.run(&session, Attached::default()).await;
+                    if let Some(told) = obeyed.map_or_else(Some, Obeyed::into_text) {
                         session.tell(told);
                     }
                 });

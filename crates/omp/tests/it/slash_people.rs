@@ -339,6 +339,7 @@ async fn permissions_is_a_menu_of_rules() {
         seat.until("Removed: allow bash(make *)");
         seat.keys("/permissions\r");
         seat.until("❯ Add a rule: allow …");
+        seat.until("run without asking");
         seat.keys("\r");
         seat.until("> /permissions allow");
         seat.keys("bash(git status *)\r");
