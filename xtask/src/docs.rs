@@ -48,7 +48,7 @@ fn with_table(page: &str, table: &str) -> Option<String> {
 /// Variables of the program that omp follows which nothing here reads, by what they belong to.
 const NOT_READ: &[(&str, &[&str])] = &[
     (
-        "Amazon Bedrock but `bedrock-mantle`",
+        "Amazon Bedrock, except `bedrock-mantle`",
         &[
             "AWS_PROFILE",
             "AWS_ACCESS_KEY_ID",
@@ -84,7 +84,7 @@ const NOT_READ: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "signing in, credentials elsewhere",
+        "login, external credentials",
         &[
             "KIMI_CODE_OAUTH_HOST",
             "KIMI_OAUTH_HOST",
@@ -151,11 +151,11 @@ const NOT_READ: &[(&str, &[&str])] = &[
             "PI_RPC_EMIT_TITLE",
         ],
     ),
-    ("models on this machine for small work", &["PI_TINY_DEVICE", "PI_TINY_DTYPE"]),
+    ("small local models", &["PI_TINY_DEVICE", "PI_TINY_DTYPE"]),
     ("commits", &["PI_COMMIT_TEST_FALLBACK", "PI_COMMIT_NO_FALLBACK", "PI_COMMIT_MAP_REDUCE", "DEBUG"]),
     (
-        "what omp does otherwise: the terminal's own cursor is always used, backgrounds are not filled as rectangles, \
-         pictures in outputs of commands are not passed on, there are no asset files, the working folder is asked of the system",
+        "different in omp: it always uses the terminal's own cursor, does not fill backgrounds as rectangles, does not pass \
+         on images in command output, has no asset files, and gets the working folder from the system",
         &["PI_HARDWARE_CURSOR", "PI_NO_DECCARA", "PI_ALLOW_SIXEL_PASSTHROUGH", "PI_PACKAGE_DIR", "PWD"],
     ),
 ];
@@ -199,8 +199,8 @@ fn environment() -> String {
         closed.join(", ")
     );
     page.push_str(
-        "\n## Not read\n\nThe program that omp follows knows these too. They belong to what omp does not have (yet).\n\n\
-         | of | variables |\n|---|---|\n",
+        "\n## Not read\n\nThe reference program also uses these variables. They belong to features that omp does not have (yet).\n\n\
+         | feature | variables |\n|---|---|\n",
     );
     for (what, names) in NOT_READ {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

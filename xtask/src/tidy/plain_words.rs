@@ -39,6 +39,20 @@ const PHRASES: &[(&str, &str)] = &[
     ("behind a colon", "after a colon"),
     ("all the same", "anyway"),
     ("reckons with", "assumes"),
+    ("is told of", "is reported"),
+    ("are told of", "are reported"),
+    ("that is none", "that is invalid"),
+    ("that are none", "that are invalid"),
+    ("is no yaml", "is not YAML"),
+    ("is no json", "is not JSON"),
+    ("outside of the cage", "outside the sandbox"),
+    ("in the cage", "in the sandbox"),
+    ("in vain", "without a result"),
+    ("cannot be had", "is not available"),
+    ("amid", "in the middle of"),
+    ("rather twice than never", "say what is preferred"),
+    ("for good or ill", "whether it succeeded or not"),
+    ("with all below", "recursively"),
 ];
 
 pub fn check(workspace: &Workspace) -> Vec<Violation> {

@@ -165,7 +165,7 @@ impl StandIn {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "this process is in the cage already, and what it starts stays there"
+        reason = "this process is already in the sandbox, and so is what it starts"
     )]
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
