@@ -321,7 +321,7 @@ impl Page {
             text.push_str(&self.lines[at]);
         }
         let special = || Refusal::Special(entry.name.clone());
-        if text.contains(['&', '*', '!']) {
+        if has_special_mark(&text) {
             return Err(special());
         }
         serde_saphyr::from_str(&text).map(Inside::Flow).map_err(|_| special())
@@ -376,4 +376,30 @@ impl Page {
 /// An item of a block list.
 fn is_item(line: &str) -> bool {
     line.strip_prefix('-').is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}
+
+/// Whether `{…}` may have an anchor, an alias or a tag. Text in quotes is not searched.
+fn has_special_mark(flow: &str) -> bool {
+    let mut before = ' ';
+    let mut chars = flow.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '&' | '*' | '!' => return true,
+            '\'' | '"' if matches!(before, '{' | '[' | ',' | ':') => {
+                while let Some(inner) = chars.next() {
+                    match inner {
+                        '\\' if c == '"' => _ = chars.next(),
+                        '\'' if c == '\'' && chars.peek() == Some(&'\'') => _ = chars.next(),
+                        inner if inner == c => break,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        if !c.is_whitespace() {
+            before = c;
+        }
+    }
+    false
 }

@@ -62,6 +62,7 @@ fn dotted_keys_stay_dotted_and_braces_stay_braces() {
     );
     check("a: {b: 1, c: [x]} # c\nd: 1\n", "a.b", json!(2), "a: {\"b\":2,\"c\":[\"x\"]} # c\nd: 1\n");
     check("a: {\n  b: {c: 1}\n}\nd: 1\n", "a.b.e", json!(2), "a: {\"b\":{\"c\":1,\"e\":2}}\nd: 1\n");
+    check("a: {b: ['x *', \"&\"]}\n", "a.c", json!(2), "a: {\"b\":[\"x *\",\"&\"],\"c\":2}\n");
 }
 
 #[test]
@@ -83,6 +84,8 @@ fn what_cannot_be_changed_safely_is_refused() {
         ("a: &x {b: 1}\nc: *x\n", "a.b", "anchor"),
         ("a: &x 1\nc: *x\n", "a", "anchor"),
         ("c: &x {b: 1}\na: *x\n", "a.b", "anchor"),
+        ("c: &x 1\na: {b: 'it''s', c: *x}\n", "a.b", "anchor"),
+        ("c: &x 1\na: {b: don't, c: *x, d: can't}\n", "a.b", "anchor"),
         ("a: 5\n", "a.b", "has a value"),
         ("a:\n  - 1\n", "a.b", "has a value"),
         ("a: [1, 2\n", "b", ""),
