@@ -82,6 +82,11 @@ impl Running {
                     self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
                 }
             }
+            Ok(Obeyed::Page { markdown, .. }) => {
+                if let Some(live) = &mut self.live {
+                    live.scribe.page(&mut self.screen.log, typed.text.trim(), &markdown);
+                }
+            }
             Ok(Obeyed::Card { view, .. }) => {
                 if let Some(live) = &mut self.live {
                     live.scribe.card(&mut self.screen.log, *view);

@@ -303,7 +303,13 @@ impl<W: Write> Plain<W> {
                 let session = current.session.clone();
                 tokio::spawn(async move {
                     let told = match called.run(&session, Attached::default()).await {
-                        Ok(Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Copy(text)) | Err(text) => text,
+                        Ok(
+                            Obeyed::Show(text)
+                            | Obeyed::Page { text, .. }
+                            | Obeyed::Card { text, .. }
+                            | Obeyed::Copy(text),
+                        )
+                        | Err(text) => text,
                         Ok(_) => return,
                     };
                     session.tell(told);
@@ -311,7 +317,9 @@ impl<W: Write> Plain<W> {
             }
             Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(Obeyed::Show(text) | Obeyed::Card { text, .. }) => self.teller.say(&text)?,
+                Ok(Obeyed::Show(text) | Obeyed::Page { text, .. } | Obeyed::Card { text, .. }) => {
+                    self.teller.say(&text)?
+                }
                 Ok(Obeyed::Copy(text)) => {
                     // If a program sends the lines, the text is printed instead of copied.
                     let copied = match self.input.attended {

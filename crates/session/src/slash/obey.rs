@@ -15,6 +15,8 @@ pub enum Obeyed {
     Send(Command),
     /// Show it to the user; no request is made.
     Show(String),
+    /// Show the Markdown to the user, or the plain text where nothing draws it; no request is made.
+    Page { text: String, markdown: String },
     /// Show the card, or the text where there are no cards.
     Card { text: String, view: Box<View> },
     /// Copy it to the clipboard at a terminal, show it elsewhere.
@@ -136,6 +138,7 @@ impl CalledCommand {
     pub async fn run(self, session: &Session, attached: Attached) -> Result<Obeyed, String> {
         Ok(match self.command.run(&self.arguments, session).await? {
             SlashReply::Text(text) => Obeyed::Show(text),
+            SlashReply::Page(page) => Obeyed::Page { text: page.plain(), markdown: page.markdown() },
             SlashReply::Card { text, view } => Obeyed::Card { text, view },
             SlashReply::Copy(text) => Obeyed::Copy(text),
             SlashReply::Prompt(prompt) => Obeyed::Send(Command::Prompt(attached.around(prompt))),
