@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use omp_stdx::sanitize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -138,8 +139,10 @@ impl Running {
     }
 }
 
-/// Returns the first line that is not empty. It is cleaned when it is drawn.
+/// Returns the first line that is not empty without escape codes.
 fn first_line(output: &str) -> Option<String> {
+    let output = sanitize::strip_ansi(output);
+    let output = sanitize::strip_control(&output);
     let line = output.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().take(LONGEST).collect())
 }
@@ -152,6 +155,7 @@ mod tests {
     fn the_first_line_of_an_output_is_shown() {
         assert_eq!(first_line("\n  one \ntwo"), Some("one".to_owned()));
         assert_eq!(first_line(" \n\n"), None);
+        assert_eq!(first_line("\x1b[2J\x1b[31m\n\x1b]0;title\x07\x1b[1mred\x1b[0m\n"), Some("red".to_owned()));
         assert_eq!(first_line(&"x".repeat(900)).unwrap().len(), LONGEST);
     }
 }

@@ -21,8 +21,8 @@ pub use settings::STATUS_SETTINGS;
 
 use segment::Piece;
 
-/// The model is cut to no less than this when there is little room.
-const SHORTEST_MODEL: usize = 8;
+/// The model and the output of the user's command are cut to no less than this when there is little room.
+const SHORTEST: usize = 8;
 /// The least number of columns between the left and the right side.
 const GAP: usize = 2;
 
@@ -158,6 +158,8 @@ impl Sides {
     }
 
     fn fit(&mut self, width: usize) {
+        // A command can print a long line; the other segments stay.
+        self.shorten(Segment::Command, width);
         while self.width() > width && self.left.len() + self.right.len() > 1 {
             if self.shorten_model(width) {
                 return;
@@ -172,22 +174,27 @@ impl Sides {
 
     /// Cuts the name of the model if only the mode is left beside it.
     fn shorten_model(&mut self, width: usize) -> bool {
-        let excess = self.width() - width;
         let mut all = self.left.iter_mut().chain(&mut self.right);
         if all.any(|drawn| !matches!(drawn.segment, Segment::Mode | Segment::Model)) {
             return false;
         }
+        self.shorten(Segment::Model, width)
+    }
+
+    /// Cuts a segment so that the line fits. Returns false if too little would remain of it, or if it is not shown.
+    fn shorten(&mut self, segment: Segment, width: usize) -> bool {
+        let excess = self.width().saturating_sub(width);
         let mut all = self.left.iter_mut().chain(&mut self.right);
-        let Some(model) = all.find(|drawn| drawn.segment == Segment::Model) else { return false };
-        let room = model.width().saturating_sub(excess);
-        if room < SHORTEST_MODEL {
+        let Some(cut) = all.find(|drawn| drawn.segment == segment) else { return false };
+        let room = cut.width().saturating_sub(excess);
+        if excess == 0 || room < SHORTEST {
             return false;
         }
         let mut line = Line::new();
-        for (text, style) in std::mem::take(&mut model.pieces) {
+        for (text, style) in std::mem::take(&mut cut.pieces) {
             line.push(text, style);
         }
-        model.pieces = clip(line, room).spans.into_iter().map(|span| (span.text.into_owned(), span.style)).collect();
+        cut.pieces = clip(line, room).spans.into_iter().map(|span| (span.text.into_owned(), span.style)).collect();
         true
     }
 

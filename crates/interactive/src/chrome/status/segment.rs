@@ -88,7 +88,7 @@ impl Segment {
         match self {
             Self::Pi => one(theme.symbol(Symbol::IconPi).to_owned(), Token::Accent),
             Self::Model => model(status, look, theme),
-            Self::Mode => mode(status, theme),
+            Self::Mode => mode(status, look, theme),
             Self::Path => one(path(status, look, theme), Token::StatusLinePath),
             Self::Git => status.git.as_ref().map(|facts| git(facts, look, theme)).unwrap_or_default(),
             // omp has no pull requests, sub-agents, shared sessions or plan limits yet.
@@ -162,7 +162,7 @@ fn model(status: &StatusBar, look: &StatusLook, theme: &Theme) -> Vec<Piece> {
 }
 
 /// What the agent may do: plan mode and loops come before the approval mode, a weak sandbox after it.
-fn mode(status: &StatusBar, theme: &Theme) -> Vec<Piece> {
+fn mode(status: &StatusBar, look: &StatusLook, theme: &Theme) -> Vec<Piece> {
     let mut pieces = Vec::new();
     if status.plans {
         pieces.push((format!("{}plan, ", theme.symbol(Symbol::IconPlan)), theme.fg(Token::Warning)));
@@ -171,7 +171,9 @@ fn mode(status: &StatusBar, theme: &Theme) -> Vec<Piece> {
         pieces.push(("loop, ".to_owned(), theme.fg(Token::Accent)));
     }
     pieces.push((status.mode.as_str().to_owned(), theme.fg(Token::Muted)));
-    if let Some((text, true)) = &status.contained {
+    if let Some((text, true)) = &status.contained
+        && !look.shows(Segment::Sandbox)
+    {
         pieces.push((format!(", {text}"), theme.fg(Token::Warning)));
     }
     pieces

@@ -142,12 +142,22 @@ fn the_mode_tells_what_the_agent_may_do() {
     check(&StatusBar { repeats: true, ..status() }, only(), 60, "loop, ask-all");
     let weak = StatusBar { contained: Some(("uncontained".into(), true)), ..status() };
     check(&weak, only(), 60, "ask-all, uncontained");
+    let both = json!({"preset": "custom", "leftSegments": ["mode", "sandbox"], "separator": "dot"});
+    check(&weak, both, 60, "ask-all · uncontained");
 }
 
 #[test]
 fn a_command_shows_one_clean_line() {
     let status = StatusBar { command: Some("\x1b[2J a\tb\x07".into()), ..status() };
     check(&status, json!({"preset": "custom", "leftSegments": ["cost"], "command": "x"}), 20, "$0.12            a b");
+}
+
+#[test]
+fn a_long_line_of_a_command_is_cut_and_takes_nothing_away() {
+    let status = StatusBar { command: Some("x".repeat(90)), ..status() };
+    let settings = || json!({"preset": "custom", "leftSegments": ["cost", "mode"], "separator": "dot", "command": "x"});
+    check(&status, settings(), 30, &format!("$0.12 · ask-all  {}…", "x".repeat(12)));
+    check(&status, settings(), 20, "$0.12 · ask-all");
 }
 
 #[test]
